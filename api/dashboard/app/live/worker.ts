@@ -80,6 +80,8 @@ function handOver(): void {
 }
 
 function connect(): void {
+  // A token may come before the address.
+  if (url === '') return
   clearTimeout(retry)
   retry = undefined
   if (token === undefined) {

@@ -35,6 +35,7 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   firmware: () => import('../views/rollouts/firmware.tsx'),
   system: () => import('../views/system/system.tsx'),
   systemTab: () => import('../views/system/system.tsx'),
+  overview: () => import('../views/overview/overview.tsx'),
   devices: () => import('../views/devices/devices.tsx'),
   device: () => import('../views/device/device.tsx'),
   deviceTab: () => import('../views/device/device.tsx'),

@@ -26,8 +26,8 @@ import { DEFAULT_COLUMNS, gridColumn, isColumnId, nameAt, Seen } from './device-
 import { type DeviceList, useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import './devices.css'
+import { Peek } from '../../parts/peek.tsx'
 import { FacetPanel } from './facet-panel.tsx'
-import { Peek } from './peek.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 
 const filter = queryValue('q', text())

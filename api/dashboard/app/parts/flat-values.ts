@@ -1,7 +1,7 @@
 // The leaves of a device's latest telemetry, by their dotted names.
-import type { JsonObject } from '../../../../../schemas/json.ts'
-import { plainText } from '../../parts/plain-text.ts'
-import { number } from '../../words/words.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { number } from '../words/words.ts'
+import { plainText } from './plain-text.ts'
 
 /** Deeper documents are shown as text. */
 const DEPTH_MAX = 6

@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { FleetColumns, STATUS } from './columns.ts'
+import { matchingRows } from './filter-rows.ts'
+import { blocksOf, cellAt, cellPlace, layoutOf, nextCell } from './heat-map.ts'
+import { RankCache } from './sort-rows.ts'
+import { device, FleetModel } from './testing/fleet-model.ts'
+
+function blocks(sizes: readonly number[], offline = 0) {
+  const model = new FleetModel()
+  sizes.forEach((size, group) => {
+    for (let i = 0; i < size; i++)
+      model.put(
+        device(`d${group}-${i}`, {
+          group: `site/${group}`,
+          status: group === 1 && i < offline ? STATUS.offline : STATUS.online,
+        }),
+      )
+  })
+  const columns = new FleetColumns()
+  columns.load(model.index())
+  const rows = matchingRows([], { columns, nowMs: 0 })
+  return blocksOf({ columns, ranks: new RankCache(), rows, depth: 2 })
+}
+
+describe('the map of the fleet', () => {
+  test('the group with most trouble comes first, and in it the worst devices', () => {
+    const [first] = blocks([3, 4], 2)
+    expect(first).toMatchObject({ name: 'site/1', trouble: 0.5 })
+    expect(first?.counts[STATUS.offline]).toBe(2)
+  })
+
+  test('every cell is found where it is drawn, and no two are at the same place', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 80, max: 900 }),
+        (sizes, width) => {
+          const layout = layoutOf(blocks(sizes), width, 4000)
+          if (layout === undefined) return
+          const places = new Set<string>()
+          layout.blocks.forEach((at, block) => {
+            for (let cell = 0; cell < at.block.rows.length; cell++) {
+              const { x, y } = cellPlace(at, cell, layout.cellPx)
+              places.add(`${x} ${y}`)
+              expect(cellAt(layout, x + 1, y + 1)).toEqual({ block, cell })
+              expect(x + layout.cellPx <= Math.max(width, layout.cellPx)).toBe(true)
+              expect(y + layout.cellPx <= layout.height).toBe(true)
+            }
+          })
+          expect(places.size).toBe(sizes.reduce((sum, size) => sum + size, 0))
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+
+  test('there is no layout where even the smallest cells do not fit', () => {
+    expect(layoutOf(blocks([60]), 30, 20)).toBeUndefined()
+  })
+
+  test('the arrows reach every cell', () => {
+    const layout = layoutOf(blocks([5, 3]), 400, 400)
+    if (layout === undefined) throw new Error('it fits')
+    let at = { block: 0, cell: 0 }
+    const seen = new Set([JSON.stringify(at)])
+    for (let i = 0; i < 10; i++) {
+      at = nextCell(layout, at, 'ArrowRight')
+      seen.add(JSON.stringify(at))
+    }
+    expect(seen.size).toBe(8)
+    expect(nextCell(layout, { block: 1, cell: 0 }, 'ArrowLeft').block).toBe(0)
+  })
+})

@@ -1,0 +1,182 @@
+// The whole fleet on one screen (4.1): counts, the map, what needs a person, and the pulse of the service.
+import { useMemo } from 'preact/hooks'
+import { oneOf, text, whole } from '../../address/codecs.ts'
+import { formatQuery, parseQuery } from '../../address/filter.ts'
+import { toggledValue } from '../../address/filter-edit.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { attentionCases } from '../../fleet/attention.ts'
+import { STATUS } from '../../fleet/columns.ts'
+import { matchingRows } from '../../fleet/filter-rows.ts'
+import { blocksOf } from '../../fleet/heat-map.ts'
+import { STATUSES_WORST_FIRST } from '../../fleet/sort-rows.ts'
+import { columns, fleetState, fleetStats, fleetVersion, ranks } from '../../live/fleet-index.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { Skeleton } from '../../parts/answer-area.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { FilterField } from '../../parts/filter-field.tsx'
+import { isNarrow } from '../../parts/narrow.ts'
+import { Page } from '../../parts/page.tsx'
+import { Peek } from '../../parts/peek.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { StatusMark } from '../../parts/status-mark.tsx'
+import { now } from '../../words/time.ts'
+import { number } from '../../words/words.ts'
+import { AttentionList } from './attention-list.tsx'
+import { GroupTable } from './group-table.tsx'
+import { HeatMap } from './heat-map.tsx'
+import { COLOURINGS } from './map-paint.ts'
+import './overview.css'
+import { t } from './overview-words.ts'
+
+const filter = queryValue('q', text())
+const depthValue = queryValue('depth', whole(2, 1, 8))
+const colourValue = queryValue('colour', oneOf(COLOURINGS, 'status'))
+const asValue = queryValue('as', oneOf(['map', 'table'], 'map'))
+const peeked = queryValue('peek', text('', 64))
+
+const LATELY_MS = 900_000
+const AGES_EVERY_MS = 10_000
+
+export default function Overview() {
+  const at = fleetState.value
+  const isReady = at.state === 'ready' && fleetVersion.value > 0
+  return (
+    <Page title={t('title')} mark={isReady && <span class="muted">{t('devices', { n: columns.size })}</span>}>
+      {at.state === 'loading' && <Skeleton rows={12} />}
+      {isReady && (columns.size === 0 ? <NoDevices /> : <Fleet />)}
+      {at.state === 'truncated' && <Empty title={t('devices', { n: at.total })} />}
+      <Strip />
+    </Page>
+  )
+}
+
+function NoDevices() {
+  return (
+    <Empty title={t('empty')}>
+      <p>{may('registerDevice') ? t('emptyHint') : t('askAdmin')}</p>
+      {may('registerDevice') && (
+        <a class="button button-primary" href={pathOf('connect')}>
+          {t('connect')}
+        </a>
+      )}
+    </Empty>
+  )
+}
+
+function Fleet() {
+  const q = filter.value
+  const version = fleetVersion.value
+  const moment = Math.floor(now.value / AGES_EVERY_MS)
+  const depth = depthValue.value
+  const isTable = asValue.value === 'table' || isNarrow.value
+  const { rows, query } = useMemo(() => {
+    const parsed = parseQuery(q)
+    return { query: parsed, rows: matchingRows(parsed, { columns, nowMs: now.peek() }) }
+  }, [q, version, moment])
+  const blocks = useMemo(() => blocksOf({ columns, ranks, rows, depth }), [rows, depth])
+  const cases = useMemo(() => attentionCases({ columns, nowMs: now.peek() }), [version, moment])
+  const flip = () => asValue.set(isTable ? 'map' : 'table')
+  useShortcuts([{ keys: 'v', says: isTable ? t('asMap') : t('asTable'), run: flip }])
+  return (
+    <div class="overview">
+      <FilterField text={q} onText={(next) => filter.set(next)} />
+      <ul class="tiles" aria-label={t('counts')}>
+        {STATUSES_WORST_FIRST.filter((status) => status !== 'decommissioned').map((status) => {
+          const [count, lately] = counted(rows, STATUS[status])
+          const to = formatQuery(toggledValue(query, 'status', status))
+          return (
+            <li key={status}>
+              <a class="tile" href={pathOf('devices', {}, { q: to })}>
+                <StatusMark status={status} />
+                <strong class="tile-count">{number(count)}</strong>
+                <span class="muted">{lately > 0 ? t('moved', { n: `+${number(lately)}` }) : '\u00a0'}</span>
+              </a>
+            </li>
+          )
+        })}
+      </ul>
+      <section class="card overview-map" aria-labelledby="map">
+        <header class="map-head">
+          <h2 id="map">{t('map')}</h2>
+          <SelectField
+            label={t('depth')}
+            value={String(depth)}
+            options={['1', '2', '3', '4'].map((level) => [level, level])}
+            onValue={(level) => depthValue.set(Number(level))}
+          />
+          {!isTable && (
+            <SelectField
+              label={t('colour')}
+              value={colourValue.value}
+              options={COLOURINGS.map((name) => [name, t(name)])}
+              onValue={(name) => colourValue.set(name)}
+            />
+          )}
+          {!isNarrow.value && (
+            <Button icon={isTable ? 'grid-3x3' : 'list'} onClick={flip}>
+              {isTable ? t('asMap') : t('asTable')}
+            </Button>
+          )}
+        </header>
+        {rows.length === 0 ? (
+          <Empty title={t('nothing')} />
+        ) : isTable ? (
+          <GroupTable blocks={blocks} />
+        ) : (
+          <HeatMap
+            blocks={blocks}
+            colouring={colourValue.value}
+            onPeek={(id) => peeked.set(id)}
+            onTable={flip}
+            fallback={<GroupTable blocks={blocks} />}
+          />
+        )}
+      </section>
+      {peeked.value === '' ? (
+        <AttentionList cases={cases} />
+      ) : (
+        <Peek key={peeked.value} id={peeked.value} onClose={() => peeked.set('')} />
+      )}
+    </div>
+  )
+}
+
+/** How many rows have the status, and how many of them came to it lately. */
+function counted(rows: Uint32Array, status: number): readonly [count: number, lately: number] {
+  let [count, lately] = [0, 0]
+  const from = now.peek() - LATELY_MS
+  for (const row of rows) {
+    if (columns.status[row] !== status) continue
+    count += 1
+    if ((columns.since[row] ?? 0) > from) lately += 1
+  }
+  return [count, lately]
+}
+
+/** The pulse of the service. What is not known is said to be so. */
+function Strip() {
+  const stats = fleetStats.value
+  if (stats === undefined) return null
+  const alerts = stats.alerts.info + stats.alerts.warning + stats.alerts.critical
+  const shown: readonly (readonly [string, number | null, string?])[] = [
+    [t('rate'), stats.messages_per_sec],
+    [t('points'), stats.points_per_sec],
+    [t('ingestLag'), stats.ingest_lag_ms, ' ms'],
+    [t('open'), stats.commands.open],
+    [t('alerts'), alerts],
+    [t('rollouts'), stats.deployments_active],
+  ]
+  return (
+    <dl class="strip" aria-label={t('strip')}>
+      {shown.map(([name, value, unit = '']) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value === null ? t('unknown') : `${number(value, { maximumFractionDigits: 0 })}${unit}`}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
