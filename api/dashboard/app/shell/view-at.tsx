@@ -36,6 +36,7 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   system: () => import('../views/system/system.tsx'),
   systemTab: () => import('../views/system/system.tsx'),
   overview: () => import('../views/overview/overview.tsx'),
+  connect: () => import('../views/connect/connect.tsx'),
   devices: () => import('../views/devices/devices.tsx'),
   device: () => import('../views/device/device.tsx'),
   deviceTab: () => import('../views/device/device.tsx'),

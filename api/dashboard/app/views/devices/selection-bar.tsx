@@ -3,6 +3,7 @@ import type { Signal } from '@preact/signals'
 import { toCsv, toNdjson } from '../../fleet/export-rows.ts'
 import { columns } from '../../live/fleet-index.ts'
 import { Button } from '../../parts/button.tsx'
+import { saveFile } from '../../parts/save-file.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
@@ -73,13 +74,4 @@ async function copyIds(ids: readonly string[]): Promise<void> {
   toast(
     isCopied === true ? { text: t('copied', { n: ids.length }) } : { text: t('notCopied'), isFailure: true },
   )
-}
-
-function saveFile(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
 }

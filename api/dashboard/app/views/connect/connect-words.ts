@@ -1,0 +1,86 @@
+import { words } from '../../words/words.ts'
+
+export const t = words({
+  title: ['Connect a device', 'Gerät verbinden'],
+  forbidden: ['An admin registers devices', 'Geräte meldet ein Admin an'],
+  forbiddenHint: [
+    'Send this to an admin: "Please register a device for me in Fleet and send me its id and its token."',
+    'Schicken Sie einem Admin: „Bitte melde für mich ein Gerät in Fleet an und schicke mir seine ID und sein Token.“',
+  ],
+  one: ['One device', 'Ein Gerät'],
+  many: ['Many devices', 'Viele Geräte'],
+  ways: ['Ways to register', 'Arten der Anmeldung'],
+  name: ['Name', 'Name'],
+  id: ['Device id', 'Geräte-ID'],
+  idHint: [
+    'Letters, digits, - and _. Left empty, it is made up.',
+    'Buchstaben, Ziffern, - und _. Leer gelassen, wird sie erfunden.',
+  ],
+  type: ['Type', 'Typ'],
+  group: ['Group', 'Gruppe'],
+  groupHint: [
+    'A path such as eu/site-3. It may stay empty.',
+    'Ein Pfad wie eu/site-3. Er darf leer bleiben.',
+  ],
+  register: ['Register', 'Anmelden'],
+  registered: ['{id} is registered', '{id} ist angemeldet'],
+  token: ['Its token', 'Sein Token'],
+  tokenHint: [
+    'The token is the MQTT password. It is shown here only, for a minute; another one can be issued at any time.',
+    'Das Token ist das MQTT-Passwort. Es steht nur hier, für eine Minute; ein weiteres lässt sich jederzeit ausstellen.',
+  ],
+  hiddenToken: ['The token is hidden now.', 'Das Token ist jetzt verborgen.'],
+  another: ['Issue another token', 'Weiteres Token ausstellen'],
+  program: ['Run one of these on the device', 'Eines davon auf dem Gerät ausführen'],
+  programs: ['Programs', 'Programme'],
+  ladder: ['What happens', 'Was geschieht'],
+  stepRegistered: ['registered', 'angemeldet'],
+  stepConnected: ['connected', 'verbunden'],
+  stepHeard: ['first message', 'erste Nachricht'],
+  stepStored: ['stored', 'gespeichert'],
+  waiting: ['waiting', 'wartet'],
+  nothingYet: [
+    'Nothing has reached the broker yet. Is port {port} of {host} open to the device?',
+    'Den Broker hat noch nichts erreicht. Ist Port {port} von {host} für das Gerät offen?',
+  ],
+  refused: ['The service refused it: {reason}', 'Der Dienst wies es ab: {reason}'],
+  otherId: [
+    'A connection as "{other}" was refused ({reason}). The client id and the user name must be {id}.',
+    'Eine Verbindung als „{other}“ wurde abgewiesen ({reason}). Client-ID und Benutzername müssen {id} sein.',
+  ],
+  open: ['Open the device', 'Gerät öffnen'],
+  next: ['Connect another', 'Weiteres verbinden'],
+  bulkHint: [
+    'One device per line: JSON objects (NDJSON), or CSV with the columns device_id, name, type, group, tags. First it is checked, then registered.',
+    'Ein Gerät je Zeile: JSON-Objekte (NDJSON) oder CSV mit den Spalten device_id, name, type, group, tags. Erst wird geprüft, dann angemeldet.',
+  ],
+  file: ['File', 'Datei'],
+  drop: [
+    'Drop a CSV or NDJSON file here, or paste its lines',
+    'CSV- oder NDJSON-Datei hierher ziehen oder Zeilen einfügen',
+  ],
+  lines: ['Devices', 'Geräte'],
+  check: ['Check', 'Prüfen'],
+  checked: [
+    '{valid} of {total} rows can be registered',
+    '{valid} von {total} Zeilen können angemeldet werden',
+  ],
+  create: [
+    { one: 'Register {n} device', other: 'Register {n} devices' },
+    { one: '{n} Gerät anmelden', other: '{n} Geräte anmelden' },
+  ],
+  created: [
+    { one: '{n} device is registered', other: '{n} devices are registered' },
+    { one: '{n} Gerät ist angemeldet', other: '{n} Geräte sind angemeldet' },
+  ],
+  tokens: ['Save the tokens as a file', 'Tokens als Datei sichern'],
+  tokensHint: [
+    'The tokens are not shown again. Save them now.',
+    'Die Tokens werden nicht noch einmal gezeigt. Sichern Sie sie jetzt.',
+  ],
+  wrong: ['Rows with errors', 'Zeilen mit Fehlern'],
+  row: ['Row', 'Zeile'],
+  error: ['Error', 'Fehler'],
+  more: ['{n} more rows have errors.', '{n} weitere Zeilen haben Fehler.'],
+  list: ['Show the devices', 'Geräte zeigen'],
+})

@@ -1,0 +1,98 @@
+// Connecting a device (4.3): registered, its token, a program for it, and the ladder that shows how it goes.
+import { useState } from 'preact/hooks'
+import { flag, text } from '../../address/codecs.ts'
+import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { BulkRegister } from './bulk-register.tsx'
+import './connect.css'
+import { t } from './connect-words.ts'
+import { Ladder } from './ladder.tsx'
+import { type Registered, RegisterForm } from './register-form.tsx'
+import { snippets } from './snippets.ts'
+import { TokenPanel } from './token-panel.tsx'
+
+const isBulk = queryValue('bulk', flag)
+const programValue = queryValue('program', text('mosquitto_pub', 40))
+
+export default function Connect() {
+  const [device, setDevice] = useState<Registered | undefined>(undefined)
+  if (!may('registerDevice'))
+    return (
+      <Page title={t('title')}>
+        <Empty title={t('forbidden')}>
+          <p>{t('forbiddenHint')}</p>
+        </Empty>
+      </Page>
+    )
+  return (
+    <Page title={t('title')}>
+      {device === undefined && (
+        <Tabs
+          label={t('ways')}
+          tabs={[
+            { href: pathOf('connect'), label: t('one'), isCurrent: !isBulk.value },
+            { href: pathOf('connect', {}, { bulk: '1' }), label: t('many'), isCurrent: isBulk.value },
+          ]}
+        />
+      )}
+      {isBulk.value && device === undefined ? (
+        <BulkRegister />
+      ) : device === undefined ? (
+        <section class="card" aria-label={t('one')}>
+          <RegisterForm onRegistered={setDevice} />
+        </section>
+      ) : (
+        <RegisteredDevice device={device} onNext={() => setDevice(undefined)} />
+      )}
+    </Page>
+  )
+}
+
+interface RegisteredDeviceProps {
+  readonly device: Registered
+  readonly onNext: () => void
+}
+
+function RegisteredDevice({ device, onNext }: RegisteredDeviceProps) {
+  const { device_id: deviceId, mqtt_endpoint: endpoint, created_at: registeredAt } = device
+  const [token, setToken] = useState(device.access_token)
+  const programs = snippets({ endpoint, deviceId, token })
+  const chosen = programs.find(({ name }) => name === programValue.value) ?? programs[0]
+  return (
+    <div class="connect">
+      <div class="stack">
+        <TokenPanel deviceId={deviceId} token={token} onToken={setToken} />
+        <section class="card" aria-labelledby="program">
+          <h2 id="program">{t('program')}</h2>
+          <Tabs
+            label={t('programs')}
+            tabs={programs.map(({ name }) => ({
+              href: pathOf('connect', {}, { program: name === 'mosquitto_pub' ? undefined : name }),
+              label: name,
+              isCurrent: name === chosen?.name,
+            }))}
+          />
+          {chosen !== undefined && <CopyField isBlock label={chosen.name} text={chosen.text} />}
+        </section>
+      </div>
+      <div class="stack connect-side">
+        <p role="status">
+          <strong>{t('registered', { id: deviceId })}</strong>
+        </p>
+        <Ladder deviceId={deviceId} registeredAt={registeredAt} endpoint={endpoint} />
+        <p class="row">
+          <a class="button button-primary" href={pathOf('device', { device_id: deviceId })}>
+            {t('open')}
+          </a>
+          <Button onClick={onNext}>{t('next')}</Button>
+        </p>
+      </div>
+    </div>
+  )
+}

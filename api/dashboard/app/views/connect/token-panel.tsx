@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'preact/hooks'
+import { fleet } from '../../data/client.ts'
+import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { t } from './connect-words.ts'
+
+const SHOWN_MS = 60_000
+
+export interface TokenPanelProps {
+  readonly deviceId: string
+  readonly token: string
+  readonly onToken: (token: string) => void
+}
+
+/** A token in the open, for a minute. */
+export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
+  const [hiddenToken, setHidden] = useState<string | undefined>(undefined)
+  const isHidden = hiddenToken === token
+  useEffect(() => {
+    const timer = setTimeout(() => setHidden(token), SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [token])
+  const write = useWrite(async () => {
+    const issued = await fleet.issueDeviceToken({
+      body: { device_id: deviceId },
+      idempotencyKey: newIdempotencyKey(),
+    })
+    onToken(issued.mqtt_token)
+  })
+  return (
+    <section class="card" aria-labelledby="token">
+      <h2 id="token">{t('token')}</h2>
+      {isHidden ? <p class="muted">{t('hiddenToken')}</p> : <CopyField label={t('token')} text={token} />}
+      <p class="hint">{t('tokenHint')}</p>
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <p>
+        <Button icon="key-round" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+          {t('another')}
+        </Button>
+      </p>
+    </section>
+  )
+}
