@@ -4,6 +4,7 @@ import { pathOf } from '../address/routes.ts'
 import { isSessionOver, user } from '../data/session.ts'
 import { isPaused } from '../live/live.ts'
 import { address, navigate } from '../navigation/navigation.ts'
+import { Button } from '../parts/button.tsx'
 import { ConnectionBar, FreshnessDot } from '../parts/freshness.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { useShortcuts } from '../parts/shortcuts.ts'
@@ -11,6 +12,7 @@ import { Toasts } from '../parts/toasts.tsx'
 import { LoginDialog } from '../views/login/login-dialog.tsx'
 import { words } from '../words/words.ts'
 import { areas } from './areas.ts'
+import { isPaletteOpen, Palette } from './palette.tsx'
 import { isSheetOpen, ShortcutSheet } from './shortcut-sheet.tsx'
 
 const t = words({
@@ -20,9 +22,14 @@ const t = words({
   me: ['{name}, profile and settings', '{name}, Profil und Einstellungen'],
   goTo: ['Go to {name}', 'Zu {name}'],
   keys: ['Show the keys', 'Tasten zeigen'],
+  palette: ['Search', 'Suchen'],
   pause: ['Pause or continue live updates', 'Live-Daten anhalten oder fortsetzen'],
   scope: ['in {groups}', 'in {groups}'],
 })
+
+const openPalette = () => {
+  isPaletteOpen.value = true
+}
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const entries = areas()
@@ -34,6 +41,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       says: t('goTo', { name }),
       run: () => navigate(pathOf(route)),
     })),
+    { keys: 'Ctrl+k', says: t('palette'), run: openPalette },
     {
       keys: '?',
       says: t('keys'),
@@ -93,6 +101,9 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {me != null && me.groups.length > 0 && (
           <span class="muted">{t('scope', { groups: me.groups.join(', ') })}</span>
         )}
+        <Button kind="plain" icon="search" shortcut="Control+K" onClick={openPalette}>
+          <span class="top-search">{t('palette')}</span> <kbd class="top-search">Ctrl K</kbd>
+        </Button>
         <a class="me" href={pathOf('me')} aria-label={t('me', { name: me?.name ?? '' })}>
           <Icon name="user" /> <span>{me?.name}</span>
         </a>
@@ -102,6 +113,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {children}
       </main>
       <Toasts />
+      {isPaletteOpen.value && <Palette />}
       {isSheetOpen.value && <ShortcutSheet />}
       {isSessionOver.value && <LoginDialog />}
     </div>

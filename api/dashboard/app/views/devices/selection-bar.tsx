@@ -6,6 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { saveFile } from '../../parts/save-file.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
+import { BulkActions } from './bulk-actions.tsx'
 
 const t = words({
   bar: ['Selected devices', 'Ausgewählte Geräte'],
@@ -45,6 +46,7 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
           {t('all', { n: rows.length })}
         </Button>
       )}
+      <BulkActions ids={[...ids]} />
       <Button icon="copy" onClick={() => void copyIds([...ids])}>
         {t('ids')}
       </Button>

@@ -1,0 +1,156 @@
+// The palette: one field over views and devices. Everything it offers is a link, so it opens in a new tab as well.
+import { signal } from '@preact/signals'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { pathOf } from '../address/routes.ts'
+import { may } from '../data/access.ts'
+import { findDevices } from '../fleet/find-devices.ts'
+import { LIMITS } from '../limits.ts'
+import { columns, fleetVersion } from '../live/fleet-index.ts'
+import { navigate } from '../navigation/navigation.ts'
+import { plainText } from '../parts/plain-text.ts'
+import { StatusMark } from '../parts/status-mark.tsx'
+import { words } from '../words/words.ts'
+import { areas } from './areas.ts'
+
+const t = words({
+  label: ['Go to a view or a device', 'Zu einer Ansicht oder einem Gerät'],
+  placeholder: [
+    'Device, view, or a filter such as status:error',
+    'Gerät, Ansicht oder Filter wie status:error',
+  ],
+  results: ['Results', 'Ergebnisse'],
+  none: ['Nothing is called so.', 'Nichts heißt so.'],
+  view: ['View', 'Ansicht'],
+  filter: ['Show devices that fit "{text}"', 'Geräte zeigen, auf die „{text}“ passt'],
+  connect: ['Connect a device', 'Gerät verbinden'],
+  compose: ['Send a command', 'Befehl senden'],
+  me: ['Profile and settings', 'Profil und Einstellungen'],
+})
+
+export const isPaletteOpen = signal(false)
+
+interface Entry {
+  readonly key: string
+  readonly href: string
+  readonly name: string
+  readonly note: string
+  readonly row?: number
+}
+
+export function Palette() {
+  const [text, setText] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  const close = () => {
+    isPaletteOpen.value = false
+  }
+  const entries = entriesOf(text)
+  const at = Math.min(chosen, Math.max(0, entries.length - 1))
+  useEffect(() => {
+    document.querySelector(`#${CSS.escape(`${id}-${at}`)}`)?.scrollIntoView({ block: 'nearest' })
+  }, [at])
+  const go = (entry: Entry | undefined) => {
+    if (entry === undefined) return
+    close()
+    navigate(entry.href)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowDown') setChosen(Math.min(entries.length - 1, at + 1))
+    else if (event.key === 'ArrowUp') setChosen(Math.max(0, at - 1))
+    else if (event.key === 'Enter') go(entries[at])
+    else return
+    event.preventDefault()
+  }
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog palette"
+      aria-label={t('label')}
+      onCancel={(event) => {
+        event.preventDefault()
+        close()
+      }}
+    >
+      <input
+        class="palette-input"
+        type="text"
+        role="combobox"
+        aria-label={t('label')}
+        aria-expanded={entries.length > 0}
+        aria-controls={`${id}-list`}
+        aria-activedescendant={entries.length > 0 ? `${id}-${at}` : undefined}
+        aria-autocomplete="list"
+        placeholder={t('placeholder')}
+        value={text}
+        spellcheck={false}
+        autocomplete="off"
+        maxLength={200}
+        onInput={({ currentTarget }) => {
+          setText(currentTarget.value)
+          setChosen(0)
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div class="palette-list" id={`${id}-list`} role="listbox" aria-label={t('results')}>
+        {entries.map((entry, i) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the focus and the keys.
+          <div
+            key={entry.key}
+            id={`${id}-${i}`}
+            class="palette-entry"
+            role="option"
+            tabIndex={-1}
+            aria-selected={i === at}
+            onClick={() => go(entry)}
+          >
+            <span class="palette-name">{entry.name}</span>
+            {entry.row !== undefined && <StatusMark status={columns.statusAt(entry.row)} />}
+            <span class="muted">{entry.note}</span>
+          </div>
+        ))}
+      </div>
+      {entries.length === 0 && <p class="empty">{t('none')}</p>}
+    </dialog>
+  )
+}
+
+function entriesOf(text: string): readonly Entry[] {
+  const wanted = text.trim().toLowerCase()
+  const views = [
+    ...areas().map(({ route, name, key }) => ({ key: route, href: pathOf(route), name, note: `g ${key}` })),
+    ...(may('registerDevice') ? [link('connect', pathOf('connect'), t('connect'))] : []),
+    ...(may('sendCommand') ? [link('compose', pathOf('compose'), t('compose'))] : []),
+    link('me', pathOf('me'), t('me')),
+  ].filter(({ name }) => name.toLowerCase().includes(wanted))
+  // A change of the index may bring a device that is looked for.
+  const room = fleetVersion.value === 0 ? 0 : LIMITS.paletteRowsMax - views.length - 1
+  const devices = findDevices(text, columns, room).map((row) => ({
+    key: `device ${columns.ids[row]}`,
+    href: pathOf('device', { device_id: columns.ids[row] ?? '' }),
+    name: plainText(columns.names[row] ?? ''),
+    note: columns.ids[row] ?? '',
+    row,
+  }))
+  const filter =
+    wanted === ''
+      ? []
+      : [
+          link(
+            'filter',
+            pathOf('devices', {}, { q: text.trim() }),
+            t('filter', { text: plainText(text.trim()) }),
+          ),
+        ]
+  // A filter is meant by its colon; otherwise it is the last way.
+  return wanted.includes(':') ? [...filter, ...devices, ...views] : [...devices, ...views, ...filter]
+}
+
+const link = (key: string, href: string, name: string): Entry => ({ key, href, name, note: t('view') })
