@@ -82,7 +82,7 @@ function shownCase({ kind, severity, group, count, at, firstId, query }: Attenti
 }
 
 function commandCase(): readonly Shown[] {
-  const count = fleetStats.value?.commands.failed_1h ?? 0
+  const count = fleetStats.value?.commands?.failed_1h ?? 0
   if (count === 0 || !may('sendCommand')) return []
   return [
     {

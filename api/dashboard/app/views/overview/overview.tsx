@@ -165,7 +165,7 @@ function Strip() {
     [t('rate'), stats.messages_per_sec],
     [t('points'), stats.points_per_sec],
     [t('ingestLag'), stats.ingest_lag_ms, ' ms'],
-    [t('open'), stats.commands.open],
+    [t('open'), stats.commands?.open ?? null],
     [t('alerts'), alerts],
     [t('rollouts'), stats.deployments_active],
   ]
