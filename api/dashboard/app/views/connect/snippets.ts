@@ -49,7 +49,7 @@ function npx({ host, port, deviceId, token, isTls }: At): string {
 
 function node({ endpoint, deviceId, token }: At): string {
   return `// npm install mqtt
-import mqtt from 'mqtt'
+const mqtt = require('mqtt')
 
 const client = mqtt.connect('${endpoint}', {
   clientId: '${deviceId}',

@@ -8,7 +8,7 @@ import { BulkDialog, type BulkKind } from './bulk-dialog.tsx'
 import { t } from './bulk-words.ts'
 
 const KINDS = ['tag', 'move', 'maintain', 'release'] as const satisfies readonly BulkKind[]
-/** As many as the service takes in one call. */
+/** The service takes no more in one call. */
 const DEVICES_MAX = 10_000
 /** Their ids stand in the address of the form. */
 const COMMAND_DEVICES_MAX = 200
