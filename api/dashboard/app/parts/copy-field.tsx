@@ -31,7 +31,10 @@ export function CopyField({
   return (
     <div class={isBlock ? 'copy copy-block' : 'copy'}>
       <span class="visually-hidden">{label}</span>
-      <code ref={code}>{text}</code>
+      {/* What can be scrolled has to be reached by the keyboard. */}
+      <code ref={code} tabIndex={isBlock ? 0 : undefined}>
+        {text}
+      </code>
       <Button icon={said === 'copied' ? 'check' : 'copy'} onClick={() => void copy()}>
         {t(said)}
       </Button>
