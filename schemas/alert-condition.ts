@@ -43,6 +43,51 @@ export type Leaf =
     }
   | { readonly kind: 'dead_letter'; readonly reason?: string }
   | { readonly kind: 'heartbeat' }
+  | {
+      readonly kind: 'deployment_failed'
+      /** Left out: `device`, which is a job that failed. `deployment` is about the fleet. */
+      readonly of?: DeploymentFailedOf | readonly [DeploymentFailedOf]
+    }
+  | FleetLeaf
+  | FleetMetricLeaf
+
+/** How many members of the target are so. */
+export interface FleetLeaf {
+  readonly kind: 'fleet'
+  readonly of: FleetOf
+  readonly op: Comparison
+  readonly value: number
+  readonly unit?: FleetUnit
+  /** If there are fewer members, it is false. */
+  readonly min_members?: number
+  readonly group_level?: number
+}
+
+/** The members' newest values together. */
+export interface FleetMetricLeaf {
+  readonly kind: 'fleet_metric'
+  readonly metric: string
+  readonly agg: FleetAggregate
+  readonly op: Comparison
+  readonly value: number
+  readonly clear_value?: number
+  readonly stale_after_sec?: number
+  readonly every_sec?: number
+  readonly group_level?: number
+}
+
+/** What members are counted for. */
+export type FleetOf =
+  | Extract<Leaf, { kind: 'state' }>
+  | { readonly kind: 'flapping' }
+  | { readonly rule_id: string }
+
+export const FLEET_UNITS = ['count', 'percent'] as const
+export type FleetUnit = (typeof FLEET_UNITS)[number]
+export const FLEET_AGGREGATES = ['avg', 'min', 'max', 'sum', 'count'] as const
+export type FleetAggregate = (typeof FLEET_AGGREGATES)[number]
+export const DEPLOYMENT_FAILED_OF = ['device', 'deployment'] as const
+export type DeploymentFailedOf = (typeof DEPLOYMENT_FAILED_OF)[number]
 
 export type Condition =
   | Leaf
@@ -68,6 +113,9 @@ export const LEAF_KINDS = [
   'out_of_sync',
   'log',
   'command_failed',
+  'deployment_failed',
   'dead_letter',
   'heartbeat',
+  'fleet',
+  'fleet_metric',
 ] as const satisfies readonly Leaf['kind'][]

@@ -56,7 +56,7 @@ const ConditionBody = Type.Unsafe<Condition>({
   type: 'object',
   title: 'AlertCondition',
   description:
-    'One of the kinds threshold, range, absence, state, rate, repeat, flapping, out_of_sync, log, command_failed, dead_letter and heartbeat, or `{"all":[…]}`, `{"any":[…]}`, `{"not":…}` of conditions.',
+    'One of the kinds threshold, range, absence, state, rate, repeat, flapping, out_of_sync, log, command_failed, deployment_failed, dead_letter, heartbeat, fleet and fleet_metric, or `{"all":[…]}`, `{"any":[…]}`, `{"not":…}` of conditions.',
   examples: [{ kind: 'threshold', metric: 'battery.percent', op: '<', value: 20, clear_value: 25 }],
 })
 

@@ -5,7 +5,15 @@ import { Group } from './device.ts'
 import type { JsonObject } from './json.ts'
 import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
-import { ALERT_END_REASONS, ALERT_SEVERITIES, ALERT_STATES } from './vocabulary.ts'
+import {
+  ALERT_END_REASONS,
+  ALERT_SEVERITIES,
+  ALERT_STATES,
+  CHANNEL_STATES,
+  CHANNEL_TYPES,
+  DELIVERY_STATES,
+  NOTICE_EVENTS,
+} from './vocabulary.ts'
 
 const AlertIdText = Type.String({ examples: ['alt_5f0c2a9b1e7d4c36_robot-7'] })
 const Value = Type.Unsafe<unknown>({
@@ -23,6 +31,10 @@ const ALERT_FIELDS = {
   scope: choice(['device', 'fleet'], { examples: ['device'] }),
   device_id: orNull(Type.String(), { examples: ['robot-7'] }),
   group: orNull(Type.String(), { examples: ['warehouse/a'] }),
+  group_key: Type.String({
+    description: 'The same for alerts that are one storm: by the `group_by` of their rule.',
+    examples: ['rule:rul_01jd0c3k9x7m2v5t8r4q6w1z0y'],
+  }),
   type: Type.String({ description: 'Kind of the condition, or `no_data`.', examples: ['threshold'] }),
   metric: orNull(Type.String(), { examples: ['battery.percent'] }),
   severity: choice(ALERT_SEVERITIES, { examples: ['warning'] }),
@@ -31,6 +43,8 @@ const ALERT_FIELDS = {
   acknowledged_by: orNull(Type.String()),
   acknowledged_at: orNull(Instant),
   assignee: orNull(Type.String()),
+  snoozed_until: orNull(Instant, { description: 'Nobody is reminded before then.' }),
+  snoozed_by: orNull(Type.String()),
   value: Value,
   threshold: Value,
   message: Type.String({ examples: ['Picker 7: threshold 17.5 (20)'] }),
@@ -45,9 +59,21 @@ const ALERT_FIELDS = {
   flapping: Type.Boolean({ examples: [false] }),
   suppressed_by: Type.Array(Type.String(), {
     description:
-      'What keeps it from being notified: `silence:<id>`, `maintenance`, `offline`, `firmware_update`, `rule:<id>`.',
+      'What keeps it from being notified: `silence:<id>`, `maintenance`, `offline`, `firmware_update`, `rule:<id>`, `snooze`.',
     examples: [[]],
   }),
+  notified: Type.Array(
+    Type.Object(
+      {
+        channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+        event: choice(NOTICE_EVENTS),
+        at: Instant,
+        state: choice(DELIVERY_STATES),
+      },
+      { title: 'AlertNotified' },
+    ),
+    { description: 'Which channels were told of what, oldest first.', examples: [[]] },
+  ),
   comments: Type.Array(
     Type.Object({ at: Instant, by: Type.String(), text: Type.String() }, { title: 'AlertComment' }),
     { examples: [[]] },
@@ -95,6 +121,8 @@ export const AlertListQuery = Type.Object(
     type: Type.Optional(Type.String({ maxLength: 64 })),
     acknowledged: Type.Optional(Type.Boolean()),
     flapping: Type.Optional(Type.Boolean()),
+    snoozed: Type.Optional(Type.Boolean()),
+    group_key: Type.Optional(Type.String({ maxLength: 512, description: 'Only alerts of this storm.' })),
     from: Type.Optional(instantText('inclusive, about `fired_at`')),
     to: Type.Optional(instantText('exclusive, about `fired_at`')),
     sort: Type.Optional(
@@ -124,6 +152,22 @@ export const AlertSummary = Type.Object(
       minimum: 0,
       description: 'Devices that more rules fit than the 100 oldest, which are judged.',
     }),
+    overflowing: Type.Integer({
+      minimum: 0,
+      description: 'Devices with a condition that waits because 100 000 alerts are open.',
+    }),
+    channels: Type.Array(
+      Type.Object(
+        {
+          channel_id: Type.String({ examples: ['ch_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+          name: Type.String(),
+          type: choice(CHANNEL_TYPES),
+          state: choice(CHANNEL_STATES),
+        },
+        { title: 'ChannelHealth' },
+      ),
+      { examples: [[]] },
+    ),
   },
   { title: 'AlertSummary' },
 )
@@ -146,6 +190,78 @@ export const ResolveBody = Type.Object(
   },
   { title: 'AlertResolve', additionalProperties: false },
 )
+export const ALERT_SNOOZE_SEC_MAX = 31_622_400
+const SNOOZE_FIELDS = {
+  until: Type.Optional(Type.String({ format: 'date-time', examples: ['2030-03-01T18:00:00.000Z'] })),
+  for_sec: Type.Optional(Type.Integer({ minimum: 1, maximum: ALERT_SNOOZE_SEC_MAX, examples: [3_600] })),
+}
+export const SnoozeBody = Type.Object(SNOOZE_FIELDS, {
+  title: 'AlertSnooze',
+  additionalProperties: false,
+  description: 'Either `until` or `for_sec`, at most 366 days from now.',
+  examples: [{ for_sec: 3_600 }],
+})
+
+const BULK_ALERTS_MAX = 500
+export const BulkAlertsBody = Type.Object(
+  {
+    alert_ids: Type.Optional(
+      Type.Array(Type.String({ maxLength: 128 }), {
+        minItems: 1,
+        maxItems: BULK_ALERTS_MAX,
+        uniqueItems: true,
+      }),
+    ),
+    filter: Type.Optional(
+      Type.Object(
+        {
+          severity: Type.Optional(Type.Array(choice(ALERT_SEVERITIES), { minItems: 1, maxItems: 3 })),
+          device_id: Type.Optional(Type.String({ maxLength: 64 })),
+          group: Type.Optional(Group),
+          rule_id: Type.Optional(Type.String({ maxLength: 256 })),
+          type: Type.Optional(Type.String({ maxLength: 64 })),
+          group_key: Type.Optional(Type.String({ maxLength: 512 })),
+          acknowledged: Type.Optional(Type.Boolean()),
+          snoozed: Type.Optional(Type.Boolean()),
+        },
+        {
+          title: 'BulkAlertsFilter',
+          additionalProperties: false,
+          description: `Open alerts that fit all of it, the first ${BULK_ALERTS_MAX} to have fired.`,
+        },
+      ),
+    ),
+    action: choice(['ack', 'snooze', 'resolve', 'assign'], { examples: ['ack'] }),
+    comment: Type.Optional(Comment),
+    ...SNOOZE_FIELDS,
+    snooze_sec: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, description: 'Of `resolve`.' })),
+    user_id: Type.Optional(orNull(Type.String({ maxLength: 128 }), { description: 'Of `assign`.' })),
+  },
+  {
+    title: 'BulkAlerts',
+    additionalProperties: false,
+    description: 'Either `alert_ids` or `filter`.',
+    examples: [{ alert_ids: ['alt_5f0c2a9b1e7d4c36_robot-7'], action: 'ack' }],
+  },
+)
+export const BulkAlertsResult = Type.Object(
+  {
+    matched: Type.Integer({ minimum: 0, description: 'Alerts that were named, or fit the filter.' }),
+    done: Type.Integer({ minimum: 0 }),
+    results: Type.Array(
+      Type.Object(
+        {
+          alert_id: Type.String(),
+          done: Type.Boolean(),
+          code: Type.Optional(Type.String({ examples: ['INVALID_STATE_TRANSITION'] })),
+        },
+        { title: 'BulkAlertResult' },
+      ),
+    ),
+  },
+  { title: 'BulkAlertsResult' },
+)
+
 export const AssignBody = Type.Object(
   { user_id: orNull(Type.String({ maxLength: 128 }), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }) },
   { title: 'AlertAssign', additionalProperties: false },

@@ -53,6 +53,10 @@ export type ChannelType = (typeof CHANNEL_TYPES)[number]
 export const CHANNEL_STATES = ['ok', 'failing', 'disabled'] as const
 export type ChannelState = (typeof CHANNEL_STATES)[number]
 
+/** What is told of a single alert. A raised level is one more `fired`. */
+export const NOTICE_EVENTS = ['fired', 'resolved', 'repeat'] as const
+export type NoticeEvent = (typeof NOTICE_EVENTS)[number]
+
 export const DELIVERY_EVENTS = ['fired', 'resolved', 'repeat', 'escalated', 'test', 'digest'] as const
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number]
 

@@ -24,8 +24,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   login: [401, 401, 401, 401],
   refresh: [401, 401, 401, 401],
   logout: [204, 204, 204, 204],
-  // No page of the service asks here: api/routes/sessions.test.ts does.
-  createBrowserSession: [403, 403, 403, 403],
+  createBrowserSession: [403, 403, 403, 403], // No page of the service asks here, as in sessions.test.ts.
   refreshBrowserSession: [403, 403, 403, 403],
   deleteBrowserSession: [403, 403, 403, 403],
   listSessions: OPEN,
@@ -112,6 +111,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   unackAlert: [404, 404, 404, 403],
   resolveAlert: [404, 404, 404, 403],
   assignAlert: [404, 404, 404, 403],
+  snoozeAlert: [404, 404, 404, 403],
+  unsnoozeAlert: [404, 404, 404, 403],
+  bulkAlerts: [200, 200, 200, 403],
   commentAlert: [404, 404, 404, 403],
   listAlertRules: OPEN,
   createAlertRule: [201, 201, 403, 403],
@@ -162,6 +164,8 @@ const BODIES: Readonly<Record<string, object>> = {
   createChannel: { type: 'email', to: ['ops@example.com'] },
   editChannel: { name: 'x' },
   assignAlert: { user_id: null },
+  snoozeAlert: { for_sec: 60 },
+  bulkAlerts: { filter: {}, action: 'ack' },
   commentAlert: { text: 'x' },
   createAlertRule: RULE,
   replaceAlertRule: RULE,

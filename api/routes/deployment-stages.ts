@@ -1,7 +1,7 @@
 // The stages of a wish for a deployment, and what has to be so before devices begin, read and judged.
 
 import { checkCondition } from '../../engine/domain/alert/check-condition.ts'
-import { leavesOf } from '../../engine/domain/alert/rule.ts'
+import { leavesOf } from '../../engine/domain/alert/leaves.ts'
 import type { Canary, Gate, StageRule, StageWish } from '../../engine/domain/ota/deployment.ts'
 import { PRECONDITION_KINDS } from '../../engine/domain/ota/precondition.ts'
 import type { Condition } from '../../schemas/alert-condition.ts'

@@ -6,6 +6,7 @@ import { asyncPage } from '../openapi/async-page.ts'
 import { toAsyncApi } from '../openapi/asyncapi.ts'
 import { docsPage } from '../openapi/docs-page.ts'
 import { toOpenApi } from '../openapi/document.ts'
+import { alertActRoutes } from './alert-acts.ts'
 import { alertChannelRoutes } from './alert-channels.ts'
 import { alertRuleRoutes } from './alert-rules.ts'
 import { alertRoutes } from './alerts.ts'
@@ -62,6 +63,7 @@ export function toRoutes(
     ...alertChannelRoutes(services),
     ...problemRoutes(),
     ...alertRoutes(services),
+    ...alertActRoutes(services),
     ...alertRuleRoutes(services),
     ...silenceRoutes(services),
     ...auditRoutes(services),

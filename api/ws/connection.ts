@@ -163,10 +163,10 @@ export class Connection implements WireEvents, Subscriber {
     return this.#isClosed ? undefined : this.#scope()
   }
 
-  maySee(deviceId: DeviceId, channel: Subscribe['channel']): boolean {
+  maySee(deviceId: DeviceId, channel: Subscribe['channel'], ownGroup?: string): boolean {
     const scope = this.#scope()
     if (scope === undefined || !CHANNEL_ROLES[channel].includes(scope.role)) return false
-    return isInScope(this.#ports.engine.devices.summary(deviceId)?.group, scope.groups)
+    return isInScope(ownGroup ?? this.#ports.engine.devices.summary(deviceId)?.group, scope.groups)
   }
 
   maySeeAll(groups: readonly (string | undefined)[], channel: Subscribe['channel']): boolean {

@@ -3,6 +3,7 @@ import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { FeedEvent } from '../../engine/index.ts'
 import type { DeploymentEvent } from '../../engine/ports/deployments.ts'
+import { FLEET } from '../../engine/ports/feed.ts'
 import type { HistoryRow, WrittenHistory } from '../../engine/ports/history.ts'
 import type { DeviceSummary, Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
@@ -63,9 +64,7 @@ export class SharedEvent {
 
   /** Undefined for a device that is not saved yet. */
   get facts(): Facts | undefined {
-    if (this.#facts === null)
-      this.#facts =
-        this.event.kind === 'device' ? this.event.view.device : this.#settings.devices.summary(this.deviceId)
+    if (this.#facts === null) this.#facts = factsOf(this.event, this.#settings)
     return this.#facts
   }
 
@@ -83,6 +82,14 @@ export class SharedEvent {
     }
     return this.#chosen.get(selection)
   }
+}
+
+/** An alert about the fleet has no device: its group is its own. */
+function factsOf(event: FeedEvent, { devices }: NoticeSettings): Facts | undefined {
+  if (event.kind === 'device') return event.view.device
+  if (event.deviceId !== FLEET) return devices.summary(event.deviceId)
+  const group = event.kind === 'alert' ? event.alert['group'] : undefined
+  return { group: typeof group === 'string' ? group : undefined, type: '', tags: [] }
 }
 
 function deviceIdOf(event: FeedEvent): DeviceId {
@@ -161,5 +168,6 @@ function toTelemetryNotice(event: FeedEvent & { kind: 'telemetry' }, fields: Jso
 }
 
 function tailOf(at: Millis, kind: FeedEvent['kind'], name: string, deviceId: DeviceId, body: string): string {
-  return `"ts":"${toIso(at)}","channel":"${CHANNEL_OF[kind]}","event":"${name}","device_id":"${deviceId}","data":${body}}`
+  const about = deviceId === FLEET ? 'null' : `"${deviceId}"`
+  return `"ts":"${toIso(at)}","channel":"${CHANNEL_OF[kind]}","event":"${name}","device_id":${about},"data":${body}}`
 }

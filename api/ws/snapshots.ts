@@ -164,9 +164,10 @@ async function openAlerts({ subscription, scope, ports }: Call): Promise<Opening
     within: scope.groups,
     limit: limits.snapshotDevicesMax,
   })
-  const fitting = found.alerts.filter(({ device_id: id }) => {
+  const fitting = found.alerts.filter(({ device_id: id, group }) => {
     const about = parseDeviceId(id)
-    return subscription.fits(about && engine.devices.summary(about))
+    if (about !== undefined) return subscription.fits(engine.devices.summary(about))
+    return subscription.fits({ group: typeof group === 'string' ? group : undefined, type: '', tags: [] })
   })
   const page = new Page(
     subscription.id,

@@ -2,6 +2,7 @@
 // Until it is released, events wait; those that its snapshot already shows are then left out.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
 import type { FeedEvent } from '../../engine/index.ts'
+import { FLEET } from '../../engine/ports/feed.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
@@ -26,8 +27,8 @@ export interface Subscriber {
   scopeAt(round: number): Scope | undefined
   /** The same, worked out afresh. */
   scopeNow(): Scope | undefined
-  /** Whether the user may see this device on this channel as of now. */
-  maySee(deviceId: DeviceId, channel: Subscribe['channel']): boolean
+  /** Whether the user may see this device on this channel as of now. `ownGroup`: of what is about no device. */
+  maySee(deviceId: DeviceId, channel: Subscribe['channel'], ownGroup?: string): boolean
   /** Whether the user may see devices of all of these groups on this channel as of now. */
   maySeeAll(groups: readonly (string | undefined)[], channel: Subscribe['channel']): boolean
 }
@@ -124,7 +125,9 @@ export class Subscription implements Addressee {
 
   maySee({ event, deviceId }: Notice): boolean {
     if (event.kind === 'deployment') return this.owner.maySeeAll(event.deployment.groups, this.channel)
-    return deviceId !== undefined && this.owner.maySee(deviceId, this.channel)
+    if (deviceId === undefined) return false
+    const own = deviceId === FLEET && event.kind === 'alert' ? event.alert['group'] : undefined
+    return this.owner.maySee(deviceId, this.channel, typeof own === 'string' ? own : undefined)
   }
 
   close(): void {

@@ -14,6 +14,9 @@ export const ALERT_LIMITS = {
   /** Finished deliveries that are kept for reading. */
   deliveriesKeptMax: 10_000,
   deliveriesKeptMs: 30 * 86_400_000,
+  /** Alerts of which it is known who was told, and how much of each. */
+  notifiedAlertsMax: 20_000,
+  notifiedPerAlertMax: 20,
   channelProbeMs: 60_000,
   digestEveryMs: 60_000,
   /** Deliveries in a row that fail for good, until the channel is failing. */
@@ -31,11 +34,22 @@ export const ALERT_LIMITS = {
   conditionDepthMax: 4,
   conditionLeavesMax: 16,
   targetDevicesMax: 1_000,
+  ruleIdCharsMax: 256,
+  /** Segments of a group path by which fleet alerts may be told apart. */
+  groupLevelsMax: 32,
+  /** Fleet alerts of one rule that are open at once, one per group. */
+  fleetGroupsMax: 1_000,
+  /** How often the leader looks at what the owners count. */
+  fleetLookMs: 500,
   labelsMax: 16,
   labelCharsMax: 128,
   ruleMessageCharsMax: 1_024,
   alertDurationSecMax: 2_592_000,
   alertWindowsMax: 14,
+  /** Alerts that are open in all. Each shard has its share, by its partitions. */
+  alertsOpenMax: 100_000,
+  /** How soon a condition without room for its alert is looked at again. */
+  alertsFullRetryMs: 1_000,
   alertsResolvedKeptMax: 16,
   alertCommentsMax: 100,
   alertCommentCharsMax: 2_000,

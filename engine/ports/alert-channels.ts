@@ -1,8 +1,10 @@
 // Channels of alerts, as the API sees them. The leader keeps them.
-import type { ChannelId } from '../../schemas/ids.ts'
+import type { AlertId, ChannelId, Millis } from '../../schemas/ids.ts'
+import type { DeliveryState } from '../../schemas/vocabulary.ts'
 
 import type { Channel, ChannelSettings } from '../domain/alert/channel.ts'
 import type { Delivery, SendResult } from '../domain/alert/delivery.ts'
+import type { NoticeEvent } from '../domain/alert/notice.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 
 export type ChannelCall =
@@ -20,6 +22,16 @@ export type ChannelCall =
   | { readonly op: 'rotate'; readonly id: ChannelId }
   | { readonly op: 'deliveries'; readonly id: ChannelId; readonly offset: number; readonly limit: number }
   | { readonly op: 'redeliver'; readonly deliveryId: string }
+  /** Asks who was told of these alerts. */
+  | { readonly op: 'notified'; readonly alertIds: readonly AlertId[] }
+
+/** What one channel was told of an alert. */
+export interface Notified {
+  readonly channelId: ChannelId
+  readonly event: NoticeEvent
+  readonly at: Millis
+  readonly state: DeliveryState
+}
 
 export interface TestResult {
   readonly result: SendResult
@@ -39,6 +51,8 @@ export interface ChannelAnswers {
     readonly deliveries: readonly Delivery[]
     readonly total: number
   }
+  /** In the order of the question. */
+  readonly notified: { readonly kind: 'notified'; readonly alerts: readonly (readonly Notified[])[] }
   readonly redeliver: { readonly kind: 'delivery'; readonly delivery: Delivery }
 }
 

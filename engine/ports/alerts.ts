@@ -1,9 +1,11 @@
 // Alerts as the API sees them: rules and silences, and the alerts that come of them.
 import type { EditRuleBody, RuleWishBody } from '../../schemas/alert-rule.ts'
-import type { RuleId } from '../../schemas/ids.ts'
+import type { AlertId, RuleId } from '../../schemas/ids.ts'
+import type { AlertAct } from '../domain/alert/acts.ts'
 import type { AlertCounts, AlertsFound, AlertsQuery } from '../domain/alert/query.ts'
 import type { Rule } from '../domain/alert/rule.ts'
 import type { Silence, SilenceMatchers } from '../domain/alert/silence.ts'
+import type { Author } from '../domain/shadow/record.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 
 export type * from '../domain/alert/query.ts'
@@ -26,6 +28,8 @@ export type AlertChangeOutcome =
   | { readonly kind: 'changed'; readonly rule?: Rule | undefined; readonly silence?: Silence | undefined }
   | EngineRefusal
 
+export type FleetActOutcome = { readonly kind: 'acted' } | EngineRefusal
+
 export interface AlertsPort {
   /** All rules, the oldest first, those of device types included. */
   rules(): readonly Rule[]
@@ -35,6 +39,8 @@ export interface AlertsPort {
   change(change: AlertChange): Promise<AlertChangeOutcome>
   /** The open alerts and the latest resolved ones, from memory. The answer sees every change acknowledged before. */
   list(query: AlertsQuery): Promise<AlertsFound>
+  /** What a person does to an alert about the fleet. One of a device is a request to the device. */
+  actOnFleet(id: AlertId, act: AlertAct, by: Author): Promise<FleetActOutcome>
   counts(within: readonly string[] | undefined): Promise<AlertCounts>
 }
 

@@ -7,6 +7,9 @@ import type { Job } from '../domain/ota/job.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
 import type { DeviceView } from './device-view.ts'
 
+/** Stands for the fleet where an alert is about no single device. No device can have this id. */
+export const FLEET = '$fleet' as DeviceId
+
 export type FeedEvent =
   | {
       readonly kind: 'device'
@@ -51,6 +54,7 @@ export type FeedEvent =
   | {
       readonly kind: 'alert'
       readonly event: AlertEvent
+      /** `FLEET` if it is about no single device. */
       readonly deviceId: DeviceId
       readonly at: Millis
       /** The alert after the move, as REST shows it but for its link. */

@@ -13,6 +13,8 @@ import type { Claim } from '../ports/store.ts'
 import { AlertBook } from './alerts/alert-book.ts'
 import { AlertDesk } from './alerts/alert-desk.ts'
 import { CHANNELS } from './alerts/channel-book.ts'
+import { failedDeployments } from './alerts/failed-deployments.ts'
+import { FleetAlerts } from './alerts/fleet-alerts.ts'
 import { NO_OUTBOUND } from './alerts/no-outbound.ts'
 import { Notifications } from './alerts/notifications.ts'
 import { rulesUsing } from './alerts/rules-using.ts'
@@ -208,24 +210,8 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     shards,
     schedule,
     failed: (error) => signal({ kind: 'duty_failed', error }),
-    make: (claims) => ({
-      alerts: new AlertDesk({
-        ...{ store, claims, book: alertBook, clock },
-        channels: async () => (await store.documents.list(CHANNELS)).map(({ id }) => id),
-      }),
-      broadcasts: new Broadcasts({
-        store,
-        claims,
-        broker,
-        clock,
-        schedule,
-        submit,
-        signal,
-        commands: (deviceId) => nodes.ask({ kind: 'commands', deviceId }),
-        children: (broadcastId) => nodes.ask({ kind: 'children', broadcastId }),
-      }),
-      firmware: ota.desk(claims),
-      deployments: new DeploymentDesk({
+    make: (claims) => {
+      const deployments = new DeploymentDesk({
         ...{ store, claims, clock, schedule, submit, record, firmwares: ota.library },
         tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
         firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
@@ -238,18 +224,49 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         downloadsMax: settings.ota.downloadsMax,
         retentionMs: settings.ota.retentionMs,
         failed: (error) => signal({ kind: 'deployments_stalled', error }),
-      }),
-      notifications: new Notifications({
-        store,
-        claims,
-        outbound,
-        clock,
-        schedule,
-        dice: Math.random,
-        rulesUsing: (id) => rulesUsing(store.documents, id),
-        signal,
-      }),
-    }),
+      })
+      return {
+        alerts: new AlertDesk({
+          ...{ store, claims, book: alertBook, clock },
+          channels: async () => (await store.documents.list(CHANNELS)).map(({ id }) => id),
+        }),
+        broadcasts: new Broadcasts({
+          store,
+          claims,
+          broker,
+          clock,
+          schedule,
+          submit,
+          signal,
+          commands: (deviceId) => nodes.ask({ kind: 'commands', deviceId }),
+          children: (broadcastId) => nodes.ask({ kind: 'children', broadcastId }),
+        }),
+        firmware: ota.desk(claims),
+        deployments,
+        fleetAlerts: new FleetAlerts({
+          ...{ store, claims, book: alertBook, clock, schedule },
+          counts: (sums) => nodes.ask({ kind: 'fleet_counts', sums }),
+          failures: failedDeployments({
+            list: () => deployments.all(),
+            deviceIdsOf: (id) => deployments.deviceIdsOf(id),
+            devices,
+          }),
+          tell: (events) => feed.tell(events),
+          stored: () => history.poke(),
+          failed: (error) => signal({ kind: 'duty_failed', error }),
+        }),
+        notifications: new Notifications({
+          store,
+          claims,
+          outbound,
+          clock,
+          schedule,
+          dice: Math.random,
+          rulesUsing: (id) => rulesUsing(store.documents, id),
+          signal,
+        }),
+      }
+    },
   })
   const members: Membership | undefined =
     cluster &&

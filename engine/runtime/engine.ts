@@ -51,6 +51,7 @@ import { examine } from './health.ts'
 import type { EngineHost } from './host.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
 import type { Metrics } from './metrics.ts'
+import { ledAlerts } from './nodes/led-alerts.ts'
 import { ledDeployments } from './nodes/led-deployments.ts'
 import { LEADING } from './nodes/nodes.ts'
 
@@ -81,7 +82,7 @@ export class LocalEngine implements Engine {
     this.feed = this.#parts.feed
     this.firmware = this.#parts.ota.library
     this.deployments = ledDeployments(this.#parts.nodes, this.#parts.deployments)
-    this.alerts = this.#alertsPort()
+    this.alerts = ledAlerts(this.#parts)
     this.fleet = this.#parts.fleet
   }
 
@@ -149,17 +150,6 @@ export class LocalEngine implements Engine {
     const { log, store } = this.#ports
     const isEmpty = [...store.applied(), ...store.inserted()].every((seq) => seq === 0)
     if (isEmpty && log.latestAt() > 0) this.#parts.signal({ kind: 'store_empty' })
-  }
-
-  #alertsPort(): AlertsPort {
-    const { alertBook, nodes } = this.#parts
-    return {
-      rules: () => alertBook.settings.rules,
-      silences: () => alertBook.settings.silences,
-      change: (change) => nodes.at(LEADING, { kind: 'alert_change', change }),
-      list: (query) => nodes.ask({ kind: 'alerts', query }),
-      counts: (within) => nodes.ask({ kind: 'alert_counts', within }),
-    }
   }
 
   async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {

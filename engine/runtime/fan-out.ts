@@ -1,6 +1,7 @@
 // One way from a question to those who own the devices it is about, and back: it is split by owner, and the answers are
 // joined. An owner is a shard of this node, or another node.
 import type { Partition } from '../../schemas/ids.ts'
+import { joinedFleetCounts } from '../domain/alert/fleet-counts.ts'
 import { joinedAlerts, joinedCounts } from '../domain/alert/found.ts'
 import { type KeptCommand, newestOf } from '../domain/command/kept-commands.ts'
 import { partitionOf } from '../domain/partition.ts'
@@ -78,6 +79,13 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       const answers = await askAll(owners, { ask, after }, partitions)
       // Each is of the kind that was asked for.
       return answers.flat() as Answer
+    }
+    case 'fleet_counts': {
+      const shares = grouped(owners.partitions, owners.ownerOf)
+      const answers = [...shares].map(([owner, partitions]) =>
+        owners.ask(owner, { ask, after: [], partitions }),
+      )
+      return joinedFleetCounts(await Promise.all(answers))
     }
     case 'alerts':
     case 'alert_counts': {

@@ -8,8 +8,11 @@ import {
   AlertParams,
   AlertSummary,
   AssignBody,
+  BulkAlertsBody,
+  BulkAlertsResult,
   CommentBody,
   ResolveBody,
+  SnoozeBody,
 } from '../alert.ts'
 import { API, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
@@ -91,6 +94,40 @@ export const resolveAlert = {
   body: ResolveBody,
   bodyOptional: true,
   refusals: REFUSALS,
+} as const satisfies Operation
+
+export const snoozeAlert = {
+  ...ACT,
+  path: `${PATH}/{alert_id}/snooze`,
+  operationId: 'snoozeAlert',
+  summary: 'Remind nobody of an alert for a time',
+  description:
+    'It is judged all the same. If it still fires afterwards, its channels are reminded. A level that is raised ends it.',
+  body: SnoozeBody,
+  refusals: REFUSALS,
+} as const satisfies Operation
+
+export const unsnoozeAlert = {
+  ...ACT,
+  method: 'DELETE',
+  path: `${PATH}/{alert_id}/snooze`,
+  operationId: 'unsnoozeAlert',
+  summary: 'End the snooze of an alert',
+  refusals: REFUSALS,
+} as const satisfies Operation
+
+export const bulkAlerts = {
+  tag: 'alerts',
+  method: 'POST',
+  path: `${PATH}/bulk`,
+  operationId: 'bulkAlerts',
+  summary: 'Acknowledge, snooze, resolve or assign many alerts',
+  description: 'Each alert has a result of its own. What the caller may not see is `NOT_FOUND`.',
+  access: ['admin', 'operator'],
+  scope: 'target',
+  body: BulkAlertsBody,
+  replies: { 200: BulkAlertsResult },
+  refusals: [],
 } as const satisfies Operation
 
 export const assignAlert = {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Static } from 'typebox'
-import type { AlertBody as AlertSchema } from '../../../schemas/alert.ts'
+import { ALERT_SNOOZE_SEC_MAX, type AlertBody as AlertSchema } from '../../../schemas/alert.ts'
 import type { RuleBody, RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
@@ -20,7 +20,7 @@ const ALERT_COLUMNS: readonly Column<AlertBody>[] = [
   ['ID', ({ alert_id }) => alert_id],
   ['SEVERITY', ({ severity }) => severity],
   ['STATE', ({ state }) => state],
-  ['DEVICE', ({ device_id }) => device_id],
+  ['DEVICE', ({ device_id, group }) => device_id ?? group ?? 'fleet'],
   ['RULE', ({ rule_name }) => rule_name],
   ['VALUE', ({ value }) => value],
   ['FIRED', ({ fired_at }) => fired_at],
@@ -69,6 +69,15 @@ export const alerts: Area = (command, cli) => {
       const { client } = await cli.connect()
       const body = given({ comment, snooze_sec: snoozeSec })
       cli.output.list([await client.resolveAlert({ alert_id, body })], ALERT_COLUMNS)
+    })
+  command
+    .command('snooze')
+    .description('remind nobody of an alert for a time')
+    .argument(...ALERT_ARGUMENT)
+    .requiredOption('--for-sec <seconds>', 'how long', wholeNumber(1, ALERT_SNOOZE_SEC_MAX))
+    .action(async (alert_id: string, { forSec }: { forSec: number }) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.snoozeAlert({ alert_id, body: { for_sec: forSec } })], ALERT_COLUMNS)
     })
   command
     .command('comment')

@@ -36,7 +36,7 @@ const unused = () => {
 }
 const UNUSED = { known: unused, subDevices: unused, matching: unused, countByStatus: unused }
 const UNUSED_DEPLOYMENTS = { create: unused, plan: unused, get: unused, act: unused, members: unused }
-const UNUSED_ALERTS = { rules: unused, silences: unused, change: unused, counts: unused }
+const UNUSED_ALERTS = { rules: unused, silences: unused, change: unused, counts: unused, actOnFleet: unused }
 
 export class FakeFleet {
   readonly time = new FakeTime()

@@ -4,7 +4,8 @@ import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
 import { unreachable } from '../unreachable.ts'
 import type { Alert, Alerts } from './alerts-part.ts'
-import { end, type Move, withOpen } from './decide.ts'
+import type { Move } from './decide.ts'
+import { end, withOpen } from './moved.ts'
 
 export type AlertAct =
   | { readonly kind: 'ack'; readonly comment?: string | undefined }
@@ -14,6 +15,8 @@ export type AlertAct =
       readonly comment?: string | undefined
       readonly snoozeSec?: number | undefined
     }
+  | { readonly kind: 'snooze'; readonly until: Millis }
+  | { readonly kind: 'unsnooze' }
   | { readonly kind: 'assign'; readonly userId: string | undefined }
   | { readonly kind: 'comment'; readonly text: string }
 
@@ -68,6 +71,12 @@ function applied(alert: Alert, wish: AlertAct, { by, now }: Actor): Alert {
       return alert.acknowledgedAt === undefined
         ? alert
         : { ...alert, acknowledgedAt: undefined, acknowledgedBy: undefined }
+    case 'snooze':
+      return alert.snoozedUntil === wish.until ? alert : { ...alert, snoozedUntil: wish.until, snoozedBy: by }
+    case 'unsnooze':
+      return alert.snoozedUntil === undefined
+        ? alert
+        : { ...alert, snoozedUntil: undefined, snoozedBy: undefined }
     case 'assign':
       return alert.assignee === wish.userId ? alert : { ...alert, assignee: wish.userId }
     case 'resolve':

@@ -50,6 +50,9 @@ export interface Alert {
   readonly flapping: boolean
   /** When somebody was last told that it fires; undefined while it is muted. */
   readonly toldAt: Millis | undefined
+  /** Nobody is reminded of it before then, and then somebody is if it still fires. */
+  readonly snoozedUntil?: Millis | undefined
+  readonly snoozedBy?: string | undefined
   /** Somebody was told of this episode at least once. */
   readonly wasTold: boolean
   /** Grows with every move, and orders notifications. */
@@ -84,4 +87,10 @@ export function openOf({ open }: Alerts, ruleId: RuleId): Alert | undefined {
 export function memoOf({ memos }: Alerts, ruleId: RuleId): RuleMemo | undefined {
   for (const memo of memos) if (memo.ruleId === ruleId) return memo
   return undefined
+}
+
+/** What is remembered of rules that are deleted goes with the next change. */
+export function withMemosOf(alerts: Alerts, isKnown: (id: RuleId) => boolean): Alerts {
+  const memos = alerts.memos.filter(({ ruleId }) => isKnown(ruleId))
+  return memos.length === alerts.memos.length ? alerts : { ...alerts, memos }
 }

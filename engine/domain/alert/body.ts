@@ -1,7 +1,8 @@
 // An alert as REST, /ws, the timeline and notifications show it, but for its link, which only the API knows.
-import { type Millis, toIso, toMillis } from '../../../schemas/ids.ts'
+import { type DeviceId, type Millis, toIso, toMillis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AlertState } from '../../../schemas/vocabulary.ts'
+import { unreachable } from '../unreachable.ts'
 import type { Alert } from './alerts-part.ts'
 import type { CompiledRule } from './compile.ts'
 import type { Notice, NoticeEvent } from './notice.ts'
@@ -14,18 +15,20 @@ export interface AlertShown {
   readonly suppressedBy: readonly string[]
 }
 
-type About = Pick<Member, 'id' | 'name' | 'type' | 'group'>
+/** What an alert is about. Without an id it is about the fleet, or a group of it. */
+export type AlertPlace = Pick<Member, 'name' | 'type' | 'group'> & { readonly id: DeviceId | undefined }
 
 const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))
 
-export function alertBody(alert: Alert, device: About, { state, suppressedBy }: AlertShown): JsonObject {
+export function alertBody(alert: Alert, device: AlertPlace, { state, suppressedBy }: AlertShown): JsonObject {
   return {
     alert_id: alert.id,
     rule_id: alert.ruleId,
     rule_name: alert.ruleName,
-    scope: 'device',
-    device_id: device.id,
+    scope: device.id === undefined ? 'fleet' : 'device',
+    device_id: device.id ?? null,
     group: device.group ?? null,
+    group_key: groupKeyOf(alert, device),
     type: alert.type,
     metric: alert.metric ?? null,
     severity: alert.severity,
@@ -34,6 +37,8 @@ export function alertBody(alert: Alert, device: About, { state, suppressedBy }: 
     acknowledged_by: alert.acknowledgedBy ?? null,
     acknowledged_at: isoOrNull(alert.acknowledgedAt),
     assignee: alert.assignee ?? null,
+    snoozed_until: isoOrNull(alert.snoozedUntil),
+    snoozed_by: alert.snoozedBy ?? null,
     value: alert.value,
     threshold: alert.threshold,
     message: alert.message,
@@ -47,15 +52,36 @@ export function alertBody(alert: Alert, device: About, { state, suppressedBy }: 
     reason: alert.reason ?? null,
     flapping: alert.flapping,
     suppressed_by: suppressedBy,
+    // Known to the leader alone, who is asked where people read.
+    notified: [],
     comments: alert.comments.map(({ at, by, text }) => ({ at: toIso(at), by, text })),
     revision: alert.revision,
   }
 }
 
+/** Alerts with the same key are one storm: what their rule groups by, as in their notifications. */
+function groupKeyOf(
+  { ruleId, groupBy, id: alertId }: Pick<Alert, 'ruleId' | 'groupBy' | 'id'>,
+  { id, group }: AlertPlace,
+): string {
+  switch (groupBy) {
+    case 'rule':
+      return `rule:${ruleId}`
+    case 'device':
+      return `device:${id ?? alertId}`
+    case 'group':
+      return `group:${group ?? ''}`
+    case 'none':
+      return `alert:${alertId}`
+    default:
+      return unreachable(groupBy)
+  }
+}
+
 /** The rule's message for this alert. */
-export function alertMessage({ rule }: CompiledRule, alert: Alert, device: About): string {
+export function alertMessage({ rule }: CompiledRule, alert: Alert, device: AlertPlace): string {
   const body = alertBody(alert, device, { state: 'firing', suppressedBy: [] })
-  const { id, name, type, group = '' } = device
+  const { id = '', name, type, group = '' } = device
   return fillTemplate(rule.message ?? DEFAULT_MESSAGE, {
     alert: body,
     event: 'fired',
@@ -70,7 +96,7 @@ export function alertMessage({ rule }: CompiledRule, alert: Alert, device: About
 /** What a move of the alert leaves for the notifier. */
 export function noticeOf(
   alert: Alert,
-  device: About,
+  device: AlertPlace,
   { event, at, state }: { readonly event: NoticeEvent; readonly at: Millis; readonly state: AlertState },
 ): Notice {
   const { id, name, type, group } = device
@@ -90,6 +116,6 @@ export function noticeOf(
     message: alert.message,
     suppressedBy: [],
     alert: alertBody(alert, device, { state, suppressedBy: [] }),
-    device: { id, name, type, group },
+    device: id === undefined ? undefined : { id, name, type, group },
   }
 }

@@ -1,21 +1,36 @@
 // Whether a condition may be kept, with the place of each mistake. What passes has the type `Condition`.
-import { type Condition, FAILED_STATUSES, LEAF_KINDS, type Leaf } from '../../../schemas/alert-condition.ts'
+import {
+  type Condition,
+  DEPLOYMENT_FAILED_OF,
+  FAILED_STATUSES,
+  FLEET_AGGREGATES,
+  FLEET_UNITS,
+  LEAF_KINDS,
+  type Leaf,
+} from '../../../schemas/alert-condition.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { COMPARISONS, DEVICE_STATUSES, LOG_LEVELS } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-
-type Mistake = Pick<FieldError, 'code' | 'message'>
-type Check = (value: unknown) => Mistake | undefined
-interface Field {
-  readonly check: Check
-  readonly isNeeded?: true
-}
-type Fields = Readonly<Record<string, Field>>
+import {
+  between,
+  type Fields,
+  flag,
+  isRecord,
+  listOf,
+  metric,
+  needed,
+  number,
+  oneOf,
+  oneOrListOfOne,
+  scalar,
+  text,
+  whole,
+  wrongType,
+} from './condition-fields.ts'
+import { checkScope } from './fleet-scope.ts'
 
 const SECONDS = LIMITS.alertDurationSecMax
-const metric: Check = text(LIMITS.metricNameBytesMax)
-const number: Check = (value) =>
-  typeof value === 'number' && Number.isFinite(value) ? undefined : wrongType('a number')
+const GROUP_LEVEL = { check: whole(1, LIMITS.groupLevelsMax) }
 
 const KINDS: Readonly<Record<Leaf['kind'], Fields>> = {
   threshold: {
@@ -51,8 +66,28 @@ const KINDS: Readonly<Record<Leaf['kind'], Fields>> = {
     command: { check: text(LIMITS.commandNameCharsMax) },
     statuses: { check: listOf(FAILED_STATUSES) },
   },
+  deployment_failed: { of: { check: oneOrListOfOne(DEPLOYMENT_FAILED_OF) } },
   dead_letter: { reason: { check: text(LIMITS.labelCharsMax) } },
   heartbeat: {},
+  fleet: {
+    // Looked at as a condition of its own.
+    of: needed(() => undefined),
+    op: needed(oneOf(COMPARISONS)),
+    value: needed(between(0, Number.MAX_SAFE_INTEGER)),
+    unit: { check: oneOf(FLEET_UNITS) },
+    min_members: { check: whole(1, 1_000_000) },
+    group_level: GROUP_LEVEL,
+  },
+  fleet_metric: {
+    metric: needed(metric),
+    agg: needed(oneOf(FLEET_AGGREGATES)),
+    op: needed(oneOf(COMPARISONS)),
+    value: needed(number),
+    clear_value: { check: number },
+    stale_after_sec: { check: whole(1, SECONDS) },
+    every_sec: { check: whole(10, 86_400) },
+    group_level: GROUP_LEVEL,
+  },
 }
 
 export type CheckedCondition =
@@ -69,9 +104,10 @@ export function checkCondition(value: unknown, path: string): CheckedCondition {
       code: 'TOO_MANY',
       message: `has more than ${LIMITS.conditionLeavesMax} leaves`,
     })
+  // Every field was checked above, if there is no mistake.
+  if (checking.errors.length === 0) checking.errors.push(...checkScope(value as Condition, path))
   const errors = checking.errors.slice(0, LIMITS.validationErrorsMax)
   if (errors.length > 0) return { kind: 'mistakes', errors }
-  // Every field was checked above.
   return { kind: 'condition', condition: value as Condition }
 }
 
@@ -146,7 +182,7 @@ function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, check
   for (const name of Object.keys(value))
     if (name !== 'kind' && !Object.hasOwn(fields, name))
       errors.push({
-        path: `${path}/${name.slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        path: `${path}/${pointerPart(name)}`,
         code: 'UNKNOWN_PARAMETER',
         message: `is not known; ${leaf} has ${Object.keys(fields).join(', ') || 'no fields'}`,
       })
@@ -158,6 +194,7 @@ function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, check
   }
   if (errors.length > before) return
   if (leaf === 'repeat') checkRepeated(value['condition'], `${path}/condition`, checking)
+  else if (leaf === 'fleet') checkCounted(value, path, checking)
   // Its fields are checked one by one above; what is left is how they fit together.
   else errors.push(...checkTogether(value as Leaf, path))
 }
@@ -170,6 +207,42 @@ function checkRepeated(inner: unknown, path: string, checking: Checking): void {
   checking.leaves--
 }
 
+/** What members are counted for: a state, that they flap, or an alert of another rule. */
+function checkCounted(value: Readonly<Record<string, unknown>>, path: string, checking: Checking): void {
+  const { of: counted, unit, value: bound } = value
+  const at = `${path}/of`
+  if (unit === 'percent' && typeof bound === 'number' && bound > 100)
+    checking.errors.push({
+      path: `${path}/value`,
+      code: 'OUT_OF_RANGE',
+      message: 'must be at most 100 percent',
+    })
+  if (isRecord(counted) && 'rule_id' in counted) {
+    const mistake = text(LIMITS.ruleIdCharsMax)(counted['rule_id'])
+    if (mistake !== undefined) checking.errors.push({ path: `${at}/rule_id`, ...mistake })
+    for (const name of Object.keys(counted))
+      if (name !== 'rule_id')
+        checking.errors.push({
+          path: `${at}/${pointerPart(name)}`,
+          code: 'UNKNOWN_PARAMETER',
+          message: 'is not known beside rule_id',
+        })
+  } else if (isRecord(counted) && (counted['kind'] === 'state' || counted['kind'] === 'flapping')) {
+    checkLeaf(counted, at, checking)
+    checking.leaves--
+  } else
+    checking.errors.push({
+      path: at,
+      code: 'NOT_ALLOWED',
+      message: 'must be a condition of the kind state or flapping, or {"rule_id":"…"}',
+    })
+}
+
+/** A name as a part of a JSON pointer. */
+function pointerPart(name: string): string {
+  return name.slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
 function checkTogether(leaf: Leaf, path: string): readonly FieldError[] {
   if (leaf.kind === 'threshold') return checkThreshold(leaf, path)
   if (leaf.kind === 'range') {
@@ -179,13 +252,18 @@ function checkTogether(leaf: Leaf, path: string): readonly FieldError[] {
     if (min !== undefined && max !== undefined && min + margin > max - margin)
       return [{ path: `${path}/max`, code: 'OUT_OF_RANGE', message: 'leaves no value that is inside' }]
   }
+  if (leaf.kind === 'fleet_metric' && leaf.clear_value !== undefined) return checkThreshold(leaf, path)
   if (leaf.kind === 'state' && leaf.in === undefined && leaf.connected === undefined)
     return [{ path, code: 'REQUIRED', message: 'needs in, connected or both' }]
   return []
 }
 
 function checkThreshold(
-  { op, value, clear_value: clear }: Extract<Leaf, { kind: 'threshold' }>,
+  {
+    op,
+    value,
+    clear_value: clear,
+  }: Pick<Extract<Leaf, { kind: 'threshold' }>, 'op' | 'value' | 'clear_value'>,
   path: string,
 ): readonly FieldError[] {
   if (typeof value !== 'number' && op !== '==' && op !== '!=')
@@ -204,66 +282,4 @@ function checkThreshold(
       },
     ]
   return []
-}
-
-function needed(check: Check): Field {
-  return { check, isNeeded: true }
-}
-
-function text(charsMax: number): Check {
-  return (value) => {
-    if (typeof value !== 'string') return wrongType('a text')
-    if (value === '') return { code: 'TOO_SHORT', message: 'must not be empty' }
-    if (value.length > charsMax)
-      return { code: 'TOO_LONG', message: `must have at most ${charsMax} characters` }
-    return undefined
-  }
-}
-
-function scalar(value: unknown): Mistake | undefined {
-  if (typeof value === 'string') return text(LIMITS.ruleMessageCharsMax)(value)
-  return typeof value === 'boolean' ? undefined : number(value)
-}
-
-function flag(value: unknown): Mistake | undefined {
-  return typeof value === 'boolean' ? undefined : wrongType('true or false')
-}
-
-function oneOf(words: readonly string[]): Check {
-  return (value) =>
-    typeof value === 'string' && words.includes(value)
-      ? undefined
-      : { code: 'NOT_ALLOWED', message: `must be one of ${words.join(', ')}` }
-}
-
-function listOf(words: readonly string[]): Check {
-  const isWord = oneOf(words)
-  return (value) => {
-    if (!Array.isArray(value)) return wrongType('a list')
-    if (value.length === 0) return { code: 'TOO_FEW', message: 'must not be empty' }
-    if (value.length > words.length) return { code: 'TOO_MANY', message: 'has words more than once' }
-    return value.map(isWord).find((mistake) => mistake !== undefined)
-  }
-}
-
-function between(min: number, max: number): Check {
-  return (value) => {
-    if (typeof value !== 'number' || !Number.isFinite(value)) return wrongType('a number')
-    return value >= min && value <= max
-      ? undefined
-      : { code: 'OUT_OF_RANGE', message: `must be from ${min} to ${max}` }
-  }
-}
-
-function whole(min: number, max: number): Check {
-  const isBetween = between(min, max)
-  return (value) => isBetween(value) ?? (Number.isInteger(value) ? undefined : wrongType('a whole number'))
-}
-
-function wrongType(what: string): Mistake {
-  return { code: 'WRONG_TYPE', message: `must be ${what}` }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

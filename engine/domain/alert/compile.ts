@@ -2,8 +2,10 @@
 import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
 import type { RuleId } from '../../../schemas/ids.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
+import { isFleetCondition } from './fleet-scope.ts'
 import { shortHash } from './hash.ts'
-import { isMomentary, leavesOf, type Rule } from './rule.ts'
+import { isMomentary, leavesOf } from './leaves.ts'
+import type { Rule } from './rule.ts'
 import { type IsMember, membership } from './target.ts'
 import { type WindowState, windowClock } from './windows.ts'
 
@@ -32,6 +34,8 @@ export interface CompiledRule {
   readonly clear: Node | undefined
   /** Its condition is true at single moments only: it stays firing for a while after each. */
   readonly isMomentary: boolean
+  /** It is judged by the leader, and not for each device. */
+  readonly isAboutFleet: boolean
   /** It compares values that an offline device cannot report. */
   readonly isAboutValues: boolean
   readonly window: (now: number) => WindowState
@@ -60,6 +64,7 @@ export function compileRule(rule: Rule): CompiledRule {
     roots: roots.sort((a, b) => b.rank - a.rank),
     clear,
     isMomentary: isMomentary(condition),
+    isAboutFleet: isFleetCondition(condition),
     isAboutValues: leavesOf(condition).some(
       ({ kind }) => kind === 'threshold' || kind === 'range' || kind === 'rate',
     ),

@@ -5,13 +5,14 @@
 // K2. An episode begins after the one before it ended: what was read before is judged to nothing (A2).
 // K3. What is notified follows from a move that is saved (A3). A muted alert fires all the same, and is told of once
 //     nothing mutes it any more (A6).
-import { AlertId, type DeviceId, Micros, type Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'
+import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertEndReason, AlertState } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
+import { type AlertSubject, alertId } from './alert-id.ts'
 import { type Alert, type Alerts, memoOf, openOf, type RuleMemo } from './alerts-part.ts'
 import { type CompiledRule, type Root, severityRank } from './compile.ts'
-import { shortHash } from './hash.ts'
+import { end, withOpen } from './moved.ts'
 import type { NoticeEvent } from './notice.ts'
 
 export type Phase = 'inactive' | Exclude<AlertState, 'resolved'>
@@ -54,13 +55,17 @@ export interface Decision {
   readonly moves: readonly Move[]
   /** When time alone moves it next, in milliseconds. 0: it must be decided again at once. */
   readonly nextAt: number
+  /** It would fire if there were room. */
+  readonly isHeldBack?: boolean
 }
 
 interface Context {
   readonly rule: CompiledRule
-  readonly deviceId: DeviceId
+  readonly subject: AlertSubject
   readonly findings: Findings
   readonly now: Micros
+  /** Another alert may be opened. */
+  readonly hasRoom: boolean
   /** Fills in the rule's message. */
   readonly message: (alert: Alert) => string
 }
@@ -73,55 +78,18 @@ export function decide(alerts: Alerts, context: Context): Decision {
 }
 
 /** The state that the rule is in, for people to see. */
-export function phaseOf(alerts: Alerts, rule: CompiledRule, findings: Findings, now: number): Phase {
+export function phaseOf(
+  alerts: Alerts,
+  rule: CompiledRule,
+  findings: Pick<Findings, 'since' | 'clearSince'>,
+  now: number,
+): Phase {
   const open = openOf(alerts, rule.id)
   if (open === undefined) {
     const since = Math.max(...findings.since)
     return since > 0 && mayBegin(memoOf(alerts, rule.id), since, now) ? 'pending' : 'inactive'
   }
   return rule.isMomentary || fallenAt(findings, open) === undefined ? 'firing' : 'recovering'
-}
-
-/** Resolves an alert whatever its condition says. */
-export function end(
-  alerts: Alerts,
-  alert: Alert,
-  {
-    reason,
-    now,
-    snoozedUntil,
-  }: { readonly reason: AlertEndReason; readonly now: Micros; readonly snoozedUntil?: Millis | undefined },
-): { readonly alerts: Alerts; readonly alert: Alert } {
-  const ended: Alert = {
-    ...alert,
-    resolvedAt: toMillis(now),
-    reason,
-    revision: alert.revision + 1,
-  }
-  const before = memoOf(alerts, alert.ruleId)
-  const memo: RuleMemo = {
-    ruleId: alert.ruleId,
-    endedAt: now,
-    snoozedUntil,
-    episodes: before?.episodes ?? [],
-  }
-  return {
-    alert: ended,
-    alerts: {
-      open: alerts.open.filter(({ id }) => id !== alert.id),
-      resolved: [ended, ...alerts.resolved].slice(0, LIMITS.alertsResolvedKeptMax),
-      memos: [...alerts.memos.filter(({ ruleId }) => ruleId !== alert.ruleId), memo],
-    },
-  }
-}
-
-/** The same alerts with this one in the place of its predecessor. */
-export function withOpen(alerts: Alerts, alert: Alert): Alerts {
-  const isKnown = alerts.open.some(({ id }) => id === alert.id)
-  const open = isKnown
-    ? alerts.open.map((each) => (each.id === alert.id ? alert : each))
-    : [...alerts.open, alert]
-  return { ...alerts, open }
 }
 
 function whileClosed(alerts: Alerts, context: Context): Decision {
@@ -138,6 +106,8 @@ function whileClosed(alerts: Alerts, context: Context): Decision {
       continue
     }
     const verdict: Verdict = now >= since + forMicros ? 'long_true' : 'true'
+    if (STATES.pending[verdict] === 'firing' && !context.hasRoom)
+      return { alerts, moves: [], nextAt: toMillis(now) + LIMITS.alertsFullRetryMs, isHeldBack: true }
     if (STATES.pending[verdict] === 'firing') return fire(alerts, { root, since, place: i }, context)
     nextAt = Math.min(nextAt, Math.ceil((since + forMicros) / 1_000))
   }
@@ -155,7 +125,7 @@ function fire(
   { root, since, place }: { readonly root: Root; readonly since: number; readonly place: number },
   context: Context,
 ): Decision {
-  const { rule, deviceId, findings, now } = context
+  const { rule, subject, findings, now } = context
   const { rule: about } = rule
   const at = toMillis(now)
   const memo = memoOf(alerts, rule.id)
@@ -164,7 +134,7 @@ function fire(
     .filter((each) => each > at - withinSec * 1_000)
     .slice(-episodes)
   const alert: Alert = {
-    id: alertId(rule.id, deviceId, [since, memo?.endedAt ?? 0]),
+    id: alertId(rule.id, subject, [since, memo?.endedAt ?? 0]),
     ruleId: rule.id,
     ruleName: about.name,
     ruleKey: rule.key,
@@ -257,6 +227,10 @@ function remind(alerts: Alerts, open: Alert, context: Context & { readonly nextA
   const { rule, findings, now, nextAt } = context
   const at = toMillis(now)
   const isMuted = findings.mutedBy(open.severity).length > 0
+  const { snoozedUntil } = open
+  if (snoozedUntil !== undefined && at < snoozedUntil)
+    return { alerts, moves: [], nextAt: Math.min(nextAt, snoozedUntil) }
+  if (snoozedUntil !== undefined) return woken(alerts, open, { ...context, isMuted })
   if (isMuted) return { alerts, moves: [], nextAt }
   if (open.toldAt === undefined) {
     const told = { ...current(open, context), toldAt: at, wasTold: true, revision: open.revision + 1 }
@@ -273,6 +247,27 @@ function remind(alerts: Alerts, open: Alert, context: Context & { readonly nextA
   return {
     alerts: withOpen(alerts, repeated),
     moves: [{ event: 'repeat', alert: repeated, notice: 'repeat' }],
+    nextAt: 0,
+  }
+}
+
+/** The snooze is over and the alert still fires. */
+function woken(alerts: Alerts, open: Alert, context: Context & { readonly isMuted: boolean }): Decision {
+  const { now, isMuted } = context
+  const isHeard = !isMuted && open.acknowledgedAt === undefined && !open.flapping
+  const awake: Alert = {
+    ...current(open, context),
+    snoozedUntil: undefined,
+    snoozedBy: undefined,
+    toldAt: isHeard ? toMillis(now) : isMuted ? undefined : open.toldAt,
+    wasTold: open.wasTold || isHeard,
+    revision: open.revision + 1,
+  }
+  return {
+    alerts: withOpen(alerts, awake),
+    moves: [
+      { event: 'updated', alert: awake, notice: isHeard ? (open.wasTold ? 'repeat' : 'fired') : undefined },
+    ],
     nextAt: 0,
   }
 }
@@ -341,6 +336,9 @@ function levelled(
       highestSeverity: isHighest ? root.severity : open.highestSeverity,
       acknowledgedAt: undefined,
       acknowledgedBy: undefined,
+      // Whoever wanted to hear no more of it did not know this.
+      snoozedUntil: undefined,
+      snoozedBy: undefined,
     }
     return { alert, raised: true, nextAt }
   }
@@ -348,7 +346,10 @@ function levelled(
 }
 
 /** Since when the alert's condition has been false, or its clearing condition true; undefined while it holds. */
-function fallenAt({ since, clearSince }: Findings, open: Alert): number | undefined {
+function fallenAt(
+  { since, clearSince }: Pick<Findings, 'since' | 'clearSince'>,
+  open: Alert,
+): number | undefined {
   if (clearSince !== undefined) return clearSince > 0 ? Math.max(clearSince, open.startedAt) : undefined
   let last = 0
   for (const each of since) {
@@ -368,15 +369,4 @@ function current(alert: Alert, { findings, now }: Pick<Context, 'findings' | 'no
     count,
     countedAt: now,
   }
-}
-
-/** The same episode has the same id, whoever decides it again. */
-function alertId(ruleId: RuleId, deviceId: DeviceId, moments: readonly number[]): AlertId {
-  const hash = shortHash([ruleId, deviceId, ...moments].join(' '))
-  return AlertId(`alt_${hash}_${deviceId}`)
-}
-
-/** The device that the alert is about, if it is about one. */
-export function deviceOfAlert(id: string): string | undefined {
-  return /^alt_[0-9a-f]{16}_(.+)$/.exec(id)?.[1]
 }

@@ -4,6 +4,7 @@ import type { RuleId } from '../../../schemas/ids.ts'
 import type { Comparison } from '../../../schemas/vocabulary.ts'
 import type { Shape } from '../telemetry/shape.ts'
 import type { CompiledRule } from './compile.ts'
+import { isEventLeaf } from './leaves.ts'
 
 /** A leaf of one of the rules. */
 export interface FitLeaf {
@@ -192,5 +193,5 @@ function isAboutRecord(leaf: Leaf): boolean {
 
 function isAboutEvents(leaf: Leaf): boolean {
   if (leaf.kind === 'repeat') return isAboutEvents(leaf.condition)
-  return leaf.kind === 'log' || leaf.kind === 'command_failed' || leaf.kind === 'dead_letter'
+  return isEventLeaf(leaf)
 }

@@ -1,8 +1,10 @@
 // Alerts that were found, counted and put in order, by one shard or by several.
+import { toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Alerts } from './alerts-part.ts'
 import type { AlertCounts, AlertsFound, AlertsQuery, SeverityCounts } from './query.ts'
+import { isWithin } from './target.ts'
 
 const NO_COUNTS: SeverityCounts = Object.freeze({ info: 0, warning: 0, critical: 0 })
 export const NOTHING_COUNTED: AlertCounts = {
@@ -10,6 +12,7 @@ export const NOTHING_COUNTED: AlertCounts = {
   byGroup: {},
   byRule: {},
   overloaded: 0,
+  overflowing: 0,
 }
 
 export function inOrder(
@@ -50,6 +53,7 @@ export function joinedCounts(answers: readonly AlertCounts[]): AlertCounts {
         pending: a.pending + b.pending,
       })),
       overloaded: sum.overloaded + counts.overloaded,
+      overflowing: sum.overflowing + counts.overflowing,
     }),
     NOTHING_COUNTED,
   )
@@ -63,6 +67,35 @@ export function counted(counts: SeverityCounts | undefined, severity: AlertSever
 /** How many alerts of a device are open, by severity. */
 export function openCounts({ open }: Alerts): SeverityCounts {
   return open.reduce((counts, { severity }) => counted(counts, severity), NO_COUNTS)
+}
+
+/** Whether what is in this group may be seen, and is asked for. */
+export function isInGroups(
+  is: string | undefined,
+  { group, within }: Pick<AlertsQuery, 'group' | 'within'>,
+): boolean {
+  if (group !== undefined && !isWithin(is, group)) return false
+  return within === undefined || within.some((subtree) => isWithin(is, subtree))
+}
+
+/** All of the query but groups and devices. */
+export function fitsQuery(body: JsonObject, query: AlertsQuery): boolean {
+  const { states, severities, alertId, ruleId, type, acknowledged, flapping, snoozed, from, to } = query
+  const isAs = (wanted: unknown, is: unknown) => wanted === undefined || wanted === is
+  const fired = body['fired_at']
+  return (
+    states.some((state) => state === body['state']) &&
+    (severities === undefined || severities.some((severity) => severity === body['severity'])) &&
+    isAs(alertId, body['alert_id']) &&
+    isAs(ruleId, body['rule_id']) &&
+    isAs(type, body['type']) &&
+    isAs(query.groupKey, body['group_key']) &&
+    isAs(acknowledged, body['acknowledged']) &&
+    isAs(flapping, body['flapping']) &&
+    isAs(snoozed, typeof body['snoozed_until'] === 'string') &&
+    (from === undefined || (typeof fired === 'string' && fired >= toIso(from))) &&
+    (to === undefined || (typeof fired === 'string' && fired < toIso(to)))
+  )
 }
 
 function severityOf(alert: JsonObject): number {

@@ -1,13 +1,14 @@
 // Judges rules on a device: what their conditions say of it now, what mutes them, and what follows (A1).
 import { Buffer } from 'node:buffer'
 import type { Leaf } from '../../../schemas/alert-condition.ts'
-import { type Micros, Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'
+import { Micros, Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertEndReason, AlertSeverity } from '../../../schemas/vocabulary.ts'
 import { type Alert, type Alerts, openOf } from './alerts-part.ts'
 import type { CompiledRule } from './compile.ts'
-import { decide, end, type Findings, type Move } from './decide.ts'
+import { decide, type Findings, type Move } from './decide.ts'
 import type { Sight } from './leaf-truth.ts'
+import { end, withOpen } from './moved.ts'
 import type { CompiledSilence } from './silence.ts'
 import type { Subject } from './subject.ts'
 import type { Refreshed, Watch } from './watch.ts'
@@ -22,12 +23,18 @@ export interface Occasion {
   /** Leaves of events that happen now, and what they say. */
   readonly events: ReadonlySet<number>
   readonly eventValue: Json
+  /** These events are not read again after a crash, so how often they happened is kept with the alert. */
+  readonly keepsCount: boolean
+  /** Another alert may be opened. */
+  readonly hasRoom: boolean
   readonly message: (rule: CompiledRule, alert: Alert) => string
 }
 
 export interface Judgement {
   readonly alerts: Alerts
   readonly moves: readonly Move[]
+  /** A condition is true whose alert waits for room. */
+  readonly isHeldBack: boolean
 }
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -48,18 +55,20 @@ export function look(watch: Watch, rules: readonly number[], alerts: Alerts, occ
 /** Judges these rules. */
 export function judge(watch: Watch, rules: readonly number[], alerts: Alerts, occasion: Occasion): Judgement {
   let so = alerts
+  let isHeldBack = false
   const moves: Move[] = []
   const waiting = new Set(rules)
   for (const rule of waiting) {
     const judged = judgeOne(watch, rule, so, occasion)
     so = judged.alerts
+    isHeldBack ||= judged.isHeldBack
     moves.push(...judged.moves)
     const moved = watch.fit.rules[rule]?.id
     // Whom it muted, or mutes now.
     if (judged.moves.length > 0 && moved !== undefined)
       for (const other of inhibitedBy(watch, moved)) if (!waiting.has(other)) waiting.add(other)
   }
-  return { alerts: so, moves }
+  return { alerts: so, moves, isHeldBack }
 }
 
 /** Judges all rules of the device, and says when that is needed next. */
@@ -76,7 +85,7 @@ export function judgeAll(
     ended.alerts,
     occasion,
   )
-  return { alerts: judged.alerts, moves: [...ended.moves, ...judged.moves] }
+  return { ...judged, moves: [...ended.moves, ...judged.moves] }
 }
 
 /** Resolves alerts whose rule does not fit the device any more. */
@@ -93,37 +102,48 @@ export function endOrphans(
     so = ended.alerts
     moves.push({ event: 'resolved', alert: ended.alert, notice: alert.wasTold ? 'resolved' : undefined })
   }
-  return { alerts: so, moves }
+  return { alerts: so, moves, isHeldBack: false }
 }
 
 function judgeOne(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Judgement {
   const compiled = watch.fit.rules[rule]
-  if (compiled === undefined) return { alerts, moves: [] }
+  if (compiled === undefined) return nothing(alerts)
   const first = settle(watch, rule, alerts, occasion)
   if (occasion.events.size === 0) return first
   // An event is over at once, which is what its alert's end counts from.
   const second = settle(watch, rule, first.alerts, { ...occasion, events: NO_EVENTS })
-  return { alerts: second.alerts, moves: [...first.moves, ...second.moves] }
+  return {
+    alerts: second.alerts,
+    moves: [...first.moves, ...second.moves],
+    isHeldBack: first.isHeldBack || second.isHeldBack,
+  }
+}
+
+function nothing(alerts: Alerts): Judgement {
+  return { alerts, moves: [], isHeldBack: false }
 }
 
 function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Judgement {
   const compiled = watch.fit.rules[rule]
-  if (compiled === undefined) return { alerts, moves: [] }
-  const { now, device, message } = occasion
+  if (compiled === undefined) return nothing(alerts)
+  const { now, device, message, hasRoom } = occasion
   const refreshed = refresh(watch, rule, alerts, occasion)
   const moves: Move[] = []
   let so = alerts
   let nextAt = 0
+  let isHeldBack = false
   for (let round = 0; nextAt === 0 && round < ROUNDS_MAX; round++) {
     const findings = findingsOf(watch, rule, { alerts: so, refreshed, occasion })
     const decision = decide(so, {
       rule: compiled,
-      deviceId: device.id,
+      subject: { deviceId: device.id },
       findings,
       now,
+      hasRoom,
       message: (alert) => message(compiled, alert),
     })
     so = decision.alerts
+    isHeldBack ||= decision.isHeldBack === true
     moves.push(...decision.moves)
     nextAt = decision.nextAt
     const open = openOf(so, compiled.id)
@@ -133,7 +153,11 @@ function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion):
       watch.tallies.set(rule, { count: open.count, startedAt: open.startedAt, countedAt: now })
     }
   }
-  const isOpen = openOf(so, compiled.id) !== undefined
+  const open = openOf(so, compiled.id)
+  const tally = watch.tallies?.get(rule)
+  if (occasion.keepsCount && open !== undefined && tally !== undefined && tally.count > open.count)
+    so = withOpen(so, { ...open, count: tally.count, countedAt: Micros(tally.countedAt) })
+  const isOpen = open !== undefined
   const muted = isOpen ? mutedUntil(compiled, occasion) : NEVER
   const due = Math.min(
     nextAt,
@@ -142,7 +166,7 @@ function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion):
     muted,
   )
   if (due < watch.deadline) watch.deadline = due
-  return { alerts: so, moves }
+  return { alerts: so, moves, isHeldBack }
 }
 
 function refresh(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Refreshed {
@@ -170,6 +194,15 @@ function count(watch: Watch, rule: number, open: Alert, now: Micros): void {
   tally.countedAt = now
 }
 
+/** Since when the rule's conditions have been true or false. */
+export function sinceOf(watch: Watch, rule: number): Pick<Findings, 'since' | 'clearSince'> {
+  const { roots, clear } = watch.fit.rules[rule] ?? { roots: [], clear: undefined }
+  return {
+    since: roots.map((_, root) => watch.since(rule, root)),
+    clearSince: clear === undefined ? undefined : watch.since(rule, roots.length),
+  }
+}
+
 /** What a rule says of the device, for a decision or for people. */
 export function findingsOf(
   watch: Watch,
@@ -182,7 +215,7 @@ export function findingsOf(
 ): Findings {
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) throw new RangeError(`no rule ${rule}`)
-  const { roots, clear, leaves, id } = compiled
+  const { roots, leaves, id } = compiled
   const local =
     refreshed?.leaf ??
     Math.max(
@@ -196,8 +229,7 @@ export function findingsOf(
   const tally = watch.tallies?.get(rule)
   const isCounted = tally !== undefined && tally.startedAt === open?.startedAt
   return {
-    since: roots.map((_, root) => watch.since(rule, root)),
-    clearSince: clear === undefined ? undefined : watch.since(rule, roots.length),
+    ...sinceOf(watch, rule),
     count: isCounted ? tally.count : (open?.count ?? 1),
     type: refreshed?.isNoData === true ? 'no_data' : leaf.kind,
     metric: 'metric' in leaf ? leaf.metric : undefined,
@@ -226,6 +258,7 @@ function shown(leaf: Leaf, value: number | string | undefined, receivedAt: numbe
     case 'log':
     case 'command_failed':
     case 'dead_letter':
+    case 'deployment_failed':
       return eventValue
     default:
       return cut(value)

@@ -109,7 +109,13 @@ export function leafState(
     case 'log':
     case 'command_failed':
     case 'dead_letter':
+    case 'deployment_failed':
       into.truth = memory.isNow ? TRUTH.yes : TRUTH.no
+      return
+    case 'fleet':
+    case 'fleet_metric':
+      // The leader judges these.
+      into.truth = TRUTH.unknown
       return
     case 'heartbeat':
       into.truth = TRUTH.yes

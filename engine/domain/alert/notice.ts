@@ -2,11 +2,10 @@
 // without the move and no move without it.
 import type { AlertId, ChannelId, Millis, RuleId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { AlertGrouping, AlertSeverity } from '../../../schemas/vocabulary.ts'
+import type { AlertGrouping, AlertSeverity, NoticeEvent } from '../../../schemas/vocabulary.ts'
 import { newPackr } from '../packing.ts'
 
-/** A raised level is one more `fired` of the same alert. */
-export type NoticeEvent = 'fired' | 'resolved' | 'repeat'
+export type { NoticeEvent }
 
 export interface NoticeDevice {
   readonly id: string

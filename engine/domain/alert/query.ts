@@ -17,8 +17,12 @@ export interface AlertsQuery {
   readonly within?: readonly string[] | undefined
   readonly ruleId?: RuleId | undefined
   readonly type?: string | undefined
+  /** Alerts of one storm. */
+  readonly groupKey?: string | undefined
   readonly acknowledged?: boolean | undefined
   readonly flapping?: boolean | undefined
+  /** True: only those that are snoozed; false: only the others. */
+  readonly snoozed?: boolean | undefined
   /** About the time of firing: [from, to). */
   readonly from?: Millis | undefined
   readonly to?: Millis | undefined
@@ -45,4 +49,6 @@ export interface AlertCounts {
   readonly byRule: Readonly<Record<string, { readonly firing: number; readonly pending: number }>>
   /** Devices that more rules fit than are judged for them. */
   readonly overloaded: number
+  /** Devices with a condition that is true and waits for room among the open alerts. */
+  readonly overflowing: number
 }

@@ -28,6 +28,8 @@ const NOTHING: Fitting = { fit: undefined, isOverloaded: false }
 export class RuleBook {
   readonly settings: AlertSettings
   readonly silences: readonly CompiledSilence[]
+  /** Rules about the fleet, which the leader judges. */
+  readonly fleet: readonly CompiledRule[]
   readonly #enabled: readonly CompiledRule[]
   readonly #byId: ReadonlyMap<RuleId, CompiledRule>
   readonly #fits = new Map<string, Fit>()
@@ -44,7 +46,9 @@ export class RuleBook {
     this.#byId = new Map(compiled.map((rule) => [rule.id, rule]))
     const age = ({ rule: a }: CompiledRule, { rule: b }: CompiledRule) =>
       a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : a.rule_id < b.rule_id ? -1 : 1
-    this.#enabled = compiled.filter(({ rule }) => rule.enabled).sort(age)
+    const enabled = compiled.filter(({ rule }) => rule.enabled).sort(age)
+    this.#enabled = enabled.filter(({ isAboutFleet }) => !isAboutFleet)
+    this.fleet = enabled.filter(({ isAboutFleet }) => isAboutFleet)
     this.#earlierFits = before?.fits ?? new Map()
   }
 
@@ -81,6 +85,7 @@ export class RuleBook {
     if (device.status === 'decommissioned') return 'decommissioned'
     const rule = this.#byId.get(id)
     if (rule === undefined) return 'rule_deleted'
-    return rule.rule.enabled ? 'target_left' : 'rule_disabled'
+    if (!rule.rule.enabled) return 'rule_disabled'
+    return rule.isAboutFleet ? 'rule_changed' : 'target_left'
   }
 }

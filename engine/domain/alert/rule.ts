@@ -1,11 +1,13 @@
 // An alert rule: data that reaches every shard with a revision (A4).
-import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
+import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { RuleBody, RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { type Millis, RuleId, toIso } from '../../../schemas/ids.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
 import { isZone } from '../telemetry/zone.ts'
 import { checkCondition } from './check-condition.ts'
+import { groupLevelOf, isFleetCondition } from './fleet-scope.ts'
+import { isEventLeaf, isMomentary, leavesOf } from './leaves.ts'
 import { checkTarget } from './target.ts'
 import { unknownPlaceholders } from './template.ts'
 
@@ -68,24 +70,6 @@ export function toWish(rule: Rule): RuleWishBody {
   return wish
 }
 
-function isEventLeaf({ kind }: Leaf): boolean {
-  return kind === 'log' || kind === 'command_failed' || kind === 'dead_letter'
-}
-
-export function leavesOf(condition: Condition): readonly Leaf[] {
-  if ('all' in condition) return condition.all.flatMap(leavesOf)
-  if ('any' in condition) return condition.any.flatMap(leavesOf)
-  if ('not' in condition) return leavesOf(condition.not)
-  return [condition]
-}
-
-/** Whether it is true at single moments only, and never for a while. */
-export function isMomentary(condition: Condition): boolean {
-  if ('all' in condition) return condition.all.some(isMomentary)
-  if ('any' in condition) return condition.any.every(isMomentary)
-  return 'not' in condition ? false : isEventLeaf(condition)
-}
-
 function settled(wish: RuleWishBody) {
   const { condition, flap } = wish
   const keepDefault = leavesOf(condition).some(isEventLeaf) ? LIMITS.eventHoldSecDefault : 0
@@ -128,6 +112,13 @@ function checkRule(wish: RuleWishBody): readonly FieldError[] {
   if (clear !== undefined && clear !== null) {
     const cleared = checkCondition(clear, '/clear')
     if (cleared.kind === 'mistakes') errors.push(...cleared.errors)
+    else if (checked.kind === 'condition' && !isOfScope(cleared.condition, checked.condition))
+      errors.push({
+        path: '/clear',
+        code: 'NOT_ALLOWED',
+        message:
+          'must be about the same as the condition: single devices, or the fleet at the same group_level',
+      })
   }
   errors.push(...checkTarget(wish.target))
   if (checked.kind === 'condition') {
@@ -146,6 +137,12 @@ function checkRule(wish: RuleWishBody): readonly FieldError[] {
       errors.push({ path: `/active/${i}/tz`, code: 'NOT_ALLOWED', message: 'is no time zone of the IANA' })
   })
   return errors
+}
+
+function isOfScope(clear: Condition, condition: Condition): boolean {
+  return (
+    isFleetCondition(clear) === isFleetCondition(condition) && groupLevelOf(clear) === groupLevelOf(condition)
+  )
 }
 
 function checkLevels(

@@ -70,6 +70,7 @@ export function moved(
     ...deployment,
     status,
     statusReason: reason,
+    statusSince: now,
     pausedAt: status === 'paused' ? now : undefined,
     revision: deployment.revision + 1,
   }

@@ -133,6 +133,8 @@ export interface Deployment {
   readonly firmware: DeployedFirmware
   readonly status: DeploymentStatus
   readonly statusReason: string | undefined
+  /** Missing in what was written before it was kept. */
+  readonly statusSince?: Millis | undefined
   /** Members, the skipped ones included. */
   readonly total: number
   readonly skipped: Readonly<Partial<Record<OtaSkipReason, number>>>

@@ -1,5 +1,9 @@
 // The leader's duty of rules and silences: it alone changes them, one after the other, and fenced by its claim (R2).
+import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import { RuleId } from '../../../schemas/ids.ts'
+import { isFleetCondition } from '../../domain/alert/fleet-scope.ts'
+import { leavesOf } from '../../domain/alert/leaves.ts'
 import { createRule, type Rule, type RuleOutcome, replaceRule, toWish } from '../../domain/alert/rule.ts'
 import { TYPE_RULE_FIELDS } from '../../domain/alert/type-rules.ts'
 import { unreachable } from '../../domain/unreachable.ts'
@@ -125,9 +129,21 @@ export class AlertDesk {
         ? []
         : [{ path: `/channels/${i}`, code: 'NOT_ALLOWED', message: 'there is no such channel' }],
     )
-    if (errors.length > 0) return mistaken({ kind: 'mistakes', errors })
+    const strangers = countedRules(rule.condition).filter((id) => !this.#isOfDevices(id))
+    const unknown = strangers.map((id) => ({
+      path: '/condition',
+      code: 'NOT_ALLOWED',
+      message: `counts alerts of ${id}, which is no rule about single devices`,
+    }))
+    if (errors.length + unknown.length > 0)
+      return mistaken({ kind: 'mistakes', errors: [...errors, ...unknown] })
     await this.#save({ collection: RULES, id: rule.rule_id, bytes: packDocument(rule) })
     return { kind: 'changed', rule }
+  }
+
+  #isOfDevices(id: string): boolean {
+    const rule = this.#ports.book.rule(RuleId(id))
+    return rule !== undefined && !isFleetCondition(rule.condition)
   }
 
   async #putSilence({
@@ -155,6 +171,13 @@ export class AlertDesk {
     await store.save({ ...NO_SAVE, claims, documents })
     await Promise.all(documents.map(({ collection, id }) => book.refresh(collection, id)))
   }
+}
+
+/** The rules whose alerts a condition about the fleet counts. */
+function countedRules(condition: Condition): readonly string[] {
+  return leavesOf(condition).flatMap((leaf) =>
+    leaf.kind === 'fleet' && 'rule_id' in leaf.of ? [leaf.of.rule_id] : [],
+  )
 }
 
 function mistaken({ errors }: Extract<RuleOutcome, { kind: 'mistakes' }>): EngineRefusal {

@@ -5,10 +5,13 @@ import { AlertId, type ChannelId } from '../../../schemas/ids.ts'
 import { type Delivery, isFinal } from '../../domain/alert/delivery.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
+import type { Notified } from '../../ports/alert-channels.ts'
 import type { SavedDocument } from '../../ports/documents.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+
+import { NotifiedIndex } from './notified.ts'
 
 export interface KeptDeliveriesPorts {
   readonly store: Pick<Store, 'documents' | 'save'>
@@ -47,6 +50,8 @@ export class KeptDeliveries {
   /** The channels that were told, or will be, that an alert fires. */
   readonly #told = new Map<AlertId, ReadonlySet<ChannelId>>()
 
+  readonly #notified = new NotifiedIndex()
+
   constructor(ports: KeptDeliveriesPorts) {
     this.#ports = ports
   }
@@ -59,6 +64,7 @@ export class KeptDeliveries {
       this.#told.set(AlertId(id), new Set(packr.unpack(bytes) as ChannelId[]))
     const deliveries = (await documents.list(DELIVERIES)).map(({ bytes }) => read(bytes))
     deliveries.sort((a, b) => a.createdAt - b.createdAt)
+    for (const delivery of deliveries) this.#notified.note(delivery)
     for (const delivery of deliveries) if (isFinal(delivery)) this.#finished.set(delivery.id, delivery)
     return deliveries
   }
@@ -70,6 +76,7 @@ export class KeptDeliveries {
   put(id: string, delivery: Delivery | undefined): void {
     this.#write(DELIVERIES, id, delivery)
     this.#finished.delete(id)
+    if (delivery !== undefined) this.#notified.note(delivery)
     if (delivery === undefined || !isFinal(delivery)) return
     const { channelId, createdAt } = delivery
     this.#finished.set(id, { id, channelId, createdAt })
@@ -91,6 +98,11 @@ export class KeptDeliveries {
     if (channels.size === 0) this.#told.delete(alertId)
     else this.#told.set(alertId, channels)
     this.#write(TOLD, alertId, channels.size === 0 ? undefined : [...channels])
+  }
+
+  /** The channels that were told of the alert, and what came of it. */
+  notifiedOf(alertId: AlertId): readonly Notified[] {
+    return this.#notified.of(alertId)
   }
 
   isSaved(id: string): boolean {

@@ -99,6 +99,8 @@ export class Notifications {
         const delivery = await this.#notifier.redeliver(call.deliveryId)
         return delivery === undefined ? notFound('delivery') : { kind: 'delivery', delivery }
       }
+      case 'notified':
+        return { kind: 'notified', alerts: this.#notifier.notified(call.alertIds) }
       default:
         return unreachable(call)
     }

@@ -4,7 +4,7 @@
 // N1. Deliveries are saved together with the end of the notices that they follow from, and sent afterwards. A crash at
 //     any point loses none, and repeats at most those that were under way, under the same ids.
 // N2. Who was never told that an alert fires is not told that it resolved; whoever was told is.
-import type { ChannelId } from '../../../schemas/ids.ts'
+import type { AlertId, ChannelId } from '../../../schemas/ids.ts'
 import type { DeliveryEvent } from '../../../schemas/vocabulary.ts'
 import { type Channel, HEALTHY, isOpen, takes } from '../../domain/alert/channel.ts'
 import {
@@ -20,6 +20,7 @@ import {
 import type { ToldAlert } from '../../domain/alert/message.ts'
 import { decodeNotice, type Notice } from '../../domain/alert/notice.ts'
 import { LIMITS } from '../../limits.ts'
+import type { Notified } from '../../ports/alert-channels.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Notices } from '../../ports/notices.ts'
 import type { Schedule } from '../../ports/schedule.ts'
@@ -107,6 +108,11 @@ export class Notifier {
     const page = ids.slice(offset, offset + limit)
     const read = await Promise.all(page.map((each) => this.#find(id, each)))
     return { deliveries: read.filter((each) => each !== undefined), total: ids.length }
+  }
+
+  /** The channels that were told of each of these alerts. */
+  notified(alertIds: readonly AlertId[]): readonly (readonly Notified[])[] {
+    return alertIds.map((id) => this.#ports.kept.notifiedOf(id))
   }
 
   /** Sends one that is over once more, under the same ids. Undefined if there is none. */

@@ -65,6 +65,16 @@ export class DeploymentDesk {
     )
   }
 
+  /** All deployments as the last round left them. */
+  all(): readonly DeploymentState[] {
+    return this.#orchestrator.all()
+  }
+
+  /** The devices that have, or had, a job of it. */
+  async deviceIdsOf(id: DeploymentId): Promise<readonly DeviceId[]> {
+    return (await this.#orchestrator.membersOf(id))?.stages.flat() ?? []
+  }
+
   get(id: DeploymentId): DeploymentState | undefined {
     return this.#orchestrator.state(id)
   }

@@ -1,6 +1,7 @@
 // What only the leader does.
 
 import type { AlertDesk } from '../alerts/alert-desk.ts'
+import type { FleetAlerts } from '../alerts/fleet-alerts.ts'
 import type { Notifications } from '../alerts/notifications.ts'
 import type { Broadcasts } from '../broadcasts/broadcasts.ts'
 import type { DeploymentDesk } from '../deployments/deployment-desk.ts'
@@ -18,4 +19,5 @@ export interface Duties {
   readonly deployments: DeploymentDesk
   readonly notifications: Notifications
   readonly alerts: AlertDesk
+  readonly fleetAlerts: FleetAlerts
 }

@@ -59,6 +59,9 @@ export class LocalWork {
       },
       firmware_remove: async ({ removal }) => (await ports.duties()).firmware.remove(removal),
       channels: async ({ call }) => (await ports.duties()).notifications.call(call),
+      fleet_alerts: async ({ query }) => (await ports.duties()).fleetAlerts.list(query),
+      fleet_alert_counts: async ({ within }) => (await ports.duties()).fleetAlerts.counts(within),
+      fleet_alert_act: async ({ id, act, by }) => (await ports.duties()).fleetAlerts.act(id, act, by),
       alert_change: async ({ change }) => (await ports.duties()).alerts.change(change),
       flush: ({ horizon, partitions }) => this.#flush(horizon, partitions),
     }

@@ -41,7 +41,13 @@ export interface NodesPorts {
 /** The owner of this partition leads: it hands out broadcasts and settles rollups for all. */
 export const LEADING = partitionAt(0)
 
-const READS: ReadonlySet<NodeWork['kind']> = new Set(['ask', 'await', 'broadcast_state'])
+const READS: ReadonlySet<NodeWork['kind']> = new Set([
+  'ask',
+  'await',
+  'broadcast_state',
+  'fleet_alerts',
+  'fleet_alert_counts',
+])
 
 /** A question about it only tells whether somebody answers. */
 const NO_BROADCAST = BroadcastId('')
@@ -174,7 +180,8 @@ function addressIn(others: Others, partition: Partition): string {
 /** Commands of a broadcast and jobs exist once the requests that made them are answered: there is nothing to wait
  *  for. */
 function devicesOf(ask: Ask): readonly DeviceId[] {
-  if (ask.kind === 'children' || ask.kind === 'jobs' || ask.kind === 'fleet') return []
+  if (ask.kind === 'children' || ask.kind === 'jobs') return []
+  if (ask.kind === 'fleet' || ask.kind === 'fleet_counts') return []
   if (ask.kind === 'alerts' || ask.kind === 'alert_counts' || ask.kind === 'kept_commands') return []
   if (ask.kind === 'named_commands') return ask.commands.map(({ deviceId }) => deviceId)
   if (ask.kind === 'latest') return ask.deviceIds ?? []

@@ -1,5 +1,6 @@
 // Work that one node has another one do: the owner of a device's partition, or the leader. Plain data both ways.
 import type {
+  AlertId,
   BroadcastId,
   CommandId,
   DeploymentId,
@@ -8,10 +9,19 @@ import type {
   Millis,
   Partition,
 } from '../../../schemas/ids.ts'
+import type { AlertAct } from '../../domain/alert/acts.ts'
 import type { Command } from '../../domain/command/record.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
+import type { Author } from '../../domain/shadow/record.ts'
 import type { ChannelAnswer, ChannelCall } from '../../ports/alert-channels.ts'
-import type { AlertChange, AlertChangeOutcome } from '../../ports/alerts.ts'
+import type {
+  AlertChange,
+  AlertChangeOutcome,
+  AlertCounts,
+  AlertsFound,
+  AlertsQuery,
+  FleetActOutcome,
+} from '../../ports/alerts.ts'
 import type {
   DeploymentAction,
   DeploymentOutcome,
@@ -76,6 +86,10 @@ export type NodeWork =
   | { readonly kind: 'firmware_remove'; readonly removal: FirmwareRemoval }
   | { readonly kind: 'channels'; readonly call: ChannelCall }
   | { readonly kind: 'alert_change'; readonly change: AlertChange }
+  /** Alerts about the fleet, which the leader keeps. */
+  | { readonly kind: 'fleet_alerts'; readonly query: AlertsQuery }
+  | { readonly kind: 'fleet_alert_counts'; readonly within: readonly string[] | undefined }
+  | { readonly kind: 'fleet_alert_act'; readonly id: AlertId; readonly act: AlertAct; readonly by: Author }
   /** Telemetry before the horizon is marked late from now on, and what was received before is stored. */
   | { readonly kind: 'flush'; readonly horizon: Millis; readonly partitions: readonly Partition[] }
 
@@ -100,6 +114,9 @@ export interface NodeOutcomes {
   readonly firmware_remove: FirmwareOutcome
   readonly channels: ChannelAnswer
   readonly alert_change: AlertChangeOutcome
+  readonly fleet_alerts: AlertsFound
+  readonly fleet_alert_counts: AlertCounts
+  readonly fleet_alert_act: FleetActOutcome
   readonly flush: undefined
 }
 

@@ -41,7 +41,11 @@ export function performAlertMove(
 ): void {
   const { id: deviceId } = device
   const how = shown(alert)
-  const name = eventOf(event, alert, before)
+  const name = alertEventOf(
+    event,
+    alert,
+    before?.alerts.open.find(({ id }) => id === alert.id),
+  )
   const body = alertBody(alert, device, how)
   open.feed.push({ kind: 'alert', event: name, deviceId, at: now, alert: body })
   const { comments: _, ...told } = body
@@ -61,7 +65,12 @@ export function performAlertMove(
   open.notify({ key: noticeKey(left), bytes: Uint8Array.from(Buffer.from(encodeNotice(left))) })
 }
 
-function eventOf(event: AlertMoved['move']['event'], alert: Alert, before: Device | undefined): AlertEvent {
+/** `before`: the alert before the move. */
+export function alertEventOf(
+  event: AlertMoved['move']['event'],
+  alert: Alert,
+  before: Pick<Alert, 'acknowledgedAt'> | undefined,
+): AlertEvent {
   switch (event) {
     case 'fired':
       return 'alert.fired'
@@ -69,9 +78,9 @@ function eventOf(event: AlertMoved['move']['event'], alert: Alert, before: Devic
       return 'alert.severity'
     case 'resolved':
       return 'alert.resolved'
-    default: {
-      const was = before?.alerts.open.find(({ id }) => id === alert.id)?.acknowledgedAt
-      return was === undefined && alert.acknowledgedAt !== undefined ? 'alert.acknowledged' : 'alert.updated'
-    }
+    default:
+      return before?.acknowledgedAt === undefined && alert.acknowledgedAt !== undefined
+        ? 'alert.acknowledged'
+        : 'alert.updated'
   }
 }

@@ -1,14 +1,16 @@
 // Events that rules wait for: a line of the log, a command that failed, a message that was parked.
 import { FAILED_STATUSES, type Leaf } from '../../../schemas/alert-condition.ts'
 import type { Json } from '../../../schemas/json.ts'
-import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
+import { type JobStatus, LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
 import type { Fit } from '../../domain/alert/fit.ts'
 import type { Command } from '../../domain/command/record.ts'
+import type { Job } from '../../domain/ota/job.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 
 export type AlertHappening =
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string }
   | { readonly kind: 'command'; readonly command: Command }
+  | { readonly kind: 'job'; readonly job: Job }
   | { readonly kind: 'parked'; readonly reason: string }
 
 export interface EventLeaves {
@@ -17,6 +19,8 @@ export interface EventLeaves {
 }
 
 const VALUE_CHARS_MAX = 256
+/** A job that came to one of these has failed. What follows, as the way back, is no failure of its own. */
+const FAILED_JOBS: ReadonlySet<JobStatus> = new Set(['failed', 'timed_out', 'rejected', 'rollback_failed'])
 
 /** The leaves that this is an event of. */
 export function eventLeaves(fit: Fit, what: AlertHappening): EventLeaves {
@@ -43,6 +47,8 @@ function isMeant(leaf: Leaf, what: AlertHappening): boolean {
       const isOfStatus = statuses.some((status) => status === what.command.status)
       return isOfStatus && (command === undefined || command === what.command.name)
     }
+    case 'job':
+      return leaf.kind === 'deployment_failed' && FAILED_JOBS.has(what.job.status)
     case 'parked':
       return leaf.kind === 'dead_letter' && (leaf.reason === undefined || leaf.reason === what.reason)
     default:
@@ -56,6 +62,8 @@ function shownValue(what: AlertHappening): Json {
       return what.message.slice(0, VALUE_CHARS_MAX)
     case 'command':
       return `${what.command.name} ${what.command.status}`.slice(0, VALUE_CHARS_MAX)
+    case 'job':
+      return `${what.job.plan.goal.version} ${what.job.status}`.slice(0, VALUE_CHARS_MAX)
     case 'parked':
       return what.reason
     default:

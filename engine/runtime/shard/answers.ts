@@ -57,7 +57,9 @@ export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerC
     case 'alerts':
       return alertsFound(actors, ask.query, { now, alerts })
     case 'alert_counts':
-      return alertCounts(actors, ask.within, { now, alerts })
+      return alertCounts(ask.within, alerts)
+    case 'fleet_counts':
+      return alerts.fleetCounts(ask.sums, actors.values(), now)
     case 'latest':
       return [latestOf(actors, ask)]
     case 'fleet':

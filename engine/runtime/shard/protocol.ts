@@ -10,6 +10,7 @@ import type {
 } from '../../../schemas/ids.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
+import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import type { CommandPlace, KeptCommand } from '../../domain/command/kept-commands.ts'
 import type { Command, Commands } from '../../domain/command/record.ts'
@@ -73,6 +74,8 @@ export type Ask =
     }
   /** Asks for the rows of the fleet's table that have changed since the versions that are known of each shard. */
   | { readonly kind: 'fleet'; readonly known: FleetKnown }
+  /** Asks for what rules about the fleet count, and for sums of these of their leaves. */
+  | { readonly kind: 'fleet_counts'; readonly sums: readonly LeafName[] }
 
 /** One command of a broadcast. */
 export interface Child {
@@ -99,6 +102,7 @@ export interface Answers {
   readonly fleet: readonly FleetPart[]
   /** Devices that do not exist are left out. */
   readonly latest: readonly LatestValues[]
+  readonly fleet_counts: FleetCounts
 }
 
 export type Answer = Answers[Ask['kind']]

@@ -2,11 +2,11 @@
 //
 // A1. Nothing is decided by timers before the backlog was read: a value that came meanwhile counts first.
 // A2. An entry that is read again brings the vitals up to date and decides nothing.
-import { Micros, Millis } from '../../../schemas/ids.ts'
+import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
-import { type Alert, openOf } from '../../domain/alert/alerts-part.ts'
+import { type Alert, withMemosOf } from '../../domain/alert/alerts-part.ts'
 import { type AlertShown, alertMessage } from '../../domain/alert/body.ts'
-import { phaseOf } from '../../domain/alert/decide.ts'
+import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
 import {
   endOrphans,
   findingsOf,
@@ -19,15 +19,17 @@ import {
 } from '../../domain/alert/judge.ts'
 import { type AlertSettings, RuleBook } from '../../domain/alert/rule-book.ts'
 import type { Watch } from '../../domain/alert/watch.ts'
-import { type KnownValue, recall, remember } from '../../domain/alert/watch-memory.ts'
+import { recall, remember } from '../../domain/alert/watch-memory.ts'
 import type { Effect, Outcome } from '../../domain/device/events.ts'
-import { flapsUntil } from '../../domain/device/flapping.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
 import type { StoredReport } from '../../domain/telemetry/report.ts'
 import type { Actor } from './actor.ts'
 import { type AlertHappening, eventLeaves } from './alert-happenings.ts'
+import { countedAlerts, latestOf, phaseAt, sightOf } from './alert-phases.ts'
+import { KeptFleetCounts } from './fleet-counts.ts'
 import type { Incoming } from './incoming.ts'
+import { KeptAlertCounts } from './kept-alert-counts.ts'
 
 interface ShardAlertsPorts {
   readonly heartbeatTimeoutMs: number
@@ -35,6 +37,8 @@ interface ShardAlertsPorts {
   readonly forgivenAt: () => number
   readonly reschedule: (actor: Actor) => void
   readonly slotValues: Parameters<Watch['feedShape']>[1]
+  /** Alerts that may be open on the devices of this shard. */
+  readonly openMax: number
 }
 
 /** Keeps what follows from a judgement, as from any other decision. */
@@ -53,6 +57,12 @@ export class ShardAlerts {
   #isCaughtUp = false
   /** Devices that more rules fit than are judged. */
   readonly #overloaded = new Set<string>()
+  /** Devices on which a condition is true that waits for room. */
+  readonly #overflowing = new Set<Actor>()
+  readonly #counts = new KeptAlertCounts()
+  readonly #fleet = new KeptFleetCounts()
+  /** Alerts that fired in the proposal that is not settled yet. */
+  #fired = 0
   #evaluations = 0
 
   constructor(ports: ShardAlertsPorts) {
@@ -67,6 +77,25 @@ export class ShardAlerts {
     return this.#overloaded.size
   }
 
+  get overflowing(): number {
+    return this.#overflowing.size
+  }
+
+  /** How many alerts are in which state. */
+  get counts(): KeptAlertCounts {
+    return this.#counts
+  }
+
+  /** What the leader needs to know for rules about the fleet. */
+  fleetCounts(sums: readonly LeafName[], actors: Iterable<Actor>, now: Millis): FleetCounts {
+    return {
+      isCaughtUp: this.#isCaughtUp && this.#book !== undefined,
+      rules: this.#fleet.counts(sums, actors, now),
+      open: this.#counts.open,
+      overflowing: this.#overflowing.size,
+    }
+  }
+
   /** Rules judged since this was last asked. */
   takeEvaluations(): number {
     const taken = this.#evaluations
@@ -75,13 +104,28 @@ export class ShardAlerts {
   }
 
   /** These rules and silences count from now on. Every instance is judged anew by the next sweep. */
-  settle(settings: AlertSettings, actors: Iterable<Actor>): void {
+  settle(settings: AlertSettings, actors: Iterable<Actor>, now: Millis): void {
     this.#book = new RuleBook(settings, this.#book)
-    for (const actor of actors) {
+    const all = [...actors]
+    for (const actor of all) {
       this.fit(actor)
       if (actor.watch !== undefined) actor.watch.deadline = 0
       this.#ports.reschedule(actor)
+      this.#count(actor, now)
     }
+    this.#fleet.settle(this.#book.fleet, all, now)
+  }
+
+  /** The open proposal is settled: these are the actors whose records changed, or that are new. */
+  settled(actor: Actor, now: Millis): void {
+    this.#fired = 0
+    this.#count(actor, now)
+    this.#fleet.note(actor, now)
+  }
+
+  /** The device's connection or its flapping changed. */
+  connection(actor: Actor, now: Millis): void {
+    this.#fleet.note(actor, now)
   }
 
   /** Chooses the rules of an actor anew, by its settled record. */
@@ -147,6 +191,13 @@ export class ShardAlerts {
           { at: Micros(now * 1_000), isNew: true },
           decisions,
         )
+      else if (effect.kind === 'job_moved' && effect.job.status !== effect.previous)
+        this.#happened(
+          actor,
+          { kind: 'job', job: effect.job },
+          { at: Micros(now * 1_000), isNew: true },
+          decisions,
+        )
       else if (effect.kind === 'alert_moved' && effect.by !== undefined && actor.watch !== undefined)
         actor.watch.deadline = 0
     const isMember =
@@ -165,13 +216,13 @@ export class ShardAlerts {
     if (rules.length > 0) this.#judge(actor, rules, { at: Micros(now * 1_000), isNew: true }, decisions)
   }
 
-  /** The sweep comes by. `isBehind`: entries are unread. */
-  sweep(
-    actor: Actor,
-    { now, isBehind }: { readonly now: Millis; readonly isBehind: boolean },
-    decisions: Deciding,
-  ): void {
-    if (!isBehind) this.#isCaughtUp = true
+  /** Every entry was read. */
+  caughtUp(): void {
+    this.#isCaughtUp = true
+  }
+
+  /** The sweep comes by. */
+  sweep(actor: Actor, now: Millis, decisions: Deciding): void {
     // by A1
     if (!this.#isCaughtUp || this.dueAt(actor, decisions.deviceOf(actor)) > now) return
     this.#judgeAll(actor, Micros(now * 1_000), decisions)
@@ -190,11 +241,12 @@ export class ShardAlerts {
       events: NO_EVENTS,
       value: null,
     })
-    const findings = findingsOf(watch, rule, { alerts: device.alerts, refreshed: undefined, occasion })
-    const phase = phaseOf(device.alerts, compiled, findings, now * 1_000)
+    const phase = phaseAt(watch, rule, device.alerts, now)
+    const isSnoozed = alert.snoozedUntil !== undefined && now < alert.snoozedUntil
+    const muted = mutedBy(compiled, alert.severity, device.alerts, occasion)
     return {
       state: phase === 'recovering' ? 'recovering' : 'firing',
-      suppressedBy: mutedBy(compiled, alert.severity, device.alerts, occasion),
+      suppressedBy: isSnoozed ? [...muted, 'snooze'] : muted,
     }
   }
 
@@ -216,24 +268,10 @@ export class ShardAlerts {
     return { ...alert, value: value ?? alert.value, lastValueAt: lastValueAt ?? alert.lastValueAt, count }
   }
 
-  /** The rules of which an instance counts its `for_sec`. */
-  pending(actor: Actor, now: Millis): readonly number[] {
-    const { watch, device } = actor
-    if (watch === undefined) return NO_RULES
-    return watch.fit.rules.flatMap((rule, i) => {
-      if (
-        openOf(device.alerts, rule.id) !== undefined ||
-        !rule.roots.some((_, root) => watch.since(i, root) > 0)
-      )
-        return []
-      const occasion = this.#occasion(actor, device, {
-        at: Micros(now * 1_000),
-        events: NO_EVENTS,
-        value: null,
-      })
-      const findings = findingsOf(watch, i, { alerts: device.alerts, refreshed: undefined, occasion })
-      return phaseOf(device.alerts, rule, findings, now * 1_000) === 'pending' ? [i] : []
-    })
+  /** Counts what is open or pending on the actor, by its settled record. */
+  #count(actor: Actor, now: Millis): void {
+    // An actor that was made for one request only is no device of the shard yet.
+    if (actor.slot >= 0) this.#counts.note(actor, countedAlerts(actor, now))
   }
 
   #happened(
@@ -247,7 +285,9 @@ export class ShardAlerts {
     const { leaves, value } = eventLeaves(watch.fit, what)
     if (leaves.size === 0) return
     const rules = [...new Set([...leaves].map((leaf) => watch.fit.ruleOf[leaf] ?? 0))]
-    this.#judge(actor, rules, { at, isNew, events: leaves, value }, decisions)
+    // Lines of the log are read again after a crash. What else happens is decided once, so its count is kept at once.
+    const keepsCount = what.kind !== 'log'
+    this.#judge(actor, rules, { at, isNew, events: leaves, value, keepsCount }, decisions)
   }
 
   #judge(
@@ -258,11 +298,13 @@ export class ShardAlerts {
       isNew,
       events = NO_EVENTS,
       value = null,
+      keepsCount = false,
     }: {
       readonly at: Micros
       readonly isNew: boolean
       readonly events?: ReadonlySet<number>
       readonly value?: Json
+      readonly keepsCount?: boolean
     },
     decisions: Deciding,
   ): void {
@@ -270,12 +312,13 @@ export class ShardAlerts {
     if (watch === undefined) return
     actor.isDirty = true
     const device = decisions.deviceOf(actor)
-    const occasion = this.#occasion(actor, device, { at, events, value })
+    const occasion = { ...this.#occasion(actor, device, { at, events, value }), keepsCount }
     this.#evaluations += rules.length
     // by A2
     if (isNew)
       this.#keep(actor, device, { judgement: judge(watch, rules, device.alerts, occasion), at }, decisions)
     else look(watch, rules, device.alerts, occasion)
+    this.#count(actor, toMillis(at))
     this.#ports.reschedule(actor)
   }
 
@@ -298,17 +341,24 @@ export class ShardAlerts {
     const occasion = this.#occasion(actor, device, { at, events: NO_EVENTS, value: null })
     this.#evaluations += watch.fit.rules.length
     const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
+    if (judgement.isHeldBack) this.#overflowing.add(actor)
+    else this.#overflowing.delete(actor)
     this.#keep(actor, device, { judgement, at }, decisions)
+    this.#count(actor, toMillis(at))
     this.#ports.reschedule(actor)
   }
 
   #keep(
     actor: Actor,
     device: Device,
-    { judgement: { alerts, moves }, at }: { readonly judgement: Judgement; readonly at: Micros },
+    { judgement, at }: { readonly judgement: Judgement; readonly at: Micros },
     decisions: Deciding,
   ): void {
-    if (alerts === device.alerts) return
+    const { moves, isHeldBack } = judgement
+    if (isHeldBack) this.#overflowing.add(actor)
+    if (judgement.alerts === device.alerts) return
+    this.#fired += moves.filter(({ event }) => event === 'fired').length
+    const alerts = withMemosOf(judgement.alerts, (id) => this.#book?.ruleOf(id) !== undefined)
     const effects = moves.map((move) => ({ kind: 'alert_moved', move }) as const)
     decisions.follow(
       actor,
@@ -330,28 +380,15 @@ export class ShardAlerts {
     const { heartbeatTimeoutMs, forgivenAt } = this.#ports
     return {
       device,
-      sight: {
-        device,
-        connected: actor.session !== undefined || actor.relay !== undefined,
-        connectedSinceMs: actor.connectionSince ?? device.createdAt,
-        flapsUntilMs: actor.connects === undefined ? 0 : flapsUntil(actor.connects),
-        forgivenAtMs: forgivenAt(),
-        graceMs: heartbeatTimeoutMs,
-      },
+      sight: { ...sightOf(actor, device), forgivenAtMs: forgivenAt(), graceMs: heartbeatTimeoutMs },
       now: at,
       silences: this.#book?.silences ?? [],
       isUpdating: isUpdating(device.firmware),
+      hasRoom: this.#counts.open + this.#fired < this.#ports.openMax,
+      keepsCount: false,
       events,
       eventValue: value,
       message: (rule, alert) => alertMessage(rule, alert, device),
     }
   }
-}
-
-/** The newest value of a metric that no rule has looked at before. */
-function latestOf({ latest, telemetryAt }: Actor, metric: string): KnownValue | undefined {
-  const found = latest?.toMetrics().find((each) => each.metric === metric)
-  const value = typeof found?.value === 'boolean' ? Number(found.value) : found?.value
-  if (found === undefined || (typeof value !== 'number' && typeof value !== 'string')) return undefined
-  return { value, at: found.at, receivedAt: Math.max(1, telemetryAt * 1_000) }
 }

@@ -85,6 +85,7 @@ export class Shard {
       forgivenAt: () => this.#deadlines.forgivenAt,
       reschedule: (actor) => this.#deadlines.schedule(actor),
       slotValues: this.#rows.columns.shapes.slotValues,
+      openMax: Math.ceil((LIMITS.alertsOpenMax * settings.partitions.length) / LIMITS.partitions),
     })
     this.#deadlines = new ActorDeadlines(settings.heartbeatTimeoutMs, (actor) =>
       this.#alerts.dueAt(actor, actor.device),
@@ -97,7 +98,8 @@ export class Shard {
       assert(this.#isLoaded, 'a shard is loaded before it works')
       return this.work(task)
     }
-    if (task.alertSettings !== undefined) this.#alerts.settle(task.alertSettings, this.#actors.values())
+    if (task.alertSettings !== undefined)
+      this.#alerts.settle(task.alertSettings, this.#actors.values(), task.now)
     this.load(task.devices, task.applied, task.now)
     return undefined
   }
@@ -112,6 +114,7 @@ export class Shard {
       const actor = this.#adopt(this.#newActor({ ...device, ...decodeParts(stored) }))
       if (vitals !== undefined) restoreVitals(actor, vitals, this.#settings.bootAt)
       this.#alerts.fit(actor)
+      this.#alerts.settled(actor, now)
       this.#deadlines.schedule(actor)
       // The sessions of a broker outside go on over a change of owner; here they all begin anew.
       if (this.#settings.bootAt === 0 && isUnsaid(actor, now)) this.#unsaid.push(actor)
@@ -122,9 +125,10 @@ export class Shard {
     const startedAt = this.#ticks()
     this.#deadlines.startTask(task.now)
     this.#fleet.tire(task.now)
-    if (task.settle) this.#settle()
+    if (task.settle) this.#settle(task.now)
     if (task.wants !== undefined) this.#wants = task.wants
-    if (task.alertSettings !== undefined) this.#alerts.settle(task.alertSettings, this.#actors.values())
+    if (task.alertSettings !== undefined)
+      this.#alerts.settle(task.alertSettings, this.#actors.values(), task.now)
     if (task.forgiveAt !== undefined) this.#deadlines.forgive(task.forgiveAt, this.#actors.values())
     const counts = emptyCounts()
     const blocksSince = this.#rows.since
@@ -259,6 +263,7 @@ export class Shard {
     if (item.kind === ITEM.opened || item.kind === ITEM.closed || item.kind === ITEM.listening)
       this.#fleet.note(actor)
     if (isFirst) this.#touch(actor, incoming, batch)
+    if (isConnectionMoved) this.#alerts.connection(actor, timeOf(incoming))
     // Told after the status that the connection brings: nobody is shown a device that is connected and offline.
     if (isConnectionMoved && isNew) {
       tellConnection(actor, timeOf(incoming), batch)
@@ -287,6 +292,7 @@ export class Shard {
     this.#fleet.behind(isBehind ? this.#reachedAt : undefined)
     const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
     const { open, decisions } = batch
+    if (!isBehind) this.#alerts.caughtUp()
     open.enter(now * 1000, 0, undefined)
     const { due, since } = this.#deadlines.sweep(now)
     for (const actor of due) {
@@ -303,15 +309,16 @@ export class Shard {
       if (decisions.deviceOf(actor).firmware.jobs.length > 0)
         decisions.decide(actor, { kind: 'ota_overdue', isAway: !isConnected(actor) }, now)
       if (calmsAt(actor, since) <= now) {
+        this.#alerts.connection(actor, now)
         tellConnection(actor, now, batch)
         this.#fleet.note(actor)
       }
-      this.#alerts.sweep(actor, { now, isBehind }, decisions)
+      this.#alerts.sweep(actor, now, decisions)
       if (!open.devices.has(actor.device.id)) this.#deadlines.schedule(actor)
     }
   }
 
-  #settle(): void {
+  #settle(now: Millis): void {
     const open = this.#open
     this.#open = undefined
     if (open === undefined) return
@@ -325,6 +332,7 @@ export class Shard {
       const actor = this.#adopt(known ?? this.#newActor(device))
       actor.device = this.#compactor.compact(device)
       if (known === undefined) this.#alerts.fit(actor)
+      this.#alerts.settled(actor, now)
       this.#deadlines.schedule(actor)
       this.#fleet.note(actor)
     }

@@ -203,6 +203,8 @@ export class JudgedDevice {
       now: this.#now(),
       silences: this.#book.silences,
       isUpdating: false,
+      keepsCount: true,
+      hasRoom: true,
       events,
       eventValue,
       message: () => 'a message',

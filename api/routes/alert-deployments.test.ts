@@ -1,0 +1,85 @@
+// Rules that wait for deployments to fail.
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { openHarness } from '../testing/rest.ts'
+import { type Behaviour, updatingFleet, uploadFirmware } from '../testing/updating-fleet.ts'
+
+async function open(behaviours: Readonly<Record<string, Behaviour>>) {
+  const harness = openHarness()
+  const { token } = await harness.login('admin')
+  await uploadFirmware(harness, '1.0')
+  await uploadFirmware(harness, '2.0')
+  await updatingFleet(harness, behaviours, { group: 'plant/a' })
+  const send = (line: string, body?: unknown) => harness.request(line, { token, body })
+  const rule = async (of: string, target: object = { type: 'all' }) =>
+    (
+      await send('POST /api/v1/alerts/rules', {
+        name: of,
+        target,
+        condition: { kind: 'deployment_failed', of },
+      })
+    ).body.rule_id as string
+  const alertsOf = async (ruleId: string) =>
+    (await send(`GET /api/v1/alerts?rule_id=${ruleId}&state=firing,recovering`)).body.data
+  const turns = async (isSo: () => Promise<boolean>) => {
+    for (let i = 0; i < 2_000; i++) {
+      if (await isSo()) return
+      harness.clock.at += i % 3 === 0 ? 500 : 0
+      await setImmediate()
+    }
+    throw new Error('never so')
+  }
+  const deploy = async (target: object = { type: 'all' }) => {
+    const { body } = await send('POST /api/v1/ota/deployments', {
+      ...{ firmware_version: '2.0', target, retry: { max: 0 }, rollback_on_failure: false },
+      abort: { min_finished: 1, failure_percent: 1 },
+    })
+    const path = `GET /api/v1/ota/deployments/${body.deployment_id}`
+    await turns(async () => (await send(path)).body.finished_at !== null)
+    return (await send(path)).body
+  }
+  return { ...harness, send, rule, alertsOf, turns, deploy }
+}
+
+test('a job that failed is an alert of its device, and a deployment that was aborted is one of the fleet', async () => {
+  const { rule, alertsOf, turns, deploy } = await open({ bad: 'fails' })
+  const job = await rule('device')
+  const whole = await rule('deployment', { type: 'group', value: 'plant' })
+  const elsewhere = await rule('deployment', { type: 'group', value: 'mill' })
+  expect((await deploy()).status).toBe('aborted')
+  await turns(async () => (await alertsOf(whole)).length === 1)
+  expect(await alertsOf(job)).toMatchObject([
+    { device_id: 'bad', type: 'deployment_failed', value: '2.0 failed', count: 1 },
+  ])
+  expect(await alertsOf(whole)).toMatchObject([
+    {
+      ...{ scope: 'fleet', device_id: null, group: 'plant', type: 'deployment_failed' },
+      value: '2.0 aborted (failure_percent)',
+    },
+  ])
+  expect(await alertsOf(elsewhere)).toEqual([])
+})
+
+test('another failure while the alert is open is counted, and five minutes after the last one it is over', async () => {
+  const { rule, alertsOf, turns, deploy, clock } = await open({ one: 'fails', two: 'fails' })
+  const whole = await rule('deployment')
+  await deploy({ type: 'device', value: 'one' })
+  await turns(async () => (await alertsOf(whole)).length === 1)
+  const [first] = await alertsOf(whole)
+  await deploy({ type: 'device', value: 'two' })
+  await turns(async () => (await alertsOf(whole))[0]?.count === 2)
+  expect(await alertsOf(whole)).toMatchObject([{ alert_id: first.alert_id, count: 2 }])
+  clock.at += 310_000
+  await turns(async () => (await alertsOf(whole)).length === 0)
+})
+
+test('a rule that is made later says nothing of what failed before it', async () => {
+  const { rule, alertsOf, turns, deploy, clock } = await open({ bad: 'fails' })
+  await deploy()
+  clock.at += 1_000
+  const whole = await rule('deployment')
+  const witness = await rule('deployment')
+  let looks = 0
+  await turns(async () => ++looks > 30)
+  expect([await alertsOf(whole), await alertsOf(witness)]).toEqual([[], []])
+})

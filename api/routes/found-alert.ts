@@ -1,0 +1,60 @@
+// An alert by its id: where it is looked for, whether its caller may see it, and how it is shown.
+import { deviceOfAlert, isFleetAlertId } from '../../engine/domain/alert/alert-id.ts'
+import { AlertId, type DeviceId, toIso } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import { ALERT_STATES } from '../../schemas/vocabulary.ts'
+import type { Caller } from '../auth/caller.ts'
+import { scopeOf } from '../auth/scope.ts'
+import { visibleId } from '../auth/visible-device.ts'
+import { alertBodyOf } from '../bodies/alert-body.ts'
+import type { Services } from '../http/services.ts'
+import { refused } from '../refusal.ts'
+
+export interface AlertPlace {
+  /** Undefined if it is about the fleet. */
+  readonly deviceId: DeviceId | undefined
+  /** The group subtrees that the caller may see, if it is about the fleet. */
+  readonly within: readonly string[] | undefined
+}
+
+/** Undefined if the caller may not see the alert, whether it exists or not. */
+export function alertPlaceOf({ engine }: Services, id: string, user: Caller): AlertPlace | undefined {
+  if (isFleetAlertId(id)) return { deviceId: undefined, within: scopeOf(user) }
+  const deviceId = visibleId(engine, deviceOfAlert(id) ?? '', user)
+  return deviceId === undefined ? undefined : { deviceId, within: undefined }
+}
+
+/** The alert as the engine shows it; undefined if it is not among those that are kept in memory. */
+export async function foundAlert(
+  { engine }: Services,
+  alertId: AlertId,
+  { deviceId, within }: AlertPlace,
+): Promise<JsonObject | undefined> {
+  const query = { states: ALERT_STATES, alertId, deviceId, within, limit: 1 }
+  return (await engine.alerts.list(query)).alerts[0]
+}
+
+/** The alerts with their links, and with the channels that were told of them. */
+export async function shownAlerts(
+  services: Services,
+  alerts: readonly JsonObject[],
+): Promise<readonly JsonObject[]> {
+  // Instances that are pending have no id, and nobody was told of them.
+  const ids = alerts.flatMap(({ alert_id: id }) => (typeof id === 'string' ? [AlertId(id)] : []))
+  const told =
+    ids.length === 0 ? undefined : await services.engine.channels({ op: 'notified', alertIds: ids })
+  const byId = new Map(
+    ids.map((id, i) => [id as string, told?.kind === 'notified' ? (told.alerts[i] ?? []) : []]),
+  )
+  return alerts.map((alert) => {
+    const notified = (byId.get(String(alert['alert_id'])) ?? []).map(({ channelId, event, at, state }) => ({
+      channel_id: channelId,
+      event,
+      at: toIso(at),
+      state,
+    }))
+    return alertBodyOf({ ...alert, notified }, services)
+  })
+}
+
+export const noSuchAlert = () => refused('NOT_FOUND', { message: 'no such alert' })

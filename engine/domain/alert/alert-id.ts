@@ -1,0 +1,23 @@
+// Ids of alerts. They follow from rule, subject and place in the log: read again, it is the same alert (A2).
+import { AlertId, type DeviceId, type RuleId } from '../../../schemas/ids.ts'
+import { shortHash } from './hash.ts'
+
+/** What the alerts of a rule are told apart by: their device, or their group if they are about the fleet. */
+export type AlertSubject = { readonly deviceId: DeviceId } | { readonly group: string }
+
+/** The same episode has the same id, whoever decides it again. */
+export function alertId(ruleId: RuleId, subject: AlertSubject, moments: readonly number[]): AlertId {
+  if ('group' in subject)
+    return AlertId(`alt_${shortHash([ruleId, `/${subject.group}`, ...moments].join(' '))}`)
+  const { deviceId } = subject
+  return AlertId(`alt_${shortHash([ruleId, deviceId, ...moments].join(' '))}_${deviceId}`)
+}
+
+/** The device that the alert is about, if it is about one. */
+export function deviceOfAlert(id: string): string | undefined {
+  return /^alt_[0-9a-f]{16}_(.+)$/.exec(id)?.[1]
+}
+
+export function isFleetAlertId(id: string): boolean {
+  return /^alt_[0-9a-f]{16}$/.test(id)
+}

@@ -1,0 +1,73 @@
+// What the owners of devices tell the leader for rules about the fleet, joined.
+import type { RuleId } from '../../../schemas/ids.ts'
+import { joinedSums, type MetricSum } from './fleet-metric.ts'
+import type { GroupCount } from './fleet-tally.ts'
+
+/** A leaf by its place among the rule's leaves. */
+export interface LeafName {
+  readonly ruleId: RuleId
+  readonly place: number
+}
+
+export type LeafCounts =
+  | { readonly kind: 'counts'; readonly groups: readonly GroupCount[] }
+  | { readonly kind: 'sums'; readonly groups: readonly MetricSum[] }
+  /** It was not asked about, or nobody counts it. */
+  | { readonly kind: 'none' }
+
+export interface RuleCounts {
+  readonly ruleId: RuleId
+  readonly revision: number
+  readonly leaves: readonly LeafCounts[]
+}
+
+/** Plain data. */
+export interface FleetCounts {
+  /** False while somebody still reads what came before its start: its counts say nothing yet. */
+  readonly isCaughtUp: boolean
+  readonly rules: readonly RuleCounts[]
+  /** Alerts that are open, and conditions that are true and wait for room. */
+  readonly open: number
+  readonly overflowing: number
+}
+
+/** Only what all of them count under the same revision. */
+export function joinedFleetCounts(answers: readonly FleetCounts[]): FleetCounts {
+  const [first] = answers
+  const rules = (first?.rules ?? []).flatMap((rule): readonly RuleCounts[] => {
+    const all = answers.map((answer) =>
+      answer.rules.find(({ ruleId, revision }) => ruleId === rule.ruleId && revision === rule.revision),
+    )
+    const parts = all.filter((each) => each !== undefined)
+    if (parts.length < answers.length) return []
+    return [
+      {
+        ...rule,
+        leaves: rule.leaves.map((_, place) => joinedLeaf(parts.map(({ leaves }) => leaves[place]))),
+      },
+    ]
+  })
+  return {
+    isCaughtUp: answers.every(({ isCaughtUp }) => isCaughtUp),
+    rules,
+    open: answers.reduce((sum, { open }) => sum + open, 0),
+    overflowing: answers.reduce((sum, { overflowing }) => sum + overflowing, 0),
+  }
+}
+
+function joinedLeaf(parts: readonly (LeafCounts | undefined)[]): LeafCounts {
+  const counts = parts.flatMap((part) => (part?.kind === 'counts' ? [part.groups] : []))
+  const sums = parts.flatMap((part) => (part?.kind === 'sums' ? [part.groups] : []))
+  if (counts.length === parts.length) return { kind: 'counts', groups: joinedCounts(counts) }
+  if (sums.length === parts.length) return { kind: 'sums', groups: joinedSums(sums) }
+  return { kind: 'none' }
+}
+
+function joinedCounts(parts: readonly (readonly GroupCount[])[]): readonly GroupCount[] {
+  const all = new Map<string, GroupCount>()
+  for (const { group, members, matching } of parts.flat()) {
+    const known = all.get(group) ?? { group, members: 0, matching: 0 }
+    all.set(group, { group, members: known.members + members, matching: known.matching + matching })
+  }
+  return [...all.values()]
+}

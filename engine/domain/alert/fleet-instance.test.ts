@@ -1,0 +1,119 @@
+// Rules about the fleet against an oracle that looks at every second with the whole history.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { FleetLeaf } from '../../../schemas/alert-condition.ts'
+import { Micros, Millis } from '../../../schemas/ids.ts'
+import { newPackr } from '../packing.ts'
+import { compileRule } from './compile.ts'
+import { type FleetInstance, judgeFleet, newFleetInstance } from './fleet-instance.ts'
+import { fleetSights } from './fleet-truth.ts'
+import { createRule } from './rule.ts'
+
+const START = Date.parse('2026-03-02T10:00:00Z')
+const MEMBERS = 10
+const packr = newPackr()
+
+function ruleOf(forSec: number, keepSec: number) {
+  const of = { kind: 'state', in: ['offline'] } as const
+  const condition: FleetLeaf = { kind: 'fleet', of, op: '>=', value: 50, unit: 'percent' }
+  const made = createRule(
+    {
+      name: 'half',
+      target: { type: 'all' },
+      condition,
+      for_sec: forSec,
+      keep_firing_for_sec: keepSec,
+      flap: { episodes: 20 },
+    },
+    { id: 'rul_1', by: 'usr_ann', now: Millis(START) },
+  )
+  if (made.kind === 'mistakes') throw new Error('a mistake')
+  return compileRule(made.rule)
+}
+
+const second = fc.record({
+  offline: fc.integer({ min: 0, max: MEMBERS }),
+  /** Another leader takes over. */
+  handOver: fc.integer({ min: 0, max: 6 }).map((roll) => roll === 0),
+})
+
+test('an alert of the fleet moves as an oracle says, whoever leads', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(0, 0, 2, 5),
+      fc.constantFrom(0, 0, 3),
+      fc.array(second, { minLength: 38, maxLength: 38 }),
+      (forSec, keepSec, seconds) => {
+        const rule = ruleOf(forSec, keepSec)
+        let instance: FleetInstance = newFleetInstance(rule, '', undefined)
+        const moves: (readonly [number, string])[] = []
+        const ids = new Set<string>()
+        seconds.forEach(({ offline, handOver }, at) => {
+          // What is saved is all that the next leader has.
+          if (handOver) instance = packr.unpack(packr.pack(instance)) as FleetInstance
+          const groups = [{ group: '', members: MEMBERS, matching: offline }]
+          const counts = { ruleId: rule.id, revision: 1, leaves: [{ kind: 'counts' as const, groups }] }
+          const judged = judgeFleet(instance, rule, {
+            leaves: fleetSights(rule, counts, { group: '', before: instance.truths }),
+            now: Micros((START + at * 1_000) * 1_000),
+            isEvent: false,
+            mutedBy: () => [],
+            message: () => 'x',
+          })
+          instance = judged.instance
+          for (const { event, alert } of judged.moves) {
+            moves.push([at, event])
+            if (event === 'fired') ids.add(alert.id)
+          }
+        })
+        const truths = seconds.map(({ offline }) => offline * 10 >= 50)
+        const expected = foretold(truths, forSec, keepSec)
+        expect(moves).toEqual(expected)
+        expect(ids.size).toBe(expected.filter(([, event]) => event === 'fired').length)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+function foretold(
+  truths: readonly boolean[],
+  forSec: number,
+  keepSec: number,
+): (readonly [number, string])[] {
+  const told: (readonly [number, string])[] = []
+  let isOpen = false
+  truths.forEach((isTrue, at) => {
+    let first = at
+    while (first > 0 && truths[first - 1] === isTrue) first--
+    const lasted = at - first
+    if (!isOpen && isTrue && lasted >= forSec) {
+      isOpen = true
+      told.push([at, 'fired'])
+    } else if (isOpen && !isTrue && lasted >= keepSec) {
+      isOpen = false
+      told.push([at, 'resolved'])
+    }
+  })
+  return told
+}
+
+test('between moves nothing is saved', () => {
+  const rule = ruleOf(0, 0)
+  let instance = newFleetInstance(rule, '', undefined)
+  let changes = 0
+  for (let at = 0; at < 100; at++) {
+    const groups = [{ group: '', members: MEMBERS, matching: 5 + (at % 5) }]
+    const counts = { ruleId: rule.id, revision: 1, leaves: [{ kind: 'counts' as const, groups }] }
+    const { instance: after } = judgeFleet(instance, rule, {
+      leaves: fleetSights(rule, counts, { group: '', before: instance.truths }),
+      now: Micros((START + at * 1_000) * 1_000),
+      isEvent: false,
+      mutedBy: () => [],
+      message: () => 'x',
+    })
+    if (after !== instance) changes++
+    instance = after
+  }
+  expect(changes).toBe(1)
+})

@@ -1,0 +1,198 @@
+// A rule about the fleet, or about one group of it, as the leader judges it: since when its conditions are true, and the
+// alerts that came of it. It moves by the same table as the alerts of devices.
+import type { Micros, Millis, RuleId } from '../../../schemas/ids.ts'
+import type { Json } from '../../../schemas/json.ts'
+import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
+import { type Alerts, NO_ALERTS, openOf } from './alerts-part.ts'
+import type { CompiledRule, Node } from './compile.ts'
+import { decide, type Findings, type Move } from './decide.ts'
+import type { LeafSight } from './fleet-truth.ts'
+import { TRUTH, type Truth } from './leaf-truth.ts'
+import { end } from './moved.ts'
+
+/** Saved with every change of what it holds (A3), so that another leader goes on with its times. */
+export interface FleetInstance {
+  readonly ruleId: RuleId
+  /** Empty for one alert of the whole rule. */
+  readonly group: string
+  /** The group that people see it under, and that scopes judge by. */
+  readonly place: string | undefined
+  /** The rule's key that the rest was found under. */
+  readonly key: string
+  readonly truths: readonly Truth[]
+  /** Microseconds: for each root, and then for the clearing condition, since when it is true; negative if it is false. */
+  readonly since: readonly number[]
+  /** How often the open alert's condition became true. */
+  readonly count: number
+  readonly alerts: Alerts
+  /** Failures of deployments that have been judged. */
+  readonly seen: readonly string[]
+}
+
+export interface FleetOccasion {
+  readonly leaves: readonly LeafSight[]
+  readonly now: Micros
+  /** The event of the rule happens now. */
+  readonly isEvent: boolean
+  readonly mutedBy: Findings['mutedBy']
+  readonly message: Parameters<typeof decide>[1]['message']
+}
+
+export interface FleetJudgement {
+  /** The same reference if there is nothing to save. */
+  readonly instance: FleetInstance
+  readonly moves: readonly Move[]
+}
+
+const ROUNDS_MAX = 5
+
+export function newFleetInstance(
+  rule: CompiledRule,
+  group: string,
+  place: string | undefined,
+): FleetInstance {
+  return {
+    ruleId: rule.id,
+    group,
+    place,
+    key: rule.key,
+    truths: rule.leaves.map(() => TRUTH.unknown),
+    since: noTimes(rule),
+    count: 1,
+    alerts: NO_ALERTS,
+    seen: [],
+  }
+}
+
+/** True if no condition holds, no alert is open, and what is remembered would not be missed. */
+export function isIdle({ since, alerts, seen }: FleetInstance, keptSince: Millis): boolean {
+  const isOld = ({ resolvedAt }: Alerts['resolved'][number]) => (resolvedAt ?? 0) < keptSince
+  const isForgotten = ({ endedAt, snoozedUntil }: Alerts['memos'][number]) =>
+    endedAt < keptSince * 1_000 && (snoozedUntil ?? 0) < keptSince
+  return (
+    since.every((at) => at <= 0) &&
+    seen.length === 0 &&
+    alerts.open.length === 0 &&
+    alerts.resolved.every(isOld) &&
+    alerts.memos.every(isForgotten)
+  )
+}
+
+export function judgeFleet(
+  before: FleetInstance,
+  rule: CompiledRule,
+  occasion: FleetOccasion,
+): FleetJudgement {
+  if (!occasion.isEvent) return judgeOnce(before, rule, occasion)
+  const first = judgeOnce(before, rule, occasion)
+  // An event is over at once, which is what its alert's end counts from.
+  const over = occasion.leaves.map((leaf) => ({ ...leaf, truth: TRUTH.no }))
+  const second = judgeOnce(first.instance, rule, { ...occasion, leaves: over })
+  return { instance: second.instance, moves: [...first.moves, ...second.moves] }
+}
+
+/** Resolves what is open because the rule is not judged any more. */
+export function endFleet(before: FleetInstance, reason: AlertEndReason, now: Micros): FleetJudgement {
+  let { alerts } = before
+  const moves: Move[] = []
+  for (const alert of before.alerts.open) {
+    const ended = end(alerts, alert, { reason, now })
+    alerts = ended.alerts
+    moves.push({ event: 'resolved', alert: ended.alert, notice: alert.wasTold ? 'resolved' : undefined })
+  }
+  const since = before.since.map(() => 0)
+  return moves.length === 0 ? { instance: before, moves } : { instance: { ...before, alerts, since }, moves }
+}
+
+function judgeOnce(before: FleetInstance, rule: CompiledRule, occasion: FleetOccasion): FleetJudgement {
+  const { now } = occasion
+  const known = before.key === rule.key ? before : { ...before, key: rule.key, since: noTimes(rule) }
+  const looked = look(known, rule, occasion)
+  const moves: Move[] = []
+  let { alerts } = looked
+  let nextAt = 0
+  for (let round = 0; nextAt === 0 && round < ROUNDS_MAX; round++) {
+    const decision = decide(alerts, {
+      rule,
+      subject: { group: before.group },
+      findings: findingsOf({ ...looked, alerts }, rule, occasion),
+      now,
+      hasRoom: true,
+      message: occasion.message,
+    })
+    alerts = decision.alerts
+    moves.push(...decision.moves)
+    nextAt = decision.nextAt
+  }
+  const open = openOf(alerts, rule.id)
+  const count = open === undefined ? 1 : Math.max(looked.count, open.count)
+  const instance = { ...looked, alerts, count }
+  return { instance: isSame(before, instance) ? before : instance, moves }
+}
+
+function look(known: FleetInstance, rule: CompiledRule, { leaves, now }: FleetOccasion): FleetInstance {
+  const truths = leaves.map(({ truth }) => truth)
+  const isOpen = rule.window(Math.floor(now / 1_000)).isInside
+  const nodes = [...rule.roots.map(({ node }) => node), ...(rule.clear === undefined ? [] : [rule.clear])]
+  const since = nodes.map((node, i) => {
+    const before = known.since[i] ?? 0
+    const isTrue = truthOf(node, truths) === TRUTH.yes && isOpen
+    if (isTrue === before > 0 || (!isTrue && before === 0)) return before
+    const when = Math.max(now, Math.abs(before) + 1)
+    return isTrue ? when : -when
+  })
+  const roots = rule.roots.length
+  const isTrueNow = since.slice(0, roots).some((at) => at > 0)
+  const wasTrue = known.since.slice(0, roots).some((at) => at > 0)
+  const rose = isTrueNow && !wasTrue && openOf(known.alerts, rule.id) !== undefined
+  return { ...known, truths, since, count: known.count + (rose ? 1 : 0) }
+}
+
+function findingsOf(
+  { since, count, alerts }: FleetInstance,
+  rule: CompiledRule,
+  { leaves, mutedBy }: FleetOccasion,
+): Findings {
+  const roots = rule.roots.length
+  const place = Math.max(
+    0,
+    leaves.findIndex(({ truth }) => truth === TRUTH.yes),
+  )
+  const leaf = rule.leaves[place]
+  const { value = null, isNoData = false } = leaves[place] ?? {}
+  const threshold: Json = leaf !== undefined && 'value' in leaf ? leaf.value : null
+  return {
+    since: since.slice(0, roots),
+    clearSince: rule.clear === undefined ? undefined : (since[roots] ?? 0),
+    count: openOf(alerts, rule.id) === undefined ? 1 : count,
+    type: isNoData ? 'no_data' : (leaf?.kind ?? 'fleet'),
+    metric: leaf?.kind === 'fleet_metric' ? leaf.metric : undefined,
+    value,
+    lastValueAt: undefined,
+    thresholds: rule.roots.map(() => threshold),
+    mutedBy,
+  }
+}
+
+function truthOf(node: Node, truths: readonly Truth[]): Truth {
+  if ('leaf' in node) return truths[node.leaf] ?? TRUTH.unknown
+  if ('not' in node) return TRUTH.yes - truthOf(node.not, truths)
+  if ('all' in node) return Math.min(...node.all.map((each) => truthOf(each, truths)))
+  return Math.max(...node.any.map((each) => truthOf(each, truths)))
+}
+
+function noTimes({ roots, clear }: CompiledRule): readonly number[] {
+  return new Array<number>(roots.length + (clear === undefined ? 0 : 1)).fill(0)
+}
+
+function isSame(a: FleetInstance, b: FleetInstance): boolean {
+  const isEqual = (x: readonly number[], y: readonly number[]) =>
+    x.length === y.length && x.every((each, i) => each === y[i])
+  return (
+    a.key === b.key &&
+    a.alerts === b.alerts &&
+    a.count === b.count &&
+    isEqual(a.truths, b.truths) &&
+    isEqual(a.since, b.since)
+  )
+}

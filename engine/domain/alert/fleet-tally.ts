@@ -1,0 +1,108 @@
+// How many members of a fleet rule's target are so, kept as they move: what the leader judges is never counted by looking
+// at every device.
+import type { FleetLeaf, FleetOf } from '../../../schemas/alert-condition.ts'
+import type { Alerts } from './alerts-part.ts'
+import type { CompiledRule } from './compile.ts'
+import type { Subject } from './subject.ts'
+
+/** What is counted of a device. */
+export interface Counted {
+  readonly device: Subject & { readonly alerts: Alerts }
+  readonly connected: boolean
+  readonly flapping: boolean
+}
+
+/** The count of one group, or of all members if groups are not told apart: then its name is empty. */
+export interface GroupCount {
+  readonly group: string
+  readonly members: number
+  readonly matching: number
+}
+
+interface MutableCount {
+  readonly group: string
+  members: number
+  matching: number
+}
+
+const NO_MEMBER = 0
+const SLOTS_START = 1_024
+
+/** The counts of one leaf over the devices of a shard. */
+export class FleetTally {
+  readonly #rule: CompiledRule
+  readonly #leaf: FleetLeaf
+  /** For each device's slot: 0 if it is no member, else twice the number of its group, plus 1 if it is so. */
+  #known = new Int32Array(SLOTS_START)
+  readonly #numbers = new Map<string, number>()
+  /** The first place is for nobody. */
+  readonly #counts: MutableCount[] = [{ group: '', members: 0, matching: 0 }]
+
+  constructor(rule: CompiledRule, leaf: FleetLeaf) {
+    this.#rule = rule
+    this.#leaf = leaf
+  }
+
+  /** Counts the device as it is now, in place of what it was. */
+  note(slot: number, about: Counted): void {
+    const { device } = about
+    const group =
+      isCountable(device) && this.#rule.isMember(device) ? groupAt(device.group, this.#leaf) : undefined
+    const after =
+      group === undefined ? NO_MEMBER : 2 * this.#numberOf(group) + (isSo(this.#leaf.of, about) ? 1 : 0)
+    if (slot >= this.#known.length) this.#grow(slot)
+    const before = this.#known[slot] ?? NO_MEMBER
+    if (before === after) return
+    this.#known[slot] = after
+    this.#add(before, -1)
+    this.#add(after, 1)
+  }
+
+  /** Groups that have members. */
+  counts(): readonly GroupCount[] {
+    return this.#counts.filter(({ members }) => members > 0).map((count) => ({ ...count }))
+  }
+
+  #add(kept: number, by: 1 | -1): void {
+    const count = this.#counts[kept >> 1]
+    if (kept === NO_MEMBER || count === undefined) return
+    count.members += by
+    if (kept % 2 === 1) count.matching += by
+  }
+
+  #numberOf(group: string): number {
+    const known = this.#numbers.get(group)
+    if (known !== undefined) return known
+    const number = this.#counts.push({ group, members: 0, matching: 0 }) - 1
+    this.#numbers.set(group, number)
+    return number
+  }
+
+  #grow(slot: number): void {
+    const grown = new Int32Array(Math.max(slot + 1, 2 * this.#known.length))
+    grown.set(this.#known)
+    this.#known = grown
+  }
+}
+
+/** A device that was never heard is not there yet, and one that is decommissioned is not any more. */
+export function isCountable({ status }: Pick<Subject, 'status'>): boolean {
+  return status !== 'provisioning' && status !== 'decommissioned'
+}
+
+/** The first segments of a group path. Undefined for a device that is in no group of that level. */
+export function groupAt(
+  group: string | undefined,
+  { group_level: level }: { readonly group_level?: number },
+): string | undefined {
+  if (level === undefined) return ''
+  const segments = group === undefined ? [] : group.split('/')
+  return segments.length < level ? undefined : segments.slice(0, level).join('/')
+}
+
+function isSo(of: FleetOf, { device, connected, flapping }: Counted): boolean {
+  if ('rule_id' in of) return device.alerts.open.some(({ ruleId }) => ruleId === of.rule_id)
+  if (of.kind === 'flapping') return flapping
+  const isIn = of.in === undefined || of.in.includes(device.status)
+  return isIn && (of.connected === undefined || of.connected === connected)
+}

@@ -1,0 +1,47 @@
+// The alerts of a device after one of them moved.
+import { type Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
+import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
+import { type Alert, type Alerts, memoOf, type RuleMemo } from './alerts-part.ts'
+
+/** Resolves an alert whatever its condition says. */
+export function end(
+  alerts: Alerts,
+  alert: Alert,
+  {
+    reason,
+    now,
+    snoozedUntil,
+  }: { readonly reason: AlertEndReason; readonly now: Micros; readonly snoozedUntil?: Millis | undefined },
+): { readonly alerts: Alerts; readonly alert: Alert } {
+  const ended: Alert = {
+    ...alert,
+    resolvedAt: toMillis(now),
+    reason,
+    revision: alert.revision + 1,
+  }
+  const before = memoOf(alerts, alert.ruleId)
+  const memo: RuleMemo = {
+    ruleId: alert.ruleId,
+    endedAt: now,
+    snoozedUntil,
+    episodes: before?.episodes ?? [],
+  }
+  return {
+    alert: ended,
+    alerts: {
+      open: alerts.open.filter(({ id }) => id !== alert.id),
+      resolved: [ended, ...alerts.resolved].slice(0, LIMITS.alertsResolvedKeptMax),
+      memos: [...alerts.memos.filter(({ ruleId }) => ruleId !== alert.ruleId), memo],
+    },
+  }
+}
+
+/** The same alerts with this one in the place of its predecessor. */
+export function withOpen(alerts: Alerts, alert: Alert): Alerts {
+  const isKnown = alerts.open.some(({ id }) => id === alert.id)
+  const open = isKnown
+    ? alerts.open.map((each) => (each.id === alert.id ? alert : each))
+    : [...alerts.open, alert]
+  return { ...alerts, open }
+}

@@ -1,0 +1,343 @@
+// The leader's duty of rules about the fleet: it judges them by what the owners of devices count, keeps their alerts, and
+// lets people act on them.
+//
+// L1. What it decides is saved with the leader's claim, and with the notices and rows that follow from it, before anybody
+//     sees it (A3). A round whose save fails has decided nothing.
+// L2. Without the counts of every owner nothing is judged: a part of the fleet that cannot be seen is not well.
+// L3. One thing at a time: a request of a person and a round never decide side by side.
+import type { AlertId, RuleId } from '../../../schemas/ids.ts'
+import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
+import { type AlertAct, act } from '../../domain/alert/acts.ts'
+import type { CompiledRule } from '../../domain/alert/compile.ts'
+import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
+import {
+  endFleet,
+  type FleetInstance,
+  type FleetJudgement,
+  isIdle,
+  judgeFleet,
+  newFleetInstance,
+} from '../../domain/alert/fleet-instance.ts'
+import { groupLevelOf, isDeploymentLeaf } from '../../domain/alert/fleet-scope.ts'
+import { fleetSights, groupsOf, type LeafSight } from '../../domain/alert/fleet-truth.ts'
+import { fitsQuery, inOrder, isInGroups } from '../../domain/alert/found.ts'
+import { fullCounts, fullRule } from '../../domain/alert/full-rule.ts'
+import { TRUTH } from '../../domain/alert/leaf-truth.ts'
+import { RuleBook } from '../../domain/alert/rule-book.ts'
+import type { Author } from '../../domain/shadow/record.ts'
+import { LIMITS } from '../../limits.ts'
+import type { AlertCounts, AlertsFound, AlertsQuery, FleetActOutcome } from '../../ports/alerts.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { FeedEvent } from '../../ports/feed.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import type { AlertBook } from './alert-book.ts'
+import type { FailedDeployments } from './failed-deployments.ts'
+import { fleetDocument, fleetKey, goneFleetDocument, readFleetInstances } from './fleet-documents.ts'
+import { fleetBodies, fleetCountsOf, fleetMessage, fleetMutedBy, fleetOutlet } from './fleet-shown.ts'
+
+export interface FleetAlertsPorts {
+  readonly store: Pick<Store, 'save' | 'documents'>
+  readonly claims: readonly Claim[]
+  readonly book: AlertBook
+  readonly clock: Pick<Clock, 'now'>
+  readonly schedule: Pick<Schedule, 'every'>
+  /** What the owners of all devices count. `sums`: leaves whose values they are to add up, too. */
+  readonly counts: (sums: readonly LeafName[]) => Promise<FleetCounts>
+  readonly failures: FailedDeployments
+  readonly tell: (events: readonly FeedEvent[]) => void
+  /** Rows of the history wait in the outbox. */
+  readonly stored: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/** How long what is over is kept for reading. The history has it for longer. */
+const KEPT_MS = 86_400_000
+const METRIC_EVERY_SEC = 60
+const QUIET_ROUNDS = 10
+
+export class FleetAlerts {
+  readonly #ports: FleetAlertsPorts
+  readonly #instances = new Map<string, FleetInstance>()
+  /** What each leaf last showed, for people: it moves without being saved. */
+  readonly #sights = new Map<string, readonly LeafSight[]>()
+  readonly #summedAt = new Map<string, number>()
+  #rules = new RuleBook({ revision: -1, rules: [], silences: [] })
+  #turn: Promise<unknown> = Promise.resolve()
+  #isLooking = false
+  #lastMicros = 0
+  #rounds = 0
+  #stop: (() => void) | undefined
+
+  constructor(ports: FleetAlertsPorts) {
+    this.#ports = ports
+  }
+
+  /** Goes on with what earlier leaders have saved. */
+  async open(): Promise<void> {
+    const { store, schedule } = this.#ports
+    for (const instance of await readFleetInstances(store.documents))
+      this.#instances.set(fleetKey(instance.ruleId, instance.group), instance)
+    this.#stop = schedule.every(LIMITS.fleetLookMs, () => void this.look())
+  }
+
+  close(): void {
+    this.#stop?.()
+  }
+
+  /** One round, unless one is under way. */
+  async look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      await this.#inTurn(() => this.#round())
+    } catch (error) {
+      this.#ports.failed(error)
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  list(query: AlertsQuery): AlertsFound {
+    const now = this.#ports.clock.now()
+    const found = [...this.#instances.values()]
+      .filter(({ place }) => isInGroups(place, query))
+      .flatMap((instance) => fleetBodies(instance, this.#about(instance, now)))
+      .filter((body) => fitsQuery(body, query))
+    return { total: found.length, alerts: inOrder(found, query) }
+  }
+
+  counts(within: readonly string[] | undefined): AlertCounts {
+    const seen = [...this.#instances.values()].filter(({ place }) => isInGroups(place, { within }))
+    const now = this.#ports.clock.now()
+    return fleetCountsOf(seen.map((instance) => ({ instance, ...this.#about(instance, now) })))
+  }
+
+  /** What a person does to an alert. Resolves once it is saved. */
+  act(id: AlertId, wish: AlertAct, by: Author): Promise<FleetActOutcome> {
+    return this.#inTurn(() => this.#act(id, wish, by))
+  }
+
+  async #act(id: AlertId, wish: AlertAct, by: Author): Promise<FleetActOutcome> {
+    const instance = [...this.#instances.values()].find(({ alerts }) =>
+      [...alerts.open, ...alerts.resolved].some((alert) => alert.id === id),
+    )
+    if (instance === undefined)
+      return { kind: 'refused', code: 'NOT_FOUND', detail: { message: 'no such alert' } }
+    const outcome = act(instance.alerts, id, wish, { by: by.id, now: this.#ports.clock.now() })
+    if (outcome.kind === 'refused') return outcome
+    const { alerts, move } = outcome
+    if (move === undefined) return { kind: 'acted' }
+    await this.#keep([{ before: instance, after: { instance: { ...instance, alerts }, moves: [move] }, by }])
+    return { kind: 'acted' }
+  }
+
+  async #round(): Promise<void> {
+    const { book, clock } = this.#ports
+    if (book.settings.revision !== this.#rules.settings.revision)
+      this.#rules = new RuleBook(book.settings, this.#rules)
+    const now = clock.now()
+    const judged: Kept[] = []
+    const counts = this.#isCountDue() ? await this.#counted(now) : undefined
+    // by L2
+    if (counts?.isCaughtUp === true) {
+      for (const rule of this.#rules.fleet)
+        if (!rule.leaves.some(isDeploymentLeaf)) judged.push(...this.#judgeCounted(rule, counts))
+      judged.push(
+        ...this.#judgeOne(FULL, '', fleetSights(FULL, fullCounts(counts), { group: '', before: [] })),
+      )
+    }
+    for (const rule of this.#rules.fleet)
+      if (rule.leaves.some(isDeploymentLeaf)) judged.push(...(await this.#judgeDeployments(rule)))
+    judged.push(...this.#endOrphans())
+    await this.#keep(judged)
+  }
+
+  /** Without rules about the fleet there is only to see whether there is room for alerts. */
+  #isCountDue(): boolean {
+    const isQuiet = this.#rules.fleet.length === 0 && this.#instances.size === 0
+    return !isQuiet || this.#rounds++ % QUIET_ROUNDS === 0
+  }
+
+  async #counted(now: Millis): Promise<FleetCounts> {
+    const sums: LeafName[] = []
+    for (const { id, leaves } of this.#rules.fleet)
+      leaves.forEach((leaf, place) => {
+        if (leaf.kind !== 'fleet_metric') return
+        const key = `${place} ${id}`
+        const everySec = leaf.every_sec ?? METRIC_EVERY_SEC
+        if (now < (this.#summedAt.get(key) ?? 0) + everySec * 1_000) return
+        this.#summedAt.set(key, now)
+        sums.push({ ruleId: id, place })
+      })
+    return this.#ports.counts(sums)
+  }
+
+  #judgeCounted(rule: CompiledRule, counts: FleetCounts): readonly Kept[] {
+    const found = counts.rules.find(
+      ({ ruleId, revision }) => ruleId === rule.id && revision === rule.rule.revision,
+    )
+    // Somebody has not heard of the rule as it is now.
+    if (found === undefined) return []
+    const groups = groupLevelOf(rule.rule.condition) === undefined ? [''] : groupsOf(found)
+    const known = [...this.#instances.values()].filter(({ ruleId }) => ruleId === rule.id)
+    const all = new Set([...known.map(({ group }) => group), ...groups])
+    return [...all].flatMap((group) => {
+      const before = this.#instances.get(fleetKey(rule.id, group))
+      const isNew = before === undefined
+      if (isNew && known.length >= LIMITS.fleetGroupsMax) return []
+      const sights = fleetSights(rule, found, { group, before: before?.truths ?? [] })
+      // What never was true is not kept.
+      if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule)) return []
+      return this.#judgeOne(rule, group, sights)
+    })
+  }
+
+  #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafSight[]): readonly Kept[] {
+    const before = this.#instanceOf(rule, group)
+    this.#seen(before, leaves)
+    const after = judgeFleet(before, rule, this.#occasion(rule, before, leaves, false))
+    return this.#changed(before, after)
+  }
+
+  async #judgeDeployments(rule: CompiledRule): Promise<readonly Kept[]> {
+    const known = this.#instances.get(fleetKey(rule.id, ''))
+    const { failures } = this.#ports
+    const all = failures.all().filter(({ at }) => at >= rule.rule.activated_at)
+    const fresh = all.filter(({ key }) => known?.seen.includes(key) !== true)
+    if (known === undefined && fresh.length === 0) return []
+    const before = this.#instanceOf(rule, '')
+    let instance = before
+    const moves: FleetJudgement['moves'][number][] = []
+    for (const failure of fresh) {
+      const isCovered = await failures.isCovered(failure, rule.isMember)
+      const seen = [...instance.seen.filter((key) => all.some((each) => each.key === key)), failure.key]
+      instance = { ...instance, seen }
+      if (!isCovered) continue
+      const sight: LeafSight = { truth: TRUTH.yes, value: failure.what, isNoData: false }
+      this.#seen(before, [sight])
+      const after = judgeFleet(instance, rule, this.#occasion(rule, instance, [sight], true))
+      instance = after.instance
+      moves.push(...after.moves)
+    }
+    const value = this.#sights.get(fleetKey(rule.id, ''))?.[0]?.value ?? null
+    const quiet = [{ truth: TRUTH.no, value, isNoData: false }]
+    const after = judgeFleet(instance, rule, this.#occasion(rule, instance, quiet, false))
+    return this.#changed(before, { instance: after.instance, moves: [...moves, ...after.moves] })
+  }
+
+  /** Alerts of rules that are gone, off, or about something else by now, and instances that nobody needs. */
+  #endOrphans(): readonly Kept[] {
+    const judged = new Set<RuleId>([FULL.id, ...this.#rules.fleet.map(({ id }) => id)])
+    const keptSince = Millis(this.#ports.clock.now() - KEPT_MS)
+    return [...this.#instances.values()].flatMap((before): Kept[] => {
+      const isJudged = judged.has(before.ruleId)
+      if (isJudged) return isIdle(before, keptSince) ? [{ before, after: undefined }] : []
+      const after = endFleet(before, this.#reasonOf(before.ruleId), this.#now())
+      if (after.instance !== before) return [{ before, after }]
+      return isIdle({ ...before, since: [], seen: [] }, keptSince) ? [{ before, after: undefined }] : []
+    })
+  }
+
+  #reasonOf(id: RuleId): AlertEndReason {
+    const rule = this.#rules.ruleOf(id)
+    if (rule === undefined) return 'rule_deleted'
+    return rule.rule.enabled ? 'rule_changed' : 'rule_disabled'
+  }
+
+  /** by L1 */
+  async #keep(kept: readonly Kept[]): Promise<void> {
+    if (kept.length === 0) return
+    const { store, claims, tell, stored } = this.#ports
+    const now = this.#ports.clock.now()
+    const outlet = fleetOutlet()
+    for (const { before, after, by } of kept)
+      for (const move of after?.moves ?? [])
+        outlet.moved(move, { before, by, ...this.#about(after?.instance ?? before, now) })
+    const documents = kept.map(({ before, after }) =>
+      after === undefined ? goneFleetDocument(before) : fleetDocument(after.instance),
+    )
+    await store.save({ ...NO_SAVE, claims, documents, notices: outlet.notices, history: outlet.history })
+    for (const { before, after } of kept) {
+      const key = fleetKey(before.ruleId, before.group)
+      if (after === undefined) {
+        this.#instances.delete(key)
+        this.#sights.delete(key)
+      } else this.#instances.set(key, after.instance)
+    }
+    if (outlet.history.length > 0) stored()
+    tell(outlet.feed)
+  }
+
+  #changed(before: FleetInstance, after: FleetJudgement): readonly Kept[] {
+    return after.instance === before ? [] : [{ before, after }]
+  }
+
+  #instanceOf(rule: CompiledRule, group: string): FleetInstance {
+    const known = this.#instances.get(fleetKey(rule.id, group))
+    if (known !== undefined) return known
+    const { target } = rule.rule
+    const named = target.type === 'group' && typeof target.value === 'string' ? target.value : undefined
+    return newFleetInstance(rule, group, group === '' ? named : group)
+  }
+
+  #occasion(rule: CompiledRule, instance: FleetInstance, leaves: readonly LeafSight[], isEvent: boolean) {
+    const now = this.#now()
+    const about = { ...this.#about(instance, toMillis(now)), rule }
+    return {
+      leaves,
+      now,
+      isEvent,
+      mutedBy: fleetMutedBy(instance, about),
+      message: fleetMessage(instance, rule),
+    }
+  }
+
+  #about(instance: FleetInstance, now: Millis) {
+    const { ruleId, group, alerts } = instance
+    const rule = ruleId === FULL.id ? FULL : this.#rules.ruleOf(ruleId)
+    const isFiring = (id: RuleId) =>
+      this.#instances.get(fleetKey(id, group))?.alerts.open.some((alert) => alert.ruleId === id) === true
+    const sights = this.#sights.get(fleetKey(ruleId, group))
+    return { rule, now, sights, silences: this.#rules.silences, isFiring, alerts }
+  }
+
+  /** Keeps the newest value of each leaf; a leaf that was not looked at keeps the one before. */
+  #seen({ ruleId, group }: FleetInstance, leaves: readonly LeafSight[]): void {
+    const key = fleetKey(ruleId, group)
+    const before = this.#sights.get(key)
+    this.#sights.set(
+      key,
+      leaves.map((leaf, i) => ({ ...leaf, value: leaf.value ?? before?.[i]?.value ?? null })),
+    )
+  }
+
+  /** Every judgement happens at a moment of its own. */
+  #now(): Micros {
+    this.#lastMicros = Math.max(this.#ports.clock.now() * 1_000, this.#lastMicros + 1)
+    return Micros(this.#lastMicros)
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {
+      // Its caller is told.
+    })
+    return turn
+  }
+}
+
+interface Kept {
+  readonly before: FleetInstance
+  /** Undefined: it is forgotten. */
+  readonly after: FleetJudgement | undefined
+  readonly by?: Author
+}
+
+const FULL = fullRule()
+
+/** Its condition may be true although no leaf is. */
+function hasNegation({ rule }: CompiledRule): boolean {
+  return JSON.stringify(rule.condition).includes('"not"')
+}

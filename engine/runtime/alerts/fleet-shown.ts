@@ -1,0 +1,164 @@
+// Alerts about the fleet as people see them, and what follows from their moves: frames of /ws, rows of the history, and
+// notices for the channels.
+import { Buffer } from 'node:buffer'
+import { type DeviceId, Micros, type Millis, type RuleId } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { AlertSeverity, AlertState } from '../../../schemas/vocabulary.ts'
+import { type Alert, type Alerts, openOf } from '../../domain/alert/alerts-part.ts'
+import { type AlertPlace, alertBody, alertMessage, noticeOf } from '../../domain/alert/body.ts'
+import type { CompiledRule } from '../../domain/alert/compile.ts'
+import { type Move, phaseOf } from '../../domain/alert/decide.ts'
+import type { FleetInstance } from '../../domain/alert/fleet-instance.ts'
+import type { LeafSight } from '../../domain/alert/fleet-truth.ts'
+import { counted, joinedCounts, NOTHING_COUNTED } from '../../domain/alert/found.ts'
+import { TRUTH } from '../../domain/alert/leaf-truth.ts'
+import { encodeNotice, noticeKey } from '../../domain/alert/notice.ts'
+import { pendingBody } from '../../domain/alert/pending-body.ts'
+import type { CompiledSilence } from '../../domain/alert/silence.ts'
+import { type WrittenRow, writtenRow } from '../../domain/history/row.ts'
+import type { Author } from '../../domain/shadow/record.ts'
+import type { AlertCounts } from '../../ports/alerts.ts'
+import { type FeedEvent, FLEET } from '../../ports/feed.ts'
+import type { Notice } from '../../ports/notices.ts'
+import { alertEventOf } from '../shard/alert-effects.ts'
+
+/** What is known of an instance besides itself. */
+export interface FleetAbout {
+  readonly rule: CompiledRule | undefined
+  readonly now: Millis
+  readonly sights: readonly LeafSight[] | undefined
+  readonly silences: readonly CompiledSilence[]
+  /** Whether another rule fires for the same group. */
+  readonly isFiring: (id: RuleId) => boolean
+}
+
+function placeOf({ place }: Pick<FleetInstance, 'place'>): AlertPlace {
+  return { id: undefined, name: place ?? 'fleet', type: '', group: place }
+}
+
+export function fleetMutedBy(
+  instance: FleetInstance,
+  { rule, now, silences, isFiring }: Omit<FleetAbout, 'sights'>,
+): (severity: AlertSeverity) => readonly string[] {
+  const { place: group, ruleId } = instance
+  // It is no device, so it is matched by its group alone.
+  const member = {
+    ...{ id: '' as DeviceId, name: '', type: '', group, tags: [] },
+    ...{ status: 'online' as const, parentId: undefined, firmwareVersion: undefined },
+  }
+  return (severity) => [
+    ...silences
+      .filter((silence) => silence.matches(member, ruleId, severity) && silence.at(now).isInside)
+      .map(({ id }) => `silence:${id}`),
+    ...(rule?.rule.inhibited_by ?? []).filter((id) => isFiring(id as RuleId)).map((id) => `rule:${id}`),
+  ]
+}
+
+export function fleetMessage(instance: FleetInstance, rule: CompiledRule): (alert: Alert) => string {
+  return (alert) => alertMessage(rule, alert, placeOf(instance))
+}
+
+/** The open alerts, what is pending, and the latest resolved ones. */
+export function fleetBodies(instance: FleetInstance, about: FleetAbout): readonly JsonObject[] {
+  const { alerts } = instance
+  const { rule } = about
+  const all = [...alerts.open, ...alerts.resolved].map((alert) =>
+    alertBody(current(alert, instance, about), placeOf(instance), shownAs(alert, instance, about)),
+  )
+  if (rule === undefined || phaseIn(instance, about) !== 'pending') return all
+  const startedAt = Math.max(...instance.since.slice(0, rule.roots.length))
+  return [...all, pendingBody(rule, placeOf(instance), Micros(startedAt))]
+}
+
+export function fleetCountsOf(
+  all: readonly ({ readonly instance: FleetInstance } & FleetAbout)[],
+): AlertCounts {
+  return joinedCounts(
+    all.map(({ instance, ...about }): AlertCounts => {
+      const { ruleId, place = '', alerts } = instance
+      const phase = phaseIn(instance, about)
+      const open = openOf(alerts, ruleId)
+      if (phase === 'inactive') return NOTHING_COUNTED
+      const severity = open?.severity ?? about.rule?.rule.severity ?? 'warning'
+      const isFiring = phase === 'firing' ? 1 : 0
+      const isPending = phase === 'pending' ? 1 : 0
+      return {
+        ...NOTHING_COUNTED,
+        byState: { ...NOTHING_COUNTED.byState, [phase]: counted(undefined, severity) },
+        byGroup: open === undefined ? {} : { [place]: counted(undefined, severity) },
+        byRule: { [ruleId]: { firing: isFiring, pending: isPending } },
+      }
+    }),
+  )
+}
+
+interface FleetOutlet {
+  readonly feed: FeedEvent[]
+  readonly history: WrittenRow[]
+  readonly notices: Notice[]
+  moved(
+    move: Move,
+    about: FleetAbout & {
+      readonly before: FleetInstance
+      readonly by: Author | undefined
+      readonly alerts: Alerts
+    },
+  ): void
+}
+
+/** Collects what follows from moves, to be saved with them. */
+export function fleetOutlet(): FleetOutlet {
+  const outlet: FleetOutlet = {
+    feed: [],
+    history: [],
+    notices: [],
+    moved({ event, alert, notice }, { before, by, ...about }) {
+      const { now } = about
+      const place = placeOf(before)
+      const how = shownAs(alert, { ...before, alerts: about.alerts }, about)
+      const body = alertBody(alert, place, how)
+      const known = before.alerts.open.find(({ id }) => id === alert.id)
+      const name = alertEventOf(event, alert, known)
+      const { comments: _, ...told } = body
+      const actor = by === undefined ? null : { type: by.kind, id: by.id }
+      outlet.feed.push({ kind: 'alert', event: name, deviceId: FLEET, at: now, alert: body })
+      outlet.history.push(
+        writtenRow({
+          deviceId: FLEET,
+          kind: 'alert',
+          // Rows of one moment are told apart by their number.
+          at: Micros(now * 1_000 + (outlet.history.length % 1_000)),
+          version: alert.revision,
+          body: { event: name, ...told, actor },
+        }),
+      )
+      if (notice === undefined) return
+      const left = noticeOf(alert, place, { event: notice, at: now, state: how.state })
+      outlet.notices.push({ key: noticeKey(left), bytes: Uint8Array.from(Buffer.from(encodeNotice(left))) })
+    },
+  }
+  return outlet
+}
+
+function shownAs(alert: Alert, instance: FleetInstance, about: FleetAbout) {
+  const { now } = about
+  if (alert.resolvedAt !== undefined) return { state: 'resolved' as const, suppressedBy: [] }
+  const isSnoozed = alert.snoozedUntil !== undefined && now < alert.snoozedUntil
+  const muted = fleetMutedBy(instance, about)(alert.severity)
+  const state: AlertState = phaseIn(instance, about) === 'recovering' ? 'recovering' : 'firing'
+  return { state, suppressedBy: isSnoozed ? [...muted, 'snooze'] : muted }
+}
+
+function phaseIn({ alerts, since, ruleId }: FleetInstance, { rule, now }: FleetAbout) {
+  if (rule === undefined) return openOf(alerts, ruleId) === undefined ? 'inactive' : 'firing'
+  const roots = rule.roots.length
+  const clearSince = rule.clear === undefined ? undefined : (since[roots] ?? 0)
+  return phaseOf(alerts, rule, { since: since.slice(0, roots), clearSince }, now * 1_000)
+}
+
+/** The alert with the value and count of now, which move without being saved in it. */
+function current(alert: Alert, { count }: FleetInstance, { sights = [] }: FleetAbout): Alert {
+  if (alert.resolvedAt !== undefined) return alert
+  const sight = sights.find(({ truth }) => truth === TRUTH.yes) ?? sights[0]
+  return { ...alert, count: Math.max(count, alert.count), value: sight?.value ?? alert.value }
+}

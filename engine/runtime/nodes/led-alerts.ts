@@ -1,0 +1,33 @@
+// Alerts as any node's API uses them: the owners of devices answer, and the leader for those of the fleet.
+import { isFleetAlertId } from '../../domain/alert/alert-id.ts'
+import { joinedAlerts, joinedCounts } from '../../domain/alert/found.ts'
+import type { AlertsPort } from '../../ports/alerts.ts'
+import type { AlertBook } from '../alerts/alert-book.ts'
+import { LEADING, type Nodes } from './nodes.ts'
+
+export function ledAlerts({
+  alertBook,
+  nodes,
+}: {
+  readonly alertBook: Pick<AlertBook, 'settings'>
+  readonly nodes: Pick<Nodes, 'at' | 'ask'>
+}): AlertsPort {
+  return {
+    rules: () => alertBook.settings.rules,
+    silences: () => alertBook.settings.silences,
+    change: (change) => nodes.at(LEADING, { kind: 'alert_change', change }),
+    async list(query) {
+      if (query.alertId !== undefined && isFleetAlertId(query.alertId))
+        return nodes.at(LEADING, { kind: 'fleet_alerts', query })
+      const ofDevices = nodes.ask({ kind: 'alerts', query })
+      if (query.deviceId !== undefined) return ofDevices
+      const ofFleet = nodes.at(LEADING, { kind: 'fleet_alerts', query })
+      return joinedAlerts(await Promise.all([ofDevices, ofFleet]), query)
+    },
+    async counts(within) {
+      const ofFleet = nodes.at(LEADING, { kind: 'fleet_alert_counts', within })
+      return joinedCounts(await Promise.all([nodes.ask({ kind: 'alert_counts', within }), ofFleet]))
+    },
+    actOnFleet: (id, act, by) => nodes.at(LEADING, { kind: 'fleet_alert_act', id, act, by }),
+  }
+}

@@ -1,0 +1,64 @@
+// The state that each rule is in on an actor, from its settled record and its vitals.
+import type { Millis } from '../../../schemas/ids.ts'
+import { type Alerts, openOf } from '../../domain/alert/alerts-part.ts'
+import { type Phase, phaseOf } from '../../domain/alert/decide.ts'
+import { sinceOf } from '../../domain/alert/judge.ts'
+import type { Sight } from '../../domain/alert/leaf-truth.ts'
+import type { Watch } from '../../domain/alert/watch.ts'
+import type { KnownValue } from '../../domain/alert/watch-memory.ts'
+import { flapsUntil } from '../../domain/device/flapping.ts'
+import type { Device } from '../../domain/device/record.ts'
+import type { Actor } from './actor.ts'
+import type { CountedAlert } from './kept-alert-counts.ts'
+
+const NO_RULES: readonly number[] = []
+const NO_ALERTS: readonly CountedAlert[] = []
+
+export function phaseAt(watch: Watch, rule: number, alerts: Alerts, now: Millis): Phase {
+  const compiled = watch.fit.rules[rule]
+  return compiled === undefined ? 'inactive' : phaseOf(alerts, compiled, sinceOf(watch, rule), now * 1_000)
+}
+
+/** The rules of which an instance counts its `for_sec`. */
+export function pendingRules({ watch, device }: Actor, now: Millis): readonly number[] {
+  if (watch === undefined) return NO_RULES
+  return watch.fit.rules.flatMap((rule, i) => {
+    const isOpen = openOf(device.alerts, rule.id) !== undefined
+    return !isOpen && phaseAt(watch, i, device.alerts, now) === 'pending' ? [i] : []
+  })
+}
+
+/** What is open or pending. */
+export function countedAlerts(actor: Actor, now: Millis): readonly CountedAlert[] {
+  const { device, watch } = actor
+  if (device.alerts.open.length === 0 && watch === undefined) return NO_ALERTS
+  const open = device.alerts.open.map(({ ruleId, severity }): CountedAlert => {
+    const rule = watch?.fit.ruleIndex.get(ruleId)
+    const phase =
+      watch === undefined || rule === undefined ? 'firing' : phaseAt(watch, rule, device.alerts, now)
+    return { ruleId, severity, state: phase === 'recovering' ? 'recovering' : 'firing' }
+  })
+  const pending = pendingRules(actor, now).flatMap((place): CountedAlert[] => {
+    const rule = watch?.fit.rules[place]
+    return rule === undefined ? [] : [{ ruleId: rule.id, severity: rule.rule.severity, state: 'pending' }]
+  })
+  return [...open, ...pending]
+}
+
+/** What the device shows besides its values. */
+export function sightOf(actor: Actor, device: Device): Omit<Sight, 'forgivenAtMs' | 'graceMs'> {
+  return {
+    device,
+    connected: actor.session !== undefined || actor.relay !== undefined,
+    connectedSinceMs: actor.connectionSince ?? device.createdAt,
+    flapsUntilMs: actor.connects === undefined ? 0 : flapsUntil(actor.connects),
+  }
+}
+
+/** The newest value of a metric that no rule has looked at before. */
+export function latestOf({ latest, telemetryAt }: Actor, metric: string): KnownValue | undefined {
+  const found = latest?.toMetrics().find((each) => each.metric === metric)
+  const value = typeof found?.value === 'boolean' ? Number(found.value) : found?.value
+  if (found === undefined || (typeof value !== 'number' && typeof value !== 'string')) return undefined
+  return { value, at: found.at, receivedAt: Math.max(1, telemetryAt * 1_000) }
+}
