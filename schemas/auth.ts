@@ -177,6 +177,30 @@ export const SocketTicket = Type.Object(
   { title: 'SocketTicket' },
 )
 
+export const DownloadTicketBody = Type.Object(
+  {
+    path: Type.String({
+      minLength: 1,
+      maxLength: BODY_LIMITS.downloadPathCharsMax,
+      pattern: '^/api/v1/[!-~]*$',
+      description: 'Path and query of a GET that answers with a file.',
+      examples: ['/api/v1/devices/export?format=csv'],
+    }),
+  },
+  { title: 'DownloadTicketBody', additionalProperties: false },
+)
+
+export const DownloadTicket = Type.Object(
+  {
+    url: Type.String({
+      description: 'Path and query with a ticket, good once.',
+      examples: ['/api/v1/devices/export?format=csv&ticket=dl_…'],
+    }),
+    expires_in: Type.Integer({ minimum: 1, description: 'Lifetime in seconds.', examples: [30] }),
+  },
+  { title: 'DownloadTicket' },
+)
+
 export const JsonWebKeys = Type.Object(
   {
     keys: Type.Array(

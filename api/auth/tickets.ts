@@ -1,5 +1,6 @@
 // Tickets: secrets that are good once and for a short time, at any node. With one for /ws a browser opens a socket, because
-// it cannot send a header there, and addresses end up in histories and logs. With one of a login address it logs in. A
+// it cannot send a header there, and addresses end up in histories and logs. With one of a login address it logs in, and with
+// one for a download it gets one file, which then streams to the disk. A
 // ticket stands for a bearer token, which is checked again when the ticket is used. Until then the token is stored
 // encrypted with the ticket, of which only a hash is stored. A ticket of one use is nothing to the other.
 import { createHash, randomBytes } from 'node:crypto'
@@ -12,6 +13,7 @@ import type { Authenticate, Authenticated } from './authenticate.ts'
 const SECRET_BYTES = 32
 const USES = {
   socket: { prefix: 'tkt_', use: 'fleet ticket', lifeMs: LIMITS.ticketMs },
+  download: { prefix: 'dl_', use: 'fleet download', lifeMs: LIMITS.ticketMs },
   login: { prefix: 'lgn_', use: 'fleet login', lifeMs: LIMITS.loginTicketMs },
 } as const
 
@@ -26,16 +28,16 @@ export class Tickets {
     this.#use = USES[use]
   }
 
-  /** Keeps the newest tickets of an owner. Resolves with undefined if all owners together have too many. */
-  async issue(owner: string, token: string): Promise<string | undefined> {
+  /** Keeps the newest tickets of an owner. A ticket is good for its purpose alone. Resolves with undefined if all owners together have too many. */
+  async issue(owner: string, token: string, purpose = ''): Promise<string | undefined> {
     const ticket = `${this.#use.prefix}${randomBytes(SECRET_BYTES).toString('base64url')}`
-    const { id, key } = keyOf(ticket, this.#use)
+    const { id, key } = keyOf({ ticket, purpose, ...this.#use })
     return (await this.#open.put({ id, owner, sealed: sealed(token, key) })) ? ticket : undefined
   }
 
   /** Uses a ticket up, even if its token turns out to be void. */
-  async redeem(ticket: string): Promise<Authenticated> {
-    const { id, key } = keyOf(ticket, this.#use)
+  async redeem(ticket: string, purpose = ''): Promise<Authenticated> {
+    const { id, key } = keyOf({ ticket, purpose, ...this.#use })
     const kept = await this.#open.take(id)
     if (kept === undefined) {
       const message = `a ticket is good once and for ${this.#use.lifeMs / 1000} seconds; ask for another`
@@ -45,8 +47,15 @@ export class Tickets {
   }
 }
 
-function keyOf(ticket: string, { prefix, use }: { readonly prefix: string; readonly use: string }) {
+interface Shown {
+  readonly ticket: string
+  readonly purpose: string
+  readonly prefix: string
+  readonly use: string
+}
+
+function keyOf({ ticket, purpose, prefix, use }: Shown) {
   // Found by its use as well: in a shared store a ticket for the one must not be used up by showing it to the other.
-  const id = createHash('sha256').update(`${prefix} ${ticket}`).digest('base64url')
+  const id = createHash('sha256').update(`${prefix} ${ticket} ${purpose}`).digest('base64url')
   return { id, key: sealingKey({ secret: ticket, id, use }) }
 }

@@ -6,6 +6,7 @@ import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import type { Rates } from '../rates/rates.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { splitTicket } from './download-address.ts'
 import { refuseOtherPages } from './own-pages.ts'
 import type { Route } from './route.ts'
 import type { Services } from './services.ts'
@@ -17,7 +18,7 @@ export interface Exchange {
 
 /** Returns undefined if the caller may go on. */
 export async function admit(
-  { access, scope, isUnlimited, deviceRateExempts, work, ownPagesOnly }: Route,
+  { access, scope, isUnlimited, deviceRateExempts, work, ownPagesOnly, files }: Route,
   { request, reply }: Exchange,
   { services, rates }: { readonly services: Services; readonly rates: Rates },
 ): Promise<Refusal | undefined> {
@@ -26,7 +27,9 @@ export async function admit(
     if (tooMany !== undefined || ownPagesOnly !== true) return tooMany
     return refuseOtherPages(request, services.publicUrl())
   }
-  const authenticated = await authenticate(request, services)
+  const authenticated =
+    (await authenticate(request, services)) ??
+    (files === undefined ? undefined : await authenticateByTicket(request, services))
   if (authenticated === undefined || authenticated.kind === 'refused')
     return rates.address(request.ip, reply) ?? authenticated ?? noToken()
   const { user } = authenticated
@@ -70,6 +73,22 @@ export async function authenticate(
   if (token === undefined) return noToken()
   const authenticated = await services.authenticate(token)
   if (authenticated.kind === 'user') request.caller = authenticated.user
+  return authenticated
+}
+
+/** A browser that downloads a file can send no header, so it shows a ticket that is good for this very address. */
+async function authenticateByTicket(
+  request: FastifyRequest,
+  { downloadTickets }: Services,
+): Promise<Authenticated | undefined> {
+  const { path, ticket } = splitTicket(request.url)
+  if (ticket === undefined || request.method !== 'GET') return undefined
+  const authenticated = await downloadTickets.redeem(ticket, path)
+  if (authenticated.kind === 'refused') return authenticated
+  request.caller = authenticated.user
+  // The operation itself knows no such parameter.
+  const { ticket: _, ...query } = Object(request.query) as Readonly<Record<string, unknown>>
+  request.query = query
   return authenticated
 }
 

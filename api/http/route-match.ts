@@ -8,6 +8,10 @@ export function allowedMethods(routes: readonly Operation[], path: string): read
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
 }
 
+/** Whether the pattern of an operation has this path, which comes without a query. */
+export const isPathOf = ({ path: pattern }: Operation, path: string): boolean =>
+  isMatch(pattern.split('/'), path.split('/'))
+
 function isMatch(pattern: readonly string[], levels: readonly string[]): boolean {
   return (
     pattern.length === levels.length &&

@@ -31,6 +31,7 @@ export interface Services {
   readonly tokens: Tokens
   readonly tickets: Tickets
   readonly loginTickets: Tickets
+  readonly downloadTickets: Tickets
   readonly ids: Ids
   readonly repeats: Repeats
   readonly clock: Clock

@@ -9,6 +9,7 @@ import { API } from '../../schemas/operation.ts'
 import {
   editMe,
   issueDeviceToken,
+  issueDownloadTicket,
   issueSocketTicket,
   listPublicKeys,
   login,
@@ -23,18 +24,26 @@ import type { LoggedIn } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import { type Answer, answer } from '../http/answer.ts'
+import { hasFile, withTicket } from '../http/download-address.ts'
 import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
+import { plainUrl } from '../http/route-match.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
-import { refused } from '../refusal.ts'
+import { invalid, refused } from '../refusal.ts'
 import { meBody } from './me-body.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 /** Others may cache the keys only for a short time, since a new key signs at once. */
 const PUBLIC = { 'cache-control': 'public, max-age=300' }
 
-export function authRoutes({ accounts, engine, tokens, tickets }: Services): readonly Route[] {
+export function authRoutes({
+  accounts,
+  engine,
+  tokens,
+  tickets,
+  downloadTickets,
+}: Services): readonly Route[] {
   return [
     route(register, async ({ body, authenticate, isLocal, ip }) => {
       const result = await accounts.register(body, { authenticate, isLocal, ip })
@@ -96,6 +105,15 @@ export function authRoutes({ accounts, engine, tokens, tickets }: Services): rea
       if (ticket === undefined)
         return refused('RATE_LIMIT_EXCEEDED', { message: 'too many tickets are open', retry_after_sec: 1 })
       return answer(200, { ticket, expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
+    }),
+    route(issueDownloadTicket, async ({ user, body, header }) => {
+      const path = plainUrl(body.path)
+      if (!hasFile(path))
+        return invalid('/path', { code: 'NOT_ALLOWED', message: 'no file is to be had there' })
+      const ticket = await downloadTickets.issue(user.id, bearerOf(header('authorization')) ?? '', path)
+      if (ticket === undefined)
+        return refused('RATE_LIMIT_EXCEEDED', { message: 'too many tickets are open', retry_after_sec: 1 })
+      return answer(200, { url: withTicket(path, ticket), expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
     }),
   ]
 }

@@ -28,6 +28,7 @@ import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
 import { repairRoutes } from './repair.ts'
+import { savedViewRoutes } from './saved-views.ts'
 import { sessionRoutes } from './sessions.ts'
 import { shadowRoutes } from './shadows.ts'
 import { silenceRoutes } from './silences.ts'
@@ -44,6 +45,7 @@ export function toRoutes(
   return [
     ...authRoutes(services),
     ...sessionRoutes(services),
+    ...savedViewRoutes(services),
     ...userRoutes(services),
     ...apiKeyRoutes(services),
     ...deviceRoutes(services),

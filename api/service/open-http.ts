@@ -125,6 +125,7 @@ export function createHttp(options: HttpOptions) {
     repeats: createRepeats({ answers: options.apiStores.answers, clock }),
     tickets,
     loginTickets,
+    downloadTickets: new Tickets(authenticate, options.apiStores.tickets, 'download'),
     ids,
     clock,
     work,

@@ -10,6 +10,11 @@ export const USER_LIMITS = {
   grantsPerUserMax: 1_000,
   /** Replaced refresh tokens kept for one login. Using one of them again is recognised as theft. */
   replacedGrantsMax: 100,
+  /** Views that one user has saved, and all together. */
+  viewsPerUserMax: 200,
+  viewsMax: 20_000,
+  /** Users whose preferences are kept. */
+  preferencesMax: 10_000,
   /** How long a ticket for `/ws` is good. */
   ticketMs: 30_000,
   /** How long the address of a one-time login is good. */

@@ -5,6 +5,7 @@
 // when it is durable. It is synchronous; the record it was given, handed back, means that nothing is written. Where
 // several processes share the users, it may be called again with a newer record: the last call counts.
 import type { Millis, UserId } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 
 export interface User {
@@ -62,6 +63,20 @@ export interface ApiKey {
   readonly lastUsedAt: Millis | undefined
 }
 
+/** An address of the dashboard that a user has named. */
+export interface SavedView {
+  readonly id: string
+  readonly owner: UserId
+  readonly name: string
+  readonly path: string
+  readonly query: string
+  readonly isShared: boolean
+  readonly createdAt: Millis
+  readonly updatedAt: Millis
+  /** Counts the changes. */
+  readonly revision: number
+}
+
 export type UserListener = (changed: ReadonlySet<UserId>) => void
 
 /** `full`: the maximum number is reached. */
@@ -93,7 +108,7 @@ export interface Users {
   list(): readonly User[]
   add(user: User, options?: { readonly onlyIfNone?: boolean }): Promise<AddUserResult>
   edit(id: UserId, change: (user: User) => User): Promise<EditUserResult>
-  /** Removes the user's logins, too. */
+  /** Removes the user's logins, preferences and views that are not shared, too. */
   remove(id: UserId): Promise<EditUserResult>
 
   getGrant(tokenHash: string): RefreshGrant | undefined
@@ -116,6 +131,16 @@ export interface Users {
   editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void>
   /** Whether there was one. */
   removeKey(id: UserId): Promise<boolean>
+
+  getView(id: string): SavedView | undefined
+  listViews(): readonly SavedView[]
+  addView(view: SavedView): Promise<'added' | 'full'>
+  /** Hands back what the view is now; undefined if there is none. */
+  editView(id: string, change: (view: SavedView) => SavedView): Promise<SavedView | undefined>
+  /** Whether there was one. */
+  removeView(id: string): Promise<boolean>
+  getPreferences(id: UserId): JsonObject | undefined
+  putPreferences(id: UserId, preferences: JsonObject): Promise<'put' | 'full'>
 
   /** Replaces all users and keys and ends all logins, all or nothing. */
   replaceAll(

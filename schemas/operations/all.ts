@@ -16,6 +16,7 @@ import * as firmware from './firmware.ts'
 import * as fleet from './fleet.ts'
 import * as history from './history.ts'
 import * as repair from './repair.ts'
+import * as savedViews from './saved-views.ts'
 import * as service from './service.ts'
 import * as sessions from './sessions.ts'
 import * as shadows from './shadows.ts'
@@ -27,6 +28,7 @@ export const OPERATIONS = {
   ...auth,
   ...sessions,
   ...users,
+  ...savedViews,
   ...apiKeys,
   ...devices,
   ...bulk,

@@ -2,6 +2,8 @@
 import {
   DeviceToken,
   DeviceTokenBody,
+  DownloadTicket,
+  DownloadTicketBody,
   JsonWebKeys,
   Login,
   LoginBody,
@@ -156,5 +158,18 @@ export const issueSocketTicket = {
   access: ROLES,
   scope: 'self',
   replies: { 200: SocketTicket },
+  refusals: ['RATE_LIMIT_EXCEEDED'],
+} as const satisfies Operation
+
+export const issueDownloadTicket = {
+  method: 'POST',
+  path: `${API}/auth/download-ticket`,
+  operationId: 'issueDownloadTicket',
+  summary: 'Get an address at which a browser downloads a file once, without a token',
+  tag,
+  access: ROLES,
+  scope: 'self',
+  body: DownloadTicketBody,
+  replies: { 200: DownloadTicket },
   refusals: ['RATE_LIMIT_EXCEEDED'],
 } as const satisfies Operation

@@ -21,6 +21,10 @@ import type { Known } from './valid-values.ts'
 const PASSWORD = 'correct horse'
 const STEP_MS = 250
 const FIRMWARE = FirmwareId('fw_1')
+const VIEW = {
+  ...{ id: 'vw_1', name: 'x', path: '/devices', query: '', isShared: true },
+  ...{ createdAt: Millis(NOW), updatedAt: Millis(NOW), revision: 1 },
+}
 const CONDITION = { kind: 'threshold', metric: 'm', op: '>', value: 0 } as const
 
 export interface World {
@@ -177,6 +181,8 @@ export async function openWorld(): Promise<World> {
       current_password: [PASSWORD],
       refresh_token: [signedIn.body.refresh_token],
       session_id: [session?.family],
+      view_id: [VIEW.id],
+      path: ['/api/v1/devices/export?format=csv'],
       cursor: [toCursor({ at: Micros(NOW * 1_000), version: 7 })],
       from: [new Date(NOW - 3_600_000).toISOString(), '2026-03-01'],
       to: [new Date(NOW).toISOString()],
@@ -209,9 +215,18 @@ export async function openWorld(): Promise<World> {
       for (const person of people) await engine.users.put(person)
       for (const { id } of engine.users.listKeys()) if (id !== key.id) await engine.users.removeKey(id)
       if (engine.users.getKey(key.id) === undefined) await engine.users.addKey(key)
+      for (const { id } of engine.users.listViews()) await engine.users.removeView(id)
+      await engine.users.addView({ ...VIEW, owner: user.id })
       engine.recorded.length = 0
     },
 
-    state: async () => JSON.stringify([await devices(), engine.users.list(), engine.users.listKeys()]),
+    state: async () =>
+      JSON.stringify([
+        await devices(),
+        engine.users.list(),
+        engine.users.listKeys(),
+        engine.users.listViews(),
+        engine.users.getPreferences(user.id),
+      ]),
   }
 }

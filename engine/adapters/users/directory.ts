@@ -1,6 +1,7 @@
 // Users and API keys in memory, indexed by id and e-mail, and the invariants that hold for them. They are few enough
 // to be held completely.
 import { UserId } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
@@ -8,6 +9,7 @@ import type {
   ApiKey,
   EditUserResult,
   RefreshGrant,
+  SavedView,
   User,
   UserListener,
 } from '../../ports/users.ts'
@@ -18,10 +20,14 @@ export type UserChange =
   | { readonly kind: 'user'; readonly key: string; readonly value?: User }
   | { readonly kind: 'grant'; readonly key: string; readonly value?: RefreshGrant }
   | { readonly kind: 'api_key'; readonly key: string; readonly value?: ApiKey }
+  | { readonly kind: 'view'; readonly key: string; readonly value?: SavedView }
+  | { readonly kind: 'preferences'; readonly key: string; readonly value?: JsonObject }
 
 export class Directory {
   readonly grants = new Grants()
   readonly keys = new Map<UserId, ApiKey>()
+  readonly views = new Map<string, SavedView>()
+  readonly preferences = new Map<UserId, JsonObject>()
   readonly #users = new Map<UserId, User>()
   readonly #byEmail = new Map<string, UserId>()
   readonly #listeners = new Set<UserListener>()
@@ -75,6 +81,8 @@ export class Directory {
   }
 
   #userOf(change: UserChange): UserId | undefined {
+    // Nobody's rights depend on these.
+    if (change.kind === 'view' || change.kind === 'preferences') return undefined
     if (change.kind !== 'grant') return UserId(change.key)
     return (change.value ?? this.grants.get(change.key))?.userId
   }
@@ -92,6 +100,14 @@ export class Directory {
       case 'api_key':
         if (change.value === undefined) this.keys.delete(UserId(change.key))
         else this.keys.set(change.value.id, change.value)
+        return
+      case 'view':
+        if (change.value === undefined) this.views.delete(change.key)
+        else this.views.set(change.key, change.value)
+        return
+      case 'preferences':
+        if (change.value === undefined) this.preferences.delete(UserId(change.key))
+        else this.preferences.set(UserId(change.key), change.value)
         return
       default:
         unreachable(change)

@@ -3,6 +3,7 @@
 // U1. Memory changes only after the write. Steps run one after another, so that what a step checked still holds when
 //     its write is durable. A step that another process has overtaken is repeated on the new state.
 import type { UserId } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
   AddUserResult,
@@ -10,6 +11,7 @@ import type {
   ApiKey,
   EditUserResult,
   RefreshGrant,
+  SavedView,
   User,
   UserListener,
   Users,
@@ -93,7 +95,8 @@ export class HeldUsers implements Users {
       const edited = this.#directory.mayEdit(before, undefined)
       if (edited.kind === 'kept') return edited
       const hashes = this.#directory.grants.hashesOf({ userId: id })
-      await this.#write([{ kind: 'user', key: id }, ...grantRemovals(hashes)])
+      const belongings = this.#belongings((owner) => owner === id)
+      await this.#write([{ kind: 'user', key: id }, ...grantRemovals(hashes), ...belongings])
       return edited
     })
   }
@@ -165,6 +168,54 @@ export class HeldUsers implements Users {
     })
   }
 
+  getView(id: string): SavedView | undefined {
+    return this.#directory.views.get(id)
+  }
+
+  listViews(): readonly SavedView[] {
+    return [...this.#directory.views.values()]
+  }
+
+  addView(view: SavedView): Promise<'added' | 'full'> {
+    return this.#inTurn(async () => {
+      const own = this.listViews().filter(({ owner }) => owner === view.owner)
+      if (own.length >= LIMITS.viewsPerUserMax || this.#directory.views.size >= LIMITS.viewsMax) return 'full'
+      await this.#write([{ kind: 'view', key: view.id, value: view }])
+      return 'added'
+    })
+  }
+
+  editView(id: string, change: (view: SavedView) => SavedView): Promise<SavedView | undefined> {
+    return this.#inTurn(async () => {
+      const before = this.getView(id)
+      const after = before && change(before)
+      if (after !== undefined && after !== before)
+        await this.#write([{ kind: 'view', key: id, value: after }])
+      return after
+    })
+  }
+
+  removeView(id: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (this.getView(id) === undefined) return false
+      await this.#write([{ kind: 'view', key: id }])
+      return true
+    })
+  }
+
+  getPreferences(id: UserId): JsonObject | undefined {
+    return this.#directory.preferences.get(id)
+  }
+
+  putPreferences(id: UserId, preferences: JsonObject): Promise<'put' | 'full'> {
+    return this.#inTurn(async () => {
+      const { size } = this.#directory.preferences
+      if (this.getPreferences(id) === undefined && size >= LIMITS.preferencesMax) return 'full'
+      await this.#write([{ kind: 'preferences', key: id, value: preferences }])
+      return 'put'
+    })
+  }
+
   replaceAll(
     { users, keys }: AllUsers,
     { onlyIfNone = false } = {},
@@ -176,6 +227,7 @@ export class HeldUsers implements Users {
       const isGone = ({ id }: { readonly id: UserId }) => !kept.has(id)
       await this.#write([
         ...grantRemovals(this.#directory.grants.hashes()),
+        ...this.#belongings((owner) => !kept.has(owner)),
         ...this.list()
           .filter(isGone)
           .map(({ id }) => ({ kind: 'user', key: id }) as const),
@@ -210,6 +262,16 @@ export class HeldUsers implements Users {
     const obsolete = this.#directory.grants.obsolete(newest).filter((hash) => !written.has(hash))
     const puts = grants.map((value) => ({ kind: 'grant', key: value.tokenHash, value }) as const)
     await this.#write([...grantRemovals(obsolete), ...puts])
+  }
+
+  /** Removals of what goes with these users. A shared view stays, because others use it. */
+  #belongings(isGone: (owner: UserId) => boolean): readonly UserChange[] {
+    const views = this.listViews().filter(({ owner, isShared }) => !isShared && isGone(owner))
+    const people = [...this.#directory.preferences.keys()].filter(isGone)
+    return [
+      ...views.map(({ id }) => ({ kind: 'view', key: id }) as const),
+      ...people.map((key) => ({ kind: 'preferences', key }) as const),
+    ]
   }
 
   async #putKey(key: ApiKey): Promise<void> {

@@ -190,6 +190,24 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect([users.hasFamily('f1'), users.hasFamily('f2')]).toEqual([false, true])
     })
 
+    test('views and preferences outlive a restart', async () => {
+      const [id, owner] = ['vw_1', UserId('usr_a')]
+      const dates = { createdAt: Millis(1), updatedAt: Millis(1), revision: 1 }
+      const view = { id, owner, name: 'x', path: '/', query: '', isShared: false, ...dates }
+      expect(await users.addView(view)).toBe('added')
+      expect(await users.editView(id, (before) => ({ ...before, name: 'y' }))).toEqual({ ...view, name: 'y' })
+      expect(await users.putPreferences(owner, { theme: 'dark' })).toBe('put')
+      await again()
+      expect([users.getView(id), users.listViews()]).toEqual([
+        { ...view, name: 'y' },
+        [{ ...view, name: 'y' }],
+      ])
+      expect(users.getPreferences(owner)).toEqual({ theme: 'dark' })
+      expect([await users.removeView(id), await users.removeView(id)]).toEqual([true, false])
+      await again()
+      expect(users.listViews()).toEqual([])
+    })
+
     test('a dropped grant is not brought back by a concurrent edit', async () => {
       await users.putGrant(grant('a'))
       const dropped = users.dropFamily('f1')

@@ -1,0 +1,130 @@
+// /views and /auth/me/preferences: what people keep of the dashboard. A view grants nothing: whoever opens it sees what their
+// own role and groups allow.
+import { LIMITS } from '../../engine/limits.ts'
+import type { SavedView } from '../../engine/ports/users.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { toIso } from '../../schemas/ids.ts'
+import {
+  createView,
+  deleteView,
+  editView,
+  getPreferences,
+  getView,
+  listViews,
+  putPreferences,
+} from '../../schemas/operations/saved-views.ts'
+import type { ViewBody } from '../../schemas/saved-views.ts'
+import type { Caller } from '../auth/caller.ts'
+import { answer } from '../http/answer.ts'
+import { parseIfMatch, quoted } from '../http/etag.ts'
+import { pageAnswer, toWindow } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Services } from '../http/services.ts'
+import { refused } from '../refusal.ts'
+
+const NO_STORE = { 'cache-control': 'no-store' }
+
+export function savedViewRoutes({ users, ids, clock }: Services): readonly Route[] {
+  const seen = (id: string, user: Caller) => {
+    const view = users.getView(id)
+    return view !== undefined && (view.isShared || view.owner === user.id) ? view : undefined
+  }
+
+  return [
+    route(listViews, async ({ user, query, url }) => {
+      await users.catchUp()
+      const found = users
+        .listViews()
+        .filter((view) => view.isShared || view.owner === user.id)
+        .toSorted((a, b) => a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1))
+      const window = toWindow(query)
+      const page = found.slice(window.offset, window.offset + window.perPage).map(viewBody)
+      return pageAnswer(page, found.length, window, url)
+    }),
+    route(createView, async ({ user, body }) => {
+      if (user.email === undefined) return noPages()
+      const { name, path, query = '', shared: isShared = false } = body
+      const [id, now] = [ids.next('vw_'), clock.now()]
+      const dates = { createdAt: now, updatedAt: now, revision: 1 }
+      const view: SavedView = { id, owner: user.id, name: name.trim(), path, query, isShared, ...dates }
+      if ((await users.addView(view)) === 'full')
+        return refused('LIMIT_REACHED', {
+          message: 'delete views that are no longer used',
+          limit: LIMITS.viewsPerUserMax,
+        })
+      return viewAnswer(view, 201, { location: `${listViews.path}/${id}` })
+    }),
+    route(getView, async ({ params, user }) => {
+      await users.catchUp()
+      const view = seen(params.view_id, user)
+      return view === undefined ? noSuchView() : viewAnswer(view, 200)
+    }),
+    route(editView, async ({ params, body, user, header }) => {
+      await users.catchUp()
+      const before = seen(params.view_id, user)
+      if (before === undefined) return noSuchView()
+      if (before.owner !== user.id) return refused('FORBIDDEN', { message: 'the view is somebody else’s' })
+      const { name = before.name, path = before.path, query = before.query, shared = before.isShared } = body
+      const edited: { isStale: boolean } = { isStale: false }
+      const view = await users.editView(params.view_id, (now) => {
+        edited.isStale = parseIfMatch(header('if-match'), now.revision).kind === 'stale'
+        const wish = { name: name.trim(), path, query, isShared: shared }
+        return edited.isStale ? now : { ...now, ...wish, updatedAt: clock.now(), revision: now.revision + 1 }
+      })
+      if (view === undefined) return noSuchView()
+      if (edited.isStale)
+        return refused('PRECONDITION_FAILED', { message: `the view has the etag ${etagOf(view)} now` })
+      return viewAnswer(view, 200)
+    }),
+    route(deleteView, async ({ params, user }) => {
+      await users.catchUp()
+      const view = seen(params.view_id, user)
+      if (view === undefined) return noSuchView()
+      if (view.owner !== user.id && user.role !== 'admin')
+        return refused('FORBIDDEN', {
+          message: 'the view is somebody else’s; its owner or an admin deletes it',
+        })
+      return (await users.removeView(view.id)) ? answer(204, undefined) : noSuchView()
+    }),
+    route(getPreferences, async ({ user }) => {
+      if (user.email === undefined) return noPages()
+      await users.catchUp()
+      return answer(200, users.getPreferences(user.id) ?? {}, NO_STORE)
+    }),
+    route(putPreferences, async ({ user, body }) => {
+      if (user.email === undefined) return noPages()
+      const actual = Buffer.byteLength(JSON.stringify(body))
+      const limit = BODY_LIMITS.preferencesBytesMax
+      if (actual > limit) return refused('PAYLOAD_TOO_LARGE', { limit, actual })
+      if ((await users.putPreferences(user.id, body)) === 'full')
+        return refused('LIMIT_REACHED', {
+          message: 'the service keeps the preferences of no more users',
+          limit: LIMITS.preferencesMax,
+        })
+      return answer(200, body, NO_STORE)
+    }),
+  ]
+}
+
+const etagOf = ({ revision }: SavedView) => quoted(String(revision))
+
+function viewBody(view: SavedView): ViewBody {
+  const { id, owner, name, path, query, isShared, createdAt, updatedAt } = view
+  return {
+    view_id: id,
+    name,
+    path,
+    query,
+    shared: isShared,
+    owner,
+    created_at: toIso(createdAt),
+    updated_at: toIso(updatedAt),
+    etag: etagOf(view),
+  }
+}
+
+const viewAnswer = (view: SavedView, status: number, headers: Readonly<Record<string, string>> = {}) =>
+  answer(status, viewBody(view), { ...headers, etag: etagOf(view) })
+
+const noSuchView = () => refused('NOT_FOUND', { message: 'no such view, or it is not shared with you' })
+const noPages = () => refused('FORBIDDEN', { message: 'an API key has no pages; a person logs in' })
