@@ -1,19 +1,8 @@
 // Who may call which route. A route without a row here fails.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { spec } from '../../engine/domain/ota/testing/deployment.ts'
-import {
-  BroadcastId,
-  ChannelId,
-  CommandId,
-  DeploymentId,
-  type DeviceId,
-  Millis,
-  UserId,
-} from '../../schemas/ids.ts'
-import type { MemoryEngine } from '../testing/memory-engine.ts'
-import { NOW, openHarness } from '../testing/rest.ts'
-import { uploadFirmware } from '../testing/updating-fleet.ts'
-import { webhookChannel } from '../testing/webhook-channel.ts'
+import { Millis } from '../../schemas/ids.ts'
+import { openHarness } from '../testing/rest.ts'
+import { fill, RULE } from './testing/access-world.ts'
 import { openObjects } from './testing/open-objects.ts'
 
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
@@ -148,7 +137,6 @@ const TABLE: Readonly<Record<string, Row>> = {
   listProblems: OPEN,
   getProblem: OPEN,
 }
-const RULE = { name: 'x', target: { type: 'group', value: 'a/b' }, condition: { kind: 'flapping' } } as const
 const BODIES: Readonly<Record<string, object>> = {
   register: { email: 'new@example.com', password: 'correct horse', name: 'x' },
   login: { email: 'nobody@example.com', password: 'x' },
@@ -209,49 +197,6 @@ const NEEDS_METRIC = new Set(['getTelemetryHistory', 'getFleetTelemetry'])
 function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
   const one = Object.entries(IDS).reduce((text, [name, id]) => text.replace(`{${name}}`, id), path)
   return `${method} ${one}${NEEDS_METRIC.has(operationId) ? '?metric=m' : ''}`
-}
-
-/** A command, a broadcast, a deployment, an alert rule, a silence, an account and an API key of another user. */
-async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<void> {
-  const wish = { name: 'go' }
-  await engine.submit(
-    deviceId,
-    { kind: 'command', id: CommandId('cmd_1'), wish },
-    { by: { kind: 'user', id: 'usr_else' } },
-  )
-  const broadcastId = BroadcastId('bc_1')
-  await engine.broadcast({ broadcastId, group: 'a/b', command: 'go', by: 'usr_else' })
-  await engine.deployments.create({
-    id: DeploymentId('dep_1'),
-    kind: 'install',
-    spec: spec({ target: { type: 'device', value: 'r' } }),
-    firmwareId: await uploadFirmware({ engine }, '2.0'),
-    members: { kind: 'named', deviceIds: [deviceId] },
-    by: 'usr_else',
-  })
-  while ((await engine.firmwareOf(deviceId))?.firmware.jobs.length === 0)
-    await new Promise((resolve) => setImmediate(resolve))
-  await engine.channels({ op: 'create', id: ChannelId('ch_1'), settings: webhookChannel, by: 'usr_else' })
-  await engine.channels({ op: 'test', id: ChannelId('ch_1'), name: '1' })
-  const about = { name: 'x', role: 'viewer', groups: [], createdAt: Millis(0) } as const
-  await engine.alerts.change({ kind: 'create_rule', id: 'rul_1', wish: RULE, by: 'usr_else' })
-  const silence = {
-    silence_id: 'sil_1',
-    matchers: { group: 'a/b' },
-    starts_at: NOW,
-    ends_at: NOW + 60_000,
-    windows: [],
-    comment: 'x',
-    created_by: 'usr_else',
-    created_at: NOW,
-    revision: 1,
-  }
-  await engine.alerts.change({ kind: 'put_silence', silence, isNew: true })
-  const id = UserId('usr_else')
-  const rest = { disabled: false, lastLoginAt: undefined, tokensValidFrom: Millis(0), passwordHash: '' }
-  await engine.users.put({ ...about, ...rest, id, email: 'else@example.com' })
-  const life = { expiresAt: undefined, lastUsedAt: undefined }
-  await engine.users.addKey({ ...about, ...life, id: UserId('key_1'), secretHash: '', createdBy: id })
 }
 
 /** The same table from the declarations of the operations, to be compared with the rows. */
