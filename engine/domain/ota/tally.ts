@@ -78,7 +78,8 @@ export interface JobTally {
 /** What the device itself keeps a pending job from starting for. The deployment may have further reasons. */
 function heldReason(job: Job, state: FirmwareState): HeldReason | undefined {
   if (job.status !== 'pending' || job.isGranted) return undefined
-  if (activeJob(state.firmware) !== job) return 'queued'
+  // By id: a job whose wait is over comes here as a copy.
+  if (activeJob(state.firmware)?.plan.deploymentId !== job.plan.deploymentId) return 'queued'
   if (job.waitsFor === 'deferred' || job.waitsFor === 'backoff') return job.waitsFor
   if (!state.isConnected) return 'offline'
   if (!state.takesOta) return 'not_subscribed'
