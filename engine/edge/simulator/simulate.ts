@@ -3,6 +3,7 @@
 import { enrol } from './enrol.ts'
 import { seeded } from './random.ts'
 import { SimulatedDevice } from './simulated-device.ts'
+import { drawKind, type UpdateShares } from './update-kinds.ts'
 
 export interface SimulateOptions {
   /** An origin, for example `http://127.0.0.1:8000`. */
@@ -11,6 +12,8 @@ export interface SimulateOptions {
   /** An admin's access token, used only at the start. */
   readonly token: string
   readonly count: number
+  /** How devices go about updates, in percent. All do well if left out. */
+  readonly updates?: UpdateShares
   readonly signal?: AbortSignal
   readonly log?: (fields: Readonly<Record<string, unknown>>, text: string) => void
 }
@@ -29,14 +32,16 @@ const TURNS_PER_SEC = 10
 
 /** Resolves once the devices are registered and connecting. An aborted signal stops them as `stop` does. */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
-  const { count, mqttUrl, signal, log = () => {} } = options
+  const { count, mqttUrl, signal, updates = {}, log = () => {} } = options
   if (!Number.isInteger(count) || count < 1 || count > DEVICES_MAX) {
     throw new RangeError(`the number of simulated devices is from 1 to ${DEVICES_MAX}, not ${count}`)
   }
   const refused = (deviceId: string, reason: string) => log({ deviceId, reason }, 'simulated device refused')
   const enrolled = await enrol({ ...options, signal: signal ?? new AbortController().signal }, refused)
   const devices = enrolled.map((device, index) => {
-    return new SimulatedDevice({ device, mqttUrl, random: seeded(index + 1), now: Date.now, refused })
+    const random = seeded(index + 1)
+    const kind = drawKind(updates, seeded(-index - 1))
+    return new SimulatedDevice({ device, mqttUrl, random, now: Date.now, refused, updates: kind })
   })
   const stopTurns = takeTurns(devices)
   let stopped: Promise<unknown> | undefined

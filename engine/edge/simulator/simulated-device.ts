@@ -1,15 +1,19 @@
 // A simulated device on a real MQTT connection, with birth message and last will, telemetry, commands and shadow.
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import mqtt, { type MqttClient } from 'mqtt'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parsePayload } from '../payload.ts'
 import type { EnrolledDevice } from './enrol.ts'
+import { fetchImage } from './fetch-image.ts'
 import { type Body, createBody, step } from './motion.ts'
 import { COMMANDS } from './obey.ts'
 import { Orders } from './orders.ts'
 import type { Random } from './random.ts'
 import { reportOf } from './report.ts'
 import { applyDesired, createReported, reportIntervalMs } from './shadow.ts'
+import type { UpdateKind } from './update-kinds.ts'
+import { Updater } from './updater.ts'
 
 export interface SimulatedDeviceOptions {
   readonly device: EnrolledDevice
@@ -19,6 +23,8 @@ export interface SimulatedDeviceOptions {
   readonly now: () => number
   /** The broker refused the device, which does not try again. */
   readonly refused: (id: string, reason: string) => void
+  /** How it goes about updates. */
+  readonly updates: UpdateKind
 }
 
 const FIRMWARE = '1.4.2'
@@ -33,9 +39,14 @@ export class SimulatedDevice {
   readonly #options: SimulatedDeviceOptions
   readonly #client: MqttClient
   readonly #orders = new Orders()
-  readonly #startedAt: number
+  #startedAt: number
   #body: Body
+  readonly #updater: Updater
+  readonly #stopped = new AbortController()
   #reported = createReported(FIRMWARE)
+  /** It never comes back. */
+  #isOff = false
+  #bootId: string = randomUUID()
   #sessionId: string = randomUUID()
   #seq = 0
   #movedAt: number
@@ -50,6 +61,7 @@ export class SimulatedDevice {
     this.#startedAt = options.now()
     this.#movedAt = this.#startedAt
     this.#heartbeatAt = this.#startedAt
+    this.#updater = this.#openUpdater()
     this.#client = this.#connect()
   }
 
@@ -75,9 +87,38 @@ export class SimulatedDevice {
 
   /** Says goodbye if it can, and disconnects. */
   async stop(): Promise<void> {
+    this.#stopped.abort()
+    if (this.#isOff) return
     const isConnected = this.#client.connected
     if (isConnected) this.#send('status', this.#status('offline', 'shutdown'), true)
     await this.#client.endAsync(!isConnected)
+  }
+
+  #openUpdater(): Updater {
+    const { signal } = this.#stopped
+    return new Updater(FIRMWARE, this.#options.updates, {
+      say: (report) => this.#send('ota/status', { ...report, timestamp: this.#time() }),
+      download: (message, progress) => fetchImage(message, progress, signal),
+      // A device that is stopped in the middle of an update does nothing more.
+      sleep: (ms) => sleep(ms, undefined, { signal }).catch(() => new Promise(() => {})),
+      reboot: (version) => this.#reboot(version),
+    })
+  }
+
+  /** The connection ends without a word, and the client is back after its usual delay. */
+  async #reboot(version: string | undefined): Promise<void> {
+    if (version === undefined) {
+      this.#isOff = true
+      await this.#client.endAsync(true)
+      return
+    }
+    this.#bootId = randomUUID()
+    this.#startedAt = this.#options.now()
+    this.#reported = { ...this.#reported, firmware_version: version }
+    // Greeted first: whoever waits for this may say something at once.
+    const isBack = new Promise<void>((resolve) => this.#client.once('connect', () => resolve()))
+    this.#client.stream.destroy()
+    await isBack
   }
 
   #connect(): MqttClient {
@@ -109,7 +150,9 @@ export class SimulatedDevice {
   }
 
   #greet(): void {
-    this.#client.subscribe([this.#topic('command'), this.#topic('shadow/desired')], { qos: 1 })
+    this.#client.subscribe([this.#topic('command'), this.#topic('shadow/desired'), this.#topic('ota')], {
+      qos: 1,
+    })
     this.#send('status', this.#status('online', 'connect'), true)
     this.#send('shadow/reported', this.#reported, true)
   }
@@ -121,6 +164,10 @@ export class SimulatedDevice {
       const { body, acks } = this.#orders.take(this.#body, message, this.#time())
       this.#body = body
       for (const ack of acks) this.#send('command/ack', ack)
+      return
+    }
+    if (topic === this.#topic('ota')) {
+      this.#updater.take(message)
       return
     }
     const applied = applyDesired(this.#reported, message)
@@ -144,7 +191,8 @@ export class SimulatedDevice {
       timestamp: this.#time(),
       reason,
       uptime_sec: Math.round((this.#options.now() - this.#startedAt) / 1000),
-      firmware_version: FIRMWARE,
+      firmware_version: this.#updater.version,
+      boot_id: this.#bootId,
       capabilities: { commands: COMMANDS },
     }
   }

@@ -1,0 +1,51 @@
+// Loads an image and throws it away: what counts is whether the bytes are the announced ones.
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FirmwareMessage } from '../device/firmware-message.ts'
+
+const TRIES_MAX = 5
+const RETRY_MS_MAX = 60_000
+const PROGRESS_EVERY_MS = 1_000
+/** Others are under way; the device comes back when it is told to. */
+const BUSY: readonly number[] = [429, 503]
+
+/** False if the bytes do not come, or are others. */
+export async function fetchImage(
+  { url, sha256, sizeBytes }: Pick<FirmwareMessage, 'url' | 'sha256' | 'sizeBytes'>,
+  progress: (percent: number) => void,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let tries = 1; tries <= TRIES_MAX; tries++) {
+    try {
+      const response = await fetch(url, { signal })
+      if (response.status === 200 && response.body !== null)
+        return (await hashOf(response.body, { sizeBytes, progress })) === sha256
+      await response.body?.cancel()
+      if (!BUSY.includes(response.status)) return false
+      const afterMs = Number(response.headers.get('retry-after') ?? 1) * 1_000
+      await sleep(Math.min(afterMs || 1_000, RETRY_MS_MAX), undefined, { signal })
+    } catch {
+      // The service restarts, or the device was stopped. Only the first is worth another try.
+      if (signal.aborted) return false
+      await sleep(1_000 * tries, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  return false
+}
+
+async function hashOf(
+  body: AsyncIterable<Uint8Array>,
+  { sizeBytes, progress }: { readonly sizeBytes: number; readonly progress: (percent: number) => void },
+): Promise<string> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  let toldAt = Date.now()
+  for await (const part of body) {
+    hash.update(part)
+    bytes += part.length
+    if (Date.now() - toldAt < PROGRESS_EVERY_MS) continue
+    toldAt = Date.now()
+    progress(Math.min(99, Math.floor((bytes * 100) / Math.max(1, sizeBytes))))
+  }
+  return hash.digest('hex')
+}
