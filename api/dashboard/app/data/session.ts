@@ -40,17 +40,16 @@ export async function accessToken(): Promise<string | undefined> {
 
 /** Replaces a token that the service refused. */
 export async function tokenInstead(refused: string): Promise<string | undefined> {
-  return token !== undefined && token !== refused ? token : await renew()
+  return token !== undefined && token !== refused ? token : await renew(refused)
 }
 
 export const heldToken = () => token
 
 /** Undefined when the cookie is missing or no longer good. */
-export async function renew(): Promise<string | undefined> {
+export async function renew(old: string | undefined = token): Promise<string | undefined> {
   renewal ??= inTurn(async () => {
-    const before = token
     // Another tab may have renewed while this one waited for its turn.
-    if (before !== undefined && performance.now() < endsAt - LEEWAY_MS) return before
+    if (token !== undefined && token !== old) return token
     const granted = hasMark() ? await post(`${PATH}/refresh`, {}) : undefined
     if (granted === undefined) {
       if (user.peek() != null) isSessionOver.value = true

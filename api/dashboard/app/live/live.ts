@@ -31,6 +31,8 @@ interface Watcher {
 const watchers = new Map<string, Watcher>()
 let worker: Worker | undefined
 let ids = 0
+/** A token without the right to see live updates is replaced once, not for ever. */
+let isRightAskedFor = false
 
 const say = (message: ToWorker) => worker?.postMessage(message)
 
@@ -84,6 +86,7 @@ function take(message: FromWorker): void {
   switch (message.kind) {
     case 'live':
       connection.value = { state: 'live' }
+      isRightAskedFor = false
       break
     case 'away': {
       const before = connection.peek()
@@ -93,6 +96,11 @@ function take(message: FromWorker): void {
     }
     case 'closed':
       connection.value = { state: 'closed', reason: message.reason }
+      // The role may have changed, or the account have ended: a new token tells which.
+      if (message.reason === 'forbidden' && !isRightAskedFor) {
+        isRightAskedFor = true
+        void giveToken(true)
+      }
       break
     case 'token-wanted':
       void giveToken(message.isRefused)
