@@ -246,6 +246,12 @@ export const REFUSALS = {
     advice:
       'Nothing was sent. Ask with `?dry_run=true` again, look at what has changed, and send the new `total` as `expected_total`.',
   },
+  LETTER_NOT_REPLAYABLE: {
+    status: 409,
+    title: 'The message cannot be replayed',
+    advice:
+      'Only the first bytes of a long message are kept, and one that could not be read has no topic. Discard it, and let the device send again.',
+  },
   COMMAND_QUEUE_FULL: {
     status: 429,
     title: 'Too many commands wait for the device',

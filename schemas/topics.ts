@@ -93,6 +93,16 @@ export function suffixOf(deviceId: DeviceId, topic: string): string | undefined 
   return own ? topic.slice(end + 1) : undefined
 }
 
+/** The device in whose namespace a topic lies, and the rest of it; undefined for any other topic. */
+export function splitTopic(
+  topic: string,
+): { readonly deviceId: DeviceId; readonly suffix: string } | undefined {
+  const [root, device = '', ...rest] = topic.split('/')
+  const deviceId = root === TOPIC_ROOT ? parseDeviceId(device) : undefined
+  const suffix = rest.join('/')
+  return deviceId === undefined || suffix === '' ? undefined : { deviceId, suffix }
+}
+
 /** True if a filter stays inside `fleet/{device_id}/`. The first two levels are compared as text, never as wildcards. */
 export function isOwnFilter(deviceId: DeviceId, filter: string): boolean {
   const suffix = suffixOf(deviceId, filter)

@@ -1,13 +1,26 @@
 // /dead-letters: messages that could not be processed (R10).
 import { adviceOn } from '../../engine/domain/dead-letter/advice.ts'
+import { replayWay } from '../../engine/domain/replay-way.ts'
 import type { DeadLetter } from '../../engine/ports/store.ts'
 import { parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
-import { listDeadLetters } from '../../schemas/operations/dead-letters.ts'
+import {
+  discardDeadLetter,
+  listDeadLetters,
+  replayDeadLetter,
+  summarizeDeadLetters,
+} from '../../schemas/operations/dead-letters.ts'
+import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { refused } from '../refusal.ts'
+import { deadLetterBulkRoutes } from './dead-letters-bulk.ts'
 
-export function deadLetterRoutes({ engine }: Services): readonly Route[] {
+export function deadLetterRoutes(services: Services): readonly Route[] {
+  return [...readRoutes(services), ...oneRoutes(services), ...deadLetterBulkRoutes(services)]
+}
+
+function readRoutes({ engine }: Services): readonly Route[] {
   return [
     route(listDeadLetters, async ({ query, url }) => {
       const window = toWindow(query)
@@ -18,11 +31,43 @@ export function deadLetterRoutes({ engine }: Services): readonly Route[] {
         offset: window.offset,
         limit: window.perPage,
         deviceId,
+        reason: query.reason,
       })
       return pageAnswer(letters.map(letterBody), total, window, url)
     }),
+    route(summarizeDeadLetters, async ({ query }) => {
+      const deviceId = parseDeviceId(query.device_id)
+      const isNobody = query.device_id !== undefined && deviceId === undefined
+      const reasons = isNobody ? [] : await engine.deadLetterReasons({ deviceId })
+      const data = reasons.map(({ reason, count, devices, oldestAt, newestAt }) => ({
+        ...{ reason, count, devices },
+        oldest_at: toIso(toMillis(oldestAt)),
+        newest_at: toIso(toMillis(newestAt)),
+      }))
+      return answer(200, { total: data.reduce((sum, { count }) => sum + count, 0), data })
+    }),
   ]
 }
+
+function oneRoutes({ engine }: Services): readonly Route[] {
+  return [
+    route(replayDeadLetter, async ({ params }) => {
+      const letter = await engine.deadLetter(params.letter_id)
+      if (letter === undefined) return noSuchLetter()
+      if (replayWay(letter) === undefined) return refused('LETTER_NOT_REPLAYABLE')
+      await engine.replayDeadLetters([letter])
+      return answer(200, letterBody(letter))
+    }),
+    route(discardDeadLetter, async ({ params }) => {
+      const letter = await engine.deadLetter(params.letter_id)
+      if (letter === undefined) return noSuchLetter()
+      await engine.discardDeadLetters([letter])
+      return answer(204, undefined)
+    }),
+  ]
+}
+
+const noSuchLetter = () => refused('NOT_FOUND', { message: 'no such dead letter' })
 
 function letterBody(letter: DeadLetter) {
   return {
@@ -35,6 +80,7 @@ function letterBody(letter: DeadLetter) {
     ...payloadText(letter.payload),
     payload_bytes: letter.payloadBytes,
     received_at: toIso(toMillis(letter.receivedAt)),
+    replayable: replayWay(letter) !== undefined,
   }
 }
 

@@ -3,9 +3,9 @@
 //   kind u8 | flags u8 | receivedAt f64 | idLength u8 | suffixLength u16 | payloadLength u32
 //   | id | via | origin | suffix | payload
 //
-// Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3), via (4), origin (5), sent again (6). `via` is
+// Little endian. `flags` holds QoS (bits 0-1), retain (2), last will (3), via (4), origin (5), sent again (6), replayed (7). `via` is
 // there only with its flag: viaLength u8 and the id of the gateway that sent it for the device. So is `origin`, 16 bytes
-// by which a broker outside identifies the message. A request's payload is msgpack.
+// by which a broker outside identifies the message, or that name a replayed dead letter. A request's payload is msgpack.
 
 import { Micros } from '../../schemas/ids.ts'
 
@@ -29,7 +29,9 @@ const FLAG_VIA = 16
 const FLAG_ORIGIN = 32
 /** The broker has sent the message before and does not know whether it arrived. */
 export const FLAG_DUP = 64
-const ORIGIN_BYTES = 16
+/** A dead letter that somebody replays. Its `origin` names the letter. */
+export const FLAG_REPLAY = 128
+export const ORIGIN_BYTES = 16
 const NO_BYTES = new Uint8Array(0)
 
 export interface Item {

@@ -27,6 +27,10 @@ export const DEVICE_LIMITS = {
   /** Devices whose latest error waits until they listen, and how long it waits. */
   errorsKeptMax: 1_000,
   errorKeptMs: 600_000,
+  /** Replayed letters that a device's record remembers. */
+  replaysKeptMax: 256,
+  /** Letters that are replayed together, before they are removed. */
+  replaysAtOnceMax: 64,
 
   // --- commands of one device
   commandsOpenMax: 1_000,

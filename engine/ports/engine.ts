@@ -32,7 +32,7 @@ import type { Mesh } from './mesh.ts'
 import type { FirmwareLibrary } from './ota.ts'
 import type { Outbound } from './outbound.ts'
 import type { OwnershipTable } from './ownership.ts'
-import type { DeadLetters, Directory, Store } from './store.ts'
+import type { DeadLetter, DeadLetters, Directory, LetterName, Store } from './store.ts'
 import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry } from './telemetry.ts'
 import type { Users } from './users.ts'
 
@@ -175,6 +175,10 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   firmwareOf(deviceId: DeviceId): Promise<FirmwareState | undefined>
   /** Resolves once the command is final, or with what it is after this time; undefined if there is none. */
   awaitCommand(deviceId: DeviceId, commandId: CommandId, timeoutMs: number): Promise<Command | undefined>
+  /** Takes these dead letters once more, in this order, and removes them. What a fault comes of may be repeated: each
+   *  letter counts once. Only letters with a `replayWay`. */
+  replayDeadLetters(letters: readonly DeadLetter[]): Promise<void>
+  discardDeadLetters(letters: readonly LetterName[]): Promise<void>
   /** Sent again with the same id, it answers with the broadcast as it is. */
   broadcast(
     request: BroadcastRequest,

@@ -1,6 +1,6 @@
 // The store keeps device records with the log positions they follow from, and everything else that must survive a
 // restart.
-import type { CommandId, DeviceId, Micros, Partition } from '../../schemas/ids.ts'
+import type { CommandId, DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../domain/device/record.ts'
 import type { Documents, SavedDocument } from './documents.ts'
@@ -21,6 +21,8 @@ export interface DeadLetter {
   readonly payloadBytes: number
   readonly receivedAt: Micros
 }
+
+export type LetterName = Pick<DeadLetter, 'id' | 'deviceId'>
 
 /** A settled hour of a device that late points touched: its rollups must be recomputed from raw. */
 export interface LateHour {
@@ -70,10 +72,12 @@ export interface Save {
   readonly notices: readonly Notice[]
   /** Keys of notices that the leader has dealt with. */
   readonly noticesGone: readonly string[]
+  /** Dead letters that somebody replayed or discarded. One that is not there is no mistake. */
+  readonly lettersGone: readonly LetterName[]
 }
 
-/** What a shard saves. Documents and the end of notices are the leader's business. */
-export type ShardSave = Omit<Save, 'claims' | 'documents' | 'noticesGone'>
+/** What a shard saves. Documents and the end of notices and dead letters are the business of others. */
+export type ShardSave = Omit<Save, 'claims' | 'documents' | 'noticesGone' | 'lettersGone'>
 
 /** An empty save, to be filled in. */
 export const NO_SAVE: Save = {
@@ -88,6 +92,7 @@ export const NO_SAVE: Save = {
   documents: [],
   notices: [],
   noticesGone: [],
+  lettersGone: [],
 }
 
 /** History rows of one save that are not known to be in ClickHouse. */
@@ -172,10 +177,25 @@ export interface DevicePage {
   readonly total: number
 }
 
-export interface DeadLetterQuery {
+export interface DeadLetterFilter {
+  readonly deviceId?: DeviceId | undefined
+  readonly reason?: string | undefined
+  /** Only those received before this time. */
+  readonly before?: Millis | undefined
+}
+
+export interface DeadLetterQuery extends DeadLetterFilter {
   readonly offset: number
   readonly limit: number
-  readonly deviceId?: DeviceId | undefined
+}
+
+/** The dead letters with one reason. */
+export interface LetterReason {
+  readonly reason: string
+  readonly count: number
+  readonly devices: number
+  readonly oldestAt: Micros
+  readonly newestAt: Micros
 }
 
 /** The devices' records and the log positions that they follow from: what a shard starts from and saves. */
@@ -216,6 +236,10 @@ export interface Directory {
 export interface DeadLetters {
   /** Newest first. The list keeps at most `LIMITS.deadLettersMax`; the oldest are dropped first. */
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>
+  /** Undefined if it is not kept. */
+  deadLetter(id: string): Promise<DeadLetter | undefined>
+  /** The most frequent reason first. */
+  deadLetterReasons(filter: DeadLetterFilter): Promise<readonly LetterReason[]>
 }
 
 /** The settled hours whose rollups late points have made outdated. */

@@ -11,7 +11,7 @@ import type { Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { ChannelAnswer, ChannelCall } from '../ports/alert-channels.ts'
 import type { AlertsPort } from '../ports/alerts.ts'
-import type { AuditEntry, AuditFilter, AuditQuery, AuditRow } from '../ports/audit.ts'
+import type { AuditEntry } from '../ports/audit.ts'
 import type { Deployments } from '../ports/deployments.ts'
 import type { DeviceView } from '../ports/device-view.ts'
 import type {
@@ -33,20 +33,13 @@ import type {
 import { Fault } from '../ports/fault.ts'
 import type { Feed } from '../ports/feed.ts'
 import type { FleetPort } from '../ports/fleet.ts'
-import type {
-  CommandPlace,
-  FleetHistoryQuery,
-  HistoryFilter,
-  HistoryQuery,
-  HistoryRow,
-  PastCommand,
-  PastCommandsQuery,
-} from '../ports/history.ts'
+import type { CommandPlace } from '../ports/history.ts'
 import type { FirmwareLibrary } from '../ports/ota.ts'
-import type { DeadLetterPage, DeadLetterQuery, Directory } from '../ports/store.ts'
+import type { DeadLetter, Directory, LetterName } from '../ports/store.ts'
 import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry.ts'
 import type { BroadcastAnswer } from './broadcasts/broadcasts.ts'
 import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
+import { discardLetters, replayLetters } from './dead-letter-replays.ts'
 import { examine } from './health.ts'
 import type { EngineHost } from './host.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
@@ -54,11 +47,12 @@ import type { Metrics } from './metrics.ts'
 import { ledAlerts } from './nodes/led-alerts.ts'
 import { ledDeployments } from './nodes/led-deployments.ts'
 import { LEADING } from './nodes/nodes.ts'
+import { StoredReads } from './stored-reads.ts'
 
 const SETTLE_EVERY_MS = 60_000
 const WHOLE_LOOK_MS = 100
 
-export class LocalEngine implements Engine {
+export class LocalEngine extends StoredReads implements Engine {
   readonly devices: Directory
   readonly feed: Feed
   readonly firmware: FirmwareLibrary
@@ -74,6 +68,7 @@ export class LocalEngine implements Engine {
   #isClosing = false
 
   constructor(ports: Ports, settings: EngineSettings, host: EngineHost) {
+    super(ports)
     this.#ports = ports
     this.#settings = settings
     this.#host = host
@@ -240,34 +235,6 @@ export class LocalEngine implements Engine {
     )
   }
 
-  history(query: HistoryQuery): Promise<readonly HistoryRow[]> {
-    return this.#ports.telemetry.history(query)
-  }
-
-  fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]> {
-    return this.#ports.telemetry.fleetHistory(query)
-  }
-
-  pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]> {
-    return this.#ports.telemetry.pastCommands(query)
-  }
-
-  commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]> {
-    return this.#ports.telemetry.commandSteps(commands)
-  }
-
-  countHistory(filter: HistoryFilter): Promise<number> {
-    return this.#ports.telemetry.countHistory(filter)
-  }
-
-  countAudit(filter: AuditFilter): Promise<number> {
-    return this.#ports.telemetry.countAudit(filter)
-  }
-
-  audit(query: AuditQuery): Promise<readonly AuditRow[]> {
-    return this.#ports.telemetry.audit(query)
-  }
-
   record(entries: readonly AuditEntry[]): Promise<void> {
     return this.#parts.record(entries)
   }
@@ -276,8 +243,12 @@ export class LocalEngine implements Engine {
     this.#parts.recordRefusal(entry)
   }
 
-  deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
-    return this.#ports.store.deadLetters(query)
+  replayDeadLetters(letters: readonly DeadLetter[]): Promise<void> {
+    return replayLetters({ store: this.#ports.store, ingest: this.#parts.ingest }, letters)
+  }
+
+  discardDeadLetters(letters: readonly LetterName[]): Promise<void> {
+    return discardLetters({ store: this.#ports.store }, letters)
   }
 
   metrics(): Promise<string> {

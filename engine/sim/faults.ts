@@ -215,6 +215,8 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     documents: store.documents,
     writer: store.writer,
     deadLetters: (query) => store.deadLetters(query),
+    deadLetter: (id) => store.deadLetter(id),
+    deadLetterReasons: (filter) => store.deadLetterReasons(filter),
     lateHours: () => store.lateHours(),
     lateHoursOf: (deviceId) => store.lateHoursOf(deviceId),
     clearLate: (hours, claims) => unlucky(context, named('clearLate'), () => store.clearLate(hours, claims)),

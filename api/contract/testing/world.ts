@@ -65,6 +65,7 @@ export async function openWorld(): Promise<World> {
       isNew: true,
     })
     await engine.say(robot, 'telemetry', { m: 1 })
+    await engine.say(robot, 'status', { status: 'rubbish' })
     await engine.submit(old, { kind: 'decommission' }, { by })
     const wish = { name: 'go', timeoutSec: TIMEOUT_SEC }
     await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, { by })
@@ -183,6 +184,7 @@ export async function openWorld(): Promise<World> {
       session_id: [session?.family],
       view_id: [VIEW.id],
       path: ['/api/v1/devices/export?format=csv'],
+      letter_id: (await engine.deadLetters({ offset: 0, limit: 9 })).letters.map(({ id }) => id),
       cursor: [toCursor({ at: Micros(NOW * 1_000), version: 7 })],
       from: [new Date(NOW - 3_600_000).toISOString(), '2026-03-01'],
       to: [new Date(NOW).toISOString()],

@@ -2,12 +2,17 @@
 
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
-import type { DeadLetter, DeadLetterQuery } from '../../ports/store.ts'
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterQuery,
+  LetterName,
+  LetterReason,
+} from '../../ports/store.ts'
+import { letterFits, reasonsOf } from './letter-reasons.ts'
 
-interface LetterPlace {
+interface LetterPlace extends Pick<DeadLetter, 'id' | 'deviceId' | 'reason' | 'receivedAt'> {
   readonly key: number
-  readonly id: string
-  readonly deviceId: DeviceId
 }
 
 export class LetterList {
@@ -29,9 +34,9 @@ export class LetterList {
     return letters.filter(({ id }) => !this.#ids.has(id)).map((letter) => ({ key: this.#nextKey++, letter }))
   }
 
-  add(key: number, { id, deviceId }: DeadLetter): void {
+  add(key: number, { id, deviceId, reason, receivedAt }: DeadLetter): void {
     this.#nextKey = Math.max(this.#nextKey, key + 1)
-    const place = { key, id, deviceId }
+    const place = { key, id, deviceId, reason, receivedAt }
     const own = this.#byDevice.get(deviceId) ?? []
     this.#byDevice.set(deviceId, own)
     own.push(place)
@@ -60,11 +65,52 @@ export class LetterList {
     readonly total: number
   } {
     this.#drop()
-    const { deviceId, offset, limit } = query
-    const matching = deviceId === undefined ? this.#listed : (this.#byDevice.get(deviceId) ?? [])
+    const { offset, limit } = query
+    const matching = this.#matching(query)
     const end = Math.max(0, matching.length - offset)
     const keys = matching.slice(Math.max(0, end - limit), end).map(({ key }) => key)
     return { keys: keys.reverse(), total: matching.length }
+  }
+
+  keyOf(id: string): number | undefined {
+    this.#drop()
+    return this.#ids.has(id) ? this.#listed.find((place) => place.id === id)?.key : undefined
+  }
+
+  reasons(filter: DeadLetterFilter): readonly LetterReason[] {
+    this.#drop()
+    return reasonsOf(this.#matching(filter))
+  }
+
+  /** The keys of those that are listed. */
+  keysOf(names: readonly LetterName[]): readonly number[] {
+    const ids = new Set(names.map(({ id }) => id).filter((id) => this.#ids.has(id)))
+    return ids.size === 0 ? [] : this.#listed.flatMap(({ id, key }) => (ids.has(id) ? [key] : []))
+  }
+
+  /** Takes off the list what was removed from the store. */
+  remove(keys: readonly number[]): void {
+    if (keys.length === 0) return
+    const gone = new Set(keys)
+    const devices = new Set<DeviceId>()
+    this.#listed = this.#listed.filter(({ key, id, deviceId }) => {
+      if (!gone.has(key)) return true
+      this.#ids.delete(id)
+      devices.add(deviceId)
+      return false
+    })
+    for (const deviceId of devices) {
+      const own = (this.#byDevice.get(deviceId) ?? []).filter(({ key }) => !gone.has(key))
+      if (own.length === 0) this.#byDevice.delete(deviceId)
+      else this.#byDevice.set(deviceId, own)
+    }
+  }
+
+  #matching(filter: DeadLetterFilter): readonly LetterPlace[] {
+    const { deviceId, reason, before } = filter
+    const listed = deviceId === undefined ? this.#listed : (this.#byDevice.get(deviceId) ?? [])
+    if (reason === undefined && before === undefined) return listed
+    return listed.filter((place) => letterFits(place, filter))
   }
 
   #drop(): void {

@@ -14,9 +14,11 @@ import {
   type Claim,
   DEVICE_PARTS,
   type DeadLetter,
+  type DeadLetterFilter,
   type DeadLetterQuery,
   type DevicePart,
   type LateHour,
+  type LetterReason,
   type OutboxBatch,
   type Save,
   type SavedCommand,
@@ -144,6 +146,7 @@ class LmdbStore implements Store {
     const { letters } = this.#state
     const added = letters.number(save.deadLetters)
     const dropped = added.length === 0 ? [] : letters.takeDropped()
+    const gone = letters.keysOf(save.lettersGone)
     const history = this.#historyChanges(save.history)
     const notices = this.#notices.changesOf(save.notices, save.noticesGone)
     try {
@@ -157,7 +160,7 @@ class LmdbStore implements Store {
         ...save.commands.map(toChange),
         ...save.applied.map(({ partition, seq }) => put(POSITIONS, `applied/${partition}`, seq)),
         ...added.map(({ key, letter }) => put(LETTERS, key, letter)),
-        ...dropped.map((key) => ({ table: LETTERS, key })),
+        ...[...dropped, ...gone].map((key) => ({ table: LETTERS, key })),
         ...save.late.map((late) => put(LATE, keyOfLate(late), late)),
         ...history.changes,
         ...this.documents.changesOf(save.documents),
@@ -167,6 +170,7 @@ class LmdbStore implements Store {
       letters.returnDropped(dropped)
       throw error
     }
+    letters.remove(gone)
     this.#state.saved(save, added)
     this.#outbox.added(history.added)
     this.#outbox.dropped(history.dropped)
@@ -190,6 +194,16 @@ class LmdbStore implements Store {
       return bytes === undefined ? [] : [unpack<DeadLetter>(bytes)]
     })
     return { letters, total }
+  }
+
+  async deadLetter(id: string): Promise<DeadLetter | undefined> {
+    const key = this.#state.letters.keyOf(id)
+    const bytes = key === undefined ? undefined : this.#env.read(LETTERS, key)
+    return bytes === undefined ? undefined : unpack<DeadLetter>(bytes)
+  }
+
+  async deadLetterReasons(filter: DeadLetterFilter): Promise<readonly LetterReason[]> {
+    return this.#state.letters.reasons(filter)
   }
 
   lateHours(): readonly LateHour[] {

@@ -32,11 +32,18 @@ export interface DeviceRecord {
   readonly seenAt: Millis | undefined
   readonly createdAt: Millis
   readonly createdBy: string
+  /** The latest dead letters that were replayed: names, and the places in the log at which they counted. */
+  readonly replayed?: readonly ReplayedLetter[] | undefined
   /** The idempotency key of its registration. */
   readonly registrationKey?: string | undefined
   readonly updatedAt: Millis
   /** Grows by one per change of the record. It is the ETag. */
   readonly revision: number
+}
+
+export interface ReplayedLetter {
+  readonly letter: string
+  readonly place: number
 }
 
 /** Everything durable of a device. `revision` counts changes of the record alone: the shadow has its own version. */

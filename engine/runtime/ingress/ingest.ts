@@ -10,7 +10,7 @@
 // I5. While the log does not answer an append, neither do we. After a while new requests are refused.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
-import { ITEM, type Item } from '../../domain/bundle.ts'
+import { FLAG_REPLAY, ITEM, type Item } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -124,6 +124,20 @@ export class Ingest {
     // Once per append: the gateway's sign of life is in another partition than the message.
     if (!message.will && this.#collector.speaks(session))
       this.#add(session.partition, this.#item({ kind: ITEM.heard, id: session.idBytes, payload: NO_BYTES }))
+  }
+
+  /** Takes a dead letter once more. Resolves once it is durable. After a rejection it may yet get into the log. */
+  replayed(
+    { partition, idBytes }: SubDevice,
+    { via, origin, suffix, payload }: Pick<Item, 'via' | 'origin' | 'suffix' | 'payload'>,
+  ): Promise<void> {
+    if (this.#isClosed || this.#fault !== undefined || this.isCongested())
+      return Promise.reject(this.#fault ?? new Fault('OVERLOADED', { retryable: true }))
+    return new Promise((resolve, reject) => {
+      const item = this.#item({ kind: ITEM.message, id: idBytes, payload })
+      this.#add(partition, { ...item, flags: FLAG_REPLAY, via, origin, suffix })
+      this.#collector.onSettled((fault) => (fault === undefined ? resolve() : reject(fault)))
+    })
   }
 
   session(kind: SessionKind, { partition, idBytes }: DeviceSession, payload: Uint8Array): void {

@@ -12,14 +12,14 @@ import { toDeadLetter } from '../shard/proposal.ts'
 const SUSPECTS_MAX = 100
 
 export class Poison {
-  readonly #store: DeadLetters
+  readonly #store: Pick<DeadLetters, 'deadLetters'>
   readonly #park: (letter: DeadLetter) => Promise<void>
   #deaths = 0
   readonly #suspects = new Map<string, number>()
   readonly #parked = new Map<string, Set<number>>()
 
   /** `park` resolves once the letter is saved. */
-  constructor(store: DeadLetters, park: (letter: DeadLetter) => Promise<void>) {
+  constructor(store: Pick<DeadLetters, 'deadLetters'>, park: (letter: DeadLetter) => Promise<void>) {
     this.#store = store
     this.#park = park
   }

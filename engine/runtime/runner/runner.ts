@@ -51,7 +51,7 @@ export interface RunnerPorts {
   readonly clock: Clock
   readonly schedule: Schedule
   readonly log: Log
-  readonly store: Records & DeadLetters
+  readonly store: Records & Pick<DeadLetters, 'deadLetters'>
   readonly inserter: Inserter
   readonly openThread: (settings: ShardSettings) => ShardThread
 }

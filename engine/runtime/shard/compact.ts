@@ -44,6 +44,7 @@ export class Compactor {
       updatedAt: device.updatedAt === device.createdAt ? device.createdAt : device.updatedAt,
       revision: device.revision,
       registrationKey: device.registrationKey,
+      replayed: device.replayed,
     }
   }
 

@@ -41,6 +41,7 @@ import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, viaOf } from './proposal.ts'
 import type { Position, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
 import { isRepeated } from './repeats.ts'
+import { isReplay, isReplayedAgain } from './replays.ts'
 import { applyRequest } from './requests.ts'
 import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
 import { ShardAlerts } from './shard-alerts.ts'
@@ -248,7 +249,7 @@ export class Shard {
       batch.open.park(incoming, 'UNKNOWN_DEVICE', 'no such device is registered')
       return
     }
-    if (isRepeated(actor, incoming)) {
+    if (isReplay(item) ? isReplayedAgain(actor, incoming, batch) : isRepeated(actor, incoming)) {
       batch.counts.ignored++
       return
     }

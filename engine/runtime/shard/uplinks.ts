@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { toMillis } from '../../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
-import { FLAG_WILL } from '../../domain/bundle.ts'
+import { FLAG_REPLAY, FLAG_WILL } from '../../domain/bundle.ts'
 import { toAck } from '../../domain/command/ack-message.ts'
 import { strayTopic } from '../../domain/dead-letter/stray-topic.ts'
 import { faultNamesOf } from '../../domain/device/faults.ts'
@@ -43,7 +43,8 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
     cutAgain(actor, incoming, batch)
     return
   }
-  if ((incoming.item.flags & FLAG_WILL) !== 0) batch.open.wasSilent = true
+  // A replayed message tells of an earlier time.
+  if ((incoming.item.flags & (FLAG_WILL | FLAG_REPLAY)) !== 0) batch.open.wasSilent = true
   const uplink = toUplink(incoming.item.suffix)
   switch (uplink.kind) {
     case 'telemetry':

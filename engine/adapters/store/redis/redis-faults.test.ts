@@ -125,7 +125,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       await redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
       await saveSurely(store, nth(1, 3))
       const positions = packLists([[], [], [1, 2], [], [], [], [], []])
-      const nothing = packLists(Array.from({ length: 14 }, () => []))
+      const nothing = packLists(Array.from({ length: 15 }, () => []))
       const write = (token: string | null) =>
         redis.eval(
           WRITE.lua,

@@ -15,7 +15,7 @@ const AT_ONCE = 4_000
  *  8 collections and ids of the documents written.
  *  What nobody else needs: 1 the writer's claims, 2 shadows, 3 vitals, 4 commands, 5 commands that go, 6 dead letters,
  *  7 history with its key and rows, 8 history that goes, 9 firmware, 10 alerts, 11 documents, 12 documents that go,
- *  13 notices, 14 notices that go. */
+ *  13 notices, 14 notices that go, 15 dead letters that go. */
 export const WRITE = redisScript(`
 local seen, kept = ARGV[4], tonumber(ARGV[5])
 local lettersMax, rowsMax, bytesMax = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -60,6 +60,11 @@ each(own[5], 2, function(device, id) redis.call('HDEL', P .. 'commands:' .. devi
 each(own[11], 3, function(collection, id, bytes) redis.call('HSET', P .. 'documents:' .. collection, id, bytes) end)
 each(own[12], 2, function(collection, id) redis.call('HDEL', P .. 'documents:' .. collection, id) end)
 
+each(own[15], 1, function(id)
+  redis.call('ZREM', P .. 'letter-order', id)
+  redis.call('HDEL', P .. 'letters', id)
+  redis.call('ZREM', P .. 'letters-of:' .. string.match(id, ' (.*)$'), id)
+end)
 local letters = own[6]
 for i = 1, #letters, 2 do
   if redis.call('ZADD', P .. 'letter-order', 'NX', seq * 65536 + i, letters[i]) == 1 then

@@ -16,10 +16,13 @@ import {
   type Claim,
   DEVICE_PARTS,
   type DeadLetter,
+  type DeadLetterFilter,
   type DeadLetterPage,
   type DeadLetterQuery,
   type DevicePart,
   type LateHour,
+  type LetterName,
+  type LetterReason,
   type OutboxBatch,
   type OutboxCounts,
   type Save,
@@ -30,6 +33,7 @@ import { Follower } from '../../redis/redis-follower.ts'
 import type { RedisLink } from '../../redis/redis-link.ts'
 import { packLists, pairs, type RedisBytes } from '../../redis/redis-lists.ts'
 import { DeviceDirectory } from '../device-directory.ts'
+import { letterFits, reasonsOf } from '../letter-reasons.ts'
 import { OUTBOX_BOUNDS, type OutboxBounds, outboxKey, packedRows, unpackedRows } from '../outbox.ts'
 import { keyOfLate, type PartitionOf } from '../saved-state.ts'
 import { RedisDocuments, readNotices, toDocumentLists, toPartLists } from './redis-documents.ts'
@@ -62,6 +66,7 @@ const OWN = [
   'documentsGone',
   'notices',
   'noticesGone',
+  'lettersGone',
 ] as const
 type Write = {
   readonly [Name in (typeof TOLD)[number] | (typeof OWN)[number]]?: readonly RedisBytes[]
@@ -156,11 +161,12 @@ class RedisStore implements Store {
         bytes === undefined ? [] : [deviceId, id, bytes],
       ),
       commandsGone: commands.flatMap(([deviceId, id, bytes]) => (bytes === undefined ? [deviceId, id] : [])),
-      letters: save.deadLetters.flatMap((letter) => [`${letter.id} ${letter.deviceId}`, packr.pack(letter)]),
+      letters: save.deadLetters.flatMap((letter) => [nameOf(letter), packr.pack(letter)]),
       history: key === undefined ? [] : [key, packr.pack(packedRows(save.history))],
       ...toDocumentLists(save.documents),
       notices: save.notices.flatMap(({ key, bytes }) => [key, bytes]),
       noticesGone: save.noticesGone,
+      lettersGone: save.lettersGone.map(nameOf),
     })
   }
 
@@ -173,15 +179,46 @@ class RedisStore implements Store {
   }
 
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
-    const { offset, limit, deviceId } = query
-    const order = this.#link.key('letter-order')
-    const all = await this.#link.read((redis) => redis.zrevrange(order, 0, -1))
-    const listed = deviceId === undefined ? all : all.filter((name) => name.endsWith(` ${deviceId}`))
-    const names = listed.slice(offset, offset + limit)
-    if (names.length === 0) return { letters: [], total: listed.length }
+    const { offset, limit, deviceId, reason, before } = query
+    if (reason !== undefined || before !== undefined) {
+      const letters: DeadLetter[] = []
+      for await (const letter of this.#allLetters(query)) letters.push(letter)
+      return { letters: letters.slice(offset, offset + limit), total: letters.length }
+    }
+    const names = await this.#letterNames(deviceId)
+    return { letters: await this.#lettersOf(names.slice(offset, offset + limit)), total: names.length }
+  }
+
+  async deadLetter(id: string): Promise<DeadLetter | undefined> {
+    const names = await this.#letterNames(undefined)
+    const [letter] = await this.#lettersOf(names.filter((name) => name.startsWith(`${id} `)))
+    return letter
+  }
+
+  async deadLetterReasons(filter: DeadLetterFilter): Promise<readonly LetterReason[]> {
+    const letters: Pick<DeadLetter, 'deviceId' | 'reason' | 'receivedAt'>[] = []
+    for await (const { deviceId, reason, receivedAt } of this.#allLetters(filter))
+      letters.push({ deviceId, reason, receivedAt })
+    return reasonsOf(letters)
+  }
+
+  /** Newest first. */
+  async #letterNames(deviceId: DeviceId | undefined): Promise<readonly string[]> {
+    const all = await this.#link.read((redis) => redis.zrevrange(this.#link.key('letter-order'), 0, -1))
+    return deviceId === undefined ? all : all.filter((name) => name.endsWith(` ${deviceId}`))
+  }
+
+  async #lettersOf(names: readonly string[]): Promise<readonly DeadLetter[]> {
+    if (names.length === 0) return []
     const found = await this.#link.read((redis) => redis.hmgetBuffer(this.#link.key('letters'), ...names))
-    const letters = found.flatMap((bytes) => (bytes === null ? [] : [unpack<DeadLetter>(bytes)]))
-    return { letters, total: listed.length }
+    return found.flatMap((bytes) => (bytes === null ? [] : [unpack<DeadLetter>(bytes)]))
+  }
+
+  async *#allLetters(filter: DeadLetterFilter): AsyncGenerator<DeadLetter> {
+    const names = await this.#letterNames(filter.deviceId)
+    for (let at = 0; at < names.length; at += BATCH)
+      for (const letter of await this.#lettersOf(names.slice(at, at + BATCH)))
+        if (letterFits(letter, filter)) yield letter
   }
 
   lateHours(): readonly LateHour[] {
@@ -272,6 +309,8 @@ class RedisStore implements Store {
 function present(found: Readonly<Record<DevicePart, Uint8Array | null | undefined>>): StoredDevice['parts'] {
   return Object.fromEntries(DEVICE_PARTS.flatMap((part) => (found[part] ? [[part, found[part]]] : [])))
 }
+
+const nameOf = ({ id, deviceId }: LetterName) => `${id} ${deviceId}`
 
 /** This file wrote the value, with this type. */
 function unpack<T>(bytes: Uint8Array): T {

@@ -12,6 +12,7 @@ import {
   type StoredDevice,
 } from '../../../ports/store.ts'
 import type { OutboxBounds } from '../outbox.ts'
+import { letterContract } from './letter-contract.ts'
 
 export interface StoreContract {
   readonly name: string
@@ -294,49 +295,9 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       async () => {
         store = await restart(store)
       },
+      { DeviceIdOf, letter, save },
     )
     listContract(() => store)
-  })
-}
-
-function letterContract(storeOf: () => Store, restart: () => Promise<void>): void {
-  describe('dead letters', () => {
-    test('are listed newest first, by page and by device', async () => {
-      const letters = Array.from({ length: 10 }, (_, i) => letter(`dl_${i}`, i % 2 ? 'odd' : 'even'))
-      await storeOf().save(save([], { deadLetters: letters }))
-      await restart()
-      const page = await storeOf().deadLetters({ offset: 1, limit: 3 })
-      expect(page.total).toBe(10)
-      expect(page.letters.map((l) => l.id)).toEqual(['dl_8', 'dl_7', 'dl_6'])
-      expect(page.letters[0]).toMatchObject({ ...letters[8], payload: expect.anything() })
-      expect([...(page.letters[0]?.payload ?? [])]).toEqual([1, 2, 255])
-      const odd = await storeOf().deadLetters({ offset: 0, limit: 2, deviceId: DeviceIdOf('odd') })
-      expect([odd.total, odd.letters.map((l) => l.id)]).toEqual([5, ['dl_9', 'dl_7']])
-      expect((await storeOf().deadLetters({ offset: 50, limit: 3 })).letters).toEqual([])
-    })
-
-    test('are bounded: the oldest go first', async () => {
-      const extra = 1_500
-      const letters = Array.from({ length: LIMITS.deadLettersMax + extra }, (_, i) =>
-        letter(`dl_${i}`, `d${i % 20}`),
-      )
-      for (let i = 0; i < letters.length; i += 2_000)
-        await storeOf().save(save([], { deadLetters: letters.slice(i, i + 2_000) }))
-      const check = async () => {
-        const last = await storeOf().deadLetters({ offset: LIMITS.deadLettersMax - 1, limit: 5 })
-        expect([last.total, last.letters.map((l) => l.id)]).toEqual([LIMITS.deadLettersMax, [`dl_${extra}`]])
-      }
-      for (const again of [check, restart, check]) await again()
-    })
-
-    test('are bounded for each device, so that none drops those of others', async () => {
-      const most = LIMITS.deadLettersPerDeviceMax
-      const sent = Array.from({ length: most + 250 }, (_, i) => letter(`dl_${i}`, i ? 'noisy' : 'quiet'))
-      await storeOf().save(save([], { deadLetters: sent }))
-      await restart()
-      const { letters, total } = await storeOf().deadLetters({ offset: most - 1, limit: 5 })
-      expect([total, ...letters.map((l) => l.id)]).toEqual([most + 1, 'dl_250', 'dl_0'])
-    })
   })
 }
 

@@ -5,9 +5,11 @@ import type {
   Checkpoint,
   Claim,
   DeadLetter,
+  DeadLetterFilter,
   DeadLetterQuery,
   DevicePart,
   LateHour,
+  LetterReason,
   OutboxBatch,
   Save,
   SavedCommand,
@@ -105,6 +107,9 @@ export class MemoryStore implements Store {
     await this.#live()
     const { devices, letters, state } = this.#durable
     state.checkClaims(save.claims)
+    const gone = state.letters.keysOf(save.lettersGone)
+    state.letters.remove(gone)
+    for (const key of gone) letters.delete(key)
     const added = state.letters.number(save.deadLetters)
     for (const device of save.changed) devices.set(device.id, device)
     for (const { deviceId, part, bytes } of save.parts)
@@ -128,6 +133,15 @@ export class MemoryStore implements Store {
   async deadLetters(query: DeadLetterQuery) {
     const { keys, total } = this.#durable.state.letters.page(query)
     return { letters: keys.flatMap((key) => this.#durable.letters.get(key) ?? []), total }
+  }
+
+  async deadLetter(id: string): Promise<DeadLetter | undefined> {
+    const key = this.#durable.state.letters.keyOf(id)
+    return key === undefined ? undefined : this.#durable.letters.get(key)
+  }
+
+  async deadLetterReasons(filter: DeadLetterFilter): Promise<readonly LetterReason[]> {
+    return this.#durable.state.letters.reasons(filter)
   }
 
   lateHours(): readonly LateHour[] {
