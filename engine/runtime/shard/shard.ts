@@ -253,7 +253,8 @@ export class Shard {
       batch.counts.ignored++
       return
     }
-    batch.open.mayPark = mayPark(actor, timeOf(incoming))
+    // A letter that is replayed in vain must not be lost.
+    batch.open.mayPark = isReplay(item) || mayPark(actor, timeOf(incoming))
     let isConnectionMoved = false
     if (item.kind === ITEM.opened) isConnectionMoved = sessionOpened(actor, incoming, batch)
     else if (item.kind === ITEM.closed) isConnectionMoved = sessionClosed(actor, incoming, batch)
