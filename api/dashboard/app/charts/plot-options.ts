@@ -125,6 +125,8 @@ function yRange(layers: () => Layers): uPlot.Range.Function {
   return (_, low, high) => {
     // Without any value uPlot gives null.
     if (low == null || high == null) return [0, 1]
+    // A value that never moved, above all a boolean, has its place in the middle of a small range.
+    if (high === low) return low === 0 ? [-1, 1] : [low - Math.abs(low) * 0.1, low + Math.abs(low) * 0.1]
     const reach = Math.max(high - low, Math.abs(high) * 0.05, 1e-9) * 1.5
     const near = layers()
       .thresholds.map(({ value }) => value)

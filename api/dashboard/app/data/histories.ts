@@ -1,9 +1,9 @@
 // Histories of metrics for charts: several at once, kept while newer ones are asked for, so that a range that moves with the
 // clock never empties the picture. An interval that the service finds too fine is replaced by the one that it names, and
 // that is told.
-import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Aggregate, INTERVALS, type Interval } from '../../../../schemas/vocabulary.ts'
 import { fleet, RefusalError } from './client.ts'
+import { type KeepOptions, type Kept, useKept } from './kept.ts'
 
 export interface HistoryWish {
   readonly deviceId: string
@@ -28,40 +28,13 @@ export interface History {
   readonly series: ReadonlyMap<string, readonly Bucket[]>
 }
 
-export interface Histories {
-  readonly data: readonly History[] | undefined
-  readonly error: unknown
-  readonly isLoading: boolean
-}
-
-const NOTHING: Histories = { data: undefined, error: undefined, isLoading: false }
+export type Histories = Kept<readonly History[]>
 
 /** `shape` tells what is shown: with another one, the earlier data goes. `revision` asks again. */
-export function useHistories(
-  wishes: readonly HistoryWish[],
-  { shape, revision }: { readonly shape: string; readonly revision: number },
-): Histories {
-  const [state, setState] = useState<Histories & { readonly shape: string }>({ ...NOTHING, shape })
-  const asked = useRef(0)
-  const key = JSON.stringify(wishes)
-  useEffect(() => {
-    asked.current += 1
-    const mine = asked.current
-    const abort = new AbortController()
-    setState((before) => ({ ...(before.shape === shape ? before : NOTHING), isLoading: true, shape }))
-    Promise.all(wishes.map((wish) => historyOf(wish, abort.signal))).then(
-      (data) => {
-        if (mine === asked.current) setState({ data, error: undefined, isLoading: false, shape })
-      },
-      (error: unknown) => {
-        if (mine === asked.current && !abort.signal.aborted)
-          setState((before) => ({ ...before, error, isLoading: false }))
-      },
-    )
-    return () => abort.abort()
-    // Equal wishes have an equal text.
-  }, [key, shape, revision])
-  return state.shape === shape ? state : { ...NOTHING, isLoading: true }
+export function useHistories(wishes: readonly HistoryWish[], how: KeepOptions): Histories {
+  return useKept(JSON.stringify(wishes), how, (signal) => {
+    return Promise.all(wishes.map((wish) => historyOf(wish, signal)))
+  })
 }
 
 async function historyOf(wish: HistoryWish, signal: AbortSignal): Promise<History> {

@@ -1,0 +1,345 @@
+// The page of a device in a real browser, against the real service and devices that speak MQTT.
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
+import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
+import { axeViolations, LOOKS } from './testing/axe.ts'
+import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+
+const VIEWER = { email: 'vera@example.com', password: 'correct horse battery' }
+const TABS = [
+  'Telemetry',
+  'Shadow',
+  'Commands',
+  'Firmware',
+  'Alerts',
+  'Logs',
+  'Timeline',
+  'Settings',
+  'Overview',
+]
+/** Markup, a text that turns its direction, and a very long word. */
+const HOSTILE = `<img src=x onerror=alert(1)> \u202egnp.exe ${'W'.repeat(120)}`
+
+const services = new ServiceHarness()
+const browser = new BrowserHarness()
+let service: Service
+let admin: Rest
+
+/** Half an hour of points, ten seconds apart. */
+async function registerWithHistory(deviceId: string): Promise<string> {
+  const token = await registerDevice(admin, deviceId)
+  const device = await connectDevice(service, deviceId, token)
+  const end = Math.floor(Date.now() / 10_000) * 10_000 - 60_000
+  const reports = Array.from({ length: 180 }, (_, index) => ({
+    timestamp: new Date(end - index * 10_000).toISOString(),
+    temperature: 20 + Math.sin(index / 9) * 5,
+    battery: { percent: 80 - index / 10 },
+  }))
+  await publish(device, deviceId, reports)
+  await device.endAsync()
+  await until('the history has the points', async () => {
+    const path = `/telemetry/${deviceId}/history?metric=temperature&interval=10s`
+    const { body } = await admin.get(path)
+    return (body['data'] as readonly unknown[] | undefined)?.length === 180
+  })
+  return token
+}
+
+async function fillWithHostileText(deviceId: string): Promise<void> {
+  const { body } = await admin.post('/auth/devices/token', { device_id: deviceId })
+  const device = await connectDevice(service, deviceId, String(body['mqtt_token']))
+  await publish(device, deviceId, { temperature: 21.5, mode: HOSTILE, ['w'.repeat(100)]: 4 })
+  await publish(device, deviceId, { level: 'error', message: HOSTILE, logger: HOSTILE }, 'log')
+  await publish(device, deviceId, { label: HOSTILE }, 'shadow/reported')
+  await device.endAsync()
+  await admin.post(`/commands/${deviceId}`, { command: HOSTILE.slice(0, 20), data: { text: HOSTILE } })
+}
+
+describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
+  beforeAll(async () => {
+    service = await services.start()
+    admin = await service.admin()
+    await admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
+    await registerWithHistory('probe-1')
+  })
+  afterEach(() => browser.closePages())
+  afterAll(async () => {
+    await browser.close()
+    await services.close()
+  })
+
+  test('a zoom of a chart is in the address, by dragging and by keys, and a reload draws the same', async () => {
+    const { page } = await browser.open(service, '/devices/probe-1/telemetry?metric=temperature&marks=off', {
+      login: ADMIN,
+    })
+    await page.getByRole('application', { name: 'temperature' }).waitFor()
+    const area = page.locator('.u-over')
+    const box = await until('the chart is drawn', async () => (await area.boundingBox()) ?? undefined)
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 50)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 4 })
+    await page.mouse.up()
+    await page.waitForURL(/from=2.*to=2/)
+    const dragged = page.url()
+    await page.mouse.move(0, 0)
+    const before = await settledPicture(page)
+    await page.reload()
+    expect(page.url()).toBe(dragged)
+    await until('the same is drawn after a reload', async () => (await picture(page)) === before)
+
+    await page.getByRole('application', { name: 'temperature' }).focus()
+    for (const key of ['Home', 'Shift+ArrowRight', 'Shift+ArrowRight', 'Shift+ArrowRight'])
+      await page.keyboard.press(key)
+    await page.getByText('4 points chosen').waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => url.href !== dragged)
+    const { from, to } = await chartRange(page)
+    expect(to - from).toBe(30_000)
+    // Back zooms out again.
+    await page.goBack()
+    expect(page.url()).toBe(dragged)
+    await page.getByLabel('Table').check()
+    await page.getByRole('table', { name: 'temperature' }).waitFor()
+    const rows = await page.getByRole('table', { name: 'temperature' }).getByRole('row').count()
+    expect(rows).toBeGreaterThan(10)
+  })
+
+  test('a command shows each step as the device reports it', async () => {
+    const token = await registerDevice(admin, 'lamp-1')
+    const device = await connectDevice(service, 'lamp-1', token)
+    await device.subscribeAsync('fleet/lamp-1/command', { qos: 1 })
+    const requests: { request_id: string; data: unknown }[] = []
+    device.on('message', (_, payload) => requests.push(JSON.parse(payload.toString())))
+    const { page } = await browser.open(service, '/devices/lamp-1/commands', { login: ADMIN })
+    await page.getByLabel('Name of the command').fill('blink')
+    await page.getByLabel('Parameters (JSON object)').fill('{"times":3}')
+    await page.getByRole('button', { name: 'Send blink' }).click()
+    const request = await until('the device has the command', () => requests[0])
+    expect(request.data).toEqual({ times: 3 })
+    const card = page.locator('article.command')
+    await card.locator('.step-delivered.step-reached').waitFor()
+    expect(await card.locator('.step-completed.step-reached').count()).toBe(0)
+    const { request_id } = request
+    await publish(device, 'lamp-1', { request_id, status: 'in_progress', progress: 40 }, 'command/ack')
+    await card.locator('.step-acked.step-reached').waitFor()
+    await card.locator('progress[value="40"]').waitFor()
+    await publish(
+      device,
+      'lamp-1',
+      { request_id, status: 'completed', result: { blinked: 3 } },
+      'command/ack',
+    )
+    await card.locator('.step-completed.step-reached').waitFor()
+    await card.getByText('{"blinked":3}').waitFor()
+    expect(requests).toHaveLength(1)
+    await card.getByRole('button', { name: 'Send again' }).click()
+    await until('the form has the command again', async () => {
+      return (await page.getByLabel('Parameters (JSON object)').inputValue()).includes('"times": 3')
+    })
+    await page.getByRole('button', { name: 'Send blink' }).click()
+    expect((await until('it came again', () => requests[1])).data).toEqual({ times: 3 })
+    await device.endAsync()
+  })
+
+  test('a shadow that somebody else changed first is merged leaf by leaf, by choice where both changed it', async () => {
+    await registerDevice(admin, 'valve-1')
+    const desired = { interval: 10, led: 'on', mode: 'a' }
+    await admin.call('PUT', '/shadows/valve-1/desired', desired)
+    // The browser reports a refused request in its console.
+    const { page } = await browser.open(service, '/devices/valve-1/shadow', {
+      login: ADMIN,
+      expected: [/409|412/],
+    })
+    await page.getByLabel('Desired value of interval').fill('5')
+    await page.getByLabel('Desired value of mode').fill('b')
+    await page.getByLabel('Desired value of mode').press('Enter')
+    await page.getByRole('button', { name: 'Review 2 changes' }).click()
+    const dialog = page.getByRole('dialog')
+    await admin.call('PUT', '/shadows/valve-1/desired', { interval: 7, led: 'off' })
+    await dialog.getByRole('button', { name: 'Send for version 1' }).click()
+    await dialog.getByRole('heading', { name: 'Somebody else changed the shadow first' }).waitFor()
+    const apply = dialog.getByRole('button', { name: 'Apply on version 2' })
+    expect(await apply.getAttribute('aria-disabled')).toBe('true')
+    const { body: untouched } = await admin.get('/shadows/valve-1')
+    expect(untouched['desired']).toEqual({ interval: 7, led: 'off', mode: 'a' })
+    // Only the leaf that both changed asks.
+    expect(await dialog.getByRole('radio').count()).toBe(2)
+    await dialog.getByRole('radio', { name: 'Yours' }).check()
+    await apply.click()
+    await dialog.waitFor({ state: 'detached' })
+    const { body: merged } = await admin.get('/shadows/valve-1')
+    expect(merged['desired']).toEqual({ interval: 5, led: 'off', mode: 'b' })
+
+    await page.getByLabel('Show').selectOption('history')
+    await page.getByRole('button', { name: 'Take version 2 back' }).click()
+    await page.getByRole('button', { name: /Review \d changes?/ }).waitFor()
+  })
+
+  test('log lines come in live, are found, and stay text', async () => {
+    const token = await registerDevice(admin, 'drive-1')
+    const device = await connectDevice(service, 'drive-1', token)
+    const { page } = await browser.open(service, '/devices/drive-1/logs', { login: ADMIN })
+    await page.getByText('has not logged anything').waitFor()
+    // The subscription is there once the page is live.
+    await page.getByText('live', { exact: false }).first().waitFor()
+    const say = (level: string, message: string) =>
+      publish(device, 'drive-1', { level, message, fields: { wheel: 2 } }, 'log')
+    await until('a line is on the page', async () => {
+      await say('warn', `the wheel slips ${HOSTILE}`)
+      return (await page.locator('.log-row').count()) > 0
+    })
+    await say('info', 'all is well')
+    await page.getByText('all is well').waitFor()
+    expect(await page.locator('.log-tail img').count()).toBe(0)
+    expect(await page.locator('.log-tail').innerText()).toContain('⟨U+202E⟩')
+    await page.getByLabel('Find').fill('WELL')
+    await page.locator('mark', { hasText: 'well' }).waitFor()
+    expect(await page.locator('.log-row').count()).toBe(1)
+    await page.getByLabel('Find').fill('')
+    await page.getByRole('button', { name: 'warn' }).click()
+    await page.waitForURL(/level=warn/)
+    expect(await page.getByText('all is well').count()).toBe(0)
+    await device.endAsync()
+  })
+
+  test('settings are saved for the version that was read, and a faster change is not lost', async () => {
+    await registerDevice(admin, 'desk-1')
+    const { page } = await browser.open(service, '/devices/desk-1/settings', {
+      login: ADMIN,
+      expected: [/412/],
+    })
+    await page.getByLabel('Name', { exact: true }).fill(HOSTILE)
+    await page.getByLabel('Tags').fill('one, two')
+    await admin.call('PATCH', '/devices/desk-1', { group: 'office' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed by somebody else: group').waitFor()
+    await page.getByRole('button', { name: 'Save mine over it' }).click()
+    const saved = await until('the change is saved', async () => {
+      const { body } = await admin.get('/devices/desk-1')
+      return body['name'] === 'desk-1' ? undefined : body
+    })
+    expect(saved).toMatchObject({ name: HOSTILE, tags: ['one', 'two'], group: 'office' })
+    await page.getByRole('heading', { level: 1, name: '<img src=x onerror=alert(1)>' }).waitFor()
+    await page.getByRole('button', { name: 'Decommission…' }).click()
+    const dialog = page.getByRole('dialog')
+    const end = dialog.getByRole('button', { name: 'Decommission desk-1' })
+    expect(await end.getAttribute('aria-disabled')).toBe('true')
+    await dialog.getByLabel('Type desk-1 to go on').fill('desk-1')
+    await end.click()
+    await page.getByText('This device is decommissioned').first().waitFor()
+  })
+
+  test('a viewer sees the device and is told what the role lacks', async () => {
+    const { page } = await browser.open(service, '/devices/probe-1/commands', { login: VIEWER })
+    await page.getByText('Commands are for operators and admins').waitFor()
+    expect(await page.getByRole('link', { name: 'Commands' }).count()).toBe(0)
+    const button = page.getByRole('button', { name: 'Start maintenance' })
+    expect(await button.getAttribute('aria-disabled')).toBe('true')
+    expect(await button.getAttribute('title')).toContain('admin')
+    await tabLink(page, 'Settings').click()
+    await page.getByText('Only an admin can change this.').first().waitFor()
+  })
+
+  test('an unknown device says so and leads on', async () => {
+    const { page } = await browser.open(service, '/devices/nobody', { login: ADMIN, expected: [/404/] })
+    await page.getByText('There is no device nobody').waitFor()
+    await page.getByRole('link', { name: 'All devices' }).waitFor()
+  })
+
+  test.each(LOOKS)('every tab is accessible and fits, $name', async ({ width, colorScheme }) => {
+    const deviceId = `shown-${width}-${colorScheme}`
+    await registerDevice(admin, deviceId, { name: HOSTILE, tags: [HOSTILE.slice(0, 60)] })
+    await admin.call('PUT', `/shadows/${deviceId}/desired`, { led: { colour: HOSTILE }, on: true })
+    await fillWithHostileText(deviceId)
+    const { page } = await browser.open(service, `/devices/${deviceId}`, {
+      login: ADMIN,
+      viewport: { width, height: 900 },
+      colorScheme,
+    })
+    const violations: string[] = []
+    for (const tab of TABS) {
+      await tabLink(page, tab).click()
+      await until('the tab is loaded', async () => {
+        const isCurrent = (await tabLink(page, tab).getAttribute('aria-current')) === 'page'
+        return isCurrent && (await page.locator('.skeleton, .updating').count()) === 0
+      })
+      for (const violation of await axeViolations(page)) violations.push(`${tab} ${violation}`)
+      const over = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+      if (over > 0) violations.push(`${tab} is ${over} px too wide`)
+    }
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(violations).toEqual([])
+  })
+
+  test('metrics of several devices are drawn together, and the address says which', async () => {
+    await registerWithHistory('probe-2')
+    const { page } = await browser.open(service, '/telemetry', { login: ADMIN })
+    await page.getByRole('combobox', { name: 'Add a metric' }).fill('temperature')
+    await page.getByRole('combobox', { name: 'Add a metric' }).press('Enter')
+    await page.getByRole('application', { name: 'temperature' }).waitFor()
+    await page.getByLabel('Devices (ids, with commas)').fill('probe-1, probe-2')
+    await page.getByLabel('Devices (ids, with commas)').press('Enter')
+    await page.waitForURL(/devices=probe-1,probe-2/)
+    await page.reload()
+    const legend = page.locator('.chart-legend')
+    await legend.getByText('probe-1').waitFor()
+    await legend.getByText('probe-2').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.getByLabel('Devices (ids, with commas)').fill('')
+    await page.getByLabel('Devices (ids, with commas)').press('Enter')
+    await page.getByLabel('One line for').selectOption('group')
+    await legend.getByText('the whole fleet').waitFor()
+  })
+
+  test('charts leave nothing behind after fifty changes of the view', async () => {
+    const { page, context } = await browser.open(service, '/devices/probe-1/telemetry?metric=temperature', {
+      login: ADMIN,
+    })
+    for (let round = 0; round < 25; round += 1) {
+      await page.locator('.chart-place canvas').first().waitFor()
+      await tabLink(page, 'Settings').click()
+      await page.getByLabel('Metadata (JSON object)').waitFor()
+      await tabLink(page, 'Telemetry').click()
+    }
+    await tabLink(page, 'Settings').click()
+    await page.getByLabel('Metadata (JSON object)').waitFor()
+    const cdp = await context.newCDPSession(page)
+    const detached = async () => {
+      await cdp.send('HeapProfiler.collectGarbage')
+      const { result } = await cdp.send('Runtime.evaluate', { expression: 'HTMLCanvasElement.prototype' })
+      const { objects } = await cdp.send('Runtime.queryObjects', { prototypeObjectId: result.objectId ?? '' })
+      const { result: count } = await cdp.send('Runtime.callFunctionOn', {
+        objectId: objects.objectId ?? '',
+        functionDeclaration: 'function () { return this.filter((canvas) => !canvas.isConnected).length }',
+        returnByValue: true,
+      })
+      return Number(count.value)
+    }
+    await until('at most five canvases are left', async () => (await detached()) <= 5)
+  })
+})
+
+const tabLink = (page: Page, name: string) =>
+  page.getByRole('navigation', { name: 'Parts of the device' }).getByRole('link', { name })
+
+const picture = async (page: Page) =>
+  String(await page.evaluate("document.querySelector('.chart-place canvas')?.toDataURL()"))
+
+/** The picture once two looks at it are the same. */
+async function settledPicture(page: Page): Promise<string> {
+  let before = ''
+  return await until('the picture stays', async () => {
+    const now = await picture(page)
+    const isSame = now === before && (await page.locator('.updating').count()) === 0
+    before = now
+    return isSame ? now : undefined
+  })
+}
+
+async function chartRange(page: Page): Promise<{ readonly from: number; readonly to: number }> {
+  const chart = page.locator('.chart').first()
+  const read = async (name: string) => Date.parse((await chart.getAttribute(name)) ?? '')
+  return { from: await read('data-from'), to: await read('data-to') }
+}
