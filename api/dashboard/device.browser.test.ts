@@ -242,6 +242,30 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByText('Only an admin can change this.').first().waitFor()
   })
 
+  test('keys lead to the neighbours, the commands, and into maintenance and back', async () => {
+    const token = await registerDevice(admin, 'key-1')
+    await registerDevice(admin, 'key-2')
+    const device = await connectDevice(service, 'key-1', token)
+    await publish(device, 'key-1', { temperature: 20 })
+    const { page } = await browser.open(service, '/devices/key-1/timeline', { login: ADMIN })
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+    await heading('key-1')
+    await until('the next device is there', async () => {
+      await page.keyboard.press(']')
+      return page.url().endsWith('/devices/key-2/timeline')
+    })
+    await heading('key-2')
+    await page.keyboard.press('[')
+    await heading('key-1')
+    await page.keyboard.press('m')
+    await page.getByRole('button', { name: 'End maintenance' }).waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: 'Start maintenance' }).waitFor()
+    await page.keyboard.press('c')
+    await page.waitForURL(/key-1\/commands$/)
+    await device.endAsync()
+  })
+
   test('an unknown device says so and leads on', async () => {
     const { page } = await browser.open(service, '/devices/nobody', { login: ADMIN, expected: [/404/] })
     await page.getByText('There is no device nobody').waitFor()

@@ -9,8 +9,9 @@ export function rememberDevices(list: readonly string[]): void {
   ids.value = list.slice(0, IDS_MAX)
 }
 
-/** The one before or after it; undefined at the ends, and for a device that is not in the list. */
-export function neighbourOf(deviceId: string, step: -1 | 1): string | undefined {
-  const at = ids.value.indexOf(deviceId)
-  return at === -1 ? undefined : ids.value[at + step]
+/** The one before or after it; undefined at the ends. A device that is not in the list has its place among `all`. */
+export function neighbourOf(deviceId: string, step: -1 | 1, all: readonly string[]): string | undefined {
+  const list = ids.value.includes(deviceId) ? ids.value : [...all].sort()
+  const at = list.indexOf(deviceId)
+  return at === -1 ? undefined : list[at + step]
 }

@@ -22,6 +22,10 @@ const t = words({
   ended: ['Maintenance has ended.', 'Die Wartung ist beendet.'],
   needs: ['This needs the role {role}.', 'Dafür braucht es die Rolle {role}.'],
   gone: ['This device is decommissioned.', 'Dieses Gerät ist ausgemustert.'],
+  never: [
+    'It has never connected; maintenance begins with the first connection at the earliest.',
+    'Es war noch nie verbunden; Wartung ist erst danach möglich.',
+  ],
   failed: ['Maintenance was not changed.', 'Die Wartung wurde nicht geändert.'],
 })
 
@@ -49,7 +53,7 @@ export function useMaintenance({ device_id: deviceId, status }: DeviceBody): Mai
       })
     else toast({ text: t('failed'), isFailure: true })
   }
-  const isAllowed = may('editDevice') && status !== 'decommissioned'
+  const isAllowed = may('editDevice') && status !== 'decommissioned' && status !== 'provisioning'
   return {
     isOn,
     isUnderWay: write.isUnderWay.value,
@@ -85,7 +89,7 @@ export function DeviceActions({ device, maintenance }: DeviceActionsProps) {
         icon="wrench"
         shortcut="m"
         isBusy={maintenance.isUnderWay}
-        disabledBecause={because('editDevice')}
+        disabledBecause={because('editDevice') ?? (device.status === 'provisioning' ? t('never') : undefined)}
         onClick={maintenance.run ?? (() => undefined)}
       >
         {maintenance.isOn ? t('end') : t('start')}

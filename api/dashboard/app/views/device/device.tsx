@@ -6,6 +6,7 @@ import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { RefusalError } from '../../data/client.ts'
+import { columns } from '../../live/fleet-index.ts'
 import { isPaused, useWatch } from '../../live/live.ts'
 import { neighbourOf } from '../../navigation/device-list.ts'
 import { navigate } from '../../navigation/navigation.ts'
@@ -77,7 +78,7 @@ function Known({ device, tab }: { readonly device: DeviceBody; readonly tab: Tab
       ? pathOf('device', { device_id: id })
       : pathOf('deviceTab', { device_id: id, tab: name })
   const walk = (step: -1 | 1) => {
-    const other = neighbourOf(deviceId, step)
+    const other = neighbourOf(deviceId, step, columns.ids)
     if (other !== undefined) navigate(to(tab, other))
   }
   useShortcuts([

@@ -8,6 +8,7 @@ import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { matchesWithout } from '../../fleet/facets.ts'
 import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
+import { rememberDevices } from '../../navigation/device-list.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Skeleton } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -97,6 +98,10 @@ function List() {
   const list = useDeviceList(q, sort)
   const { rows, query, facets } = list
   const [active, setActive] = useState(0)
+  const newest = useRef(rows)
+  newest.current = rows
+  // Who goes on to a device walks along this list there with `[` and `]`.
+  useEffect(() => () => rememberDevices(Array.from(newest.current, (row) => columns.ids[row] ?? '')), [])
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const lastToggled = useRef(0)
   const isChoosing = useSignal(false)
