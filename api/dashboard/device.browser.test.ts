@@ -80,7 +80,9 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.mouse.move(box.x + box.width * 0.6, box.y + 50)
     await page.mouse.down()
     await page.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 4 })
+    const answered = page.waitForResponse(/\/history\?.*from=/)
     await page.mouse.up()
+    await answered
     await page.waitForURL(/from=2.*to=2/)
     const dragged = page.url()
     await page.mouse.move(0, 0)
@@ -356,7 +358,8 @@ async function settledPicture(page: Page): Promise<string> {
   let before = ''
   return await until('the picture stays', async () => {
     const now = await picture(page)
-    const isSame = now === before && (await page.locator('.updating').count()) === 0
+    const isSame =
+      now.startsWith('data:') && now === before && (await page.locator('[aria-busy="true"]').count()) === 0
     before = now
     return isSame ? now : undefined
   })

@@ -60,7 +60,7 @@ export function plotOptions(options: PlotOptions): uPlot.Options {
     bands: bandsOf(columns, colour),
     cursor: {
       sync: { key: syncKey },
-      drag: { x: true, y: false, setScale: false, uni: 12 },
+      drag: { x: true, y: false, setScale: false },
       points: { size: 7 },
       bind: {
         dblclick: () => () => {

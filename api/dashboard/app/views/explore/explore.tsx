@@ -1,5 +1,5 @@
 // Metrics of many devices side by side. Everything that is chosen is in the address.
-import { useId, useRef, useState } from 'preact/hooks'
+import { useId, useMemo, useRef, useState } from 'preact/hooks'
 import { AGGREGATES, INTERVAL_SECONDS, INTERVALS, type Interval } from '../../../../../schemas/vocabulary.ts'
 import { flag, oneOf, text, words as wordsOf } from '../../address/codecs.ts'
 import { intervalFor } from '../../address/time-range.ts'
@@ -80,12 +80,16 @@ export default function Explore() {
   const shape = JSON.stringify({ ...wish, fromMs: 0, toMs: 0 })
   const found = useKept(JSON.stringify(wish), { shape, revision }, (signal) => fleetLines(wish, signal))
   const { data } = found
+  const charts = useMemo(
+    () => data && wish.metrics.map((metric) => ({ metric, columns: columnsOf(data, metric, wish.shown) })),
+    [data, shape],
+  )
   const drawn = new Set(data?.lines.map(({ name }) => name)).size
   return (
     <Page title={t('title')}>
       <div class="stack" ref={place}>
         <RangeBar />
-        <MetricPicker metrics={known.metrics} value={metricValue} chosen={[]} />
+        <MetricPicker metrics={known.metrics} value={metricValue} chosen={[]} isFree />
         <div class="chart-options">
           <TextValue
             label={t('devices')}
@@ -159,21 +163,20 @@ export default function Explore() {
             {known.isNothing ? <a href="/devices/new">{t('connect')}</a> : <p>{t('how')}</p>}
           </Empty>
         )}
-        {data !== undefined &&
-          wish.metrics.map((metric) => (
-            <section key={metric} class="card">
-              <Chart
-                title={metric}
-                unit={known.metrics.find((one) => one.metric === metric)?.unit ?? undefined}
-                columns={columnsOf(data, metric, aggregateValue.value)}
-                span={span}
-                isLog={logValue.value}
-                hasTable={tableValue.value}
-                syncKey="explore"
-                onRange={timeRange.set}
-              />
-            </section>
-          ))}
+        {charts?.map(({ metric, columns }) => (
+          <section key={metric} class="card">
+            <Chart
+              title={metric}
+              unit={known.metrics.find((one) => one.metric === metric)?.unit ?? undefined}
+              columns={columns}
+              span={span}
+              isLog={logValue.value}
+              hasTable={tableValue.value}
+              syncKey="explore"
+              onRange={timeRange.set}
+            />
+          </section>
+        ))}
       </div>
     </Page>
   )

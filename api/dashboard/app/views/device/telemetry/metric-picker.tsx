@@ -18,17 +18,19 @@ export interface MetricPickerProps {
   readonly metrics: readonly Metric[]
   readonly chosen: readonly Metric[]
   readonly value: QueryValue<readonly string[]>
+  /** Takes names that are not among the metrics. */
+  readonly isFree?: boolean
 }
 
 const OFFERED_MAX = 200
 
-export function MetricPicker({ metrics, chosen, value }: MetricPickerProps) {
+export function MetricPicker({ metrics, chosen, value, isFree = false }: MetricPickerProps) {
   const id = useId()
   const [typed, setTyped] = useState('')
   const names = value.value.length > 0 ? value.value : chosen.map(({ metric }) => metric)
   const add = (name: string) => {
     const isKnown = metrics.some(({ metric }) => metric === name) || (name.endsWith('*') && name.length > 1)
-    if (!isKnown) return
+    if (!(isKnown || (isFree && name.trim() !== '' && !name.includes(',')))) return
     if (!names.includes(name)) value.set([...names, name], { replace: false })
     setTyped('')
   }

@@ -1,5 +1,5 @@
 // The history of the device's metrics: one chart for each unit, all over the same time range, which is in the address.
-import { useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import {
   AGGREGATES,
   INTERVAL_SECONDS,
@@ -13,7 +13,7 @@ import { useAnswer } from '../../../data/answers.ts'
 import { useHistories } from '../../../data/histories.ts'
 import { isPaused, useWatch } from '../../../live/live.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
-import { AnswerArea } from '../../../parts/answer-area.tsx'
+import { AnswerArea, Skeleton } from '../../../parts/answer-area.tsx'
 import { CopyField } from '../../../parts/copy-field.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
@@ -134,11 +134,15 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
     },
   )
   const given = histories.data?.[0]?.interval
-  const charts = chartsOf(histories.data ?? [], chosen, {
-    shown: aggregateValue.value,
-    type: types.data?.data.find(({ name }) => name === type),
-    deviceId,
-  })
+  const known = types.data?.data.find(({ name }) => name === type)
+  // Drawn anew when there is something new to draw, and not with each second that passes.
+  const charts = useMemo(
+    () =>
+      histories.data === undefined
+        ? []
+        : chartsOf(histories.data, chosen, { shown: aggregateValue.value, type: known, deviceId }),
+    [histories.data, known, shape],
+  )
   const isEmpty = histories.data !== undefined && charts.every(({ columns }) => columns.times.length === 0)
   const newest = chosen.map(({ timestamp }) => Date.parse(timestamp)).sort((a, b) => b - a)[0]
   return (
@@ -199,7 +203,11 @@ function Charts({ deviceId, type, metrics }: ChartsProps) {
           </button>
         </p>
       )}
-      <div class={histories.isLoading && histories.data === undefined ? 'stack updating' : 'stack'}>
+      {histories.data === undefined && histories.error === undefined && chosen.length > 0 && <Skeleton />}
+      <div
+        class={histories.isLoading && !isLive ? 'stack updating' : 'stack'}
+        aria-busy={histories.isLoading ? 'true' : 'false'}
+      >
         {charts.map(({ key, title, unit, columns, thresholds }) => (
           <section key={key} class="card">
             <Chart
