@@ -130,6 +130,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
 
     test('the palette finds a device from any view and goes there', async () => {
       const { page } = await browser.open(service, '/me', { login: ADMIN })
+      await page.getByRole('heading', { level: 1 }).waitFor()
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox', { name: 'Go to a view or a device' }).fill('robot-0042')
       await page

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/a11y/noInteractiveElementToNoninteractiveRole: the keys of the map are its own, so it is an application.
 // The map of the fleet on a canvas. What is under the pointer or the cursor is told beside it, and the table beside the map
 // says the same in words.
 import { useSignal } from '@preact/signals'
@@ -85,6 +86,7 @@ export function HeatMap({ blocks, colouring, onPeek, onTable, fallback }: HeatMa
             ref={canvas}
             class="map-canvas"
             tabIndex={0}
+            role="application"
             aria-label={t('mapLabel', {
               n: blocks.reduce((sum, block) => sum + block.rows.length, 0),
               groups: blocks.length,
