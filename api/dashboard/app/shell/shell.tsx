@@ -101,7 +101,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {me != null && me.groups.length > 0 && (
           <span class="muted">{t('scope', { groups: me.groups.join(', ') })}</span>
         )}
-        <Button icon="search" label={t('palette')} shortcut="Control+K" onClick={openPalette}>
+        <Button icon="search" label={`${t('palette')} Ctrl K`} shortcut="Control+K" onClick={openPalette}>
           <span class="top-search">{t('palette')}</span> <kbd class="top-search">Ctrl K</kbd>
         </Button>
         <a class="me" href={pathOf('me')} aria-label={t('me', { name: me?.name ?? '' })}>
