@@ -1,6 +1,7 @@
 // `npm run sim -- --seed N` replays one seed and prints its trace. Without a seed it tries many and stops at the first
-// that fails.
+// that fails. `--rollout` runs rollouts of firmware instead.
 import { parseArgs } from 'node:util'
+import { simulateRollout } from './rollout.ts'
 import { simulate } from './simulate.ts'
 
 const { values } = parseArgs({
@@ -9,13 +10,14 @@ const { values } = parseArgs({
     from: { type: 'string' },
     count: { type: 'string' },
     quiet: { type: 'boolean' },
+    rollout: { type: 'boolean' },
   },
 })
 const first = Number(values.seed ?? values.from ?? 1)
 const count = values.seed === undefined ? Number(values.count ?? 1_000) : 1
 let failed = 0
 for (let seed = first; seed < first + count && failed === 0; seed++) {
-  const run = await simulate(seed)
+  const run = await (values.rollout === true ? simulateRollout(seed) : simulate(seed))
   failed = run.violations.length
   if (values.seed !== undefined && values.quiet !== true) process.stdout.write(`${run.trace.join('\n')}\n`)
   if (failed > 0 || values.seed !== undefined)

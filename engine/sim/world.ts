@@ -4,6 +4,7 @@
 import { strict as assert } from 'node:assert'
 import { createHash } from 'node:crypto'
 import { type DeviceId, Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { MemoryBlobs } from '../adapters/blobs/testing/memory.ts'
 import { MemoryBroker } from '../adapters/broker/testing/memory.ts'
 import { MemoryLog } from '../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../adapters/store/testing/memory.ts'
@@ -96,6 +97,7 @@ export class World {
   #store = new MemoryStore({ partitionOf })
   #users = new MemoryUsers()
   readonly #telemetry = new SimTelemetry(this.rows)
+  readonly #blobs = new MemoryBlobs()
   #process: Process | undefined
   #clickHouseIsUp = true
   #ids = 0
@@ -167,6 +169,7 @@ export class World {
         users: this.#users,
         telemetry,
         broker: faultyBroker(broker, context),
+        blobs: this.#blobs,
       },
       // Partitions change shards from one incarnation to the next.
       {

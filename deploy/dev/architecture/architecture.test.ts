@@ -63,7 +63,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   adapters: ['schemas', 'limits', 'domain', 'ports'],
   runtime: ['schemas', 'limits', 'domain', 'ports'],
   engine: ['schemas', 'limits', 'domain', 'ports', 'runtime'],
-  sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'tools'],
+  sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'edge', 'tools'],
   edge: ['schemas'],
   /** Refusals, ids and limits that several rooms of the API need. */
   api: ENGINE,

@@ -1,0 +1,11 @@
+// A few seeds for every change; `npm run sim -- --rollout` tries many.
+import { test } from 'vitest'
+import { simulateRollouts } from './testing/simulate-rollouts.ts'
+
+test(
+  '2 seeds: every device of a rollout ends as its behaviour demands, and places are never exceeded',
+  {
+    timeout: 600_000,
+  },
+  () => simulateRollouts({ from: 3, to: 4 }),
+)

@@ -1,0 +1,278 @@
+// A rollout in simulated time: devices with every kind of update, a process that dies at any moment, and checks after
+// every step. Clocks stay right and the service never stands still: a device's timers would not stand still with it.
+import { DeploymentId, type DeviceId, FirmwareId, parseDeviceId } from '../../schemas/ids.ts'
+import { type Deployment, type DeploymentSpec, isFinalStatus } from '../domain/ota/deployment.ts'
+import { isUnfinished, jobOf } from '../domain/ota/firmware-jobs.ts'
+import type { Firmware } from '../domain/ota/firmware-part.ts'
+import { spec } from '../domain/ota/testing/deployment.ts'
+import { ALL_PARTITIONS } from '../domain/partition.ts'
+import { UPDATE_KINDS, type UpdateKind } from '../edge/simulator/update-kinds.ts'
+import { readDeployments } from '../runtime/deployments/deployment-documents.ts'
+import { decodeParts } from '../runtime/shard/kept.ts'
+import { CALM, type Luck } from './faults.ts'
+import { UpdatingDevice } from './updating-device.ts'
+import { World } from './world.ts'
+
+export interface Rollout {
+  readonly seed: number
+  readonly hash: string
+  readonly trace: readonly string[]
+  readonly violations: readonly string[]
+  readonly deaths: readonly string[]
+  /** What became of each device, by its kind. */
+  readonly ends: readonly string[]
+}
+
+const ID = DeploymentId('dep_1')
+const STEPS_MAX = 6_000
+const PATIENCE_MS = 30_000
+
+/** Where a job may end, by what its device does. An automatic way back follows where one was asked for. */
+const ENDS: Readonly<Record<UpdateKind, readonly string[]>> = {
+  ok: ['succeeded'],
+  quiet: ['succeeded'],
+  slow: ['succeeded'],
+  defer: ['succeeded'],
+  download_fail: ['succeeded'],
+  restart_midway: ['succeeded'],
+  reject: ['rejected'],
+  corrupt: ['failed'],
+  already_installed: ['failed'],
+  stall_downloading: ['timed_out'],
+  stall_installing: ['timed_out', 'rollback_failed'],
+  power_cut: ['failed', 'rolled_back'],
+  brick: ['timed_out', 'rollback_failed'],
+  rollback_self: ['failed', 'rolled_back'],
+  wrong_version: ['failed', 'rolled_back'],
+  liar: ['failed', 'rolled_back'],
+  crash_loop: ['failed', 'succeeded', 'rolled_back', 'rollback_failed'],
+}
+
+export async function simulateRollout(seed: number): Promise<Rollout> {
+  const world = new World(seed)
+  const luck = rolloutLuck(world.luck)
+  world.luck = CALM
+  const run = new RolloutRun(world)
+  await run.prepare()
+  world.luck = luck
+  await run.toTheEnd()
+  await run.checkAtRest()
+  world.crash()
+  const { violations, deaths, trace } = world
+  return { seed, violations, deaths, hash: world.hash(), trace, ends: run.ends }
+}
+
+function rolloutLuck(luck: Luck): Luck {
+  return { ...luck, poison: 0, pauses: 0, clockSets: 0, outages: 0, shardHangs: 0, crashes: 0.01 }
+}
+
+class RolloutRun {
+  readonly ends: string[] = []
+  readonly #world: World
+  readonly #devices: UpdatingDevice[] = []
+  readonly #spec: DeploymentSpec
+  #process: World['process']
+  #isCreated = false
+
+  constructor(world: World) {
+    this.#world = world
+    const { dice } = world
+    this.#spec = spec({
+      maxConcurrent: dice.between(4, 8),
+      rollbackOnFailure: dice.chance(0.5),
+      abort: { minFinished: 250_000, failurePercent: 100, failureCount: undefined },
+      timeouts: { downloadSec: 90, installSec: 60, rebootSec: 60, confirmSec: 40 },
+      retry: { max: 2, backoffSec: [5], on: RETRIED },
+      stableSec: 8,
+      offlineTtlSec: 400,
+    })
+  }
+
+  async prepare(): Promise<void> {
+    const { time } = this.#world
+    await this.#up()
+    const kinds: UpdateKind[] = [...UPDATE_KINDS, 'ok', 'ok', 'ok']
+    for (const [i, kind] of kinds.entries()) {
+      const id = parseDeviceId(`dev-${i}`)
+      if (id === undefined) continue
+      const wish = { kind: 'register', name: id, type: 'mqtt_device' } as const
+      await this.#insist((engine) => engine.submit(id, wish, { by: { kind: 'user', id: 'usr_sim' } }))
+      this.#devices.push(new UpdatingDevice(id, kind, time.newIncarnation().schedule))
+    }
+    for (const version of ['1.0', '2.0']) await this.#insist((engine) => upload(engine, version))
+    await this.#step(1_000)
+  }
+
+  /** Goes on until the deployment has finished. Whatever happens, it does so before its deadline. */
+  async toTheEnd(): Promise<void> {
+    const { dice, violations } = this.#world
+    for (let step = 0; step < STEPS_MAX && violations.length === 0; step++) {
+      if (!this.#isCreated) await this.#create()
+      await this.#step(dice.pick([100, 400, 1_000, 3_000]))
+      // Every record is read for it.
+      if (dice.chance(0.3)) await this.#check()
+      if (dice.chance(0.01)) dice.pick(this.#devices).disconnect()
+      if (dice.chance(this.#world.luck.crashes)) this.#world.crash()
+      const deployment = await this.#deployment()
+      if (deployment?.finishedAt !== undefined) return
+      const isLate = deployment !== undefined && deployment.deadlineAt + PATIENCE_MS < this.#world.time.now()
+      if (isLate && !isFinalStatus(deployment.status))
+        this.#world.violate('the deployment is open after its deadline')
+    }
+    this.#world.violate('the deployment does not end')
+  }
+
+  async checkAtRest(): Promise<void> {
+    const world = this.#world
+    if (world.violations.length > 0) return
+    world.calm()
+    for (let i = 0; i < 10; i++) await this.#step(1_000)
+    const deployment = await this.#deployment()
+    const counts: Record<string, number> = {}
+    const records = await this.#records()
+    for (const { id, kind, version } of this.#devices) {
+      const firmware = records.get(id)
+      const job = firmware && jobOf(firmware, ID)
+      if (job === undefined) {
+        world.violate(`${id} has no job`)
+        continue
+      }
+      counts[job.status] = (counts[job.status] ?? 0) + 1
+      this.ends.push(`${kind} ${job.status}`)
+      if (isUnfinished(job)) world.violate(`${id} (${kind}) is ${job.status} after the end`)
+      if (!ENDS[kind].includes(job.status))
+        world.violate(`${id} (${kind}) ended ${job.status}: ${job.error?.code} after ${job.attempt} attempts`)
+      if (job.status === 'succeeded' && version !== '2.0')
+        world.violate(`${id} succeeded and runs ${version}`)
+      if (job.status === 'rolled_back' && version !== '1.0')
+        world.violate(`${id} is back and runs ${version}`)
+    }
+    const sorted = (of: object) => JSON.stringify(Object.entries(of).sort())
+    if (sorted(counts) !== sorted(deployment?.counts ?? {}))
+      world.violate(`counted ${sorted(deployment?.counts ?? {})}, the jobs are ${sorted(counts)}`)
+  }
+
+  async #create(): Promise<void> {
+    const members = { kind: 'named', deviceIds: this.#devices.map(({ id }) => id) } as const
+    const request = {
+      id: ID,
+      kind: 'install',
+      spec: this.#spec,
+      firmwareId: FirmwareId('fw_2.0'),
+      members,
+    } as const
+    const outcome = await this.#ask((engine) => engine.deployments.create({ ...request, by: 'usr_sim' }))
+    if (outcome?.kind === 'refused') this.#world.violate(`refused: ${outcome.code}`)
+    if (outcome?.kind === 'done') this.#isCreated = true
+  }
+
+  async #step(ms: number): Promise<void> {
+    await this.#up()
+    const { process, time, dice } = this.#world
+    for (const device of this.#devices) {
+      if (process === undefined || process !== this.#world.process) break
+      await device.connect(process.broker)
+      if (dice.chance(0.2)) device.speak()
+    }
+    await time.advance(ms)
+  }
+
+  /** What is saved: places are never exceeded, numbers of messages only grow, and nobody is told what was not granted. */
+  async #check(): Promise<void> {
+    const world = this.#world
+    const records = await this.#records()
+    let places = 0
+    for (const { id, told } of this.#devices) {
+      const firmware = records.get(id)
+      const job = firmware && jobOf(firmware, ID)
+      if (job?.isGranted === true) places++
+      const seqs = told.map(({ seq }) => seq)
+      if (seqs.some((seq, i) => i > 0 && seq <= (seqs[i - 1] ?? 0))) world.violate(`${id} was told ${seqs}`)
+      const most = Math.max(
+        0,
+        ...told.filter(({ action }) => action === 'install').map(({ attempt }) => attempt),
+      )
+      if (most > (job?.attempt ?? 0))
+        world.violate(`${id} was told attempt ${most}, saved is ${job?.attempt}`)
+    }
+    if (places > this.#spec.maxConcurrent)
+      world.violate(`${places} jobs have a place, of ${this.#spec.maxConcurrent}`)
+    if (this.#isCreated && (await this.#deployment()) === undefined)
+      world.violate('a deployment that was answered is gone')
+  }
+
+  async #records(): Promise<ReadonlyMap<DeviceId, Firmware>> {
+    const records = new Map<DeviceId, Firmware>()
+    for await (const some of this.#world.store.load(ALL_PARTITIONS))
+      for (const stored of some) records.set(stored.device.id, decodeParts(stored).firmware)
+    return records
+  }
+
+  async #deployment(): Promise<Deployment | undefined> {
+    const [deployment] = await readDeployments(this.#world.store.documents)
+    return deployment
+  }
+
+  /** Starts a process if there is none. Connections to the one before are over. */
+  async #up(): Promise<void> {
+    const world = this.#world
+    if (world.process === undefined) await world.start()
+    if (world.process === this.#process) return
+    this.#process = world.process
+    for (const device of this.#devices) device.lost()
+  }
+
+  async #insist<Answer>(ask: (engine: Engine) => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      const answer = await this.#ask(ask)
+      if (answer !== undefined) return answer
+    }
+  }
+
+  /** Undefined if there was no answer in time, or the process died. */
+  async #ask<Answer>(ask: (engine: Engine) => Promise<Answer>): Promise<Answer | undefined> {
+    await this.#up()
+    const { process, time } = this.#world
+    if (process === undefined) return undefined
+    let answer: Answer | undefined
+    let isOver = false
+    ask(process.engine).then(
+      (got) => {
+        answer = got
+        isOver = true
+      },
+      () => {
+        isOver = true
+      },
+    )
+    for (let waited = 0; waited < PATIENCE_MS && !isOver && this.#world.process === process; waited += 100)
+      await time.advance(100)
+    return answer
+  }
+}
+
+type Engine = NonNullable<World['process']>['engine']
+
+const RETRIED = [
+  'timed_out',
+  'download_failed',
+  'checksum_mismatch',
+  'device_restarted',
+  'install_interrupted',
+] as const
+
+async function upload(engine: Engine, version: string) {
+  await engine.firmware.ready()
+  async function* content() {
+    yield Buffer.from(`image of ${version}`)
+  }
+  const stored = await engine.firmware.storeImage(content(), 1_000)
+  if (stored.kind !== 'stored') return undefined
+  const { key: imageKey, sha256, bytes: sizeBytes } = stored.image
+  const about = { version, reportsAs: version, deviceType: 'mqtt_device', changelog: '', filename: 'f.bin' }
+  const none = { signature: undefined, signatureVerified: undefined, minFromVersion: undefined }
+  return engine.firmware.add({
+    ...{ id: FirmwareId(`fw_${version}`), imageKey, sha256, sizeBytes, ...about, ...none },
+    ...{ contentType: 'application/octet-stream', fromVersions: [], uploadedBy: 'usr_sim' },
+  })
+}
