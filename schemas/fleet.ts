@@ -2,8 +2,8 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
-import { DEVICE_STATUSES } from './vocabulary.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { DEVICE_STATUSES, INTERVALS } from './vocabulary.ts'
 
 /** What is true of a device beside its status: bits of the column `flags`. */
 export const FLEET_FLAGS = {
@@ -145,4 +145,82 @@ export const FleetSummary = Type.Object(
     title: 'FleetSummary',
     description: 'Devices by key, most first. A device with several tags counts for each.',
   },
+)
+
+export const FleetTrendQuery = Type.Object(
+  {
+    from: Type.Optional(instantText('inclusive. Default: 24 hours ago')),
+    to: Type.Optional(instantText('exclusive. Default: now')),
+    interval: Type.Optional(
+      choice(
+        INTERVALS.filter((interval) => interval !== '10s'),
+        { default: '5m' },
+      ),
+    ),
+    group: Type.Optional(Group),
+  },
+  { additionalProperties: false },
+)
+
+export const FleetTrend = Type.Object(
+  {
+    interval: choice(INTERVALS, { examples: ['5m'] }),
+    from: Instant,
+    to: Instant,
+    data: Type.Array(
+      Type.Object(
+        {
+          time: Instant,
+          total: Whole,
+          by_status: Type.Record(Type.String(), Whole, { examples: [{ online: 1 }] }),
+        },
+        { title: 'FleetMoment' },
+      ),
+    ),
+  },
+  {
+    title: 'FleetTrend',
+    description:
+      'The last count of each bucket. The fleet is counted once a minute; a bucket without a count is left out.',
+  },
+)
+
+export const LatestOfManyBody = Type.Object(
+  {
+    device_ids: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        minItems: 1,
+        maxItems: BODY_LIMITS.latestDevicesMax,
+      }),
+    ),
+    filter: Type.Optional(Type.Object(FILTER, { additionalProperties: false })),
+    metrics: Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
+      minItems: 1,
+      maxItems: BODY_LIMITS.latestMetricsMax,
+      examples: [['battery.percent']],
+    }),
+  },
+  {
+    title: 'LatestOfManyBody',
+    additionalProperties: false,
+    description: 'Either `device_ids` or `filter`; an empty filter means every device.',
+    examples: [{ device_ids: ['robot-7'], metrics: ['battery.percent'] }],
+  },
+)
+
+export const LatestOfMany = Type.Object(
+  {
+    at: Instant,
+    device_id: Texts('Every column has a place per device.', ['robot-7']),
+    values: Type.Record(Type.String(), Type.Array(Type.Unknown()), {
+      description: 'The latest value by metric; null where there is none.',
+      examples: [{ 'battery.percent': [81.5] }],
+    }),
+    timestamps_ms: Type.Record(Type.String(), Type.Array(orNull(Whole)), {
+      description: 'When the value was measured by metric, in milliseconds since 1970.',
+      examples: [{ 'battery.percent': [1_772_353_865_250] }],
+    }),
+    missing: Texts('Devices that do not exist or lie outside of the caller’s groups.', []),
+  },
+  { title: 'LatestOfMany' },
 )

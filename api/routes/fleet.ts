@@ -12,6 +12,7 @@ import { type Refusal, refused } from '../refusal.ts'
 import { toFilter } from './device-filter.ts'
 import { FleetIndexes, type MadeIndex } from './fleet-indexes.ts'
 import { countedBy } from './fleet-summary.ts'
+import { fleetTrendRoute } from './fleet-trend.ts'
 
 interface Query {
   readonly group?: string
@@ -23,6 +24,7 @@ export function fleetRoutes(services: Services): readonly Route[] {
   const { engine, clock } = services
   const indexes = new FleetIndexes(services)
   return [
+    fleetTrendRoute(services),
     route(getFleetIndex, async ({ query, user, header }) => {
       const asked = toQuestion(services, query, user)
       if (asked.kind === 'refused') return asked

@@ -10,10 +10,12 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { fleetTelemetryRoute } from './telemetry-fleet.ts'
 import { telemetryHistoryRoute } from './telemetry-history.ts'
+import { latestOfManyRoute } from './telemetry-latest.ts'
 
 export function telemetryRoutes(services: Services): readonly Route[] {
   const { engine, deviceTypes } = services
   return [
+    latestOfManyRoute(services),
     fleetTelemetryRoute(services),
     route(getTelemetry, async ({ params, user }) => {
       const deviceId = visibleId(engine, params.device_id, user)

@@ -16,6 +16,12 @@ export const FLEET_LIMITS = {
   fleetAgeMsMax: 1_000,
   /** Latest moves between groups, types and tags that a node remembers. */
   fleetMovesMax: 50_000,
+  /** Interval at which the leader counts the fleet. */
+  censusEveryMs: 60_000,
+  /** Groups that are counted apart. */
+  censusGroupsMax: 2_000,
+  /** Devices that are counted in one go. */
+  censusDevicesAtOnce: 10_000,
 } as const
 
 const LIMITS = FLEET_LIMITS

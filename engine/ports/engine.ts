@@ -13,6 +13,7 @@ import type {
 import type { CommandFilter, CommandPlace, KeptCommand } from '../domain/command/kept-commands.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import type { FleetMoment } from '../domain/fleet/census.ts'
 import type { FirmwareState } from '../domain/ota/tally.ts'
 import type { Author, Shadow } from '../domain/shadow/record.ts'
 import type { ChannelAnswer, ChannelCall } from './alert-channels.ts'
@@ -33,7 +34,7 @@ import type { FirmwareLibrary } from './ota.ts'
 import type { Outbound } from './outbound.ts'
 import type { OwnershipTable } from './ownership.ts'
 import type { DeadLetter, DeadLetters, Directory, LetterName, Store } from './store.ts'
-import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry } from './telemetry.ts'
+import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry, TrendQuery } from './telemetry.ts'
 import type { Users } from './users.ts'
 
 /** The latest telemetry: nested as reported, each field at its newest value by event time. */
@@ -159,6 +160,8 @@ export interface Engine extends History, AuditTrail, DeadLetters {
    *  the call. */
   metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined>
   series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]>
+  /** How many devices there were, by status. */
+  trend(query: TrendQuery): Promise<readonly FleetMoment[]>
   points(query: PointsQuery): Promise<readonly Point[]>
   exportTelemetry(what: ExportRequest): Promise<Readable>
   /** Sees every message acknowledged before the call; undefined if there is no such device. */

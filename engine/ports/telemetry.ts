@@ -2,19 +2,30 @@
 import type { Readable } from 'node:stream'
 import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import type { Aggregate, ExportFormat } from '../../schemas/vocabulary.ts'
+import type { FleetMoment } from '../domain/fleet/census.ts'
 import type { Grid } from '../domain/telemetry/grid.ts'
 import type { Bucket } from '../domain/telemetry/summary.ts'
 import type { AuditTrail } from './audit.ts'
 import type { History } from './history.ts'
 
-/** One encoded block of rows, see `domain/telemetry/columns.ts` and `domain/history/columns.ts` (also of `audit`). */
+/** One encoded block of rows, see `domain/telemetry/columns.ts`, `domain/history/columns.ts` (also of `audit`) and
+ *  `domain/fleet/census.ts`. */
 export interface Block {
-  readonly kind: 'points' | 'texts' | 'history' | 'audit'
+  readonly kind: 'points' | 'texts' | 'history' | 'audit' | 'census'
   /** ClickHouse `Native` bytes. */
   readonly bytes: Uint8Array
   readonly rows: number
   /** Distinct per content: the same token is only ever sent with the same bytes. */
   readonly token: string
+}
+
+export interface TrendQuery {
+  readonly from: Millis
+  readonly to: Millis
+  /** Buckets begin at multiples of it. */
+  readonly widthMs: number
+  /** A device counts if it is in one of the subtrees of each list. */
+  readonly within: readonly (readonly string[])[]
 }
 
 export interface SeriesQuery {
@@ -81,6 +92,8 @@ export interface Telemetry extends History, AuditTrail {
   /** A file as it comes: nothing of it is held for a slow reader, and destroying the stream ends the query. Resolves
    *  with the first bytes; a stream that fails is a file that is not whole. */
   export(what: Export): Promise<Readable>
+  /** Counts of the fleet, ascending; a bucket without any is left out. */
+  trend(query: TrendQuery): Promise<readonly FleetMoment[]>
   /** Everything before this instant is answered from rollups. */
   horizon(): Millis
   /** Recomputes rollups from raw: every hour in [horizon, upTo), and these late hours. Then moves the horizon. */

@@ -26,6 +26,7 @@ import { DeploymentShelf } from './deployments/deployment-shelf.ts'
 import { gateValues } from './deployments/gate-values.ts'
 import { OTA_AUTHOR } from './deployments/orchestrator.ts'
 import { ErrorTeller } from './error-teller.ts'
+import { CensusTaker } from './fleet/census-taker.ts'
 import { LiveFleet } from './fleet/live-fleet.ts'
 import type { EngineHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
@@ -253,6 +254,10 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
           }),
           tell: (events) => feed.tell(events),
           stored: () => history.poke(),
+          failed: (error) => signal({ kind: 'duty_failed', error }),
+        }),
+        census: new CensusTaker({
+          ...{ devices, telemetry, clock, schedule },
           failed: (error) => signal({ kind: 'duty_failed', error }),
         }),
         notifications: new Notifications({

@@ -5,6 +5,7 @@ import { serviceUrl } from '../../schemas/service-url.ts'
 import type { KeptCommand } from '../domain/command/kept-commands.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import type { FleetMoment } from '../domain/fleet/census.ts'
 import type { FirmwareState } from '../domain/ota/tally.ts'
 import { ALL_PARTITIONS, partitionOf } from '../domain/partition.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
@@ -36,7 +37,7 @@ import type { FleetPort } from '../ports/fleet.ts'
 import type { CommandPlace } from '../ports/history.ts'
 import type { FirmwareLibrary } from '../ports/ota.ts'
 import type { DeadLetter, Directory, LetterName } from '../ports/store.ts'
-import type { Point, PointsQuery, Series, SeriesQuery } from '../ports/telemetry.ts'
+import type { Point, PointsQuery, Series, SeriesQuery, TrendQuery } from '../ports/telemetry.ts'
 import type { BroadcastAnswer } from './broadcasts/broadcasts.ts'
 import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
 import { discardLetters, replayLetters } from './dead-letter-replays.ts'
@@ -223,6 +224,10 @@ export class LocalEngine extends StoredReads implements Engine {
 
   series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]> {
     return this.#ports.telemetry.series(this.#withLate(query))
+  }
+
+  trend(query: TrendQuery): Promise<readonly FleetMoment[]> {
+    return this.#ports.telemetry.trend(query)
   }
 
   points(query: PointsQuery): Promise<readonly Point[]> {

@@ -270,6 +270,7 @@ export function faultyTelemetry(
       }),
     series: (query) => telemetry.series(query),
     points: (query) => telemetry.points(query),
+    trend: (query) => telemetry.trend(query),
     export: (what) => telemetry.export(what),
     horizon: () => telemetry.horizon(),
     settle: async (upTo, late) => {

@@ -1,6 +1,15 @@
 // /fleet: the whole fleet at once, for pages that show all of it.
-import { FleetIndex, FleetIndexQuery, FleetSummary, FleetSummaryQuery } from '../fleet.ts'
-import { API, type Operation } from '../operation.ts'
+import {
+  FleetIndex,
+  FleetIndexQuery,
+  FleetSummary,
+  FleetSummaryQuery,
+  FleetTrend,
+  FleetTrendQuery,
+  LatestOfMany,
+  LatestOfManyBody,
+} from '../fleet.ts'
+import { API, DATABASE_WORK, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
 
 const SHARED = { method: 'GET', tag: 'fleet', access: ROLES, scope: 'list' } as const
@@ -25,4 +34,28 @@ export const getFleetSummary = {
   summary: 'Count devices by status, type, group, firmware or tag',
   query: FleetSummaryQuery,
   replies: { 200: FleetSummary },
+} as const satisfies Operation
+
+export const getFleetTrend = {
+  ...SHARED,
+  path: `${API}/fleet/trend`,
+  operationId: 'getFleetTrend',
+  work: DATABASE_WORK,
+  summary: 'Read how many devices there were, by status',
+  query: FleetTrendQuery,
+  replies: { 200: FleetTrend },
+} as const satisfies Operation
+
+export const getLatestOfMany = {
+  method: 'POST',
+  tag: 'telemetry',
+  access: ROLES,
+  scope: 'list',
+  path: `${API}/telemetry/latest`,
+  operationId: 'getLatestOfMany',
+  work: DATABASE_WORK,
+  isAudited: false,
+  summary: 'Read the latest values of a few metrics on many devices',
+  body: LatestOfManyBody,
+  replies: { 200: LatestOfMany },
 } as const satisfies Operation

@@ -5,6 +5,7 @@ import type { FleetAlerts } from '../alerts/fleet-alerts.ts'
 import type { Notifications } from '../alerts/notifications.ts'
 import type { Broadcasts } from '../broadcasts/broadcasts.ts'
 import type { DeploymentDesk } from '../deployments/deployment-desk.ts'
+import type { CensusTaker } from '../fleet/census-taker.ts'
 import type { FirmwareDesk } from '../ota/firmware-desk.ts'
 
 /** Something that only the leader does. It begins with what earlier leaders have saved. */
@@ -20,4 +21,5 @@ export interface Duties {
   readonly notifications: Notifications
   readonly alerts: AlertDesk
   readonly fleetAlerts: FleetAlerts
+  readonly census: CensusTaker
 }

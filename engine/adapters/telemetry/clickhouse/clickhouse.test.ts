@@ -6,6 +6,7 @@ import { Micros, Millis } from '../../../../schemas/ids.ts'
 import { gridOf } from '../../../domain/telemetry/grid.ts'
 import { ChdbSupervisor } from '../chdb/chdb-supervisor.ts'
 import { auditContract } from '../testing/audit-contract.ts'
+import { censusContract } from '../testing/census-contract.ts'
 import { telemetryContract } from '../testing/contract.ts'
 import { fleetHistoryContract } from '../testing/fleet-history-contract.ts'
 import { historyContract } from '../testing/history-contract.ts'
@@ -47,6 +48,8 @@ historyContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 
 fleetHistoryContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 8 })
 
 auditContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
+
+censusContract({ name: 'ClickHouse, served by chdb', open: () => open() })
 
 seriesContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20, parquet: true })
 

@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
+import type { FleetMoment } from '../../../domain/fleet/census.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -25,8 +26,10 @@ import type {
   Series,
   SeriesQuery,
   Telemetry,
+  TrendQuery,
 } from '../../../ports/telemetry.ts'
 import { countAudit, readAudit } from './audit.ts'
+import { readTrend } from './census.ts'
 import { ClickHouseLink, type Endpoint, type Statement } from './clickhouse-link.ts'
 import { toExport } from './export.ts'
 import { isBusy, refuseTooMuch, toFault, toOpenFault } from './faults.ts'
@@ -178,6 +181,10 @@ export class ClickHouseTelemetry implements Telemetry {
 
   audit(query: AuditQuery): Promise<readonly AuditRow[]> {
     return readAudit(query, (statement) => this.#query(statement))
+  }
+
+  trend(query: TrendQuery): Promise<readonly FleetMoment[]> {
+    return readTrend(query, (statement) => this.#query(statement))
   }
 
   isUp(): boolean {

@@ -51,6 +51,8 @@ export const INSERT_SQL: Readonly<Record<Block['kind'], string>> = {
   texts: pointsSql('texts', 'String'),
   history: `INSERT INTO history (device_id, kind, at, version, received, body)
   SELECT device_id, kind, at, version, received, body FROM ${HISTORY_INPUT}`,
+  census: `INSERT INTO fleet_counts (at, group_path, status, devices)
+  SELECT received, device_id, kind, version FROM ${HISTORY_INPUT}`,
   audit: `INSERT INTO audit (device_id, at, version, body)
   SELECT device_id, at, version, body FROM ${HISTORY_INPUT}`,
 }

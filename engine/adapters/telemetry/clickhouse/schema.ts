@@ -5,6 +5,7 @@
 // rollup_1m, _1h  One row per bucket and computation. The greatest `computed` counts.
 // history         One row per event of a device. Inserting a row again changes nothing.
 // audit           One row per entry. Columns for filters are extracted from its body.
+// fleet_counts    Devices by group and status, counted once a minute.
 // settlements     The begin and the end of each computation of rollups. The greatest finished horizon counts.
 
 import { LIMITS } from '../../../limits.ts'
@@ -105,6 +106,20 @@ const FLEET_HISTORY = [
     MATERIALIZED if(kind = 'command', JSONExtractString(body, 'status'), '')`,
 ]
 
+const FLEET_COUNT_DAYS = 90
+
+/** A count that is lost leaves a gap, so nothing waits for the disk. */
+const FLEET_COUNTS = `CREATE TABLE IF NOT EXISTS fleet_counts (
+    at DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    group_path LowCardinality(String),
+    status LowCardinality(String),
+    devices UInt32 CODEC(T64, ZSTD(1))
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY toYYYYMM(at)
+  ORDER BY (at, group_path, status)
+  TTL at + toIntervalDay(${FLEET_COUNT_DAYS})
+  SETTINGS non_replicated_deduplication_window = 1000, ttl_only_drop_parts = 1`
+
 const STORED = ['points', 'texts', 'history', 'audit', 'rollup_1m', 'rollup_1h', 'settlements']
 
 /** Once an insert is answered, positions and outbox are moved on and synced. So its part has to be on the disk by then,
@@ -128,6 +143,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   [AUDIT],
   STORED.map(synced),
   FLEET_HISTORY,
+  [FLEET_COUNTS],
 ]
 
 const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'

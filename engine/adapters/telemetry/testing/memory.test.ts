@@ -1,4 +1,5 @@
 import { auditContract } from './audit-contract.ts'
+import { censusContract } from './census-contract.ts'
 import { telemetryContract } from './contract.ts'
 import { fleetHistoryContract } from './fleet-history-contract.ts'
 import { historyContract } from './history-contract.ts'
@@ -17,5 +18,7 @@ historyContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs:
 fleetHistoryContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 100 })
 
 auditContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
+
+censusContract({ name: 'memory', open: async () => new MemoryTelemetry() })
 
 seriesContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200, parquet: false })

@@ -3,6 +3,8 @@
 import { Readable } from 'node:stream'
 import { type DeviceId, type Micros, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
+import type { DeviceStatus } from '../../../../schemas/vocabulary.ts'
+import type { FleetMoment } from '../../../domain/fleet/census.ts'
 import { byAge } from '../../../domain/history/row.ts'
 import { readHistoryBlock } from '../../../domain/history/testing/read-block.ts'
 import { type BlockRow, readBlock } from '../../../domain/telemetry/testing/native-reader.ts'
@@ -26,8 +28,10 @@ import type {
   Series,
   SeriesQuery,
   Telemetry,
+  TrendQuery,
 } from '../../../ports/telemetry.ts'
 import { MemoryAudit } from './memory-audit.ts'
+import { MemoryCensus } from './memory-census.ts'
 import { toFile } from './memory-file.ts'
 import { commandSteps, fleetRows, labelOf, pastCommands } from './memory-fleet-history.ts'
 import { type TimedPoint, toSeries } from './memory-series.ts'
@@ -47,11 +51,24 @@ export class MemoryTelemetry implements Telemetry {
   /** Keyed by device, then by the row's key. */
   readonly #history = new Map<string, Map<string, HistoryRow>>()
   readonly #audit = new MemoryAudit()
+  readonly #census = new MemoryCensus()
   #horizon = Millis(0)
 
   async insert(block: Block): Promise<void> {
     if (block.kind === 'audit') {
       this.#audit.insert(parseRows(block))
+      return
+    }
+    if (block.kind === 'census') {
+      // The columns of the history hold other things here, see `domain/fleet/census.ts`.
+      this.#census.insert(
+        readHistoryBlock(block.bytes).map(({ deviceId, kind, at, version }) => ({
+          at: at / 1000,
+          group: deviceId,
+          status: kind as string as DeviceStatus,
+          devices: version,
+        })),
+      )
       return
     }
     if (block.kind === 'history') {
@@ -69,6 +86,10 @@ export class MemoryTelemetry implements Telemetry {
       // Of numbers alone.
       heldIn(this.#points, deviceId, metric, query).map((point) => point as TimedPoint<number>),
     )
+  }
+
+  async trend(query: TrendQuery): Promise<readonly FleetMoment[]> {
+    return this.#census.trend(query)
   }
 
   async points({ deviceId, metric, after, limit, ...span }: PointsQuery): Promise<readonly Point[]> {

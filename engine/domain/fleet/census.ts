@@ -1,0 +1,85 @@
+// A count of the fleet at one moment, by group and status, and how it travels to ClickHouse.
+import { type DeviceId, Micros, type Millis } from '../../../schemas/ids.ts'
+import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import { HistoryColumns } from '../history/columns.ts'
+import type { EncodedBlock } from '../telemetry/columns.ts'
+import { noCounts, type StatusCounts } from './selection.ts'
+
+export interface CensusRow {
+  /** Empty for devices without a group. */
+  readonly group: string
+  readonly status: DeviceStatus
+  readonly devices: number
+}
+
+/** The fleet in one bucket: as it was last counted there. */
+export interface FleetMoment {
+  /** Begin of the bucket. */
+  readonly at: Millis
+  readonly counts: StatusCounts
+}
+
+export class Census {
+  readonly #counts = new Map<string, Record<DeviceStatus, number>>()
+
+  add(group: string | undefined, status: DeviceStatus): void {
+    const known = this.#counts.get(group ?? '')
+    const counts = known ?? noCounts()
+    if (known === undefined) this.#counts.set(group ?? '', counts)
+    counts[status]++
+  }
+
+  /** Returns rows of so many groups: if there are more, those deepest down are counted with the group above. */
+  rows(groupsMax: number): readonly CensusRow[] {
+    let counts: ReadonlyMap<string, Record<DeviceStatus, number>> = this.#counts
+    while (counts.size > groupsMax) {
+      const depth = Math.max(...[...counts.keys()].map(depthOf))
+      // Groups of one level have nothing above them.
+      if (depth <= 1) break
+      counts = folded(counts, depth - 1)
+    }
+    return [...counts].slice(0, groupsMax).flatMap(([group, byStatus]) =>
+      Object.entries(byStatus).flatMap(([status, devices]) =>
+        // The keys of the counts are statuses.
+        devices === 0 ? [] : { group, status: status as DeviceStatus, devices },
+      ),
+    )
+  }
+}
+
+/** The block has the columns of the history: the group as its device, the status as its kind, the count as its version. */
+export function encodeCensus(rows: readonly CensusRow[], at: Millis): EncodedBlock | undefined {
+  const columns = new HistoryColumns()
+  const micros = Micros(at * 1_000)
+  for (const { group, status, devices } of rows) {
+    // The types of the history's columns are narrower than the columns.
+    const row = {
+      deviceId: group as DeviceId,
+      kind: status as never,
+      at: micros,
+      version: devices,
+      body: '{}',
+    }
+    columns.add(row, micros)
+  }
+  return columns.take()
+}
+
+function folded(
+  counts: ReadonlyMap<string, Readonly<Record<DeviceStatus, number>>>,
+  depth: number,
+): Map<string, Record<DeviceStatus, number>> {
+  const fewer = new Map<string, Record<DeviceStatus, number>>()
+  for (const [group, byStatus] of counts) {
+    const above = group.split('/', depth).join('/')
+    const sum = fewer.get(above) ?? noCounts()
+    // The keys of the counts are statuses.
+    for (const status of Object.keys(sum) as DeviceStatus[]) sum[status] += byStatus[status]
+    fewer.set(above, sum)
+  }
+  return fewer
+}
+
+function depthOf(group: string): number {
+  return group.split('/').length
+}
