@@ -19,7 +19,9 @@ test('what a device did wrong is found on the command line', async () => {
   const client = await connectDevice(service, 'w1', await registerDevice(admin, 'w1'))
   await publish(client, 'w1', 'no JSON at all', 'status')
   const letter = await until('the dead letter', async () => {
-    const { stdout } = await cli.run(['dead-letters', '--device', 'w1'], { env })
+    const { stdout } = await cli.run(['dead-letters', '--device', 'w1', '--reason', 'MALFORMED_STATUS'], {
+      env,
+    })
     return stdout !== '' && stdout
   })
   expect(letter).toMatch(/^20\S+\tw1\tfleet\/w1\/status\t\S+\t[^\t]+\t/)

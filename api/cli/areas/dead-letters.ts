@@ -5,17 +5,19 @@ import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 
 interface Options {
   readonly device?: string
+  readonly reason?: string
   readonly limit: number
 }
 
 export const deadLetters: Area = (command, cli) => {
   command
     .option('--device <device_id>', 'only messages of this device')
+    .option('--reason <reason>', 'only messages with this reason')
     .option(...LIMIT_OPTION)
-    .addHelpText('after', '\nExample:\n  fleet dead-letters --device robot-7\n')
-    .action(async ({ device, limit }: Options) => {
+    .addHelpText('after', '\nExample:\n  fleet dead-letters --device robot-7 --reason not_json\n')
+    .action(async ({ device, reason, limit }: Options) => {
       const { client } = await cli.connect()
-      const query = { per_page: pageSize(limit), ...given({ device_id: device }) }
+      const query = { per_page: pageSize(limit), ...given({ device_id: device, reason }) }
       const { items, hasMore } = await take(client.pages.listDeadLetters({ query }), limit)
       cli.output.list(items, [
         ['TIME', ({ received_at }) => received_at],
