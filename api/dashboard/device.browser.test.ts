@@ -195,7 +195,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await say('info', 'all is well')
     await page.getByText('all is well').waitFor()
     expect(await page.locator('.log-tail img').count()).toBe(0)
-    expect(await page.locator('.log-tail').innerText()).toContain('⟨U+202E⟩')
+    expect(await page.locator('.log-tail').textContent()).toContain('⟨U+202E⟩')
     await page.getByLabel('Find').fill('WELL')
     await page.locator('mark', { hasText: 'well' }).waitFor()
     expect(await page.locator('.log-row').count()).toBe(1)
