@@ -36,3 +36,25 @@ test('what a device did wrong is found on the command line', async () => {
     new RegExp(`^url\t${service.httpUrl}\n[^]*role\tadmin\n`),
   )
 })
+
+test('one command shows the state of a device, what it was refused, and what it is to do', async () => {
+  const service = await harness.start()
+  const admin = await service.admin()
+  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
+  const token = await registerDevice(admin, 'w2')
+  await connectDevice(service, 'w2', 'a wrong token', { reconnectPeriod: 0 }).catch(() => undefined)
+  const client = await connectDevice(service, 'w2', token)
+  await publish(client, 'w2', '{"a":1}', 'telemtry')
+  await admin.post('/commands/w2', { command: 'dock', timeout_sec: 60 })
+  const shown = await until('everything to be shown', async () => {
+    const { stdout } = await cli.run(['debug', 'w2', '--once'], { env })
+    return ['refused', 'dead_letter', 'command'].every((what) => stdout.includes(`\t${what}\t`)) && stdout
+  })
+  expect(shown).toMatch(/^device_id\tw2\n[^]*connected\ttrue\n/)
+  expect(shown).toMatch(/\trefused\tmqtt\.connect, MQTT_CONNECTION_REFUSED, device token invalid, /)
+  expect(shown).toMatch(
+    /\tdead_letter\tfleet\/w2\/telemtry: UNKNOWN_TOPIC, .* did you mean telemetry\?; advice: /,
+  )
+  expect(shown).toMatch(/\tcommand\tdock pending /)
+  await client.endAsync(true)
+})

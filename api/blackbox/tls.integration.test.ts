@@ -79,6 +79,17 @@ async function entered(clientId: string, options: IClientOptions): Promise<MqttC
   return typeof client === 'object' ? client : expect.fail(`${clientId} was refused: ${client}`)
 }
 
+/** Resolves with the version of TLS that both sides agree on, or with the code of the failure. */
+function secured(maxVersion: 'TLSv1.2' | 'TLSv1.3', port = portOf('mqtts')): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = dialTls({ port, ca, servername: 'localhost', maxVersion }, () => {
+      resolve(socket.getProtocol() ?? '')
+      socket.destroy()
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  })
+}
+
 const byToken = (id: string) => ({ username: id, password: tokens.get(id) ?? '' })
 
 describe('MQTT over TLS', () => {
@@ -92,16 +103,15 @@ describe('MQTT over TLS', () => {
   })
 
   test('MQTT uses TLS 1.3 and nothing older', async () => {
-    const secured = (maxVersion: 'TLSv1.2' | 'TLSv1.3') =>
-      new Promise<string>((resolve) => {
-        const socket = dialTls({ port: portOf('mqtts'), ca, servername: 'localhost', maxVersion }, () => {
-          resolve(socket.getProtocol() ?? '')
-          socket.destroy()
-        })
-        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-      })
     expect(await secured('TLSv1.3')).toBe('TLSv1.3')
     expect(await secured('TLSv1.2')).toMatch(/VERSION/)
+  })
+
+  test('a device that knows TLS 1.2 only is let in where that is set', async () => {
+    const lax = await harness.start({ ...settings, FLEET_HTTP_TLS: 'off', FLEET_TLS_MIN: '1.2' })
+    const port = Number(new URL(lax.mqttUrl).port)
+    expect(await secured('TLSv1.2', port)).toBe('TLSv1.2')
+    expect(await secured('TLSv1.3', port)).toBe('TLSv1.3')
   })
 
   test('a device may show its certificate instead of its token, or both', async () => {

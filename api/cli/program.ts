@@ -77,6 +77,10 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'list messages that could not be processed',
     load: async () => (await import('./areas/dead-letters.ts')).deadLetters,
   },
+  debug: {
+    summary: 'watch what happens between one device and the service',
+    load: async () => (await import('./areas/debug.ts')).debug,
+  },
   whoami: {
     summary: 'show the service and the account that commands go to',
     load: async () => (await import('./areas/whoami.ts')).whoami,

@@ -30,7 +30,12 @@ export async function openEmbedded(
   const secure =
     tls === undefined || settings.tls === undefined
       ? undefined
-      : { port: settings.tls.mqttsPort, wsPort: settings.tls.mqttWsPort, tls }
+      : {
+          port: settings.tls.mqttsPort,
+          wsPort: settings.tls.mqttWsPort,
+          minVersion: settings.tls.minVersion,
+          tls,
+        }
   // Always fsynced, whatever the durability of the log: a power cut must not tear the file of users and devices.
   const env = new LmdbEnv({
     path: dir.store,

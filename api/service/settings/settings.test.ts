@@ -97,6 +97,7 @@ describe('settings', () => {
         clientCa: undefined,
         mqttsPort: 8883,
         mqttWsPort: 8084,
+        minVersion: '1.3',
         isHttp: true,
       },
     })

@@ -15,6 +15,8 @@ export interface TlsSettings {
   readonly mqttsPort: number
   /** Port of MQTT in WebSockets over TLS. */
   readonly mqttWsPort: number
+  /** The oldest version that devices may use on these two ports. */
+  readonly minVersion: '1.2' | '1.3'
   /** Whether REST and `/ws` use TLS as well. */
   readonly isHttp: boolean
 }
@@ -25,6 +27,7 @@ const TLS_NAMES = [
   'FLEET_TLS_CRL',
   'FLEET_MQTTS_PORT',
   'FLEET_MQTT_WS_PORT',
+  'FLEET_TLS_MIN',
   'FLEET_HTTP_TLS',
 ] as const satisfies readonly Name[]
 
@@ -40,6 +43,7 @@ export function readTls(read: Reader): TlsSettings | undefined {
     crl: path('FLEET_TLS_CRL'),
     mqttsPort: read.number('FLEET_MQTTS_PORT', { ...PORT, default: 8883 }),
     mqttWsPort: read.number('FLEET_MQTT_WS_PORT', { ...PORT, default: 8084 }),
+    minVersion: read.word('FLEET_TLS_MIN', ['1.3', '1.2'], '1.3'),
     isHttp: read.word('FLEET_HTTP_TLS', ['on', 'off'], 'on') === 'on',
   }
   if (more.crl !== undefined && more.clientCa === undefined)

@@ -22,6 +22,8 @@ export interface SecureListeners {
   /** Port for MQTT in WebSockets, at `/mqtt`. */
   readonly wsPort: number
   readonly tls: BrokerTls
+  /** The oldest version of TLS that a device may use. */
+  readonly minVersion?: '1.2' | '1.3'
 }
 
 /** Judges the peer's certificate as of now. Undefined if the peer showed none. */
@@ -52,7 +54,7 @@ export class Listeners {
     const { peer } = this.#accept
     const wanted: { scheme: Listener['scheme']; server: Server; port: number }[] = []
     if (secure !== undefined) {
-      const [mqtts, wss] = [this.#overTls(secure.tls), this.#inWebSockets(secure.tls)]
+      const [mqtts, wss] = [this.#overTls(secure), this.#inWebSockets(secure)]
       wanted.push({ scheme: 'mqtts', server: mqtts, port: secure.port })
       wanted.push({ scheme: 'wss', server: wss, port: secure.wsPort })
       secure.tls.onChange(() => {
@@ -80,19 +82,19 @@ export class Listeners {
     )
   }
 
-  #overTls(tls: BrokerTls) {
-    const server = createTlsServer(tlsOptions(tls), (socket) =>
+  #overTls({ tls, minVersion }: SecureListeners) {
+    const server = createTlsServer(tlsOptions(tls, minVersion), (socket) =>
       this.#accept.peer(socket, certificateOf(socket, tls)),
     )
     server.on('tlsClientError', ignore)
     return server
   }
 
-  #inWebSockets(tls: BrokerTls) {
+  #inWebSockets({ tls, minVersion }: SecureListeners) {
     // A request for anything but a WebSocket is answered with 426, and a peer that asks for nothing is not waited for.
     const timeouts = { headersTimeout: LIMITS.handshakeTimeoutMs, requestTimeout: LIMITS.handshakeTimeoutMs }
     const server = createHttpsServer(
-      { ...tlsOptions(tls), ...timeouts, maxHeaderSize: LIMITS.connectBytesMax },
+      { ...tlsOptions(tls, minVersion), ...timeouts, maxHeaderSize: LIMITS.connectBytesMax },
       (_, reply) => {
         reply
           .writeHead(426, { connection: 'close', upgrade: 'websocket' })
@@ -140,14 +142,14 @@ export class Listeners {
   }
 }
 
-function tlsOptions(tls: BrokerTls) {
+function tlsOptions(tls: BrokerTls, minVersion: '1.2' | '1.3' = '1.3') {
   const context = tls.context()
   return {
     ...context,
     noDelay: true,
     handshakeTimeout: LIMITS.handshakeTimeoutMs,
-    // [spec: Ports and transport] TLS 1.3.
-    minVersion: 'TLSv1.3',
+    // [spec: Ports and transport] TLS 1.3, unless small devices that know 1.2 only are let in.
+    minVersion: `TLSv${minVersion}`,
     // A device may show a certificate or a token. Admission decides which it needs, and can say so in words.
     requestCert: context.ca !== undefined,
     rejectUnauthorized: false,
