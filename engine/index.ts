@@ -38,7 +38,7 @@ export function createRepairs(
 export async function createEngine(
   ports: Ports,
   settings: EngineSettings,
-  host: Pick<EngineHost, 'admit' | 'warn' | 'fatal'>,
+  host: Pick<EngineHost, 'admit' | 'issueToken' | 'warn' | 'fatal'>,
 ): Promise<LocalEngine> {
   const engine = new LocalEngine(ports, settings, {
     ...host,

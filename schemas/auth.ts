@@ -149,6 +149,25 @@ export const DeviceTokenBody = Type.Object(
   { title: 'DeviceTokenBody', additionalProperties: false },
 )
 
+export const RenewTokenBody = Type.Object(
+  {
+    mqtt_token: Type.String({
+      minLength: 1,
+      maxLength: 4_096,
+      description: 'The token that the device has.',
+      examples: ['eyJhbGciOiJIUzI1NiJ9…'],
+    }),
+    ttl_sec: Type.Optional(
+      Type.Integer({
+        minimum: BODY_LIMITS.deviceTokenSecMin,
+        maximum: BODY_LIMITS.deviceTokenSecMax,
+        description: 'Lifetime in seconds. It is never longer than that of the token that is renewed.',
+      }),
+    ),
+  },
+  { title: 'RenewTokenBody', additionalProperties: false },
+)
+
 export const DeviceToken = Type.Object(
   {
     device_id: Type.String({ examples: ['robot-7'] }),

@@ -13,6 +13,7 @@ export type Uplink =
   | { readonly kind: 'ack' }
   | { readonly kind: 'ota_status' }
   | { readonly kind: 'log' }
+  | { readonly kind: 'token_get' }
   /** A message for a sub-device, which only a gateway may send. */
   | { readonly kind: 'sub' }
   /** A cloud-to-device topic. A device may publish there, but the message is ignored. */
@@ -30,6 +31,7 @@ const FIXED: Readonly<Record<string, Uplink>> = {
   'command/ack': { kind: 'ack' },
   'ota/status': { kind: 'ota_status' },
   log: { kind: 'log' },
+  'token/get': { kind: 'token_get' },
   ...Object.fromEntries(CLOUD_ONLY_SUFFIXES.map((suffix) => [suffix, { kind: 'cloud_only' } as const])),
 }
 
@@ -37,6 +39,10 @@ const FIXED: Readonly<Record<string, Uplink>> = {
 export const DEVICE_SUFFIXES: readonly string[] = Object.keys(FIXED).filter(
   (suffix) => FIXED[suffix]?.kind !== 'cloud_only',
 )
+
+/** Where a device asks for a new token, and where it gets it. */
+export const TOKEN_GET_SUFFIX = 'token/get'
+export const TOKEN_ACCEPTED_SUFFIX = 'token/accepted'
 
 /** Where a device is told that a message of its own could not be used. */
 export const ERROR_SUFFIX = 'error'

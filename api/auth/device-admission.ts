@@ -4,6 +4,7 @@ import { partitionOf } from '../../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { lastsSecOf } from './device-renewal.ts'
 import type { Tokens } from './tokens.ts'
 
 /** [spec: Named error conditions] invalid credentials and unknown devices are both refused with return code 5. */
@@ -52,6 +53,7 @@ export function createDeviceAdmission({
       mayPublish: rights.mayPublish,
       maySubscribe: rights.maySubscribe,
       expiresAt: rights.expiresAt,
+      tokenSec: rights.issuedAt && lastsSecOf(rights.issuedAt, rights.expiresAt),
     }
   }
 }

@@ -17,8 +17,10 @@ import {
   me,
   refresh,
   register,
+  renewDeviceToken,
   revokeDeviceTokens,
 } from '../../schemas/operations/auth.ts'
+import { renewToken } from '../auth/device-renewal.ts'
 import { loginOrigin } from '../auth/login-origin.ts'
 import type { LoggedIn } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
@@ -90,6 +92,16 @@ export function authRoutes({
         scopes,
       })
       const issued = { device_id: deviceId, mqtt_token: token, expires_at: toIso(expiresAt) }
+      return answer(200, issued, NO_STORE)
+    }),
+    route(renewDeviceToken, async ({ body }) => {
+      const renewed = await renewToken({ tokens, devices: engine.devices }, body.mqtt_token, body.ttl_sec)
+      if (renewed.kind === 'void')
+        return refused('UNAUTHENTICATED', {
+          message: 'the token is not one of a registered device, or is void',
+        })
+      const { token, expiresAt } = renewed.issued
+      const issued = { device_id: renewed.deviceId, mqtt_token: token, expires_at: toIso(expiresAt) }
       return answer(200, issued, NO_STORE)
     }),
     route(revokeDeviceTokens, async ({ params, user, sign }) => {

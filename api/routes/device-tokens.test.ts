@@ -31,6 +31,31 @@ describe('device tokens', () => {
     }
   })
 
+  test('a device renews its own token for as long as it was, with the same rights, until it is revoked', async () => {
+    const { request, login, device, tokens, clock } = openHarness()
+    await device('r')
+    const { token } = await login('operator')
+    const first = await request(`POST ${AUTH}/devices/token`, {
+      token,
+      body: { device_id: 'r', ttl_sec: 3_600, scopes: ['subscribe'] },
+    })
+    const renew = (mqtt_token: unknown, more: object = {}) =>
+      request(`POST ${AUTH}/devices/token/renew`, { body: { mqtt_token, ...more } })
+    clock.at += 60_000
+    const renewed = await renew(first.body.mqtt_token, { ttl_sec: 86_400 })
+    expect(renewed.body).toMatchObject({ device_id: 'r', expires_at: '2026-03-01T13:01:00.000Z' })
+    expect(await tokens.verifyDevice(renewed.body.mqtt_token)).toMatchObject({
+      claims: { deviceId: 'r', mayPublish: false, maySubscribe: true },
+    })
+    expect((await renew(renewed.body.mqtt_token, { ttl_sec: 60 })).body).toMatchObject({
+      expires_at: '2026-03-01T12:02:00.000Z',
+    })
+    expect((await renew('guessed')).status).toBe(401)
+    expect((await renew(token)).status).toBe(401)
+    await request(`POST ${AUTH}/devices/r/revoke`, { token })
+    expect((await renew(renewed.body.mqtt_token)).status).toBe(401)
+  })
+
   test('a revocation voids all tokens of a device, and those that are issued later count', async () => {
     const { request, login, device, tokens, engine } = openHarness()
     const deviceId = await device('r', { group: 'a' })

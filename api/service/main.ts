@@ -10,6 +10,7 @@ import { Fault } from '../../engine/ports/fault.ts'
 import type { Users } from '../../engine/ports/users.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import { createDeviceAdmission } from '../auth/device-admission.ts'
+import { createTokenAnswers } from '../auth/device-renewal.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
 import { type OtaKeys, openOtaKeys } from '../auth/ota-keys.ts'
 import { openTokens, type Tokens } from '../auth/tokens.ts'
@@ -197,6 +198,7 @@ function startEngine({
     },
     {
       admit: createDeviceAdmission({ tokens, devices: ports.store.devices }),
+      issueToken: createTokenAnswers({ tokens, devices: ports.store.devices }),
       warn: (message, fields) => base.logger.warn(fields, message),
       fatal: base.fatal,
     },

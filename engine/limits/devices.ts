@@ -31,6 +31,11 @@ export const DEVICE_LIMITS = {
   replaysKeptMax: 256,
   /** Letters that are replayed together, before they are removed. */
   replaysAtOnceMax: 64,
+  /** How often a device is given a new token, and how many devices at most within that time. */
+  tokenEveryMs: 10_000,
+  tokensAtOnceMax: 20_000,
+  /** A device is told that its credentials end when a tenth of their time is left, but not earlier than this. */
+  tokenWarnMsMax: 604_800_000,
 
   // --- commands of one device
   commandsOpenMax: 1_000,

@@ -38,6 +38,8 @@ export interface SessionGrant {
   readonly maySubscribe: boolean
   /** Time at which the session is cut. */
   readonly expiresAt: Millis
+  /** Lifetime of the token; undefined for a certificate alone. */
+  readonly tokenSec?: number | undefined
 }
 
 /** Why a CONNECT is refused. The reason is a sentence that the peer may read. */
@@ -68,6 +70,8 @@ export interface DeviceSession {
   /** It was under way when the broker was first heard of it: `number` is a time at which it was. */
   readonly isAssumed?: boolean
   readonly ip: string
+  /** Lifetime of the token that the device connected with, if it is known. */
+  readonly tokenSec?: number | undefined
   /** The device id as bytes, ready to be copied into a bundle. */
   readonly idBytes: Uint8Array
   /** True while it is subscribed to this of its own topics. */
@@ -131,6 +135,8 @@ export interface UplinkHost {
   /** What is wrong with a message of the device, as far as the message alone shows it; undefined if nothing is. Asked by
    *  a broker that can tell the device so in its acknowledgement. The message is handed over in any case. */
   judge?(suffix: string, payload: Uint8Array): MessageFault | undefined
+  /** The credentials of the session end soon. Said once. */
+  expiring?(session: DeviceSession, expiresAt: Millis): void
   /** All that devices of these partitions had said by then was handed over. A broker that is not part of this process
    *  says so every second or so, as far as it can tell: without it nobody is called silent. */
   heard(partitions: readonly Partition[], at: Millis): void

@@ -32,6 +32,7 @@ import type { EngineHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Ingest } from './ingress/ingest.ts'
 import { shareLanes } from './ingress/lanes.ts'
+import { TokenDesk } from './ingress/token-desk.ts'
 import { Watermark } from './ingress/watermark.ts'
 import { Metrics } from './metrics.ts'
 import { Leader } from './nodes/leader.ts'
@@ -127,6 +128,13 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
   const sendFailed = (error: unknown) => signal({ kind: 'send_failed', error })
   const sender = new Sender(broker, ingest, mail, sendFailed)
   const errors = new ErrorTeller({ broker, now: () => ingest.now(), failed: sendFailed })
+  const tokenDesk = new TokenDesk({
+    broker,
+    now: () => ingest.now(),
+    failed: sendFailed,
+    issue: host.issueToken ?? (async () => undefined),
+    tell: (message) => errors.send(message),
+  })
   const performer = new Performer({
     broker,
     gateways,
@@ -356,6 +364,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     record,
     recordRefusal,
     errors,
+    tokenDesk,
     replies,
     waits,
     feed,

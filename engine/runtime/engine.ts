@@ -136,6 +136,7 @@ export class LocalEngine extends StoredReads implements Engine {
         recordRefusal: this.#parts.recordRefusal,
         heard: (partitions, at) => this.#parts.watermark.handedOver(partitions, at),
         listens: (session) => this.#parts.errors.listens(session),
+        tokens: this.#parts.tokenDesk,
       }),
     )
     this.#mqttUrls = listeners.map((listener) => serviceUrl(listener.scheme, listener))

@@ -1,4 +1,5 @@
 import type { Admission, ConnectAttempt } from '../ports/broker.ts'
+import type { TokenAnswer, TokenWish } from '../ports/device-tokens.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { ShardThread } from './runner/thread.ts'
 import type { ShardSettings } from './shard/protocol.ts'
@@ -10,6 +11,8 @@ export interface EngineHost {
   readonly openThread: (settings: ShardSettings) => ShardThread
   /** Decides who may connect. Tokens are the API layer's business. */
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
+  /** Makes the token that a connected device asks for. Undefined if devices of this engine cannot ask. */
+  readonly issueToken?: (wish: TokenWish) => Promise<TokenAnswer | undefined>
   /** Unique, also over restarts. */
   readonly newId: () => string
   /** Tells the operator that something is wrong and is being dealt with. */

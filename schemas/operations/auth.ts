@@ -12,6 +12,7 @@ import {
   RefreshBody,
   RegisterBody,
   RegisteredUser,
+  RenewTokenBody,
   RevokedDevice,
   SocketTicket,
 } from '../auth.ts'
@@ -131,6 +132,21 @@ export const issueDeviceToken = {
   body: DeviceTokenBody,
   replies: { 200: DeviceToken },
   refusals: ['NOT_FOUND', 'DEVICE_DECOMMISSIONED'],
+} as const satisfies Operation
+
+export const renewDeviceToken = {
+  method: 'POST',
+  path: `${API}/auth/devices/token/renew`,
+  operationId: 'renewDeviceToken',
+  summary: 'Renew a device’s own MQTT token',
+  description:
+    'For the device itself, with the token that it has: the new one has the same rights, and lives as long or, with `ttl_sec`, shorter. The earlier one stays valid until it expires or is revoked. A connected device does the same by a message on `token/get`.',
+  tag,
+  access: 'public',
+  scope: 'none',
+  body: RenewTokenBody,
+  replies: { 200: DeviceToken },
+  refusals: ['UNAUTHENTICATED', 'RATE_LIMIT_EXCEEDED'],
 } as const satisfies Operation
 
 export const revokeDeviceTokens = {

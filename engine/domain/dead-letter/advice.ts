@@ -9,6 +9,7 @@ const ADVICE = {
   MALFORMED_REPORT: 'a report is a JSON object, or an object with state, version and client_token',
   MALFORMED_STATUS: 'status says online or offline',
   MALFORMED_OTA_STATUS: 'a report has deployment_id and one of the words for its status',
+  MALFORMED_TOKEN_REQUEST: 'send an empty payload, or an object with ttl_sec and client_token',
   UNKNOWN_DEVICE: 'register the sub-device with the gateway as its parent_id',
   NOT_ITS_GATEWAY: 'register the sub-device with the gateway as its parent_id',
   NOT_A_GATEWAY: 'only a device of type gateway publishes below sub/{device_id}/',

@@ -55,6 +55,7 @@ async function setUp(...devices: readonly Device[]) {
     recordRefusal: () => {},
     heard: () => {},
     listens: () => {},
+    tokens: { asked: () => {}, expiring: () => {} },
   })
   /** Items that came into the log since the last call. */
   const lines = async () => {

@@ -5,6 +5,7 @@ import { parseSubSuffix, parseSuffix } from '../../../schemas/topics.ts'
 import { readAck } from '../../domain/command/ack-message.ts'
 import { strayTopic } from '../../domain/dead-letter/stray-topic.ts'
 import { readStatus } from '../../domain/device/status-message.ts'
+import { readTokenRequest } from '../../domain/device/token-request.ts'
 import { readLogLines } from '../../domain/history/log-lines.ts'
 import { readOtaStatus } from '../../domain/ota/ota-report.ts'
 import { readReported } from '../../domain/shadow/reported-message.ts'
@@ -48,6 +49,10 @@ function payloadFault(suffix: string, payload: Uint8Array, now: Millis): string 
     case 'ota_status': {
       const message = readOtaStatus(payload, now)
       return message.kind === 'malformed' ? message.detail : undefined
+    }
+    case 'token_get': {
+      const request = readTokenRequest(payload)
+      return request.kind === 'refused' ? request.detail : undefined
     }
     case 'shadow_get':
     case 'sub':

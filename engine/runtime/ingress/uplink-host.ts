@@ -1,5 +1,5 @@
 // What the broker needs of the engine: everything it hears goes into the log.
-import { isSubSuffix, parseSubSuffix } from '../../../schemas/topics.ts'
+import { isSubSuffix, parseSubSuffix, TOKEN_GET_SUFFIX } from '../../../schemas/topics.ts'
 import { accessRefused, connectRefused } from '../../domain/audit/device-refusals.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import { ITEM } from '../../domain/bundle.ts'
@@ -19,6 +19,7 @@ import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../s
 import type { Gateways } from './gateways.ts'
 import type { Ingest } from './ingest.ts'
 import { judgeMessage } from './judge.ts'
+import type { TokenDesk } from './token-desk.ts'
 
 interface UplinkMeans {
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
@@ -26,12 +27,13 @@ interface UplinkMeans {
   readonly heard: UplinkHost['heard']
   /** The session may take more topics than before. */
   readonly listens: (session: DeviceSession) => void
+  readonly tokens: Pick<TokenDesk, 'asked' | 'expiring'>
 }
 
 export function uplinkHost(
   ingest: Ingest,
   gateways: Gateways,
-  { admit, recordRefusal, heard, listens }: UplinkMeans,
+  { admit, recordRefusal, heard, listens, tokens }: UplinkMeans,
 ): UplinkHost {
   const listening = new WeakMap<DeviceSession, TakenTopics>()
   return {
@@ -55,6 +57,8 @@ export function uplinkHost(
       listens(session)
     },
     uplink(session, message) {
+      if (message.suffix === TOKEN_GET_SUFFIX && message.isDup !== true)
+        tokens.asked(session, message.payload)
       if (isSubSuffix(message.suffix)) gateways.uplink(session, message)
       else ingest.message(session, message)
     },
@@ -77,6 +81,7 @@ export function uplinkHost(
       if (message !== undefined) ingest.stray(session, toForbiddenSuffix(message.topic), message.payload)
     },
     judge: (suffix, payload) => judgeMessage(suffix, payload, ingest.now()),
+    expiring: (session, expiresAt) => tokens.expiring(session, expiresAt),
     heard,
     isCongested: () => ingest.isCongested(),
   }

@@ -9,6 +9,7 @@ import { strayTopic } from '../../domain/dead-letter/stray-topic.ts'
 import { faultNamesOf } from '../../domain/device/faults.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { readStatus } from '../../domain/device/status-message.ts'
+import { readTokenRequest } from '../../domain/device/token-request.ts'
 import { readLogLines } from '../../domain/history/log-lines.ts'
 import { type Diagnostics, readDiagnostics } from '../../domain/telemetry/diagnostics.ts'
 import { toFeedData } from '../../domain/telemetry/feed-data.ts'
@@ -75,12 +76,25 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
     case 'ota_status':
       applyOtaStatus(actor, incoming, batch)
       return
+    case 'token_get':
+      applyTokenGet(incoming, batch)
+      return
     case 'other':
       batch.counts.refused++
       parkStray(incoming, batch)
       return
     default:
       unreachable(uplink)
+  }
+}
+
+/** The ingress has answered it. Here it is a sign of life, and a dead letter if it cannot be read. */
+function applyTokenGet(incoming: Incoming, batch: Batch): void {
+  const request = readTokenRequest(incoming.item.payload)
+  if (request.kind === 'wanted') batch.counts.stored++
+  else {
+    batch.counts.refused++
+    batch.open.park(incoming, 'MALFORMED_TOKEN_REQUEST', request.detail)
   }
 }
 

@@ -144,3 +144,17 @@ test('a session is cut without a will when its token expires, within the bound',
   expect(stage.host.causes()).toEqual(['expired'])
   expect(stage.host.messages()).toEqual([])
 })
+
+test('a device is announced once when a tenth of its token’s time is left, and cut at the end', async () => {
+  const expiresAt = Millis(1_000_000 + 10_000)
+  stage.host.admissions.set('a', { expiresAt, tokenSec: 100 })
+  const device = await RawDevice.connect(stage.port, 'a')
+  stage.host.admissions.set('b', { expiresAt: Millis(1_000_000 + 20_000), tokenSec: 100 })
+  await RawDevice.connect(stage.port, 'b')
+  stage.pass(1_000)
+  expect(stage.host.expiries).toEqual([`a ${expiresAt}`])
+  stage.pass(9_000)
+  await device.closed()
+  stage.pass(1_000)
+  expect(stage.host.expiries).toHaveLength(2)
+})

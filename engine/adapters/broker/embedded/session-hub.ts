@@ -69,6 +69,7 @@ export interface SessionFacts {
   readonly mayPublish: boolean
   readonly maySubscribe: boolean
   readonly expiresAt: number
+  readonly tokenSec?: number | undefined
   readonly keepAliveMs: number
   readonly will: Will | undefined
   readonly state: SessionState

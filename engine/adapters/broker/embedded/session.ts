@@ -4,7 +4,7 @@
 // S1. What is read and not yet durable is bounded; beyond that, the socket is not read (R9).
 // S2. Bytes of a device never throw. What MQTT has no error for ends the connection.
 import { Buffer } from 'node:buffer'
-import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
+import { type DeviceId, type Micros, Millis, type Partition } from '../../../../schemas/ids.ts'
 import { unreachable } from '../../../domain/unreachable.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { EndCause } from '../../../ports/broker.ts'
@@ -38,11 +38,14 @@ export class Session implements LiveSession {
   readonly maySubscribe: boolean
   readonly state: SessionState
   readonly bounds: DeviceBounds | undefined
+  readonly tokenSec: number | undefined
   isEnded = false
   isPaused = false
   readonly #hub: SessionHub
   readonly #socket: Peer
   readonly #expiresAt: number
+  /** When the device is told that its credentials end; infinity once it was. */
+  #warnAt: number
   readonly #silenceMs: number
   readonly #span: Span = { first: 0, bodyStart: 0, end: 0 }
   readonly #carry = new Carry()
@@ -64,6 +67,8 @@ export class Session implements LiveSession {
     this.state = facts.state
     this.bounds = facts.bounds
     this.#expiresAt = facts.expiresAt
+    this.tokenSec = facts.tokenSec
+    this.#warnAt = facts.expiresAt - warnMsOf(facts.tokenSec)
     this.#silenceMs = facts.keepAliveMs * 1.5 + LIMITS.brokerSweepEveryMs
     this.#heardAt = hub.tick
     this.#incoming = new Incoming(hub, this, facts)
@@ -110,6 +115,10 @@ export class Session implements LiveSession {
     if (this.isPaused) this.#heardAt = ticks
     else this.#heardAt += asleepMs
     this.#incoming.proceed()
+    if (now >= this.#warnAt) {
+      this.#warnAt = Number.POSITIVE_INFINITY
+      this.#hub.host.expiring?.(this, Millis(this.#expiresAt))
+    }
     if (now >= this.#expiresAt) this.end('expired')
     else if (ticks - this.#heardAt > this.#silenceMs) this.end('keepalive')
   }
@@ -270,4 +279,9 @@ export class Session implements LiveSession {
     this.#outgoing ??= new Outgoing(this.#hub, this, this.#socket)
     return this.#outgoing
   }
+}
+
+/** How long before the end of the credentials the device is told. */
+function warnMsOf(tokenSec: number | undefined): number {
+  return Math.min(LIMITS.tokenWarnMsMax, (tokenSec ?? Number.POSITIVE_INFINITY) * 100)
 }

@@ -68,6 +68,7 @@ describe.skipIf(MOSQUITTO === undefined)('every message from a broker outside co
       recordRefusal: () => {},
       heard: () => {},
       listens: () => {},
+      tokens: { asked: () => {}, expiring: () => {} },
     })
     return { broker: await stage.broker(host, ALL_LANES, { partitionOf: () => ONE }), log, ingest }
   }

@@ -109,6 +109,11 @@ export class FakeHost implements UplinkHost {
     this.lefts.push(session)
   }
 
+  readonly expiries: string[] = []
+  expiring({ deviceId }: DeviceSession, expiresAt: Millis): void {
+    this.expiries.push(`${deviceId} ${expiresAt}`)
+  }
+
   closed(session: DeviceSession, cause: EndCause): void {
     this.events.push({ kind: 'closed', session, cause })
   }

@@ -1,0 +1,61 @@
+// A device renews its own token, over MQTT or REST: the new one lives as long as the one that it has, or shorter if it asks
+// for less. So a token that was issued for an hour never becomes one for a year.
+import type { TokenAnswer, TokenWish } from '../../engine/ports/device-tokens.ts'
+import type { Directory } from '../../engine/ports/store.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
+import type { TokenScope } from '../../schemas/vocabulary.ts'
+import type { IssuedToken, Tokens } from './tokens.ts'
+
+export interface RenewalPorts {
+  readonly tokens: Pick<Tokens, 'issueDevice' | 'verifyDevice'>
+  readonly devices: Pick<Directory, 'get'>
+}
+
+export type Renewed =
+  | { readonly kind: 'renewed'; readonly deviceId: DeviceId; readonly issued: IssuedToken }
+  | { readonly kind: 'void' }
+
+/** Renews the token that the device shows. */
+export async function renewToken(
+  { tokens, devices }: RenewalPorts,
+  shown: string,
+  ttlSec: number | undefined,
+): Promise<Renewed> {
+  const verified = await tokens.verifyDevice(shown)
+  if (verified.kind === 'void') return { kind: 'void' }
+  const { deviceId, issuedAt, expiresAt, mayPublish, maySubscribe } = verified.claims
+  const device = devices.get(deviceId)
+  if (device === undefined || device.status === 'decommissioned' || issuedAt < device.tokensValidFrom)
+    return { kind: 'void' }
+  const scopes: TokenScope[] = [
+    ...(mayPublish ? ['publish' as const] : []),
+    ...(maySubscribe ? ['subscribe' as const] : []),
+  ]
+  const lastsSec = boundedSec(ttlSec, lastsSecOf(issuedAt, expiresAt))
+  const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: lastsSec, scopes }
+  return { kind: 'renewed', deviceId, issued: await tokens.issueDevice(about) }
+}
+
+/** Answers `token/get` of a connected device. */
+export function createTokenAnswers({
+  tokens,
+  devices,
+}: RenewalPorts): (wish: TokenWish) => Promise<TokenAnswer | undefined> {
+  return async ({ deviceId, ttlSec, lastsSec }) => {
+    const device = devices.get(deviceId)
+    if (device === undefined || device.status === 'decommissioned') return undefined
+    const most = lastsSec ?? BODY_LIMITS.deviceTokenHoursDefault * 3600
+    const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: boundedSec(ttlSec, most) }
+    const { token, expiresAt } = await tokens.issueDevice(about)
+    return { mqtt_token: token, expires_at: toIso(expiresAt) }
+  }
+}
+
+export function lastsSecOf(issuedAt: Millis, expiresAt: Millis): number {
+  return Math.ceil((expiresAt - issuedAt) / 1000)
+}
+
+function boundedSec(wanted: number | undefined, most: number): number {
+  return Math.min(wanted ?? most, most)
+}

@@ -1,0 +1,73 @@
+// Answers devices that ask for a new token, and tells those whose credentials end soon.
+import { type DeviceId, type Millis, toIso } from '../../../schemas/ids.ts'
+import { ERROR_SUFFIX, TOKEN_ACCEPTED_SUFFIX, TOKEN_GET_SUFFIX, topicOf } from '../../../schemas/topics.ts'
+import type { AddressedMessage } from '../../domain/dead-letter/error-message.ts'
+import { readTokenRequest } from '../../domain/device/token-request.ts'
+import { toDownlink } from '../../domain/downlink.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Broker, DeviceSession } from '../../ports/broker.ts'
+import type { TokenAnswer, TokenWish } from '../../ports/device-tokens.ts'
+
+export interface TokenDeskPorts {
+  readonly broker: Pick<Broker, 'publish'>
+  readonly now: () => Millis
+  readonly failed: (error: unknown) => void
+  /** Undefined if the device may have none. */
+  readonly issue: (wish: TokenWish) => Promise<TokenAnswer | undefined>
+  readonly tell: (message: AddressedMessage) => void
+}
+
+export class TokenDesk {
+  readonly #ports: TokenDeskPorts
+  /** When each device was last given one; the oldest come first. */
+  readonly #givenAt = new Map<DeviceId, Millis>()
+
+  constructor(ports: TokenDeskPorts) {
+    this.#ports = ports
+  }
+
+  /** Answers a message on `token/get`. One that cannot be read becomes a dead letter elsewhere. */
+  asked(session: DeviceSession, payload: Uint8Array): void {
+    const request = readTokenRequest(payload)
+    if (request.kind === 'refused' || !this.#isDue(session.deviceId)) return
+    this.#answer(session, request).catch(this.#ports.failed)
+  }
+
+  /** The session's credentials end soon. */
+  expiring({ deviceId }: DeviceSession, expiresAt: Millis): void {
+    const body = {
+      code: 'TOKEN_EXPIRES',
+      detail: `the credentials of this connection end at ${toIso(expiresAt)}`,
+      topic: topicOf(deviceId, TOKEN_GET_SUFFIX),
+      advice:
+        'publish on token/get, keep the mqtt_token that comes on token/accepted, and connect with it next time',
+      timestamp: toIso(this.#ports.now()),
+    }
+    this.#ports.tell({ deviceId, message: toDownlink(ERROR_SUFFIX, body, { qos: 0 }) })
+  }
+
+  async #answer(
+    { deviceId, tokenSec }: DeviceSession,
+    {
+      ttlSec,
+      clientToken,
+    }: { readonly ttlSec: number | undefined; readonly clientToken: string | undefined },
+  ): Promise<void> {
+    const answer = await this.#ports.issue({ deviceId, ttlSec, lastsSec: tokenSec })
+    if (answer === undefined) return
+    const body = { ...answer, ...(clientToken === undefined ? {} : { client_token: clientToken }) }
+    await this.#ports.broker.publish({ ...toDownlink(TOKEN_ACCEPTED_SUFFIX, body), deviceId })
+  }
+
+  /** Signing costs CPU, so a device is given at most one in a while. */
+  #isDue(deviceId: DeviceId): boolean {
+    const now = this.#ports.now()
+    for (const [oldest, givenAt] of this.#givenAt) {
+      if (now < givenAt + LIMITS.tokenEveryMs) break
+      this.#givenAt.delete(oldest)
+    }
+    if (this.#givenAt.has(deviceId) || this.#givenAt.size >= LIMITS.tokensAtOnceMax) return false
+    this.#givenAt.set(deviceId, now)
+    return true
+  }
+}
