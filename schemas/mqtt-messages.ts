@@ -1,6 +1,7 @@
 // The messages of devices and to devices, topic by topic, as their documentation describes them. What the service takes of
 // a message is decided where the message is read, which is more forgiving.
 import { type TSchema, Type } from 'typebox'
+import { BODY_LIMITS } from './body-limits.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
 import type { CLOUD_ONLY_SUFFIXES, Uplink } from './topics.ts'
 import { COMMAND_PRIORITIES, LOG_LEVELS, SIGNATURE_ALGS } from './vocabulary.ts'
@@ -106,6 +107,20 @@ const OtaStatusMessage = Type.Object(
   { title: 'OtaStatusMessage' },
 )
 
+const TokenRequest = Type.Object(
+  {
+    ttl_sec: Type.Optional(
+      Type.Integer({
+        minimum: BODY_LIMITS.deviceTokenSecMin,
+        maximum: BODY_LIMITS.deviceTokenSecMax,
+        examples: [86_400],
+      }),
+    ),
+    client_token: Type.Optional(ClientToken),
+  },
+  { title: 'TokenRequest', description: 'An empty payload asks for as long a lifetime as may be.' },
+)
+
 type UplinkKind = Exclude<Uplink['kind'], 'sub' | 'cloud_only' | 'other'>
 const up = (
   suffix: string,
@@ -138,6 +153,7 @@ export const UPLINK_MESSAGES: Readonly<Record<UplinkKind, readonly DeviceMessage
   reported: [up('shadow/reported', 'reported', { summary: 'Reported state', payload: ReportedMessage })],
   shadow_get: [up('shadow/get', 'shadow_get', { summary: 'Asks for the whole shadow', payload: undefined })],
   ack: [up('command/ack', 'command_ack', { summary: 'The answer to a command', payload: AckMessage })],
+  token_get: [up('token/get', 'token_get', { summary: 'Asks for a new token', payload: TokenRequest })],
   ota_status: [
     up('ota/status', 'ota_status', { summary: 'How far an update is', payload: OtaStatusMessage }),
   ],
@@ -234,8 +250,35 @@ export const CLOUD_MESSAGES: Readonly<Record<CloudOnly, DeviceMessage>> = {
   ota: up('ota', 'ota', { summary: 'Firmware to install, or to leave alone', payload: OtaMessage }),
 }
 
+const TokenMessage = Type.Object(
+  {
+    mqtt_token: text('eyJhbGciOiJIUzI1NiJ9…'),
+    expires_at: Instant,
+    client_token: Type.Optional(ClientToken),
+  },
+  { title: 'TokenMessage' },
+)
+const ErrorMessage = Type.Object(
+  {
+    code: text('UNKNOWN_TOPIC', 'The reason of the dead letter, or `TOKEN_EXPIRES`.'),
+    detail: text('nothing takes messages on telemtry; did you mean telemetry?'),
+    topic: text('fleet/robot-7/telemtry'),
+    advice: text('publish on one of the topics in the guide for devices'),
+    timestamp: Instant,
+  },
+  { title: 'ErrorMessage' },
+)
+
 /** Answers to what a device has published. */
 export const ANSWER_MESSAGES: readonly DeviceMessage[] = [
+  up('token/accepted', 'token_accepted', { summary: 'A new token', payload: TokenMessage }),
+  {
+    ...up('error', 'device_error', {
+      summary: 'What is wrong with a message of the device',
+      payload: ErrorMessage,
+    }),
+    qos: 0,
+  },
   up('shadow/reported/accepted', 'report_accepted', {
     summary: 'A report was taken',
     payload: AcceptedMessage,

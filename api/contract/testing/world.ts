@@ -139,6 +139,7 @@ export async function openWorld(): Promise<World> {
   const signedIn = await request('POST /api/v1/auth/login', {
     body: { email: other.email, password: PASSWORD },
   })
+  const renewable = await request('POST /api/v1/auth/devices/token', { token, body: { device_id: 'r' } })
   const own = await request('POST /api/v1/auth/session', {
     headers: { 'sec-fetch-site': 'same-origin' },
     body: { email: user.email, password: PASSWORD },
@@ -180,6 +181,7 @@ export async function openWorld(): Promise<World> {
       email: [other.email, 'new@example.com'],
       password: [PASSWORD],
       current_password: [PASSWORD],
+      mqtt_token: [renewable.body.mqtt_token],
       refresh_token: [signedIn.body.refresh_token],
       session_id: [session?.family],
       view_id: [VIEW.id],
