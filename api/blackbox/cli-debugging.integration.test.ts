@@ -50,7 +50,7 @@ test('one command shows the state of a device, what it was refused, and what it 
     const { stdout } = await cli.run(['debug', 'w2', '--once'], { env })
     return ['refused', 'dead_letter', 'command'].every((what) => stdout.includes(`\t${what}\t`)) && stdout
   })
-  expect(shown).toMatch(/^device_id\tw2\n[^]*connected\ttrue\n/)
+  expect(shown).toContain('\nconnected\ttrue\n')
   expect(shown).toMatch(/\trefused\tmqtt\.connect, MQTT_CONNECTION_REFUSED, device token invalid, /)
   expect(shown).toMatch(
     /\tdead_letter\tfleet\/w2\/telemtry: UNKNOWN_TOPIC, .* did you mean telemetry\?; advice: /,
