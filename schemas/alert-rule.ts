@@ -210,3 +210,42 @@ export const RuleListQuery = Type.Object(
   },
   { additionalProperties: false },
 )
+
+export const RuleTestBody = Type.Object(
+  {
+    rule: RuleWishBody,
+    from: Type.String({ examples: ['-24h'], description: 'An instant, as in queries.' }),
+    to: Type.Optional(Type.String({ examples: ['now'], description: 'At most 7 days later. Default: now.' })),
+    device_ids: Type.Optional(
+      Type.Array(Type.String({ maxLength: 64 }), {
+        minItems: 1,
+        maxItems: 100,
+        uniqueItems: true,
+        description: 'Left out: up to 100 devices of the target.',
+        examples: [['robot-7']],
+      }),
+    ),
+  },
+  { title: 'AlertRuleTest', additionalProperties: false },
+)
+const Episode = Type.Object(
+  {
+    device_id: Type.String({ examples: ['robot-7'] }),
+    started_at: Instant,
+    fired_at: Instant,
+    resolved_at: orNull(Instant),
+    peak: orNull(Type.Number(), { description: 'The value furthest in the direction of the condition.' }),
+    count: Type.Integer({ minimum: 1 }),
+  },
+  { title: 'AlertEpisode' },
+)
+export const RuleTestResult = Type.Object(
+  {
+    devices: Type.Integer({ minimum: 0 }),
+    points: Type.Integer({ minimum: 0 }),
+    episodes: Type.Array(Episode, { examples: [[]] }),
+    notifications: Type.Integer({ minimum: 0, description: 'What would have been told, with reminders.' }),
+    truncated: Type.Boolean({ description: 'There are more devices, or more episodes, than these.' }),
+  },
+  { title: 'AlertRuleTestResult' },
+)

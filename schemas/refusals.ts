@@ -192,6 +192,12 @@ export const REFUSALS = {
     advice:
       'Use an address that is reachable from everywhere, or have the operator name it in `FLEET_WEBHOOK_ALLOW`. This keeps channels from reaching what only this machine and its network may reach.',
   },
+  NOT_TESTABLE: {
+    status: 422,
+    title: 'This rule cannot be tried out',
+    advice:
+      'A trial reads stored points and the timeline. Kinds of conditions that neither of them tells of, as `detail` names, can only be judged live.',
+  },
   UNKNOWN_PLACEHOLDER: {
     status: 422,
     title: 'A placeholder means nothing',

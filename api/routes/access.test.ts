@@ -124,6 +124,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   replaceAlertRule: [200, 200, 404, 403],
   editAlertRule: [200, 200, 404, 403],
   deleteAlertRule: [204, 204, 404, 403],
+  testAlertRule: [422, 422, 422, 403],
   listSilences: OPEN,
   createSilence: [201, 201, 403, 403],
   getSilence: [200, 200, 404, 200],
@@ -178,6 +179,7 @@ const BODIES: Readonly<Record<string, object>> = {
   createAlertRule: RULE,
   replaceAlertRule: RULE,
   editAlertRule: { enabled: false },
+  testAlertRule: { rule: RULE, from: '-1h' },
   createSilence: { matchers: { group: 'a/b' }, ends_at: '2026-03-02T00:00:00Z', comment: 'x' },
   editSilence: { comment: 'y' },
 }
@@ -199,9 +201,7 @@ const IDS = {
   view_id: 'vw_x',
 }
 const { routes } = openHarness()
-
 const NEEDS_METRIC = new Set(['getTelemetryHistory', 'getFleetTelemetry'])
-
 function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
   const one = Object.entries(IDS).reduce((text, [name, id]) => text.replace(`{${name}}`, id), path)
   return `${method} ${one}${NEEDS_METRIC.has(operationId) ? '?metric=m' : ''}`

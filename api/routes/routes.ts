@@ -8,6 +8,7 @@ import { docsPage } from '../openapi/docs-page.ts'
 import { toOpenApi } from '../openapi/document.ts'
 import { alertActRoutes } from './alert-acts.ts'
 import { alertChannelRoutes } from './alert-channels.ts'
+import { alertRuleTestRoutes } from './alert-rule-test.ts'
 import { alertRuleRoutes } from './alert-rules.ts'
 import { alertRoutes } from './alerts.ts'
 import { apiKeyRoutes } from './api-keys.ts'
@@ -67,6 +68,7 @@ export function toRoutes(
     ...alertRoutes(services),
     ...alertActRoutes(services),
     ...alertRuleRoutes(services),
+    ...alertRuleTestRoutes(services),
     ...silenceRoutes(services),
     ...auditRoutes(services),
     ...repairRoutes(services),

@@ -1,6 +1,15 @@
 // /alerts/rules: what raises alerts.
-import { EditRuleBody, RuleBody, RuleListQuery, RulePage, RuleParams, RuleWishBody } from '../alert-rule.ts'
-import { API, JSON_TYPES, type Operation } from '../operation.ts'
+import {
+  EditRuleBody,
+  RuleBody,
+  RuleListQuery,
+  RulePage,
+  RuleParams,
+  RuleTestBody,
+  RuleTestResult,
+  RuleWishBody,
+} from '../alert-rule.ts'
+import { API, DATABASE_WORK, JSON_TYPES, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'
 
 const PATH = `${API}/alerts/rules` as const
@@ -80,4 +89,21 @@ export const deleteAlertRule = {
   takesIfMatch: true,
   replies: { 204: 'empty' },
   refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'RULE_OF_TYPE'],
+} as const satisfies Operation
+
+export const testAlertRule = {
+  tag: 'alerts',
+  method: 'POST',
+  path: `${PATH}/test`,
+  operationId: 'testAlertRule',
+  summary: 'Try a rule on the past, without keeping it',
+  description:
+    'Stored points and the timeline go through the same judgement as live ones, by the time of the event. Nobody is told.',
+  access: ['admin', 'operator'],
+  scope: 'target',
+  work: DATABASE_WORK,
+  isAudited: false,
+  body: RuleTestBody,
+  replies: { 200: RuleTestResult },
+  refusals: ['NOT_FOUND', 'NOT_TESTABLE', 'UNKNOWN_PLACEHOLDER'],
 } as const satisfies Operation
