@@ -66,8 +66,9 @@ export function toSource(path: string, text: string): Source {
 
 const COMMENT = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`
 const STRING = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|${'`'}(?:\\.|[^${'`'}\\])*${'`'}`
-// A slash begins a pattern only where a value is expected.
-const PATTERN = String.raw`(?<=[(,=:[!&|?{};\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*`
+// A slash begins a pattern only where a value is expected. What follows its end is no letter: the slash of a closing tag
+// of JSX is none.
+const PATTERN = String.raw`(?<=[(,=:[!&|?{};\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*(?![\w>])`
 const TOKENS = new RegExp(`${COMMENT}|${STRING}|${PATTERN}`, 'g')
 
 /** The patterns that stand in code as literals. */
