@@ -3,9 +3,9 @@ import { nearestName } from '../../../../schemas/nearest-name.ts'
 import { DEVICE_STATUSES } from '../../../../schemas/vocabulary.ts'
 import { FILTER_KEYS, type FilterKey, isFilterKey, type Term } from './filter.ts'
 
-export const YES_OR_NO = ['yes', 'no'] as const
-export const ALERT_WORDS = ['any', 'none', 'warning', 'critical'] as const
-export const IS_WORDS = ['attention', 'held', 'child'] as const
+const YES_OR_NO = ['yes', 'no'] as const
+const ALERT_WORDS = ['any', 'none', 'warning', 'critical'] as const
+const IS_WORDS = ['attention', 'held', 'child'] as const
 
 /** Keys whose values are words of a closed list. */
 const WORDS: Partial<Readonly<Record<FilterKey, readonly string[]>>> = {
@@ -17,7 +17,7 @@ const WORDS: Partial<Readonly<Record<FilterKey, readonly string[]>>> = {
   is: IS_WORDS,
 }
 
-export const wordsOf = (key: FilterKey): readonly string[] | undefined => WORDS[key]
+const wordsOf = (key: FilterKey): readonly string[] | undefined => WORDS[key]
 
 export type TermProblem =
   /** The nearest key, if one is near. */

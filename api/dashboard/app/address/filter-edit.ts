@@ -1,5 +1,5 @@
 // Changes of a filter by its chips and facets.
-import { type FilterKey, formatQuery, parseQuery, type Query } from './filter.ts'
+import type { FilterKey, Query } from './filter.ts'
 
 export function withoutTerm(query: Query, place: number): Query {
   return query.filter((_, i) => i !== place)
@@ -22,10 +22,6 @@ export function toggledValue(query: Query, key: FilterKey, value: string): Query
   if (values.length === 0) return withoutTerm(query, place)
   return query.map((kept, i) => (i === place ? { ...kept, values } : kept))
 }
-
-/** The same for a text, as it stands in the address. */
-export const toggledText = (text: string, key: FilterKey, value: string) =>
-  formatQuery(toggledValue(parseQuery(text), key, value))
 
 function isPositive({ isNegated, name, operator }: Query[number], key: FilterKey): boolean {
   return name === key && !isNegated && operator === undefined

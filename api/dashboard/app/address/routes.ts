@@ -3,7 +3,7 @@ import type { QueryText } from './query-text.ts'
 import { toSearch } from './query-text.ts'
 
 /** In order: the first one that fits counts. */
-export const ROUTES = {
+const ROUTES = {
   login: '/login',
   setup: '/setup',
   overview: '/',

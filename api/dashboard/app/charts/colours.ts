@@ -12,7 +12,7 @@ export const SERIES = [
 ] as const
 
 /** Grows when the theme changes: what is drawn has to be drawn anew. */
-export const themeRevision = signal(0)
+const themeRevision = signal(0)
 
 /** Follows the theme while something is drawn. */
 export function useTheme(): number {

@@ -1,6 +1,6 @@
 // Answers of the service as signals, one entry for an operation and its arguments. Views that ask for the same share one
 // request. Data that was true stays while it is asked for again, and when that fails (D11).
-import { type Signal, signal, useSignalEffect } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallOf, OperationId, Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
 import { LIMITS } from '../limits.ts'
@@ -66,9 +66,6 @@ export function refreshAnswers(...ids: readonly OperationId[]): void {
 }
 
 const watched = new Map<string, number>()
-
-/** Runs `work` when the signals that it reads change, as long as the component lives. */
-export const useWhenever = useSignalEffect
 
 function entryOf(key: string, id: OperationId, call: object): Entry {
   const found = entries.get(key)

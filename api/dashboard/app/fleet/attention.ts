@@ -18,7 +18,7 @@ export interface AttentionCase {
   readonly query: string
 }
 
-export const LOST = { withinMs: 600_000, countMin: 5, shareMin: 0.05 } as const
+const LOST = { withinMs: 600_000, countMin: 5, shareMin: 0.05 } as const
 const SETTLED_MS = 3_600_000
 
 const RANK = { critical: 0, warning: 1, info: 2 } as const

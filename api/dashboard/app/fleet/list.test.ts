@@ -6,8 +6,22 @@ import { FLAG, FleetColumns, STATUS } from './columns.ts'
 import { facetsOf, matchesWithout } from './facets.ts'
 import { matchingRows } from './filter-rows.ts'
 import { findDevices } from './find-devices.ts'
-import { RankCache, SORT_COLUMNS, sortRows } from './sort-rows.ts'
+import { RankCache, sortRows } from './sort-rows.ts'
 import { device, FleetModel, type ModelDevice } from './testing/fleet-model.ts'
+
+const SORT_COLUMNS = [
+  'attention',
+  'status',
+  'name',
+  'id',
+  'group',
+  'type',
+  'seen',
+  'firmware',
+  'alert',
+  'sync',
+  'since',
+] as const
 
 const NOW = 10_000_000_000
 

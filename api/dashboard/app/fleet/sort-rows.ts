@@ -5,29 +5,11 @@ import { FLAG, type FleetColumns, STATUS } from './columns.ts'
 import type { MetricColumns } from './filter-rows.ts'
 import { naturalKey, ranksOf } from './natural-order.ts'
 
-export const SORT_COLUMNS = [
-  'attention',
-  'status',
-  'name',
-  'id',
-  'group',
-  'type',
-  'seen',
-  'firmware',
-  'alert',
-  'sync',
-  'since',
-] as const
-export type SortColumn = (typeof SORT_COLUMNS)[number]
-
 export interface Sorting {
-  /** One of the columns above, or a metric that is loaded. */
+  /** `attention`, a column of the list, or a metric that is loaded. */
   readonly by: string
   readonly isDescending: boolean
 }
-
-/** Columns whose values move while one looks. */
-export const isLiveColumn = (by: string) => !['name', 'id', 'group', 'type'].includes(by)
 
 const ROW_BITS = 2 ** 18
 /** The greatest key with which key and row together are an exact number. */

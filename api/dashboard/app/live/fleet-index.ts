@@ -21,7 +21,7 @@ export const fleetState = signal<FleetState>({ state: 'loading' })
 export const fleetVersion = signal(0)
 export const fleetStats = signal<FleetStats | undefined>(undefined)
 /** When the columns last heard of the service, by the browser's clock. */
-export const fleetAt = signal(0)
+const fleetAt = signal(0)
 
 /** What came while the person had stopped live updates. */
 const held = new PendingDeltas()

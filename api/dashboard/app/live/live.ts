@@ -16,8 +16,6 @@ export type Connection =
   | { readonly state: 'closed'; readonly reason: 'forbidden' | 'too-many' }
 
 export const connection = signal<Connection>({ state: 'connecting' })
-/** When the newest batch came, by the browser's clock. */
-export const lastBatchAt = signal(0)
 /** How many values the service had to leave out since the page was loaded. */
 export const droppedCount = signal(0)
 /** The person stopped live updates with `.`: nothing on the page moves by itself (WCAG 2.2.2). */
@@ -71,7 +69,7 @@ export function useWatch(
 }
 
 /** Gives the function that ends it. */
-export function subscribe(watch: Watch, watcher: Watcher): () => void {
+function subscribe(watch: Watch, watcher: Watcher): () => void {
   ids += 1
   const id = `w${ids}`
   watchers.set(id, watcher)
@@ -106,7 +104,6 @@ function take(message: FromWorker): void {
       void giveToken(message.isRefused)
       break
     case 'batch':
-      lastBatchAt.value = Date.now()
       if (message.newestTs !== undefined) noteClock(Date.parse(message.newestTs))
       for (const batch of message.batches) {
         droppedCount.value += batch.dropped
