@@ -102,6 +102,27 @@ test('an alert fires, is acknowledged, commented on and resolved', async () => {
   expect((await ask('GET /api/v1/alerts')).body.total).toBe(0)
 })
 
+test('the metrics count rules, alerts by state, moves and judgements', async () => {
+  const { ask, want, engine } = await open()
+  const figure = async (name: string) => {
+    const line = (await engine.metrics()).split('\n').find((each) => each.startsWith(`${name} `))
+    return line === undefined ? undefined : Number(line.slice(name.length + 1))
+  }
+  const firing = 'fleet_alerts{state="firing",severity="warning"}'
+  expect([await figure('fleet_alert_rules'), await figure(firing)]).toEqual([0, 0])
+  await ask(`POST ${RULES}`, RULE)
+  await want()
+  const { data } = (await ask('GET /api/v1/alerts')).body
+  expect([await figure('fleet_alert_rules'), await figure(firing)]).toEqual([1, 1])
+  expect(await figure('fleet_alert_moves_total{to="firing"}')).toBe(1)
+  expect(await figure('fleet_alert_moves_total{to="resolved"}')).toBe(0)
+  expect(await figure('fleet_alert_evaluations_total')).toBeGreaterThan(0)
+  expect(await figure('fleet_stage_seconds_total{stage="alerts"}')).toBeGreaterThanOrEqual(0)
+  await ask(`POST /api/v1/alerts/${data[0].alert_id}/resolve`)
+  await ask('GET /api/v1/alerts')
+  expect([await figure(firing), await figure('fleet_alert_moves_total{to="resolved"}')]).toEqual([0, 1])
+})
+
 test('an alert under a silence says so, and is seen all the same', async () => {
   const { ask, want } = await open()
   const silence = { matchers: { device_id: 'r' }, ends_at: '2026-03-01T13:00:00Z', comment: 'rewiring' }

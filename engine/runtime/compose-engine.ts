@@ -186,6 +186,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
         {
           perform: (proposal) => {
             metrics.ota.jobsMoved(proposal.feed)
+            metrics.alerts.moved(proposal.feed)
             performer.perform(proposal, mayAct)
           },
           fatal: (error) => {
@@ -260,7 +261,10 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
             deviceIdsOf: (id) => deployments.deviceIdsOf(id),
             devices,
           }),
-          tell: (events) => feed.tell(events),
+          tell: (events) => {
+            metrics.alerts.moved(events)
+            feed.tell(events)
+          },
           stored: () => history.poke(),
           failed: (error) => signal({ kind: 'duty_failed', error }),
         }),

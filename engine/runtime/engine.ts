@@ -124,6 +124,10 @@ export class LocalEngine extends StoredReads implements Engine {
         storageBytes: () => this.firmware.storageBytes(),
         uploadedBytes: () => this.#parts.ota.library.uploadedBytes(),
       },
+      alerts: {
+        rules: () => this.#parts.alertBook.settings.rules.length,
+        fleetAlerts: () => this.#parts.leader.current()?.fleetAlerts.counts(undefined).byState,
+      },
       notificationsWaiting: () => this.#parts.leader.current()?.notifications.waiting() ?? 0,
       blocksWaiting: () => this.#parts.inserters.reduce((sum, { waiting }) => sum + waiting, 0),
     })

@@ -5,6 +5,7 @@ import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
 import type { OutboxCounts } from '../ports/store.ts'
 import type { Block } from '../ports/telemetry.ts'
+import { type AlertGauges, AlertMetrics } from './alert-metrics.ts'
 import type { NotifierSignal } from './alerts/notifier.ts'
 import type { IngestCounts } from './ingress/ingest.ts'
 import { type OtaGauges, OtaMetrics } from './ota-metrics.ts'
@@ -23,12 +24,14 @@ export interface Gauges {
   readonly outbox: () => OutboxCounts
   readonly notificationsWaiting: () => number
   readonly ota: OtaGauges
+  readonly alerts: AlertGauges
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export class Metrics {
   readonly registry = new Registry()
+  readonly alerts = new AlertMetrics(this.registry)
   readonly ota = new OtaMetrics(this.registry)
   readonly #messages = this.#counter(
     'fleet_ingest_messages_total',
@@ -104,8 +107,10 @@ export class Metrics {
     this.#points.inc(counts.points)
     this.#adjusted.inc(counts.adjusted)
     this.#droppedPoints.inc(counts.droppedPoints)
-    this.#stage.inc({ stage: 'shard' }, (counts.busyMs - counts.encodeMs) / 1000)
+    this.#stage.inc({ stage: 'shard' }, (counts.busyMs - counts.encodeMs - counts.alertsMs) / 1000)
     this.#stage.inc({ stage: 'encode' }, counts.encodeMs / 1000)
+    this.#stage.inc({ stage: 'alerts' }, counts.alertsMs / 1000)
+    this.alerts.worked(shard, { evaluations: counts.evaluations, byState: result.alerts })
     this.#busy.observe({ kind: 'batch' }, counts.busyMs / 1000)
     this.#actors.set({ shard }, result.devices)
   }
@@ -147,6 +152,7 @@ export class Metrics {
   /** Reads these when scraped. */
   watch(gauges: Gauges): void {
     this.ota.watch(gauges.ota)
+    this.alerts.watch(gauges.alerts)
     const registers = [this.registry]
     const read = (name: string, help: string, labelNames: string[], set: (gauge: Gauge) => void) => {
       const gauge: Gauge = new Gauge({ name, help, labelNames, registers, collect: () => set(gauge) })

@@ -27,6 +27,7 @@ const resultOf = (seq: number, vitals: WorkResult['vitals'] = []): WorkResult =>
   vitals,
   counts: emptyCounts(),
   devices: 0,
+  alerts: undefined,
 })
 const vitalsOf = (text: string) => [{ deviceId: idOf('a'), bytes: Buffer.from(text) }]
 

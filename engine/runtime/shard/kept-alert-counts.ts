@@ -31,6 +31,8 @@ export class KeptAlertCounts {
   /** What is counted of each actor that has any. */
   readonly #known = new Map<Actor, Contribution>()
   readonly #groups = new Map<string, GroupCounts>()
+  readonly #total = { pending: none(), firing: none(), recovering: none() }
+  #isTold = false
   #open = 0
 
   /** Alerts that are open, in all. */
@@ -60,6 +62,14 @@ export class KeptAlertCounts {
     this.note(actor, NOTHING)
   }
 
+  /** All of them by state; undefined if nothing has changed since this was last asked. */
+  takeTotals(): AlertCounts['byState'] | undefined {
+    if (this.#isTold) return undefined
+    this.#isTold = true
+    const { pending, firing, recovering } = this.#total
+    return { pending: { ...pending }, firing: { ...firing }, recovering: { ...recovering } }
+  }
+
   /** `within`: only groups below these. */
   counts(within: readonly string[] | undefined): Omit<AlertCounts, 'overloaded' | 'overflowing'> {
     const byState = { pending: none(), firing: none(), recovering: none() }
@@ -82,9 +92,11 @@ export class KeptAlertCounts {
   #add({ group, alerts }: Contribution, by: 1 | -1): void {
     const counts = this.#groups.get(group) ?? newGroup()
     this.#groups.set(group, counts)
+    this.#isTold = false
     for (const { ruleId, state, severity } of alerts) {
       counts.alerts += by
       counts.byState[state][severity] += by
+      this.#total[state][severity] += by
       if (state !== 'pending') {
         counts.open[severity] += by
         this.#open += by

@@ -38,6 +38,8 @@ export function emptyCounts(): MutableCounts {
     droppedPoints: 0,
     busyMs: 0,
     encodeMs: 0,
+    evaluations: 0,
+    alertsMs: 0,
   }
 }
 

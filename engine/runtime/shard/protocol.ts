@@ -200,6 +200,9 @@ export interface ShardCounts {
   readonly droppedPoints: number
   readonly busyMs: number
   readonly encodeMs: number
+  /** Alert rules judged, and the time that took. */
+  readonly evaluations: number
+  readonly alertsMs: number
 }
 
 export interface WorkResult {
@@ -216,5 +219,7 @@ export interface WorkResult {
   readonly blocksSince: Millis
   readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
   readonly counts: ShardCounts
+  /** Alerts of the shard's devices; undefined if they are the same as when they were last told. */
+  readonly alerts: AlertCounts['byState'] | undefined
   readonly devices: number
 }

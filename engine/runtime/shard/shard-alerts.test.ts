@@ -155,3 +155,20 @@ test('reading the log again decides nothing twice, and goes on where it was', ()
   const over = again.work({ sweep: at(26_001) })
   expect(noticesOf(over)).toMatchObject([{ event: 'resolved', alertId: noticesOf(fired)[0]?.alertId }])
 })
+
+describe('the figures of a shard', () => {
+  test('are told when they change, and count each judgement once', () => {
+    const bench = new ShardBench([online])
+    const none = { info: 0, warning: 0, critical: 0 }
+    const quiet = { pending: none, firing: none, recovering: none }
+    expect(bench.work({ alertSettings: settingsOf(ruleOf()) }).alerts).toEqual(quiet)
+    expect(bench.apply([telemetry('a', 1, '{"t":9}')]).alerts).toBeUndefined()
+    const before = bench.work({ sweep: at(2) }).counts.evaluations
+    expect(before).toBe(1)
+    expect(bench.apply([telemetry('a', 3, '{"t":9.5}')]).counts.evaluations).toBe(0)
+    expect(bench.apply([telemetry('a', 4, '{"t":11}')]).counts.evaluations).toBe(1)
+    const settled = bench.work({ settle: true })
+    expect(settled.alerts).toEqual({ ...quiet, firing: { ...none, warning: 1 } })
+    expect(bench.work({}).alerts).toBeUndefined()
+  })
+})

@@ -25,6 +25,7 @@ import type { Device } from '../../domain/device/record.ts'
 import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
 import type { StoredReport } from '../../domain/telemetry/report.ts'
 import type { Actor } from './actor.ts'
+import { AlertEffort } from './alert-effort.ts'
 import { type AlertHappening, eventLeaves } from './alert-happenings.ts'
 import { countedAlerts, latestOf, phaseAt, sightOf } from './alert-phases.ts'
 import { KeptFleetCounts } from './fleet-counts.ts'
@@ -39,6 +40,7 @@ interface ShardAlertsPorts {
   readonly slotValues: Parameters<Watch['feedShape']>[1]
   /** Alerts that may be open on the devices of this shard. */
   readonly openMax: number
+  readonly ticks: () => number
 }
 
 /** Keeps what follows from a judgement, as from any other decision. */
@@ -63,10 +65,11 @@ export class ShardAlerts {
   readonly #fleet = new KeptFleetCounts()
   /** Alerts that fired in the proposal that is not settled yet. */
   #fired = 0
-  #evaluations = 0
+  readonly effort: AlertEffort
 
   constructor(ports: ShardAlertsPorts) {
     this.#ports = ports
+    this.effort = new AlertEffort(ports.ticks)
   }
 
   get book(): RuleBook | undefined {
@@ -94,13 +97,6 @@ export class ShardAlerts {
       open: this.#counts.open,
       overflowing: this.#overflowing.size,
     }
-  }
-
-  /** Rules judged since this was last asked. */
-  takeEvaluations(): number {
-    const taken = this.#evaluations
-    this.#evaluations = 0
-    return taken
   }
 
   /** These rules and silences count from now on. Every instance is judged anew by the next sweep. */
@@ -313,11 +309,12 @@ export class ShardAlerts {
     actor.isDirty = true
     const device = decisions.deviceOf(actor)
     const occasion = { ...this.#occasion(actor, device, { at, events, value }), keepsCount }
-    this.#evaluations += rules.length
+    this.effort.begin(rules.length)
     // by A2
     if (isNew)
       this.#keep(actor, device, { judgement: judge(watch, rules, device.alerts, occasion), at }, decisions)
     else look(watch, rules, device.alerts, occasion)
+    this.effort.end()
     this.#count(actor, toMillis(at))
     this.#ports.reschedule(actor)
   }
@@ -339,11 +336,12 @@ export class ShardAlerts {
       return
     }
     const occasion = this.#occasion(actor, device, { at, events: NO_EVENTS, value: null })
-    this.#evaluations += watch.fit.rules.length
+    this.effort.begin(watch.fit.rules.length)
     const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
     if (judgement.isHeldBack) this.#overflowing.add(actor)
     else this.#overflowing.delete(actor)
     this.#keep(actor, device, { judgement, at }, decisions)
+    this.effort.end()
     this.#count(actor, toMillis(at))
     this.#ports.reschedule(actor)
   }

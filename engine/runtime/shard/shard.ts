@@ -82,6 +82,7 @@ export class Shard {
     this.#rows = new CollectedRows(settings.incarnation)
     this.#fleet = new ShardFleet(settings.incarnation)
     this.#alerts = new ShardAlerts({
+      ticks,
       heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
       forgivenAt: () => this.#deadlines.forgivenAt,
       reschedule: (actor) => this.#deadlines.schedule(actor),
@@ -149,6 +150,7 @@ export class Shard {
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
     this.#fleet.count(counts)
+    this.#alerts.effort.takeInto(counts)
     counts.busyMs = this.#ticks() - startedAt
     return {
       proposal: open.proposal(),
@@ -160,6 +162,7 @@ export class Shard {
       vitals,
       counts,
       devices: this.#actors.size,
+      alerts: this.#alerts.counts.takeTotals(),
     }
   }
 
