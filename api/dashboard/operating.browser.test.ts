@@ -115,6 +115,34 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByRole('row', { name: /oven-1 cancelled/ }).waitFor()
   })
 
+  test('dead letters of a reason are counted before they are discarded', async () => {
+    const device = await connectDevice(service, 'oven-1', token)
+    await device.publishAsync('fleet/oven-1/status', '{"status":', { qos: 1 })
+    await device.endAsync()
+    const { page } = await browser.open(service, '/system/dead-letters', { login: ADMIN })
+    await page
+      .getByRole('row', { name: /MALFORMED_STATUS/ })
+      .first()
+      .getByRole('button', { name: 'Discard' })
+      .click()
+    await page.getByRole('dialog').getByText('Messages of MALFORMED_STATUS to remove: 1').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await page.getByText('No dead letters').waitFor()
+  })
+
+  test('a person sees their logins and changes their password without being thrown out', async () => {
+    const account = { email: 'paula@example.com', password: 'a horse of course' }
+    await admin.post('/auth/register', { ...account, name: 'Paula', role: 'viewer' })
+    const { page } = await browser.open(service, '/me', { login: account, expected: [/401/, /WebSocket/] })
+    await page.getByText('this one').waitFor()
+    await page.getByLabel('Present password').fill(account.password)
+    await page.getByLabel('New password').fill('a horse of another course')
+    await page.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByText('The password is changed.').waitFor()
+    await page.reload()
+    await page.getByText('paula@example.com').waitFor()
+  })
+
   test('an invited person logs in with the password that is shown once', async () => {
     const { page } = await browser.open(service, '/system/users', { login: ADMIN })
     await page.getByRole('button', { name: 'Invite' }).click()

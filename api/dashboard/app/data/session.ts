@@ -51,6 +51,8 @@ export async function renew(old: string | undefined = token): Promise<string | u
     // Another tab may have renewed while this one waited for its turn.
     if (token !== undefined && token !== old) return token
     const granted = hasMark() ? await post(`${PATH}/refresh`, {}) : undefined
+    // A login that went on meanwhile counts, not the end of the session before it.
+    if (granted === undefined && token !== undefined && token !== old) return token
     if (granted === undefined) {
       if (user.peek() != null) isSessionOver.value = true
       else user.value = null
@@ -74,7 +76,8 @@ export interface LoginForm {
 
 /** Throws the service's problem. */
 export async function logIn(form: LoginForm | { readonly ticket: string }): Promise<void> {
-  const granted = await post(PATH, form, true)
+  // In turn, because a refused renewal takes the cookie back, and must not take the new one.
+  const granted = await inTurn(() => post(PATH, form, true))
   if (granted !== undefined) accept(granted)
 }
 

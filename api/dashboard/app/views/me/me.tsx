@@ -5,6 +5,8 @@ import { logOut, user } from '../../data/session.ts'
 import { Button } from '../../parts/button.tsx'
 import { Page } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
+import { Password } from './password.tsx'
+import { Sessions } from './sessions.tsx'
 
 const t = words({
   title: ['Profile and settings', 'Profil und Einstellungen'],
@@ -92,6 +94,8 @@ export default function Me() {
           </label>
         </div>
       </section>
+      <Password />
+      <Sessions />
     </Page>
   )
 }

@@ -14,7 +14,8 @@ import { now } from '../../words/time.ts'
 import { type Colouring, FILL_NAMES, type Fills, paintMap } from './map-paint.ts'
 import { t } from './overview-words.ts'
 
-const HEIGHT_MAX = 900
+/** The map shares one screen with the counts above it. */
+const HEIGHT_MAX = 560
 
 export interface HeatMapProps {
   readonly blocks: readonly Block[]

@@ -15,6 +15,7 @@ import { Field } from '../../parts/field.tsx'
 import { Pager, pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { number, words } from '../../words/words.ts'
+import { LettersByReason } from './letter-actions.tsx'
 
 const t = words({
   title: ['Dead letters', 'Unzustellbares'],
@@ -35,9 +36,13 @@ const t = words({
 
 type Letter = ReplyOf<Operations['listDeadLetters']>['data'][number]
 const device = queryValue('device', text())
+const reason = queryValue('reason', text())
 
 export function DeadLetters() {
-  const query = device.value === '' ? {} : { device_id: device.value }
+  const query = {
+    ...(device.value === '' ? {} : { device_id: device.value }),
+    ...(reason.value === '' ? {} : { reason: reason.value }),
+  }
   const answer = useAnswer(
     'listDeadLetters',
     { query: { ...query, page: pageValue.value } },
@@ -50,9 +55,9 @@ export function DeadLetters() {
     { name: t('topic'), cell: ({ topic }) => <code>{plainText(topic)}</code> },
     {
       name: t('reason'),
-      cell: ({ reason, detail }) => (
+      cell: ({ reason: code, detail }) => (
         <>
-          <code>{reason}</code>
+          <code>{code}</code>
           <span class="table-more">{plainText(detail)}</span>
         </>
       ),
@@ -65,6 +70,7 @@ export function DeadLetters() {
   ]
   return (
     <>
+      <LettersByReason reason={reason} />
       <div class="filters">
         <Field label={t('device')} value={device.value} onValue={device.set} spellcheck={false} />
       </div>
@@ -85,6 +91,7 @@ export function DeadLetters() {
       {seen !== undefined && (
         <Dialog title={seen.reason} onClose={() => setSeen(undefined)} isWide>
           <p>{plainText(seen.detail)}</p>
+          <p>{plainText(seen.advice)}</p>
           <p class="muted">{t('shown', { shown: bytesOf(seen).length, all: seen.payload_bytes })}</p>
           <pre class="payload">{payloadText(seen)}</pre>
         </Dialog>

@@ -1,0 +1,74 @@
+import { useState } from 'preact/hooks'
+import { fleet } from '../../data/client.ts'
+import { logIn, user } from '../../data/session.ts'
+import { useWrite } from '../../data/writes.ts'
+import { Button } from '../../parts/button.tsx'
+import { Field } from '../../parts/field.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { toast } from '../../parts/toasts.tsx'
+import { words } from '../../words/words.ts'
+
+const t = words({
+  title: ['Password', 'Passwort'],
+  says: [
+    'A new password ends every login; this page logs in again by itself.',
+    'Ein neues Passwort beendet jede Anmeldung; diese Seite meldet sich selbst wieder an.',
+  ],
+  present: ['Present password', 'Jetziges Passwort'],
+  next: ['New password', 'Neues Passwort'],
+  change: ['Change the password', 'Passwort ändern'],
+  done: ['The password is changed.', 'Das Passwort ist geändert.'],
+})
+
+export function Password() {
+  const [present, setPresent] = useState('')
+  const [next, setNext] = useState('')
+  const email = user.value?.email ?? ''
+  const write = useWrite(async () => {
+    await fleet.editMe({ body: { current_password: present, password: next } })
+    await logIn({ email, password: next, remember: false })
+    setPresent('')
+    setNext('')
+    toast({ text: t('done') })
+  })
+  const error = write.error.value
+  return (
+    <section class="card">
+      <h2>{t('title')}</h2>
+      <p class="muted">{t('says')}</p>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void write.run()
+        }}
+      >
+        <Field
+          label={t('present')}
+          type="password"
+          autocomplete="current-password"
+          required
+          value={present}
+          onValue={setPresent}
+          error={error}
+          pointer="/current_password"
+        />
+        <Field
+          label={t('next')}
+          type="password"
+          autocomplete="new-password"
+          required
+          minLength={8}
+          value={next}
+          onValue={setNext}
+          error={error}
+          pointer="/password"
+        />
+        {error !== undefined && <ProblemCard error={error} />}
+        <Button type="submit" isBusy={write.isUnderWay.value}>
+          {t('change')}
+        </Button>
+      </form>
+    </section>
+  )
+}
