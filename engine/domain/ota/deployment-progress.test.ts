@@ -91,6 +91,16 @@ describe('statuses', () => {
     expect(advanced(done, [tally({})]).finishedAt).toBe(100_000)
   })
 
+  // A leader that takes over begins at nobody, and enlists nobody for a deployment that is over.
+  test.each(['completed', 'failed', 'rolled_back', 'aborted', 'cancelled'] as const)(
+    'one that is %s finishes under a leader that has not enlisted its members',
+    (status) => {
+      const over = deployment({ status })
+      expect(advanced(over, [tally({ unfinished: 1 })], 100, false).finishedAt).toBeUndefined()
+      expect(advanced(over, [tally({})], 100, false).finishedAt).toBe(100_000)
+    },
+  )
+
   test('jobs of several shards are counted together', () => {
     const half = tally({ counts: { succeeded: 5 }, succeeded: 5 })
     expect(advanced(deployment(), [half, half])).toMatchObject({

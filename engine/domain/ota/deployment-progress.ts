@@ -22,12 +22,10 @@ export function advance(before: Deployment, count: DeploymentCount, known: Known
   const { now, isEnlisted } = known
   let deployment = withCounts(before, count)
   if (deployment.finishedAt !== undefined) return before
-  if (isFinalStatus(deployment.status)) {
-    const isStopped = deployment.status === 'cancelled' || deployment.status === 'aborted'
-    return count.unfinished === 0 && (isEnlisted || isStopped)
-      ? { ...deployment, finishedAt: now }
-      : deployment
-  }
+  // Nobody else gets a job any more, so whether every member has one does not matter: a leader that takes over now never
+  // enlists them again.
+  if (isFinalStatus(deployment.status))
+    return count.unfinished === 0 ? { ...deployment, finishedAt: now } : deployment
   if (deployment.deadlineAt <= now)
     return moved(deployment, count.succeeded > 0 ? 'completed' : 'failed', now, 'deadline')
   if (deployment.status === 'scheduled' && (deployment.spec.startAt ?? 0) <= now)
