@@ -257,7 +257,10 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
       return page.url().endsWith('/devices/key-2/timeline')
     })
     await heading('key-2')
-    await page.keyboard.press('[')
+    await until('the device before it is there', async () => {
+      await page.keyboard.press('[')
+      return page.url().endsWith('/devices/key-1/timeline')
+    })
     await heading('key-1')
     await page.keyboard.press('m')
     await page.getByRole('button', { name: 'End maintenance' }).waitFor()

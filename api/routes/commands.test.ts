@@ -362,7 +362,7 @@ describe('cancelling a command', () => {
     const { post, send, device } = await asOperator()
     await device('s')
     const { command_id: id } = (await post({ command: 'go' })).body
-    const paths = [`s/${id}`, `r/cmd_none`, `none/${id}`, `r/${'x'.repeat(500)}`, 'r/%2e%2e', 'r/a%20b']
+    const paths = [`s/${id}`, `r/cmd_none`, `none/${id}`, `r/${'x'.repeat(500)}`, 'r/a%20b']
     for (const path of paths)
       for (const method of ['GET', 'DELETE'])
         expect((await send(`${method} /api/v1/commands/${path}`)).status).toBe(404)
