@@ -1,6 +1,7 @@
 // Channels and deliveries as REST shows them. Secrets are masked, and a mask that comes back stands for its secret.
 import type { Channel } from '../../engine/domain/alert/channel.ts'
 import type { Delivery } from '../../engine/domain/alert/delivery.ts'
+import type { ChannelNews } from '../../engine/ports/feed.ts'
 import type { ChannelBody, DeliveryBody } from '../../schemas/alert-channel.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 
@@ -14,6 +15,11 @@ export function maskedUrl(url: string): string {
 /** What everybody may see. */
 export function channelSummary({ id, name, target, severity, health }: Channel): ChannelBody {
   return { channel_id: id, name, type: target.kind, severity: [...severity], state: health.state }
+}
+
+/** What everybody is told when its state changes. */
+export function channelNewsBody({ id, name, type, severity, state }: ChannelNews): ChannelBody {
+  return { channel_id: id, name, type, severity: [...severity], state }
 }
 
 /** For admins. The secret of a webhook is shown to whoever has just made it. */

@@ -2,6 +2,7 @@
 // are checked.
 import { type TSchema, Type } from 'typebox'
 import { AlertBody } from '../../schemas/alert.ts'
+import { ChannelBody } from '../../schemas/alert-channel.ts'
 import { CommandBody } from '../../schemas/command.ts'
 import { DeviceBody } from '../../schemas/device.ts'
 import { EventBody, LogBody } from '../../schemas/history.ts'
@@ -36,6 +37,13 @@ const JobEvent = Type.Object(
   },
   { title: 'FirmwareJobEvent' },
 )
+const ChannelNews = Type.Pick(ChannelBody, ['channel_id', 'name', 'type', 'severity', 'state'], {
+  title: 'ChannelStateEvent',
+  description: 'The state of a channel of alerts changed: the event `channel.state`.',
+  examples: [
+    { channel_id: 'ch_1', name: 'on call', type: 'webhook', severity: ['critical'], state: 'failing' },
+  ],
+})
 /** The `data` of an event, by its channel. */
 const EVENT_DATA: Readonly<Partial<Record<ChannelName, TSchema>>> = {
   devices: DeviceBody,
@@ -45,7 +53,7 @@ const EVENT_DATA: Readonly<Partial<Record<ChannelName, TSchema>>> = {
   ota: JobEvent,
   logs: LogBody,
   events: EventBody,
-  alerts: AlertBody,
+  alerts: Type.Union([AlertBody, ChannelNews]),
   fleet: FleetEvent,
 }
 
@@ -58,7 +66,9 @@ const event = (channel: string, data: TSchema) =>
       ts: Instant,
       channel: choice([channel]),
       event: Type.String({ description: 'What has happened.', examples: [channel] }),
-      device_id: Type.Optional(Type.String({ examples: ['robot-7'] })),
+      device_id: Type.Optional(
+        orNull(Type.String(), { description: 'Null for what is about no device.', examples: ['robot-7'] }),
+      ),
       data,
     },
     `${channel.slice(0, 1).toUpperCase()}${channel.slice(1)}EventFrame`,

@@ -11,7 +11,8 @@ import { CHANNEL_ROLES, mayHear } from './channels.ts'
 import { CHANNEL_OF, deploymentNotice, type Notice, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
-type Kind = FeedEvent['kind']
+/** What happens to channels of alerts is told with the alerts. */
+type Kind = Exclude<FeedEvent['kind'], 'alert_channel'>
 
 const KINDS = [
   'device',
@@ -99,7 +100,7 @@ export class Hub {
     const touched = new Set<Subscriber>()
     for (const event of events) {
       const shared = new SharedEvent(event, this.#settings)
-      const { byDevice, broad } = this.#audiences[event.kind]
+      const { byDevice, broad } = this.#audiences[event.kind === 'alert_channel' ? 'alert' : event.kind]
       const own = byDevice.get(shared.deviceId)
       if (own !== undefined) this.#offer(shared, own, touched)
       if (broad.size > 0) this.#offer(shared, broad, touched)

@@ -10,6 +10,7 @@ import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
+import { channelNewsBody } from '../bodies/channel-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { deploymentEventBody } from '../bodies/deployment-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
@@ -41,6 +42,7 @@ export const CHANNEL_OF = {
   timeline: 'events',
   log: 'logs',
   alert: 'alerts',
+  alert_channel: 'alerts',
 } as const satisfies Readonly<Record<FeedEvent['kind'], ChannelName>>
 
 export interface NoticeSettings extends DeviceBodySettings, AlertBodySettings {
@@ -84,12 +86,17 @@ export class SharedEvent {
   }
 }
 
-/** An alert about the fleet has no device: its group is its own. */
+/** The group of what is about no device: an alert of the fleet, or a channel of alerts. */
+export function ownGroupOf(event: FeedEvent): string | undefined {
+  if (event.kind === 'alert_channel') return event.channel.group
+  const group = event.kind === 'alert' ? event.alert['group'] : undefined
+  return typeof group === 'string' ? group : undefined
+}
+
 function factsOf(event: FeedEvent, { devices }: NoticeSettings): Facts | undefined {
   if (event.kind === 'device') return event.view.device
   if (event.deviceId !== FLEET) return devices.summary(event.deviceId)
-  const group = event.kind === 'alert' ? event.alert['group'] : undefined
-  return { group: typeof group === 'string' ? group : undefined, type: '', tags: [] }
+  return { group: ownGroupOf(event), type: '', tags: [] }
 }
 
 function deviceIdOf(event: FeedEvent): DeviceId {
@@ -102,7 +109,7 @@ export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'
   if (event.kind === 'timeline' || event.kind === 'log') return undefined
   if (event.kind === 'deployment') return event.deployment.id
   if (event.kind === 'job') return `${deviceId} ${event.job.plan.deploymentId}`
-  if (event.kind === 'alert') return undefined
+  if (event.kind === 'alert' || event.kind === 'alert_channel') return undefined
   return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId
 }
 
@@ -151,6 +158,8 @@ function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: No
       return JSON.stringify(logBody(readRow(event.row)))
     case 'alert':
       return JSON.stringify(alertBodyOf(event.alert, settings))
+    case 'alert_channel':
+      return JSON.stringify(channelNewsBody(event.channel))
     default:
       return unreachable(event)
   }

@@ -8,7 +8,7 @@ import type { Role } from '../../schemas/vocabulary.ts'
 import type { SocketFilter, Subscribe } from '../../schemas/ws.ts'
 import { isInScope } from '../auth/scope.ts'
 import { FEED_CHANNELS } from './channels.ts'
-import type { Facts, Notice } from './notice.ts'
+import { type Facts, type Notice, ownGroupOf } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, type Outbox } from './outbox.ts'
 import type { Selection } from './selection.ts'
 import { Throttle, type ThrottlePorts } from './throttle.ts'
@@ -126,8 +126,8 @@ export class Subscription implements Addressee {
   maySee({ event, deviceId }: Notice): boolean {
     if (event.kind === 'deployment') return this.owner.maySeeAll(event.deployment.groups, this.channel)
     if (deviceId === undefined) return false
-    const own = deviceId === FLEET && event.kind === 'alert' ? event.alert['group'] : undefined
-    return this.owner.maySee(deviceId, this.channel, typeof own === 'string' ? own : undefined)
+    const own = deviceId === FLEET ? ownGroupOf(event) : undefined
+    return this.owner.maySee(deviceId, this.channel, own)
   }
 
   close(): void {

@@ -1,6 +1,8 @@
 // The feed tells `/ws` and other listeners what changed, after a batch is settled.
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { ChannelState } from '../../schemas/vocabulary.ts'
+import type { Channel } from '../domain/alert/channel.ts'
 import type { Command } from '../domain/command/record.ts'
 import type { WrittenHistory } from '../domain/history/row.ts'
 import type { Job } from '../domain/ota/job.ts'
@@ -61,6 +63,16 @@ export type FeedEvent =
       readonly alert: JsonObject
     }
   | {
+      /** A channel of alerts began to fail, works again, or was given up. */
+      readonly kind: 'alert_channel'
+      readonly event: 'channel.state'
+      /** It is about no device. */
+      readonly deviceId: typeof FLEET
+      readonly at: Millis
+      /** The channel after the change. */
+      readonly channel: ChannelNews
+    }
+  | {
       /** A row of the device's timeline, as the history has it. */
       readonly kind: 'timeline'
       readonly event: TimelineEvent
@@ -77,6 +89,12 @@ export type FeedEvent =
       readonly at: Millis
       readonly row: WrittenHistory
     }
+
+/** What everybody may know of a channel: its address and its errors are for admins. */
+export type ChannelNews = Pick<Channel, 'id' | 'name' | 'severity' | 'group'> & {
+  readonly type: Channel['target']['kind']
+  readonly state: ChannelState
+}
 
 export type TimelineEvent =
   | 'device.registered'

@@ -281,6 +281,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
           dice: Math.random,
           rulesUsing: (id) => rulesUsing(store.documents, id),
           signal,
+          tell: (events) => feed.tell(events),
         }),
       }
     },

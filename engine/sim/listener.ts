@@ -49,7 +49,7 @@ export class Listener implements FeedListener {
       else if (event.kind === 'telemetry') this.#hearTelemetry(event)
       else if (event.kind === 'shadow') this.#hearShadow(event)
       else if (event.kind === 'command') this.#hearCommand(event)
-      else if (event.kind !== 'job' && event.kind !== 'alert') this.#hearRow(event)
+      else if (event.kind === 'timeline' || event.kind === 'log') this.#hearRow(event)
     }
     if (this.#world.luck.dies > 0 && this.#world.dice.chance(FAILS)) throw new Error('a listener fails')
   }

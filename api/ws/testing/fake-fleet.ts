@@ -1,6 +1,7 @@
 // A fleet for tests: devices, people and a feed that the test drives, and a clock that only the test moves.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { fitsQuery, isInGroups } from '../../../engine/domain/alert/found.ts'
 import { createCommand } from '../../../engine/domain/command/create.ts'
 import { type Command, type Commands, NO_COMMANDS } from '../../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../../engine/domain/device/record.ts'
@@ -52,6 +53,7 @@ export class FakeFleet {
   readonly rows: HistoryRow[] = []
   readonly tickets = new Map<string, string>()
   readonly deployments: Deployment[] = []
+  readonly alerts: JsonObject[] = []
   readonly #deploymentListeners = new Set<(event: DeploymentEvent) => void>()
   readonly #listeners = new Set<(events: readonly FeedEvent[]) => void>()
   /** Runs before a snapshot or views are answered. */
@@ -266,7 +268,16 @@ export class FakeFleet {
         return rows.slice(0, limit)
       },
       fleet: this.table,
-      alerts: { ...UNUSED_ALERTS, list: async () => ({ total: 0, alerts: [] }) },
+      alerts: {
+        ...UNUSED_ALERTS,
+        list: async (query) => {
+          const alerts = this.alerts.filter((alert) => {
+            const group = typeof alert['group'] === 'string' ? alert['group'] : undefined
+            return isInGroups(group, query) && fitsQuery(alert, query)
+          })
+          return { total: alerts.length, alerts }
+        },
+      },
       devices: {
         ...UNUSED,
         get: (device) => view(device)?.device,

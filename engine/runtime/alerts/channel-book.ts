@@ -22,6 +22,8 @@ export interface ChannelBookPorts {
   readonly hasMail: boolean
   /** The names of the rules that name this channel. */
   readonly rulesUsing: (id: ChannelId) => Promise<readonly string[]>
+  /** The channel has another state than before, and that is saved. */
+  readonly moved: (channel: Channel) => void
 }
 
 type Removal = { readonly kind: 'removed' } | EngineRefusal
@@ -162,7 +164,9 @@ export class ChannelBook {
 
   async #save(channel: Channel): Promise<Outcome> {
     await this.#write(channel.id, packr.pack(channel))
+    const before = this.#channels.get(channel.id)
     this.#channels.set(channel.id, channel)
+    if (before !== undefined && before.health.state !== channel.health.state) this.#ports.moved(channel)
     return { kind: 'channel', channel }
   }
 

@@ -14,6 +14,7 @@ import { LIMITS } from '../../limits.ts'
 import type { ChannelAnswer, ChannelCall } from '../../ports/alert-channels.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
+import { type FeedEvent, FLEET } from '../../ports/feed.ts'
 import type { Outbound } from '../../ports/outbound.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Store } from '../../ports/store.ts'
@@ -33,9 +34,16 @@ export interface NotificationsPorts {
   readonly pollMs?: number
   readonly rulesUsing: (id: ChannelId) => Promise<readonly string[]>
   readonly signal: (signal: NotifierSignal) => void
+  readonly tell: (events: readonly FeedEvent[]) => void
 }
 
 const MINUTE_MS = 60_000
+
+function channelMoved(channel: Channel, at: Millis): FeedEvent {
+  const { id, name, severity, group, target, health } = channel
+  const news = { id, name, severity, group, type: target.kind, state: health.state }
+  return { kind: 'alert_channel', event: 'channel.state', deviceId: FLEET, at, channel: news }
+}
 
 export class Notifications {
   readonly #ports: NotificationsPorts
@@ -45,13 +53,14 @@ export class Notifications {
   readonly #testedAt = new Map<ChannelId, readonly Millis[]>()
 
   constructor(ports: NotificationsPorts) {
-    const { store, claims, clock, schedule, outbound, signal, dice, pollMs, rulesUsing } = ports
+    const { store, claims, clock, schedule, outbound, signal, dice, pollMs, rulesUsing, tell } = ports
     const failed = (error: unknown) => signal({ kind: 'notifier_failed', error })
     this.#ports = ports
     this.#book = new ChannelBook({
       ...{ store, claims, clock, rulesUsing },
       http: outbound.http,
       hasMail: outbound.mail !== undefined,
+      moved: (channel) => tell([channelMoved(channel, clock.now())]),
     })
     this.#notifier = new Notifier({
       notices: store,

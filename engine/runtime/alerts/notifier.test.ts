@@ -228,6 +228,7 @@ describe('tries', () => {
     expect(await world.notifications.call({ op: 'list' })).toMatchObject({
       channels: [{ health: { state: 'ok' } }],
     })
+    expect(world.feed).toMatchObject([{ channel: { state: 'failing' } }, { channel: { state: 'ok' } }])
   })
 })
 

@@ -67,6 +67,7 @@ export function isFor(event: FeedEvent, wants: Wants): boolean {
     case 'command':
     case 'job':
     case 'alert':
+    case 'alert_channel':
       return true
     default:
       return unreachable(event)

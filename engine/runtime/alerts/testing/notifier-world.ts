@@ -6,6 +6,7 @@ import type { ChannelSettings } from '../../../domain/alert/channel.ts'
 import type { Delivery, SendResult } from '../../../domain/alert/delivery.ts'
 import { encodeNotice, type Notice, noticeKey } from '../../../domain/alert/notice.ts'
 import { partitionOf } from '../../../domain/partition.ts'
+import type { FeedEvent } from '../../../ports/feed.ts'
 import type { OutboundRequest } from '../../../ports/http-out.ts'
 import { NO_SAVE } from '../../../ports/store.ts'
 import { SimTime } from '../../../testing/time.ts'
@@ -39,6 +40,7 @@ export class NotifierWorld {
   readonly store = new MemoryStore({ partitionOf })
   readonly received: Received[] = []
   readonly signals: NotifierSignal[] = []
+  readonly feed: FeedEvent[] = []
   /** What receivers answer. */
   answer: Answer = () => OK
   /** Saves that fail before they are carried out. */
@@ -148,6 +150,7 @@ export class NotifierWorld {
       pollMs: this.#pollMs,
       rulesUsing: async () => [],
       signal: (signal) => this.signals.push(signal),
+      tell: (events) => this.feed.push(...events),
     })
   }
 
