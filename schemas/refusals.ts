@@ -149,6 +149,12 @@ export const REFUSALS = {
     advice:
       'Somebody changed the shadow first. Read it again, or take `delta` and the version `expected` from the problem, and send your change with that version.',
   },
+  SHADOW_VERSION_GONE: {
+    status: 410,
+    title: 'This version of the shadow is no longer kept',
+    advice:
+      'Choose a later version: `GET /api/v1/shadows/{device_id}/history` lists those that are kept, newest first. What a version was can also be written anew with `PUT …/desired?mode=replace`.',
+  },
   DOWNLOAD_WITHDRAWN: {
     status: 410,
     title: 'The update was called off',

@@ -64,6 +64,33 @@ export const DesiredQuery = Type.Object(
   { additionalProperties: false },
 )
 
+export const ShadowQuery = Type.Object(
+  {
+    at_version: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description:
+          'The shadow as it was at this version. The times of the leaves of an earlier version are not known: `metadata` is then empty.',
+        examples: [6],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const RevertBody = Type.Object(
+  {
+    to_version: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The version whose desired state is wanted again.',
+      examples: [6],
+    }),
+  },
+  { title: 'ShadowRevert', additionalProperties: false },
+)
+
 export const DeltaBody = Type.Object(
   {
     device_id: Type.String({ examples: ['robot-7'] }),

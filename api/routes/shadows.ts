@@ -5,10 +5,12 @@ import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
+import { DATABASE_WORK } from '../../schemas/operation.ts'
 import {
   getShadow,
   getShadowDelta,
   getShadowHistory,
+  revertShadow,
   setDesiredState,
 } from '../../schemas/operations/shadows.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -20,17 +22,24 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { parseSpan } from '../http/span.ts'
 import { refused } from '../refusal.ts'
+import { findPastShadow } from './past-shadow.ts'
 
 export function shadowRoutes(services: Services): readonly Route[] {
-  return [...readRoutes(services), desiredRoute(services), historyRoute(services)]
+  return [...readRoutes(services), desiredRoute(services), revertRoute(services), historyRoute(services)]
 }
 
-function readRoutes({ engine }: Services): readonly Route[] {
+function readRoutes({ engine, clock, work }: Services): readonly Route[] {
   return [
-    route(getShadow, async ({ params, user, header }) => {
+    route(getShadow, async ({ params, query, user, header }) => {
       const found = await shadowOf(engine, params.device_id, user)
       if (found === undefined) return noSuchDevice()
-      return conditional(found.shadow, header('if-none-match'), () => toDocument(found.id, found.shadow))
+      const { id, shadow: present } = found
+      const { at_version: version = present.version } = query
+      const tooMuch = version === present.version ? undefined : work.charge(user.id, DATABASE_WORK)
+      if (tooMuch !== undefined) return tooMuch
+      const past = await findPastShadow(engine, present, { deviceId: id, version, now: clock.now() })
+      if (past.kind === 'refused') return past
+      return conditional(past.shadow, header('if-none-match'), () => toDocument(id, past.shadow))
     }),
     route(getShadowDelta, async ({ params, user, header }) => {
       const found = await shadowOf(engine, params.device_id, user)
@@ -51,8 +60,7 @@ function desiredRoute({ engine }: Services): Route {
     const errors = checkState(body)
     if (errors.length > 0) return refused('VALIDATION_FAILED', { message: firstOf(errors), errors })
     const condition = parseVersionMatch(header('if-match'))
-    if (condition.kind === 'unreadable')
-      return refused('BAD_REQUEST', { message: 'If-Match must be one version, such as "7", or *' })
+    if (condition.kind === 'unreadable') return unreadableVersion()
     const submitted = await engine.submit(
       id,
       {
@@ -67,6 +75,34 @@ function desiredRoute({ engine }: Services): Route {
     if (submitted.kind === 'refused') return submitted
     const shadow = submitted.shadow ?? (await engine.shadow(id))
     return shadow === undefined ? noSuchDevice() : documentAnswer(id, shadow)
+  })
+}
+
+function revertRoute({ engine, clock }: Services): Route {
+  return route(revertShadow, async ({ params, body, user, header, requestId, sign }) => {
+    const found = await shadowOf(engine, params.device_id, user)
+    if (found === undefined) return noSuchDevice()
+    const { id: deviceId, shadow: present } = found
+    const condition = parseVersionMatch(header('if-match'))
+    if (condition.kind === 'unreadable') return unreadableVersion()
+    const wanted = { deviceId, version: body.to_version, now: clock.now() }
+    const past = await findPastShadow(engine, present, wanted)
+    if (past.kind === 'refused') return past
+    // The past does not change: another write in the meantime makes the answer no other, only the version.
+    const submitted = await engine.submit(
+      deviceId,
+      {
+        kind: 'desire',
+        patch: past.shadow.desired,
+        mode: 'replace',
+        expectedVersion: condition.version,
+        requestId,
+      },
+      sign(),
+    )
+    if (submitted.kind === 'refused') return submitted
+    const shadow = submitted.shadow ?? (await engine.shadow(deviceId))
+    return shadow === undefined ? noSuchDevice() : documentAnswer(deviceId, shadow)
   })
 }
 
@@ -106,6 +142,9 @@ function conditional({ version }: Shadow, ifNoneMatch: string | undefined, body:
 function documentAnswer(id: DeviceId, shadow: Shadow): Answer {
   return answer(200, toDocument(id, shadow), { etag: quoted(String(shadow.version)) })
 }
+
+const unreadableVersion = () =>
+  refused('BAD_REQUEST', { message: 'If-Match must be one version, such as "7", or *' })
 
 const firstOf = ([first]: ReturnType<typeof checkState>) =>
   first === undefined ? 'the state is not valid' : `${first.path || '/'}: ${first.message}`

@@ -5,9 +5,11 @@ import {
   DeltaBody,
   DesiredBody,
   DesiredQuery,
+  RevertBody,
   ShadowBody,
   ShadowHistoryPage,
   ShadowHistoryQuery,
+  ShadowQuery,
 } from '../shadow.ts'
 import { ROLES } from '../vocabulary.ts'
 
@@ -19,9 +21,11 @@ export const getShadow = {
   ...READ,
   path: ONE,
   operationId: 'getShadow',
-  summary: 'Read the shadow of a device',
+  summary: 'Read the shadow of a device, now or at an earlier version',
+  query: ShadowQuery,
   hasEtag: true,
   replies: { 200: ShadowBody, 304: 'empty' },
+  refusals: ['NOT_FOUND', 'SHADOW_VERSION_GONE'],
 } as const satisfies Operation
 
 export const getShadowDelta = {
@@ -47,6 +51,23 @@ export const setDesiredState = {
   takesIfMatch: true,
   replies: { 200: ShadowBody },
   refusals: ['NOT_FOUND', 'DEVICE_SHADOW_CONFLICT', 'DEVICE_DECOMMISSIONED'],
+} as const satisfies Operation
+
+export const revertShadow = {
+  ...SHARED,
+  method: 'POST',
+  path: `${ONE}/revert`,
+  operationId: 'revertShadow',
+  work: DATABASE_WORK,
+  summary: 'Bring back the desired state of an earlier version',
+  description:
+    'It is a change like any other, and gets a version of its own. What the device reports stays as it is. If-Match names the version that the change is meant for.',
+  access: ['admin', 'operator'],
+  body: RevertBody,
+  hasEtag: true,
+  takesIfMatch: true,
+  replies: { 200: ShadowBody },
+  refusals: ['NOT_FOUND', 'SHADOW_VERSION_GONE', 'DEVICE_SHADOW_CONFLICT', 'DEVICE_DECOMMISSIONED'],
 } as const satisfies Operation
 
 export const getShadowHistory = {

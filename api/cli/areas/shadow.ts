@@ -12,12 +12,14 @@ export const shadow: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet shadow get robot-7\n  fleet shadow set robot-7 \'{"max_speed": 1.5}\'\n' +
-      '  fleet shadow set robot-7 @wanted.json --replace --if-version 12\n',
+      '  fleet shadow set robot-7 @wanted.json --replace --if-version 12\n' +
+      '  fleet shadow revert robot-7 11\n',
   )
   get(command, cli)
   set(command, cli)
   delta(command, cli)
   history(command, cli)
+  revert(command, cli)
 }
 
 const VERSION_MAX = Number.MAX_SAFE_INTEGER
@@ -47,9 +49,11 @@ function get(command: Command, cli: Cli): void {
     .command('get')
     .description('show desired state, reported state and their difference')
     .argument(...DEVICE_ARGUMENT)
-    .action(async (deviceId: string) => {
+    .option('--at-version <version>', 'as it was at this version', wholeNumber(0, VERSION_MAX))
+    .action(async (deviceId: string, { atVersion }: { atVersion?: number }) => {
       const { client } = await cli.connect()
-      cli.output.item(await client.getShadow({ device_id: deviceId }), FIELDS)
+      const query = given({ at_version: atVersion })
+      cli.output.item(await client.getShadow({ device_id: deviceId, query }), FIELDS)
     })
 }
 
@@ -87,6 +91,24 @@ function delta(command: Command, cli: Cli): void {
         ['version', (found) => found.version],
         ['delta', (found) => found.delta],
       ])
+    })
+}
+
+function revert(command: Command, cli: Cli): void {
+  command
+    .command('revert')
+    .description('bring back the desired state of an earlier version')
+    .argument(...DEVICE_ARGUMENT)
+    .argument('<version>', 'the earlier version, see `fleet shadow history`', wholeNumber(0, VERSION_MAX))
+    .option(
+      '--if-version <version>',
+      'only if the shadow still has this version',
+      wholeNumber(0, VERSION_MAX),
+    )
+    .action(async (deviceId: string, version: number, { ifVersion }: { ifVersion?: number }) => {
+      const { client } = await cli.connect()
+      const call = { device_id: deviceId, body: { to_version: version }, ifMatch: ifVersion }
+      cli.output.item(await client.revertShadow(call), FIELDS)
     })
 }
 

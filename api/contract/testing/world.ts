@@ -10,6 +10,7 @@ import {
   FirmwareId,
   Micros,
   Millis,
+  toIso,
   UserId,
 } from '../../../schemas/ids.ts'
 import { toCursor } from '../../http/cursor.ts'
@@ -70,6 +71,17 @@ export async function openWorld(): Promise<World> {
     const wish = { name: 'go', timeoutSec: TIMEOUT_SEC }
     await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, { by })
     await engine.submit(robot, { kind: 'desire', patch: { a: 1 }, mode: 'merge' }, { by })
+    // The history gets it a moment later by itself, and here no time passes.
+    await engine.remember({
+      deviceId: robot,
+      kind: 'shadow',
+      at: Micros(clock.now() * 1_000),
+      version: 1,
+      body: {
+        ...{ version: 1, section: 'desired', patch: { a: 1 }, previous: { a: null }, request_id: null },
+        ...{ timestamp: toIso(clock.now()), actor: { type: by.kind, id: by.id } },
+      },
+    })
     const broadcastId = BroadcastId('bc_1')
     await engine.broadcast({
       broadcastId,
@@ -197,6 +209,8 @@ export async function openWorld(): Promise<World> {
       metric: ['m'],
       status: ['maintenance', 'online', ['pending']],
       wait: [0],
+      at_version: [0, 1],
+      to_version: [0, 1],
     },
 
     async send({ method, url, headers, body, hasToken }) {

@@ -1,0 +1,98 @@
+// Rebuilds an earlier version of a shadow: the history has a row for each version, which says how to take it back.
+//
+// P1. Every row between the present version and the wanted one is needed. The state is never a guess: if one of the rows
+//     is missing, so is the version.
+// P2. Rows reach the history a moment after the change. A row that is missing because it is new is a fault that passes.
+
+import { NO_TIMES } from '../../engine/domain/shadow/leaf-times.ts'
+import { SECTIONS, type Section, type Shadow } from '../../engine/domain/shadow/record.ts'
+import { type PastState, stepBack } from '../../engine/domain/shadow/step-back.ts'
+import type { Engine } from '../../engine/index.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { HistoryPlace, HistoryRow } from '../../engine/ports/history.ts'
+import { type DeviceId, Millis } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import { type Refusal, refused } from '../refusal.ts'
+
+/** Changes that are taken back for one request. */
+const CHANGES_MAX = 2_000
+const ROWS_AT_ONCE = 200
+/** Rows of younger changes may still be on their way to the history. */
+const ON_ITS_WAY_MS = 60_000
+
+interface PastShadow {
+  readonly kind: 'past'
+  readonly shadow: Shadow
+}
+
+interface Wanted {
+  readonly deviceId: DeviceId
+  readonly version: number
+  readonly now: Millis
+}
+
+/** The times of its leaves are not known. */
+export async function findPastShadow(
+  engine: Pick<Engine, 'history'>,
+  present: Shadow,
+  { deviceId, version, now }: Wanted,
+): Promise<PastShadow | Refusal> {
+  if (version === present.version) return { kind: 'past', shadow: present }
+  if (version > present.version)
+    return refused('NOT_FOUND', {
+      message: `the shadow is at version ${present.version}, and has no version ${version} yet`,
+    })
+  if (present.version - version > CHANGES_MAX) return tooOld(version, `more than ${CHANGES_MAX} changes ago`)
+  let state: PastState = present
+  for await (const row of changesOf(engine, deviceId)) {
+    const change = toChange(row)
+    // Changes that came after the shadow was read.
+    if (change !== undefined && change.version > present.version) continue
+    // By P1.
+    if (change?.version !== state.version) break
+    if (change.version === version) return past(state, change.at)
+    state = stepBack(state, change)
+    if (state.version === 0) return past(state, undefined)
+  }
+  if (state === present && now - (present.updatedAt ?? 0) < ON_ITS_WAY_MS)
+    throw new Fault('TELEMETRY_UNAVAILABLE', {
+      retryable: true,
+      message: 'the last change is not stored yet',
+    })
+  return tooOld(version, `the history does not have change ${state.version}`)
+}
+
+async function* changesOf(engine: Pick<Engine, 'history'>, deviceId: DeviceId): AsyncIterable<HistoryRow> {
+  let before: HistoryPlace | undefined
+  for (let read = 0; read <= CHANGES_MAX; read += ROWS_AT_ONCE) {
+    const rows = await engine.history({ deviceId, kinds: ['shadow'], before, limit: ROWS_AT_ONCE })
+    yield* rows
+    before = rows.at(-1)
+    if (rows.length < ROWS_AT_ONCE) return
+  }
+}
+
+interface Change {
+  readonly version: number
+  readonly at: Millis
+  readonly section: Section
+  readonly previous: JsonObject
+}
+
+function toChange({ at, body }: HistoryRow): Change | undefined {
+  const { version, previous } = body
+  const section = SECTIONS.find((one) => one === body['section'])
+  if (typeof version !== 'number' || section === undefined) return undefined
+  if (typeof previous !== 'object' || previous === null || Array.isArray(previous)) return undefined
+  // The checks above leave only objects, which the type of JSON cannot tell.
+  return { version, at: Millis(Math.floor(at / 1000)), section, previous: previous as JsonObject }
+}
+
+function past({ version, desired, reported }: PastState, updatedAt: Millis | undefined): PastShadow {
+  const times = { desiredTimes: NO_TIMES, reportedTimes: NO_TIMES }
+  return { kind: 'past', shadow: { version, desired, reported, ...times, updatedAt } }
+}
+
+function tooOld(version: number, why: string): Refusal {
+  return refused('SHADOW_VERSION_GONE', { message: `version ${version} cannot be rebuilt: ${why}` })
+}
