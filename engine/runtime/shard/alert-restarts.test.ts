@@ -1,0 +1,94 @@
+// What a shard remembers of alerts over a crash, and what it forgets with its rule.
+import { expect, test } from 'vitest'
+import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import { Millis } from '../../../schemas/ids.ts'
+import type { Alerts } from '../../domain/alert/alerts-part.ts'
+import { createRule, type Rule } from '../../domain/alert/rule.ts'
+import { newPackr } from '../../domain/packing.ts'
+import type { DevicePart } from '../../ports/store.ts'
+import type { WorkResult } from './protocol.ts'
+import { deviceOf, START, type TestItem, telemetry } from './testing/items.ts'
+import { at, ShardBench } from './testing/shard.ts'
+
+const online = deviceOf('a', { status: 'online' })
+
+function ruleOf(condition: RuleWishBody['condition'], id = 'rul_1'): Rule {
+  const made = createRule(
+    { name: id, target: { type: 'all' }, condition },
+    { id, by: 'usr_ann', now: Millis(START - 1_000) },
+  )
+  if (made.kind === 'mistakes') throw new Error(JSON.stringify(made.errors))
+  return made.rule
+}
+
+const settingsOf = (revision: number, ...rules: readonly Rule[]) => ({ revision, rules, silences: [] })
+const savedAlerts = ({ proposal }: WorkResult) =>
+  proposal.parts.flatMap(({ part, bytes }): Alerts[] => (part === 'alerts' ? [newPackr().unpack(bytes)] : []))
+const firing = { states: ['firing', 'recovering'], limit: 9 } as const
+const countIn = (bench: ShardBench) => bench.ask({ kind: 'alerts', query: firing }).alerts[0]?.['count']
+
+/** A shard that applies these one by one, is lost, and is opened again with what it saved. */
+function crashed(rule: Rule, items: readonly TestItem[]) {
+  const bench = new ShardBench([online])
+  bench.work({ alertSettings: settingsOf(1, rule) })
+  const entries = items.map((item, i) => bench.entry(i + 1, [item]))
+  let parts: Partial<Record<DevicePart, Uint8Array>> = {}
+  let saves = 0
+  for (const entry of entries) {
+    const result = bench.work({ entries: [entry] })
+    saves += savedAlerts(result).length
+    const saved = result.proposal.parts.map(({ part, bytes }) => [part, bytes] as const)
+    parts = { ...parts, ...Object.fromEntries(saved) }
+  }
+  bench.work()
+  const again = new ShardBench([], { applied: entries.length })
+  again.shard.run({
+    kind: 'load',
+    devices: [{ device: online, vitals: undefined, parts, commands: [] }],
+    applied: [],
+    alertSettings: settingsOf(1, rule),
+    now: at(60),
+  })
+  return { bench, again, entries, saves }
+}
+
+test('how often a message was parked is kept with the alert, and reading the log again adds nothing', () => {
+  const items = [1, 2, 3].map((ms) => telemetry('a', ms, 'no json'))
+  const { bench, again, entries, saves } = crashed(ruleOf({ kind: 'dead_letter' }), items)
+  expect([countIn(bench), saves, countIn(again)]).toEqual([3, 3, 3])
+  again.work({ entries })
+  expect(countIn(again)).toBe(3)
+  again.work({ entries: [again.entry(4, [telemetry('a', 40, 'no json')])] })
+  again.work()
+  expect(countIn(again)).toBe(4)
+})
+
+test('how often a line was logged is counted again from the log, without a save per line', () => {
+  const line = (ms: number): TestItem => ({
+    ...telemetry('a', ms, { level: 'error', message: 'too hot' }),
+    suffix: 'log',
+  })
+  const rule = ruleOf({ kind: 'log', level: 'error' })
+  const { bench, again, entries, saves } = crashed(rule, [line(1), line(2), line(3)])
+  expect([countIn(bench), saves, countIn(again)]).toEqual([3, 1, 1])
+  again.work({ entries })
+  expect(countIn(again)).toBe(3)
+  again.work({ entries })
+  expect(countIn(again)).toBe(3)
+})
+
+test('what is remembered of a rule goes with the first change after the rule is gone', () => {
+  const bench = new ShardBench([online])
+  const [hot, cold] = [
+    ruleOf({ kind: 'threshold', metric: 't', op: '>', value: 10 }, 'rul_hot'),
+    ruleOf({ kind: 'threshold', metric: 't', op: '<', value: 0 }, 'rul_cold'),
+  ]
+  const memosOf = (result: WorkResult) =>
+    savedAlerts(result).map(({ memos }) => memos.map(({ ruleId }) => ruleId))
+  bench.work({ alertSettings: settingsOf(1, hot, cold) })
+  bench.apply([telemetry('a', 1, '{"t":11}')])
+  expect(memosOf(bench.apply([telemetry('a', 2, '{"t":5}')]))).toEqual([['rul_hot']])
+  bench.work({ alertSettings: settingsOf(2, cold) })
+  expect(memosOf(bench.work({ sweep: at(250) }))).toEqual([])
+  expect(memosOf(bench.apply([telemetry('a', 300, '{"t":-1}')]))).toEqual([['rul_cold']])
+})
