@@ -19,6 +19,10 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'list, select and remove stored logins',
     load: async () => (await import('./areas/contexts.ts')).contexts,
   },
+  status: {
+    summary: 'show how many devices are in which status, and what needs attention',
+    load: async () => (await import('./areas/status.ts')).status,
+  },
   devices: {
     summary: 'list, register, edit and decommission devices',
     load: async () => (await import('./areas/devices.ts')).devices,
@@ -37,11 +41,11 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     load: async () => (await import('./areas/broadcast.ts')).broadcast,
   },
   logs: {
-    summary: 'show log lines of a device',
+    summary: 'show log lines of a device or of all',
     load: async () => (await import('./areas/history.ts')).logs,
   },
   events: {
-    summary: 'show the event timeline of a device',
+    summary: 'show the event timeline of a device or of all',
     load: async () => (await import('./areas/history.ts')).events,
   },
   users: {
@@ -74,7 +78,7 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
   },
   audit: { summary: 'search the audit log', load: async () => (await import('./areas/audit.ts')).audit },
   'dead-letters': {
-    summary: 'list messages that could not be processed',
+    summary: 'list, replay and discard messages that could not be processed',
     load: async () => (await import('./areas/dead-letters.ts')).deadLetters,
   },
   debug: {

@@ -1,11 +1,11 @@
-// `fleet logs` and `fleet events`: the log lines and the event timeline of a device, past and live.
+// `fleet logs` and `fleet events`: the log lines and the event timeline of a device or of all, past and live.
 import { EVENT_KINDS } from '../../../schemas/history.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
-import { DEVICE_ARGUMENT, FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
+import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { watch } from '../watch.ts'
@@ -15,6 +15,7 @@ interface Options {
   readonly to?: string
   readonly limit: number
   readonly follow?: boolean
+  readonly group?: string
 }
 
 const FOLLOW = ['-f, --follow', 'print new entries as they arrive, until Ctrl-C'] as const
@@ -25,6 +26,8 @@ function toQuery({ from, to, limit }: Options) {
     ...given({ from, to }),
   }
 }
+
+const DEVICE: Column<{ readonly device_id: string }> = ['DEVICE', ({ device_id }) => device_id]
 
 interface Line {
   readonly timestamp: string
@@ -42,26 +45,31 @@ const LINE: readonly Column<Line>[] = [
 
 export const logs: Area = (command, cli) => {
   command
-    .argument(...DEVICE_ARGUMENT)
+    .argument('[device_id]', 'id of the device (default: all devices)')
+    .option('--group <group>', 'only devices of this group and its subgroups')
     .option(...FROM_OPTION)
     .option(...TO_OPTION)
     .option(...FOLLOW)
     .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
-      '\nExamples:\n  fleet logs robot-7 --from 1h --level error fatal\n  fleet logs robot-7 -f\n',
+      '\nExamples:\n  fleet logs robot-7 --from 1h --level error fatal\n  fleet logs robot-7 -f\n  fleet logs --group warehouse --level fatal\n',
     )
   command.addOption(
     command.createOption('--level <levels...>', 'only lines with these levels').choices(LOG_LEVELS),
   )
-  command.action(async (deviceId: string, options: Options & { level?: LogLevel[] }) => {
+  command.action(async (deviceId: string | undefined, options: Options & { level?: LogLevel[] }) => {
     const { level, limit } = options
     if (options.follow === true)
-      return await follow<Line>({ cli, deviceId, channel: 'logs' }, LINE, (line) =>
+      return await follow<Line>({ cli, deviceId, group: options.group, channel: 'logs' }, LINE, (line) =>
         level === undefined ? true : level.some((wanted) => wanted === line.level),
       )
     const { client } = await cli.connect()
     const query = { ...toQuery(options), ...(level === undefined ? {} : { level: level.join(',') }) }
+    if (deviceId === undefined) {
+      const pages = client.pages.listFleetLogs({ query: { ...query, ...given({ group: options.group }) } })
+      return cli.output.list((await take(pages, limit)).items, [DEVICE, ...LINE])
+    }
     const { items } = await take(client.pages.listDeviceLogs({ device_id: deviceId, query }), limit)
     cli.output.list(items, LINE)
   })
@@ -81,26 +89,33 @@ const HAPPENING: readonly Column<Happening>[] = [
 
 export const events: Area = (command, cli) => {
   command
-    .argument(...DEVICE_ARGUMENT)
+    .argument('[device_id]', 'id of the device (default: all devices)')
+    .option('--group <group>', 'only devices of this group and its subgroups')
     .option(...FROM_OPTION)
     .option(...TO_OPTION)
     .option(...FOLLOW)
     .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
-      '\nExamples:\n  fleet events robot-7 --from 7d --kind status command\n  fleet events robot-7 -f\n',
+      '\nExamples:\n  fleet events robot-7 --from 7d --kind status command\n  fleet events robot-7 -f\n  fleet events --from 1h\n',
     )
   command.addOption(
     command.createOption('--kind <kinds...>', 'only events of these kinds').choices(EVENT_KINDS),
   )
-  command.action(async (deviceId: string, options: Options & { kind?: string[] }) => {
+  command.action(async (deviceId: string | undefined, options: Options & { kind?: string[] }) => {
     const { kind, limit } = options
     if (options.follow === true)
-      return await follow<Happening>({ cli, deviceId, channel: 'events' }, HAPPENING, (event) =>
-        kind === undefined ? true : kind.includes(event.kind),
+      return await follow<Happening>(
+        { cli, deviceId, group: options.group, channel: 'events' },
+        HAPPENING,
+        (event) => (kind === undefined ? true : kind.includes(event.kind)),
       )
     const { client } = await cli.connect()
     const query = { ...toQuery(options), ...(kind === undefined ? {} : { kind: kind.join(',') }) }
+    if (deviceId === undefined) {
+      const pages = client.pages.listFleetEvents({ query: { ...query, ...given({ group: options.group }) } })
+      return cli.output.list((await take(pages, limit)).items, [DEVICE, ...HAPPENING])
+    }
     const { items } = await take(client.pages.listDeviceEvents({ device_id: deviceId, query }), limit)
     cli.output.list(items, HAPPENING)
   })
@@ -126,19 +141,24 @@ const plain = (value: Json | undefined) =>
 
 interface Followed {
   readonly cli: Cli
-  readonly deviceId: string
+  /** Undefined means all devices, or those of the group. */
+  readonly deviceId: string | undefined
+  readonly group: string | undefined
   readonly channel: 'logs' | 'events'
 }
 
 async function follow<Item>(
-  { cli, deviceId, channel }: Followed,
+  { cli, deviceId, group, channel }: Followed,
   columns: readonly Column<Item>[],
   isWanted: (item: Item) => boolean,
 ): Promise<void> {
-  await watch(cli, { channel, filter: { device_id: deviceId } }, ({ type, data }) => {
+  const filter = given({ device_id: deviceId, group })
+  await watch(cli, { channel, filter }, ({ type, device_id: of, data }) => {
     // A live event has the same fields as an entry of the list.
     const item = data as Item
-    if (type === 'event' && isWanted(item))
-      cli.output.event(item, () => columns.map(([, read]) => read(item)))
+    if (type !== 'event' || !isWanted(item)) return
+    const cells = () => columns.map(([, read]) => read(item))
+    if (deviceId !== undefined) cli.output.event(item, cells)
+    else cli.output.event({ device_id: of, ...item }, () => [of, ...cells()])
   })
 }

@@ -1,0 +1,84 @@
+// The whole fleet on the command line: its status, its feeds, its dead letters, and shadows as they were.
+import { afterAll, expect, test, vi } from 'vitest'
+import { openCliHarness } from '../cli/testing/cli.ts'
+import { ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, publish } from './testing/service-clients.ts'
+import { registerDevice } from './testing/service-rest.ts'
+
+/** Each command is a process, and a test starts up to ten. */
+vi.setConfig({ testTimeout: 120_000 })
+
+const harness = new ServiceHarness()
+const cli = openCliHarness()
+afterAll(async () => {
+  await cli.close()
+  await harness.close()
+})
+
+async function openFleet() {
+  const service = await harness.start()
+  const admin = await service.admin()
+  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
+  const fleet = (line: string) => cli.run(line.split(' '), { env })
+  const json = async (line: string) => JSON.parse((await fleet(`${line} --json`)).stdout)
+  return { service, admin, fleet, json }
+}
+
+test('the status of the fleet, its events and its logs are shown without naming a device', async () => {
+  const { service, admin, fleet, json } = await openFleet()
+  await registerDevice(admin, 's2')
+  const client = await connectDevice(service, 's1', await registerDevice(admin, 's1'))
+  await publish(client, 's1', '{"level":"warn","message":"wheel slips"}', 'log')
+  const shown = await until('the status', async () => {
+    const { stdout } = await fleet('status')
+    return stdout.includes('online\t1\t') && stdout
+  })
+  expect(shown).toMatch(/^provisioning\t1\t/m)
+  expect(shown).toMatch(/^total\t2\t/m)
+  expect(await json('status')).toMatchObject({
+    total: { devices: 2 },
+    by_status: { online: { devices: 1 }, provisioning: { devices: 1 } },
+    attention: { devices: 0, alerts: { critical: 0 } },
+  })
+  await until('the log line', async () => /^s1\t.*\twarn\t\twheel slips$/m.test((await fleet('logs')).stdout))
+  await until('the event', async () => /^s1\t.*\tstatus\t.*online/m.test((await fleet('events')).stdout))
+  expect((await fleet('events --group nowhere')).stdout).toBe('')
+  await client.endAsync(true)
+})
+
+test('dead letters are counted by reason, replayed and discarded, with a count before', async () => {
+  const { service, admin, fleet, json } = await openFleet()
+  const client = await connectDevice(service, 'l1', await registerDevice(admin, 'l1'))
+  await publish(client, 'l1', 'no JSON at all', 'status')
+  await until('the summary', async () =>
+    /^MALFORMED_STATUS\t1\t1\t/m.test((await fleet('dead-letters summary')).stdout),
+  )
+  const unsure = await fleet('dead-letters discard --reason MALFORMED_STATUS')
+  expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('Discard 1 dead letters?') })
+  expect(await json('dead-letters replay --reason MALFORMED_STATUS --dry-run')).toMatchObject({
+    dry_run: true,
+    total: 1,
+    done: 1,
+  })
+  expect(await json('dead-letters replay --device l1 --yes')).toMatchObject({ dry_run: false, done: 1 })
+  expect(await json('dead-letters discard --device nobody --yes')).toMatchObject({ total: 0 })
+  await until('the dead letters to be gone', async () => {
+    await fleet('dead-letters discard --device l1 --yes')
+    return (await fleet('dead-letters --device l1')).stdout === ''
+  })
+  await client.endAsync(true)
+})
+
+test('a shadow is shown as it was and brought back', async () => {
+  const { admin, fleet, json } = await openFleet()
+  await registerDevice(admin, 'h1')
+  await fleet('shadow set h1 {"speed":1}')
+  await fleet('shadow set h1 {"speed":2}')
+  const before = await until('the earlier version', async () => {
+    const { code, stdout } = await fleet('shadow get h1 --at-version 1 --json')
+    return code === 0 && JSON.parse(stdout)
+  })
+  expect(before).toMatchObject({ version: 1, desired: { speed: 1 } })
+  expect((await fleet('shadow revert h1 1 --if-version 1')).code).toBe(5)
+  expect(await json('shadow revert h1 1 --if-version 2')).toMatchObject({ version: 3, desired: { speed: 1 } })
+})
