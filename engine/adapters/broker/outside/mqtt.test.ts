@@ -146,7 +146,7 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
     const count = LIMITS.laneReceiveMax + 10
     for (let n = 0; n < count; n++) device.publish('fleet/a/telemetry', String(n), { qos: 1 })
     await until(
-      () => host.texts('a').length === LIMITS.laneReceiveMax - 1,
+      () => new Set(host.texts('a')).size === LIMITS.laneReceiveMax - 1,
       'as much as may be unacknowledged',
       90_000,
     )
@@ -158,7 +158,8 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
     host.isHolding = false
     host.release()
     await until(() => heardSince(full) === partitions, 'the lane again', 90_000)
-    expect(host.texts('a')).toHaveLength(count)
+    // A lane that a busy machine kept silent for too long connects again, and the broker repeats what it has no PUBACK of.
+    expect(new Set(host.texts('a')).size).toBe(count)
   })
 
   test('messages of no device are acknowledged and counted', async () => {
