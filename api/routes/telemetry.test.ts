@@ -144,6 +144,8 @@ describe('dead letters', () => {
         payload_encoding: 'utf8',
         payload_bytes: 5,
         received_at: '2026-03-01T12:00:00.500Z',
+        advice: expect.stringMatching(/./),
+        replayable: true,
       },
       expect.objectContaining({ payload: '//4=', payload_encoding: 'base64' }),
     ])
