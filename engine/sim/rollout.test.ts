@@ -2,10 +2,8 @@
 import { test } from 'vitest'
 import { simulateRollouts } from './testing/simulate-rollouts.ts'
 
-test(
-  '2 seeds: every device of a rollout ends as its behaviour demands, and places are never exceeded',
-  {
-    timeout: 600_000,
-  },
-  () => simulateRollouts({ from: 3, to: 4 }),
-)
+test('2 seeds: every device of a rollout ends as its behaviour demands, and places are never exceeded', {
+  timeout: 600_000,
+}, async () => {
+  await simulateRollouts({ from: 3, to: 4 })
+})

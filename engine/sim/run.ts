@@ -1,5 +1,5 @@
 // `npm run sim -- --seed N` replays one seed and prints its trace. Without a seed it tries many and stops at the first
-// that fails. `--rollout` runs rollouts of firmware instead.
+// that fails. `--rollout` runs rollouts of firmware instead, with `--devices N` small ones.
 import { parseArgs } from 'node:util'
 import { simulateRollout } from './rollout.ts'
 import { simulate } from './simulate.ts'
@@ -11,13 +11,15 @@ const { values } = parseArgs({
     count: { type: 'string' },
     quiet: { type: 'boolean' },
     rollout: { type: 'boolean' },
+    devices: { type: 'string' },
   },
 })
+const devices = values.devices === undefined ? undefined : Number(values.devices)
 const first = Number(values.seed ?? values.from ?? 1)
 const count = values.seed === undefined ? Number(values.count ?? 1_000) : 1
 let failed = 0
 for (let seed = first; seed < first + count && failed === 0; seed++) {
-  const run = await (values.rollout === true ? simulateRollout(seed) : simulate(seed))
+  const run = await (values.rollout === true ? simulateRollout(seed, devices) : simulate(seed))
   failed = run.violations.length
   if (values.seed !== undefined && values.quiet !== true) process.stdout.write(`${run.trace.join('\n')}\n`)
   if (failed > 0 || values.seed !== undefined)

@@ -245,6 +245,12 @@ export class World {
       .some((end, partition) => end > Math.max(applied[partition] ?? 0, inserted[partition] ?? 0))
   }
 
+  /** Entries that a restart would read again. */
+  rereads(): number {
+    const inserted = this.#store.inserted()
+    return this.#log.ends().reduce((sum, end, partition) => sum + end - (inserted[partition] ?? 0), 0)
+  }
+
   setClickHouse(isUp: boolean): void {
     this.#clickHouseIsUp = isUp
     this.say(`clickhouse ${isUp ? 'up' : 'down'}`)

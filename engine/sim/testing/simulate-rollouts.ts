@@ -2,15 +2,22 @@
 import { expect } from 'vitest'
 import { simulateRollout } from '../rollout.ts'
 
+/** Returns the kinds of update that the devices had. With `devices`, each rollout has only so many. */
 export async function simulateRollouts({
   from,
   to,
+  devices,
 }: {
   readonly from: number
   readonly to: number
-}): Promise<void> {
+  readonly devices?: number
+}): Promise<ReadonlySet<string>> {
+  const kinds = new Set<string>()
   for (let seed = from; seed <= to; seed++) {
-    const { violations, ends } = await simulateRollout(seed)
-    expect(violations, `seed ${seed}: ${ends.join(', ')}`).toEqual([])
+    const { violations, ends } = await simulateRollout(seed, devices)
+    const replay = `npm run sim -- --rollout --seed ${seed}${devices === undefined ? '' : ` --devices ${devices}`}`
+    expect(violations, `replay it: ${replay}; ${ends.join(', ')}`).toEqual([])
+    for (const end of ends) kinds.add(end.split(' ')[0] ?? end)
   }
+  return kinds
 }
