@@ -54,7 +54,7 @@ const ENDS: Readonly<Record<UpdateKind, readonly string[]>> = {
   crash_loop: ['failed', 'succeeded', 'rolled_back', 'rollback_failed'],
 }
 
-/** With `devices`, a small rollout: that many devices, and kinds of update that go on from those of the seed before. */
+/** A small rollout if `devices` is given. Each seed then continues with the kinds of update after those of the last. */
 export async function simulateRollout(seed: number, devices?: number): Promise<Rollout> {
   const world = new World(seed)
   const luck = rolloutLuck(world.luck)
