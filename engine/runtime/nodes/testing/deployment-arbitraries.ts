@@ -1,6 +1,8 @@
 // For tests: any work of a node for deployments and alerts.
 import fc from 'fast-check'
-import { DeploymentId, FirmwareId, RuleId } from '../../../../schemas/ids.ts'
+import { AlertId, DeploymentId, FirmwareId, Millis, RuleId } from '../../../../schemas/ids.ts'
+import type { AlertAct } from '../../../domain/alert/acts.ts'
+import type { AlertsQuery } from '../../../domain/alert/query.ts'
 import { deployment } from '../../../domain/ota/testing/deployment.ts'
 import type { AlertChange } from '../../../ports/alerts.ts'
 import type { DeploymentRequest } from '../../../ports/deployments.ts'
@@ -70,4 +72,36 @@ export const anyDeploymentWork = fc.oneof(
   }),
 )
 
-export const anyAlertWork = fc.record({ kind: fc.constant('alert_change' as const), change: alertChange })
+const within = optional(fc.array(name))
+const alertsQuery: fc.Arbitrary<AlertsQuery> = fc.record({
+  states: fc.constant(['firing' as const]),
+  severities: optional(fc.constant(['critical' as const])),
+  alertId: optional(name.map(AlertId)),
+  group: optional(name),
+  within,
+  ruleId: optional(name.map(RuleId)),
+  snoozed: optional(fc.boolean()),
+  sort: fc.constant('fired_at' as const),
+  descending: fc.boolean(),
+  limit: count,
+})
+const alertAct: fc.Arbitrary<AlertAct> = fc.oneof(
+  fc.record({ kind: fc.constant('ack' as const), comment: optional(name) }),
+  fc.record({ kind: fc.constantFrom('unack' as const, 'unsnooze' as const) }),
+  fc.record({ kind: fc.constant('resolve' as const), comment: optional(name), snoozeSec: optional(count) }),
+  fc.record({ kind: fc.constant('snooze' as const), until: count.map(Millis) }),
+  fc.record({ kind: fc.constant('assign' as const), userId: optional(name) }),
+  fc.record({ kind: fc.constant('comment' as const), text: name }),
+)
+
+export const anyAlertWork = fc.oneof(
+  fc.record({ kind: fc.constant('alert_change' as const), change: alertChange }),
+  fc.record({ kind: fc.constant('fleet_alerts' as const), query: alertsQuery }),
+  fc.record({ kind: fc.constant('fleet_alert_counts' as const), within }),
+  fc.record({
+    kind: fc.constant('fleet_alert_act' as const),
+    id: name.map(AlertId),
+    act: alertAct,
+    by: fc.record({ kind: fc.constantFrom('user' as const, 'system' as const), id: name }),
+  }),
+)
