@@ -286,13 +286,17 @@ test('two bulk registrations may run, and a third one is refused for a moment', 
   const gate = new Promise<void>((resolve) => {
     open = resolve
   })
+  let held = 0
   engine.submit = async (...args) => {
+    held += 1
     await gate
     return submit(...args)
   }
   const device = (id: string) => ({ device_id: id, name: 'x', type: 'simulator' })
   const first = lines(device('a'))
   const second = lines(device('b'))
+  // Requests that are sent together may overtake each other on their way.
+  await expect.poll(() => held, { timeout: 60_000 }).toBe(2)
   const third = await lines(device('c'))
   expect([third.status, third.headers['retry-after']]).toEqual([429, '2'])
   open()
