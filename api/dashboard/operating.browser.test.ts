@@ -174,7 +174,8 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     for (const path of VIEWS) {
       await page.goto(`${service.httpUrl}${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.locator('.skeleton').waitFor({ state: 'detached' })
+      // A page may wait for several answers at once.
+      await expect.poll(() => page.locator('.skeleton').count(), { timeout: 60_000 }).toBe(0)
       expect([path, await axeViolations(page)]).toEqual([path, []])
       expect([path, await overflow(page)]).toEqual([path, 0])
     }
