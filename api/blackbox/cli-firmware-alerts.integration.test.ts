@@ -37,7 +37,7 @@ test('firmware is uploaded, deployed, paused and cancelled', async () => {
   expect(stored).toMatch(/version\t2\.1\.0\n.*\nsize_bytes\t100000\n/)
   expect(await run('ota', 'list')).toMatch(/^fw_\S+\t2\.1\.0\tmqtt_device\tavailable\t100000\t/)
   const tried = await run('ota', 'deploy', '2.1.0', 'device:cli-1', '--dry-run')
-  expect(tried).toMatch(/devices\t1\n/)
+  expect(tried).toMatch(/accepted\t1\n/)
   const deployed = await run('ota', 'deploy', '2.1.0', 'all', '--canary', '50', '--max-concurrent', '2')
   const [, id = ''] = /deployment_id\t(dep_\S+)/.exec(deployed) ?? []
   expect(await run('ota', 'status', id)).toContain('firmware\t2.1.0 for mqtt_device')

@@ -113,3 +113,22 @@ ALTER TABLE rollup_1h MODIFY SETTING fsync_after_insert = 1, fsync_part_director
 
 ALTER TABLE settlements MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
     min_compressed_bytes_to_fsync_after_merge = 1;
+
+ALTER TABLE history ADD INDEX IF NOT EXISTS at_range at TYPE minmax GRANULARITY 1;
+
+ALTER TABLE history ADD COLUMN IF NOT EXISTS command_id String
+    MATERIALIZED if(kind = 'command', JSONExtractString(body, 'command_id'), '') CODEC(ZSTD(1));
+
+ALTER TABLE history ADD COLUMN IF NOT EXISTS command_status LowCardinality(String)
+    MATERIALIZED if(kind = 'command', JSONExtractString(body, 'status'), '');
+
+CREATE TABLE IF NOT EXISTS fleet_counts (
+    at DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    group_path LowCardinality(String),
+    status LowCardinality(String),
+    devices UInt32 CODEC(T64, ZSTD(1))
+  ) ENGINE = ReplacingMergeTree
+  PARTITION BY toYYYYMM(at)
+  ORDER BY (at, group_path, status)
+  TTL at + toIntervalDay(90)
+  SETTINGS non_replicated_deduplication_window = 1000, ttl_only_drop_parts = 1;
