@@ -27,7 +27,8 @@ describe.skipIf(CHROMIUM === undefined)('the documentation in Chromium (needs on
     const [cookie] = await context.cookies(`${service.httpUrl}/api/v1/auth/session`)
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
     await page.getByPlaceholder('Filter by tag').fill('get listdevices')
-    await page.waitForFunction("document.querySelectorAll('.opblock-tag-section').length === 1")
+    // The page's own policy forbids what `waitForFunction` evaluates in it.
+    await expect.poll(() => page.locator('.opblock-tag-section').count(), { timeout: 60_000 }).toBe(1)
     await page.locator('.opblock-tag').click()
     await page.locator('.opblock-summary-control').first().waitFor()
     expect(await page.locator('.opblock-summary-path').allInnerTexts()).toEqual([
