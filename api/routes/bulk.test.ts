@@ -287,10 +287,9 @@ test('two bulk registrations may run, and a third one is refused for a moment', 
     open = resolve
   })
   let held = 0
-  engine.submit = async (...args) => {
+  engine.submit = (...args) => {
     held += 1
-    await gate
-    return submit(...args)
+    return gate.then(() => submit(...args))
   }
   const device = (id: string) => ({ device_id: id, name: 'x', type: 'simulator' })
   const first = lines(device('a'))
