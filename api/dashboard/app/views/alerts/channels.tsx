@@ -1,4 +1,5 @@
 // The channels: where alerts are told of, whether that works, and what was sent.
+
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { text } from '../../address/codecs.ts'
@@ -6,10 +7,10 @@ import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { queryValue } from '../../navigation/navigation.ts'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
@@ -88,22 +89,17 @@ export default function Channels() {
       }
     >
       <AlertSections />
-      <AnswerArea answer={answer}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty title={t('empty')}>
-              <p>{t('emptyMore')}</p>
-            </Empty>
-          ) : (
-            <DataTable
-              caption={t('title')}
-              columns={columns}
-              rows={data}
-              idOf={({ channel_id }) => channel_id}
-            />
-          )
+      <AnswerTable
+        answer={answer}
+        empty={
+          <Empty title={t('empty')}>
+            <p>{t('emptyMore')}</p>
+          </Empty>
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={({ channel_id }) => channel_id}
+      />
       {isAdmin && ofValue.value !== '' && <Deliveries channelId={ofValue.value} />}
       {isNew && <NewChannel onClose={() => setNew(false)} />}
       {removing !== undefined && (

@@ -2,9 +2,9 @@ import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
@@ -53,20 +53,13 @@ export function Deliveries({ channelId }: { readonly channelId: string }) {
   return (
     <section class="card">
       <h2>{t('title')}</h2>
-      <AnswerArea answer={answer}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <p class="muted">{t('none')}</p>
-          ) : (
-            <DataTable
-              caption={t('title')}
-              columns={columns}
-              rows={data}
-              idOf={({ delivery_id }) => delivery_id}
-            />
-          )
-        }
-      </AnswerArea>
+      <AnswerTable
+        answer={answer}
+        empty={<p class="muted">{t('none')}</p>}
+        caption={t('title')}
+        columns={columns}
+        idOf={({ delivery_id }) => delivery_id}
+      />
     </section>
   )
 }

@@ -8,14 +8,14 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SeverityMark, severityWord } from '../../parts/severity-mark.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
@@ -146,35 +146,27 @@ export default function Inbox() {
       ) : (
         <p class="muted">{t('role')}</p>
       )}
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            isFiltered ? (
-              <Empty title={t('none')} />
-            ) : (
-              <Empty title={t('calm')}>
-                <p>{t('calmMore')}</p>
-                <a href={pathOf('rules')}>{t('rules')}</a>
-              </Empty>
-            )
+      <AnswerTable
+        answer={answer}
+        empty={
+          isFiltered ? (
+            <Empty title={t('none')} />
           ) : (
-            <>
-              <DataTable
-                caption={t('title')}
-                columns={columns}
-                rows={page.data}
-                idOf={idOf}
-                selection={
-                  canAct && state !== 'resolved' && state !== 'pending'
-                    ? { ids: chosen, onChange: setChosen }
-                    : undefined
-                }
-              />
-              <Pager of={page} />
-            </>
+            <Empty title={t('calm')}>
+              <p>{t('calmMore')}</p>
+              <a href={pathOf('rules')}>{t('rules')}</a>
+            </Empty>
           )
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={idOf}
+        selection={
+          canAct && state !== 'resolved' && state !== 'pending'
+            ? { ids: chosen, onChange: setChosen }
+            : undefined
+        }
+      />
       {action !== undefined && (
         <AlertActionDialog
           action={action}

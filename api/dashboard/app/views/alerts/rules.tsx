@@ -1,16 +1,17 @@
 // The rules, and three ready ones to begin with.
+
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { navigate } from '../../navigation/navigation.ts'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
 import { toast } from '../../parts/toasts.tsx'
@@ -73,38 +74,30 @@ export default function Rules() {
       }
     >
       <AlertSections />
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('empty')}>
-              {canWrite && (
-                <>
-                  <p>{t('emptyMore')}</p>
-                  <ul class="row">
-                    {READY_RULES.map(({ id, name }) => (
-                      <li key={id}>
-                        <a class="button" href={pathOf('rule', { rule_id: 'new' }, { from: id })}>
-                          {name()}
-                        </a>
-                      </li>
-                    ))}
-                  </ul>
-                </>
-              )}
-            </Empty>
-          ) : (
-            <>
-              <DataTable
-                caption={t('title')}
-                columns={columns}
-                rows={page.data}
-                idOf={({ rule_id }) => rule_id}
-              />
-              <Pager of={page} />
-            </>
-          )
+      <AnswerTable
+        answer={answer}
+        empty={
+          <Empty title={t('empty')}>
+            {canWrite && (
+              <>
+                <p>{t('emptyMore')}</p>
+                <ul class="row">
+                  {READY_RULES.map(({ id, name }) => (
+                    <li key={id}>
+                      <a class="button" href={pathOf('rule', { rule_id: 'new' }, { from: id })}>
+                        {name()}
+                      </a>
+                    </li>
+                  ))}
+                </ul>
+              </>
+            )}
+          </Empty>
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={({ rule_id }) => rule_id}
+      />
     </Page>
   )
 }

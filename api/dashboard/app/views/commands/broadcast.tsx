@@ -11,13 +11,14 @@ import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { number, words } from '../../words/words.ts'
@@ -179,23 +180,13 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
           value={statusValue}
         />
       </div>
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('none')} />
-          ) : (
-            <>
-              <DataTable
-                caption={t('target')}
-                columns={columns}
-                rows={page.data}
-                idOf={({ command_id }) => command_id}
-              />
-              <Pager of={page} />
-            </>
-          )
-        }
-      </AnswerArea>
+      <AnswerTable
+        answer={answer}
+        empty={<Empty title={t('none')} />}
+        caption={t('target')}
+        columns={columns}
+        idOf={({ command_id }) => command_id}
+      />
     </section>
   )
 }

@@ -5,12 +5,12 @@ import { useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { number, words } from '../../words/words.ts'
@@ -61,25 +61,17 @@ export default function Broadcasts() {
       }
     >
       <CommandSections />
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('empty')}>
-              <p>{t('emptyMore')}</p>
-            </Empty>
-          ) : (
-            <>
-              <DataTable
-                caption={t('title')}
-                columns={columns}
-                rows={page.data}
-                idOf={({ broadcast_id }) => broadcast_id}
-              />
-              <Pager of={page} />
-            </>
-          )
+      <AnswerTable
+        answer={answer}
+        empty={
+          <Empty title={t('empty')}>
+            <p>{t('emptyMore')}</p>
+          </Empty>
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={({ broadcast_id }) => broadcast_id}
+      />
     </Page>
   )
 }

@@ -6,13 +6,13 @@ import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { number, words } from '../../words/words.ts'
 import { RolloutSections } from './sections.tsx'
@@ -90,25 +90,17 @@ export default function Firmware() {
     <Page title={t('title')}>
       <RolloutSections />
       {isAdmin && <UploadForm />}
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('empty')}>
-              <p>{isAdmin ? t('emptyMore') : t('emptyRead')}</p>
-            </Empty>
-          ) : (
-            <>
-              <DataTable
-                caption={t('title')}
-                columns={columns}
-                rows={page.data}
-                idOf={({ firmware_id }) => firmware_id}
-              />
-              <Pager of={page} />
-            </>
-          )
+      <AnswerTable
+        answer={answer}
+        empty={
+          <Empty title={t('empty')}>
+            <p>{isAdmin ? t('emptyMore') : t('emptyRead')}</p>
+          </Empty>
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={({ firmware_id }) => firmware_id}
+      />
       {yanking !== undefined && (
         <ConfirmAction
           title={t('yank')}

@@ -11,14 +11,15 @@ import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
 import { toast } from '../../parts/toasts.tsx'
@@ -344,23 +345,13 @@ function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
           value={statusValue}
         />
       </div>
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('none')} />
-          ) : (
-            <>
-              <DataTable
-                caption={t('devices')}
-                columns={columns}
-                rows={page.data}
-                idOf={({ device_id }) => device_id}
-              />
-              <Pager of={page} />
-            </>
-          )
-        }
-      </AnswerArea>
+      <AnswerTable
+        answer={answer}
+        empty={<Empty title={t('none')} />}
+        caption={t('devices')}
+        columns={columns}
+        idOf={({ device_id }) => device_id}
+      />
     </section>
   )
 }

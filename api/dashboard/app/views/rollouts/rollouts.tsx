@@ -9,13 +9,13 @@ import { useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { words } from '../../words/words.ts'
 import { ProgressBar } from './progress-bar.tsx'
@@ -105,30 +105,22 @@ export default function Rollouts() {
           value={statusValue}
         />
       </div>
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            status.length > 0 ? (
-              <Empty title={t('none')} />
-            ) : (
-              <Empty title={t('empty')}>
-                <p>{t('emptyMore')}</p>
-                <a href={pathOf('firmware')}>{t('images')}</a>
-              </Empty>
-            )
+      <AnswerTable
+        answer={answer}
+        empty={
+          status.length > 0 ? (
+            <Empty title={t('none')} />
           ) : (
-            <>
-              <DataTable
-                caption={t('title')}
-                columns={columns}
-                rows={page.data}
-                idOf={({ deployment_id }) => deployment_id}
-              />
-              <Pager of={page} />
-            </>
+            <Empty title={t('empty')}>
+              <p>{t('emptyMore')}</p>
+              <a href={pathOf('firmware')}>{t('images')}</a>
+            </Empty>
           )
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={({ deployment_id }) => deployment_id}
+      />
     </Page>
   )
 }

@@ -5,15 +5,15 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { CopyField } from '../../parts/copy-field.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -73,20 +73,17 @@ export function ApiKeys() {
           {t('create')}
         </Button>
       </p>
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('empty')}>
-              <p>{t('emptyMore')}</p>
-            </Empty>
-          ) : (
-            <>
-              <DataTable caption={t('title')} columns={columns} rows={page.data} idOf={({ id }) => id} />
-              <Pager of={page} />
-            </>
-          )
+      <AnswerTable
+        answer={answer}
+        empty={
+          <Empty title={t('empty')}>
+            <p>{t('emptyMore')}</p>
+          </Empty>
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={({ id }) => id}
+      />
       {isNew && <NewKey onClose={() => setNew(false)} />}
       {removing !== undefined && (
         <ConfirmAction

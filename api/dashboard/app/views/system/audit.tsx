@@ -5,12 +5,12 @@ import { oneOf, text } from '../../address/codecs.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
 import { words } from '../../words/words.ts'
@@ -99,18 +99,13 @@ export function Audit() {
           onValue={outcome.set}
         />
       </div>
-      <AnswerArea answer={answer}>
-        {({ data, page = 1, total = 0, total_pages = 0 }) =>
-          data.length === 0 ? (
-            <Empty title={t('none')} />
-          ) : (
-            <>
-              <DataTable caption={t('title')} columns={columns} rows={data} idOf={({ id }) => id} />
-              <Pager of={{ page, total, total_pages }} />
-            </>
-          )
-        }
-      </AnswerArea>
+      <AnswerTable
+        answer={answer}
+        empty={<Empty title={t('none')} />}
+        caption={t('title')}
+        columns={columns}
+        idOf={({ id }) => id}
+      />
     </>
   )
 }

@@ -6,13 +6,13 @@ import { pathOf } from '../../address/routes.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { number, words } from '../../words/words.ts'
 import { LettersByReason } from './letter-actions.tsx'
@@ -74,20 +74,17 @@ export function DeadLetters() {
       <div class="filters">
         <Field label={t('device')} value={device.value} onValue={device.set} spellcheck={false} />
       </div>
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('empty')}>
-              <p>{t('emptyMore')}</p>
-            </Empty>
-          ) : (
-            <>
-              <DataTable caption={t('title')} columns={columns} rows={page.data} idOf={({ id }) => id} />
-              <Pager of={page} />
-            </>
-          )
+      <AnswerTable
+        answer={answer}
+        empty={
+          <Empty title={t('empty')}>
+            <p>{t('emptyMore')}</p>
+          </Empty>
         }
-      </AnswerArea>
+        caption={t('title')}
+        columns={columns}
+        idOf={({ id }) => id}
+      />
       {seen !== undefined && (
         <Dialog title={seen.reason} onClose={() => setSeen(undefined)} isWide>
           <p>{plainText(seen.detail)}</p>

@@ -7,13 +7,13 @@ import { fleet } from '../../data/client.ts'
 import { user as me } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
-import { AnswerArea } from '../../parts/answer-area.tsx'
+import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy-field.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import type { Column } from '../../parts/data-table.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Pager, pageValue } from '../../parts/pager.tsx'
+import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -78,14 +78,13 @@ export function Users() {
           {t('invite')}
         </Button>
       </p>
-      <AnswerArea answer={answer}>
-        {(page) => (
-          <>
-            <DataTable caption={t('title')} columns={columns} rows={page.data} idOf={({ id }) => id} />
-            <Pager of={page} />
-          </>
-        )}
-      </AnswerArea>
+      <AnswerTable
+        answer={answer}
+        empty={null}
+        caption={t('title')}
+        columns={columns}
+        idOf={({ id }) => id}
+      />
       {editing !== undefined && <EditUser user={editing} onClose={() => setEditing(undefined)} />}
       {isInviting && <Invite onClose={() => setInviting(false)} />}
     </>

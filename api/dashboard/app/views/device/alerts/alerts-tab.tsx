@@ -1,4 +1,5 @@
 // The alerts of this device: open ones and the latest that ended, and a way to mute it for a time.
+import type { Operations, ReplyOf } from '../../../../../../schemas/client/calls.ts'
 import { ALERT_STATES } from '../../../../../../schemas/vocabulary.ts'
 import { pathOf } from '../../../address/routes.ts'
 import { may } from '../../../data/access.ts'
@@ -7,11 +8,10 @@ import { fleet } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
 import { Age } from '../../../parts/age.tsx'
-import { AnswerArea } from '../../../parts/answer-area.tsx'
+import { AnswerTable } from '../../../parts/answer-table.tsx'
 import { Button } from '../../../parts/button.tsx'
-import { DataTable } from '../../../parts/data-table.tsx'
 import { Empty } from '../../../parts/empty.tsx'
-import { Pager, pageValue } from '../../../parts/pager.tsx'
+import { pageValue } from '../../../parts/pager.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { SeverityMark } from '../../../parts/severity-mark.tsx'
@@ -19,6 +19,8 @@ import { toast } from '../../../parts/toasts.tsx'
 import { instant } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
+
+type Alert = ReplyOf<Operations['listAlerts']>['data'][number]
 
 const t = words({
   caption: ['Alerts of the device', 'Alarme des Geräts'],
@@ -71,58 +73,50 @@ export default function AlertsTab({ device }: TabProps) {
     <div class="stack">
       {may('createSilence') && device.status !== 'decommissioned' && <Mute deviceId={deviceId} />}
       {ack.error.value !== undefined && <ProblemCard error={ack.error.value} />}
-      <AnswerArea answer={answer}>
-        {(page) =>
-          page.data.length === 0 ? (
-            <Empty title={t('none')}>
-              <p>
-                {t('rules')} <a href={pathOf('rules')}>{t('toRules')}</a>
-              </p>
-            </Empty>
-          ) : (
-            <>
-              <DataTable
-                caption={t('caption')}
-                rows={page.data}
-                idOf={({ alert_id: id, rule_id: rule, started_at: at }) => id ?? `${rule} ${at}`}
-                columns={[
-                  { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
-                  {
-                    name: t('message'),
-                    cell: ({ alert_id: id, message }) =>
-                      id === null ? (
-                        plainText(message)
-                      ) : (
-                        <a href={pathOf('alert', { alert_id: id })}>{plainText(message)}</a>
-                      ),
-                  },
-                  { name: t('rule'), cell: ({ rule_name: name }) => plainText(name) },
-                  {
-                    name: t('state'),
-                    cell: ({ state, acknowledged }) => `${t(state)}${acknowledged ? `, ${t('acked')}` : ''}`,
-                  },
-                  { name: t('fired'), cell: ({ fired_at: at }) => <Age at={at} /> },
-                  { name: t('ended'), cell: ({ resolved_at: at }) => <Age at={at} /> },
-                  ...(mayAct
-                    ? [
-                        {
-                          name: t('do'),
-                          cell: ({ alert_id: id, acknowledged, state }: (typeof page.data)[number]) =>
-                            id === null || acknowledged || state !== 'firing' ? null : (
-                              <Button isBusy={ack.isUnderWay.value} onClick={() => void ack.run(id)}>
-                                {t('ack')}
-                              </Button>
-                            ),
-                        },
-                      ]
-                    : []),
-                ]}
-              />
-              <Pager of={page} />
-            </>
-          )
+      <AnswerTable
+        answer={answer}
+        empty={
+          <Empty title={t('none')}>
+            <p>
+              {t('rules')} <a href={pathOf('rules')}>{t('toRules')}</a>
+            </p>
+          </Empty>
         }
-      </AnswerArea>
+        caption={t('caption')}
+        idOf={({ alert_id: id, rule_id: rule, started_at: at }) => id ?? `${rule} ${at}`}
+        columns={[
+          { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
+          {
+            name: t('message'),
+            cell: ({ alert_id: id, message }) =>
+              id === null ? (
+                plainText(message)
+              ) : (
+                <a href={pathOf('alert', { alert_id: id })}>{plainText(message)}</a>
+              ),
+          },
+          { name: t('rule'), cell: ({ rule_name: name }) => plainText(name) },
+          {
+            name: t('state'),
+            cell: ({ state, acknowledged }) => `${t(state)}${acknowledged ? `, ${t('acked')}` : ''}`,
+          },
+          { name: t('fired'), cell: ({ fired_at: at }) => <Age at={at} /> },
+          { name: t('ended'), cell: ({ resolved_at: at }) => <Age at={at} /> },
+          ...(mayAct
+            ? [
+                {
+                  name: t('do'),
+                  cell: ({ alert_id: id, acknowledged, state }: Alert) =>
+                    id === null || acknowledged || state !== 'firing' ? null : (
+                      <Button isBusy={ack.isUnderWay.value} onClick={() => void ack.run(id)}>
+                        {t('ack')}
+                      </Button>
+                    ),
+                },
+              ]
+            : []),
+        ]}
+      />
     </div>
   )
 }
