@@ -1,6 +1,6 @@
 // Ids of alerts. They follow from rule, subject and place in the log: read again, it is the same alert (A2).
 import { AlertId, type DeviceId, type RuleId } from '../../../schemas/ids.ts'
-import { shortHash } from './hash.ts'
+import { shortHash } from '../short-hash.ts'
 
 /** What the alerts of a rule are told apart by: their device, or their group if they are about the fleet. */
 export type AlertSubject = { readonly deviceId: DeviceId } | { readonly group: string }

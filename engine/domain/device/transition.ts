@@ -90,9 +90,10 @@ export function register(
     seenAt: undefined,
     createdAt: now,
     createdBy: author.id,
-    registrationKey: request.idempotencyKey,
     updatedAt: now,
     revision: 1,
+    registrationKey: request.idempotencyKey,
+    replayed: undefined,
   }
   return {
     device,

@@ -1,7 +1,7 @@
 // How the alerts of rules about the fleet are stored: a document per rule and group.
 
 import type { FleetInstance } from '../../domain/alert/fleet-instance.ts'
-import { shortHash } from '../../domain/alert/hash.ts'
+import { shortHash } from '../../domain/short-hash.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { Documents, SavedDocument } from '../../ports/documents.ts'
 

@@ -6,6 +6,10 @@ import type { Effect } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { HistoryRow } from '../../domain/history/row.ts'
 import type { ShadowChange } from '../../domain/shadow/record.ts'
+import { shortHash } from '../../domain/short-hash.ts'
+
+/** Hexadecimal digits that make an exact number. */
+const SAFE_DIGITS = 13
 
 type StatusEffect = Extract<Effect, { event: 'device.registered' | 'device.status' }>
 
@@ -50,13 +54,23 @@ export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow 
   }
 }
 
-/** One row per step, told apart by its moment and its number among the rows of that moment. The request's data is in
- *  the first one only. */
-export function commandRow(
-  deviceId: DeviceId,
-  command: Command,
-  { at: moment, row, place: version }: { readonly at: number; readonly row: number; readonly place: number },
-): HistoryRow {
+/** When and where in the log something happened, and its number among the rows of that moment. */
+export interface RowPlace {
+  readonly at: number
+  readonly row: number
+  /** A sweep has none. */
+  readonly place: number | undefined
+}
+
+/** Tells rows of one moment apart: the same for the same row for ever, and another for another. If the clock was set
+ *  back, two sweeps may come at one moment with no place to tell them apart, so their rows go by what they tell. */
+export function versionOf({ place }: RowPlace, ...step: readonly (string | number | undefined)[]): number {
+  return place ?? Number.parseInt(shortHash(step.join(' ')).slice(0, SAFE_DIGITS), 16)
+}
+
+/** One row per step. The request's data is in the first one only. */
+export function commandRow(deviceId: DeviceId, command: Command, rowPlace: RowPlace): HistoryRow {
+  const { at: moment, row } = rowPlace
   // What was over when it came ends with a sweep, whose time may be an earlier one.
   const isFirst = command.status === 'pending'
   const at = Micros(row + (isFirst ? moment : Math.max(moment, (command.createdAt + 1) * 1000)))
@@ -79,7 +93,7 @@ export function commandRow(
     deviceId,
     kind: 'command',
     at,
-    version,
+    version: versionOf(rowPlace, command.id, status, command.delivery.attempts),
     body: { ...about, ...started, ...ended, ...conflictOf(command) },
   }
 }

@@ -2,29 +2,20 @@
 import { type DeviceId, Micros, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { HistoryRow } from '../../domain/history/row.ts'
 import type { Job } from '../../domain/ota/job.ts'
+import { type RowPlace, versionOf } from './history-rows.ts'
 
-/** One row per move, told apart by its place in the log and its number among the rows of that moment. */
+/** One row per move. */
 export function jobRow(
   deviceId: DeviceId,
   { job, previous }: { readonly job: Job; readonly previous: Job['status'] | undefined },
-  {
-    at: moment,
-    row,
-    place: version,
-    now,
-  }: {
-    readonly at: number
-    readonly row: number
-    readonly place: number
-    readonly now: Millis
-  },
+  { now, ...rowPlace }: RowPlace & { readonly now: Millis },
 ): HistoryRow {
   const { plan, status, attempt, fromVersion, progress, error, late, back } = job
   return {
     deviceId,
     kind: 'ota',
-    at: Micros(moment + row),
-    version,
+    at: Micros(rowPlace.at + rowPlace.row),
+    version: versionOf(rowPlace, plan.deploymentId, attempt, status, back?.attempt, back?.status),
     body: {
       deployment_id: plan.deploymentId,
       kind: plan.kind,

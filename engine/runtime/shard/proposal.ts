@@ -67,7 +67,8 @@ export interface Told {
 /** When and where in the log something happened: it tells rows of the history apart. */
 interface Moment {
   at: number
-  place: number
+  /** A sweep has none. */
+  place: number | undefined
   /** Rows of this moment. */
   rows: number
   /** The gateway that what happens came through. */
@@ -87,7 +88,7 @@ export interface Open {
   /** False while a device has as many dead letters as one second may bring it. */
   mayPark: boolean
   /** When and where in the log what follows happens, and through which gateway. */
-  enter(at: number, place: number, via: DeviceId | undefined): void
+  enter(at: number, place: number | undefined, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
   reached(): readonly Position[]
   park(incoming: Incoming, reason: string, detail: string): void
@@ -131,7 +132,7 @@ export function openProposal(
   const ended: DeviceId[] = []
   const outbound: Outbound[] = []
   const ota: OtaOutbound[] = []
-  const moment: Moment = { at: 0, place: 0, rows: 0, via: undefined }
+  const moment: Moment = { at: 0, place: undefined, rows: 0, via: undefined }
   const history: WrittenRow[] = []
   const notices: Notice[] = []
   const open: Open = {

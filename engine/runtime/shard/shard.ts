@@ -298,7 +298,7 @@ export class Shard {
     const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
     const { open, decisions } = batch
     if (!isBehind) this.#alerts.caughtUp()
-    open.enter(now * 1000, 0, undefined)
+    open.enter(now * 1000, undefined, undefined)
     const { due, since } = this.#deadlines.sweep(now)
     for (const actor of due) {
       const device = decisions.deviceOf(actor)

@@ -162,7 +162,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       })
       const d2 = DeviceIdOf('d2')
       await until(
-        () => one.devices.get(d2) !== undefined && other.devices.get(d2) !== undefined,
+        () => [one, other].every((store) => store.devices.get(d2) !== undefined && store.isUp()),
         'both to have loaded',
       )
       await other.save(save([device('d3')]))
