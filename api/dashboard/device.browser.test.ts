@@ -145,40 +145,6 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await device.endAsync()
   })
 
-  test('a shadow that somebody else changed first is merged leaf by leaf, by choice where both changed it', async () => {
-    await registerDevice(admin, 'valve-1')
-    const desired = { interval: 10, led: 'on', mode: 'a' }
-    await admin.call('PUT', '/shadows/valve-1/desired', desired)
-    // The browser reports a refused request in its console.
-    const { page } = await browser.open(service, '/devices/valve-1/shadow', {
-      login: ADMIN,
-      expected: [/409|412/],
-    })
-    await page.getByLabel('Desired value of interval').fill('5')
-    await page.getByLabel('Desired value of mode').fill('b')
-    await page.getByLabel('Desired value of mode').press('Enter')
-    await page.getByRole('button', { name: 'Review 2 changes' }).click()
-    const dialog = page.getByRole('dialog')
-    await admin.call('PUT', '/shadows/valve-1/desired', { interval: 7, led: 'off' })
-    await dialog.getByRole('button', { name: 'Send for version 1' }).click()
-    await dialog.getByRole('heading', { name: 'Somebody else changed the shadow first' }).waitFor()
-    const apply = dialog.getByRole('button', { name: 'Apply on version 2' })
-    expect(await apply.getAttribute('aria-disabled')).toBe('true')
-    const { body: untouched } = await admin.get('/shadows/valve-1')
-    expect(untouched['desired']).toEqual({ interval: 7, led: 'off', mode: 'a' })
-    // Only the leaf that both changed asks.
-    expect(await dialog.getByRole('radio').count()).toBe(2)
-    await dialog.getByRole('radio', { name: 'Yours' }).check()
-    await apply.click()
-    await dialog.waitFor({ state: 'detached' })
-    const { body: merged } = await admin.get('/shadows/valve-1')
-    expect(merged['desired']).toEqual({ interval: 5, led: 'off', mode: 'b' })
-
-    await page.getByLabel('Show').selectOption('history')
-    await page.getByRole('button', { name: 'Take version 2 back' }).click()
-    await page.getByRole('button', { name: /Review \d changes?/ }).waitFor()
-  })
-
   test('log lines come in live, are found, and stay text', async () => {
     const token = await registerDevice(admin, 'drive-1')
     const device = await connectDevice(service, 'drive-1', token)

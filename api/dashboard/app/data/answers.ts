@@ -17,6 +17,7 @@ export interface Answer<Data> {
 interface Entry {
   readonly answer: Signal<Answer<unknown>>
   readonly ask: () => Promise<void>
+  readonly isFixed: boolean
 }
 
 const NOTHING: Answer<never> = { data: undefined, error: undefined, isLoading: false, at: 0 }
@@ -27,6 +28,8 @@ export interface AskOptions {
   readonly everyMs?: number
   /** False asks nothing yet. */
   readonly isWanted?: boolean
+  /** What it answers never changes, so one answer is enough. */
+  readonly isFixed?: boolean
 }
 
 export interface Asked<Data> extends Answer<Data> {
@@ -37,12 +40,12 @@ export interface Asked<Data> extends Answer<Data> {
 export function useAnswer<Id extends OperationId>(
   id: Id,
   call: CallOf<Operations[Id]>,
-  { everyMs, isWanted = true }: AskOptions = {},
+  { everyMs, isWanted = true, isFixed = false }: AskOptions = {},
 ): Asked<ReplyOf<Operations[Id]>> {
   const key = `${id} ${JSON.stringify(call)}`
-  const entry = useMemo(() => entryOf(key, id, call), [key])
+  const entry = useMemo(() => entryOf(key, id, { call, isFixed }), [key])
   useEffect(() => {
-    if (!isWanted) return
+    if (!isWanted || (isFixed && entry.answer.peek().data !== undefined)) return
     void entry.ask()
     if (everyMs === undefined) return
     const timer = setInterval(() => {
@@ -57,9 +60,10 @@ export function useAnswer<Id extends OperationId>(
 
 /** Asks again for all answers of these operations that are on the page: after a write, what it changed. */
 export function refreshAnswers(...ids: readonly OperationId[]): void {
-  for (const [key, { ask, answer }] of entries) {
+  for (const [key, { ask, answer, isFixed }] of entries) {
     const isAsked = answer.peek() !== NOTHING
-    if (!isAsked || !ids.some((id) => key.startsWith(`${id} `))) continue
+    const isFinal = isFixed && answer.peek().data !== undefined
+    if (!isAsked || isFinal || !ids.some((id) => key.startsWith(`${id} `))) continue
     if (watched.has(key)) void ask()
     else answer.value = NOTHING
   }
@@ -67,7 +71,11 @@ export function refreshAnswers(...ids: readonly OperationId[]): void {
 
 const watched = new Map<string, number>()
 
-function entryOf(key: string, id: OperationId, call: object): Entry {
+function entryOf(
+  key: string,
+  id: OperationId,
+  { call, isFixed }: { readonly call: object; readonly isFixed: boolean },
+): Entry {
   const found = entries.get(key)
   if (found !== undefined) {
     // The newest is last, so that the oldest falls out first.
@@ -97,7 +105,7 @@ function entryOf(key: string, id: OperationId, call: object): Entry {
       })
     return asking
   }
-  const entry = { answer, ask }
+  const entry = { answer, ask, isFixed }
   entries.set(key, entry)
   for (const old of entries.keys()) {
     if (entries.size <= LIMITS.queryCacheEntriesMax) break

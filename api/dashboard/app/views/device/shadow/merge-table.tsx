@@ -1,8 +1,10 @@
 // Three versions of each leaf: what the edits were made on, what somebody else made of it, and what you want.
 import { plainText } from '../../../parts/plain-text.ts'
-import { pathKey } from '../../../shadow-merge/leaves.ts'
+import type { Change } from '../../../shadow-merge/authors.ts'
+import { type Path, pathKey } from '../../../shadow-merge/leaves.ts'
 import { type Merge, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
+import { actorText } from './actor-text.ts'
 import { JsonText } from './json-text.tsx'
 
 const t = words({
@@ -13,17 +15,20 @@ const t = words({
   choice: ['Keep', 'Behalten'],
   keep: ['What counts for {path}', 'Was für {path} gilt'],
   taken: ['yours, nobody else changed it', 'Ihre; niemand sonst hat es geändert'],
+  by: ['by {who}, version {n}', 'von {who}, Version {n}'],
   same: ['both want the same', 'beide wollen dasselbe'],
   other: ['theirs, you did not change it', 'Andere; Sie haben es nicht geändert'],
 })
 
 export interface MergeTableProps {
   readonly merge: Merge
+  /** The newest change of a leaf; undefined while it is not known. */
+  readonly authorOf: (path: Path) => Change | undefined
   readonly choices: ReadonlyMap<string, 'theirs' | 'yours'>
   readonly onChoice: (key: string, choice: 'theirs' | 'yours') => void
 }
 
-export function MergeTable({ merge, choices, onChoice }: MergeTableProps) {
+export function MergeTable({ merge, authorOf, choices, onChoice }: MergeTableProps) {
   return (
     <table class="table table-cards">
       <thead>
@@ -48,7 +53,7 @@ export function MergeTable({ merge, choices, onChoice }: MergeTableProps) {
                 <JsonText value={base} />
               </td>
               <td data-label={t('theirs')}>
-                <JsonText value={theirs} />
+                <JsonText value={theirs} /> <Author of={authorOf(edit.path)} />
               </td>
               <td data-label={t('yours')}>
                 <JsonText value={yours} />
@@ -87,11 +92,19 @@ export function MergeTable({ merge, choices, onChoice }: MergeTableProps) {
               <td colSpan={3} data-label={t('choice')}>
                 <JsonText value={wishOf(edit)} />
               </td>
-              <td class="muted">{t(why)}</td>
+              <td class="muted">
+                {t(why)} {why !== 'taken' && <Author of={authorOf(edit.path)} />}
+              </td>
             </tr>
           )),
         )}
       </tbody>
     </table>
+  )
+}
+
+function Author({ of }: { readonly of: Change | undefined }) {
+  return of === undefined ? null : (
+    <span class="hint">{t('by', { who: actorText(of.actor), n: of.version })}</span>
   )
 }

@@ -1,7 +1,7 @@
 // What will be sent, old against new, for the version that it was made on. If another version came first, the dialog shows
 // base, theirs and yours for each leaf that both changed; nothing of that is sent without a choice.
-import { useState } from 'preact/hooks'
-import { refreshAnswers } from '../../../data/answers.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { refreshAnswers, useAnswer } from '../../../data/answers.ts'
 import { fleet, RefusalError } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { Button } from '../../../parts/button.tsx'
@@ -9,6 +9,7 @@ import { Dialog } from '../../../parts/dialog.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { toast } from '../../../parts/toasts.tsx'
+import { authorOf, type Change } from '../../../shadow-merge/authors.ts'
 import { type JsonObject, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { applied, type Edit, patchOf, resolved, threeWay, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
@@ -37,6 +38,7 @@ const t = words({
 })
 
 const BYTES_MAX = 65_536
+const LOOK_EVERY_MS = 2000
 
 export interface ReviewDialogProps {
   readonly deviceId: string
@@ -71,6 +73,7 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
     refreshAnswers('getShadow', 'getShadowHistory')
     onSent()
   })
+  const newer = useNewer(deviceId, base.version, theirs?.version)
   const merge = theirs === undefined ? undefined : threeWay(base.desired, theirs.desired, edits)
   const wanted = merge === undefined ? edits : resolved(merge, choices)
   const on = theirs ?? base
@@ -133,6 +136,7 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
       ) : (
         <MergeTable
           merge={merge}
+          authorOf={(path) => authorOf(path, newer)}
           choices={choices}
           onChoice={(key, choice) => setChoices(new Map([...choices, [key, choice]]))}
         />
@@ -142,4 +146,19 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
     </Dialog>
   )
+}
+
+/** The changes between two versions. The history is written behind them, so it is looked at until it has them all. */
+function useNewer(device_id: string, since: number, to: number | undefined): readonly Change[] {
+  const [isThere, setThere] = useState(false)
+  const { data } = useAnswer(
+    'getShadowHistory',
+    { device_id, query: { section: 'desired', per_page: 100 } },
+    { isWanted: to !== undefined && !isThere, everyMs: LOOK_EVERY_MS },
+  )
+  const newer = to === undefined ? [] : (data?.data.filter(({ version }) => version > since) ?? [])
+  const newest = newer[0]?.version ?? 0
+  useEffect(() => setThere(to !== undefined && newest >= to), [newest, to])
+  // The patches were JSON on their way.
+  return newer as readonly Change[]
 }

@@ -7,9 +7,10 @@ import { Button } from '../../../parts/button.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { Pager, pageValue } from '../../../parts/pager.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
-import { isSame, type JsonObject, valueAt } from '../../../shadow-merge/leaves.ts'
+import { isSame, type JsonObject, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { type Edit, editsOf, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
+import { actorText } from './actor-text.ts'
 import { JsonText } from './json-text.tsx'
 
 const t = words({
@@ -20,14 +21,13 @@ const t = words({
   desired: ['desired', 'gewünscht'],
   reported: ['reported', 'gemeldet'],
   revert: ['Take back', 'Zurücknehmen'],
-  revertLabel: ['Take version {n} back', 'Version {n} zurücknehmen'],
+  revertLabel: ['Take back version {n}', 'Zurücknehmen: Version {n}'],
   none: ['The shadow has not changed yet', 'Der Shadow hat sich noch nicht geändert'],
   undone: ['The desired state is so again already.', 'Der gewünschte Stand ist schon wieder so.'],
 })
 
 export interface ShadowHistoryProps {
   readonly deviceId: string
-  readonly version: number
   readonly desired: JsonObject
   readonly onEdits: ((edits: readonly Edit[]) => void) | undefined
 }
@@ -66,7 +66,7 @@ export function ShadowHistory({ deviceId, desired, onEdits }: ShadowHistoryProps
                         </span>
                       </td>
                       <td data-label={t('side')}>{t(entry.section)}</td>
-                      <td data-label={t('who')}>{plainText(`${entry.actor.type} ${entry.actor.id}`)}</td>
+                      <td data-label={t('who')}>{actorText(entry.actor)}</td>
                       <td data-label={t('change')}>
                         <Change patch={entry.patch as JsonObject} previous={entry.previous as JsonObject} />
                         {entry.section === 'desired' && onEdits !== undefined && (
@@ -103,7 +103,7 @@ function Change({ patch, previous }: { readonly patch: JsonObject; readonly prev
       {edits.slice(0, LEAVES_MAX).map((edit) => {
         const before = valueAt(previous, edit.path)
         return (
-          <li key={edit.path.join('.')}>
+          <li key={pathKey(edit.path)}>
             <code>{plainText(edit.path.join('.'))}</code>{' '}
             <JsonText value={before === null ? undefined : before} /> → <JsonText value={wishOf(edit)} />
           </li>

@@ -59,7 +59,8 @@ export function ShadowJson({ document, onEdits }: ShadowJsonProps) {
   )
 }
 
-function Side({ value }: { readonly value: unknown }) {
+/** A document, to be scrolled in its frame. */
+export function Side({ value }: { readonly value: unknown }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable by keys.
     <pre class="json-side" tabIndex={0}>

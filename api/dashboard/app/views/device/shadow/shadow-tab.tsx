@@ -21,6 +21,7 @@ import { ShadowEmpty } from './shadow-empty.tsx'
 import { ShadowHistory } from './shadow-history.tsx'
 import { ShadowJson } from './shadow-json.tsx'
 import { ShadowTable } from './shadow-table.tsx'
+import { ShadowVersions } from './shadow-versions.tsx'
 
 const t = words({
   show: ['Show', 'Zeigen'],
@@ -106,12 +107,16 @@ export default function ShadowTab({ device }: TabProps) {
               </p>
             )}
             {view.value === 'history' ? (
-              <ShadowHistory
-                deviceId={deviceId}
-                version={document.version}
-                desired={document.desired as JsonObject}
-                onEdits={isReadOnly ? undefined : several}
-              />
+              <>
+                {document.version > 0 && (
+                  <ShadowVersions document={document} onEdits={isReadOnly ? undefined : several} />
+                )}
+                <ShadowHistory
+                  deviceId={deviceId}
+                  desired={document.desired as JsonObject}
+                  onEdits={isReadOnly ? undefined : several}
+                />
+              </>
             ) : view.value === 'json' ? (
               <ShadowJson document={document} onEdits={isReadOnly ? undefined : several} />
             ) : (
