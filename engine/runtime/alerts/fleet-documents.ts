@@ -1,8 +1,8 @@
 // How the alerts of rules about the fleet are stored: a document per rule and group.
 
 import type { FleetInstance } from '../../domain/alert/fleet-instance.ts'
-import { shortHash } from '../../domain/short-hash.ts'
 import { newPackr } from '../../domain/packing.ts'
+import { shortHash } from '../../domain/short-hash.ts'
 import type { Documents, SavedDocument } from '../../ports/documents.ts'
 
 const FLEET_ALERTS = 'alert-fleet'
