@@ -50,6 +50,8 @@ export const BODY_LIMITS = {
 
   // --- the whole fleet
   /** Rows of an index. */
+  /** Devices that a question about the telemetry of many may name. */
+  telemetryDevicesNamedMax: 20,
   fleetDevicesMax: 200_000,
   fleetKeysMax: 1_000,
   fleetSubscriptionDevicesMax: 500,

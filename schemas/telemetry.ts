@@ -114,6 +114,15 @@ export const FleetQuery = Type.Object(
         description: 'The group and the groups below it.',
       }),
     ),
+    device_id: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        minItems: 1,
+        maxItems: BODY_LIMITS.telemetryDevicesNamedMax,
+        description:
+          'Only these devices, as repeated parameters. Devices that do not exist or that the caller may not see are left out.',
+        examples: [['robot-7']],
+      }),
+    ),
     by: Type.Optional(
       choice(['device', 'group'], {
         default: 'device',

@@ -114,6 +114,26 @@ describe('the fleet', () => {
     expect(file.text).toContain('a2')
   })
 
+  test('named devices are answered alone, and those that the caller may not see are left out', async () => {
+    const { send, login, request } = await fleet()
+    const named = 'GET /api/v1/telemetry?metric=m&agg=sum&device_id=b1&device_id=a1'
+    const idsOf = (body: { data: readonly { device_id: string }[] }) => body.data.map((one) => one.device_id)
+    const both = (await send(`${named}&device_id=a1&device_id=nobody`)).body
+    expect([idsOf(both), both.total]).toEqual([['a1', 'b1'], 2])
+    expect(idsOf((await send(`${named}&per_page=1&page=2`)).body)).toEqual(['b1'])
+    expect(idsOf((await send(`${named}&group=b`)).body)).toEqual(['b1'])
+    const whole = (await send(`${named}&by=group`)).body
+    expect([whole.devices, whole.data[0].sum]).toEqual([2, 104])
+    const { token } = await login('operator', { groups: ['a'] })
+    expect(idsOf((await request(named, { token })).body)).toEqual(['a1'])
+    const file = await request(`${named.replace('&agg=sum', '')}&interval=raw&format=csv`, { token })
+    expect([file.text.includes('a1'), file.text.includes('b1')]).toEqual([true, false])
+    const nothing = await request('GET /api/v1/telemetry?metric=m&device_id=b1&format=csv', { token })
+    expect([nothing.status, nothing.body.errors[0].path]).toEqual([422, '/device_id'])
+    const many = Array.from({ length: 21 }, (_, i) => `device_id=d${i}`).join('&')
+    expect((await send(`GET /api/v1/telemetry?metric=m&${many}`)).status).toBe(422)
+  })
+
   test('too many buckets or devices are refused with advice', async () => {
     const { send, device } = await fleet()
     const wide = await send(

@@ -1,10 +1,10 @@
 // The history of metrics of many devices: each by itself, or a group as a whole.
+import { fleetJudge } from '../../engine/domain/fleet/selection.ts'
 import { namesOf, needsNames } from '../../engine/domain/telemetry/selection.ts'
 import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
-import type { DeviceFilter } from '../../engine/ports/store.ts'
-import { type DeviceId, toIso } from '../../schemas/ids.ts'
+import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { getFleetTelemetry } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat } from '../../schemas/vocabulary.ts'
 import { scopeOf } from '../auth/scope.ts'
@@ -31,6 +31,7 @@ import {
 interface Query extends PastQuery {
   readonly metric: readonly string[]
   readonly group?: string
+  readonly device_id?: readonly string[]
   readonly by?: 'device' | 'group'
 }
 
@@ -49,10 +50,10 @@ export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
     const most = interval === 'raw' ? API_LIMITS.fileMetricsMax : API_LIMITS.seriesMax
     const unfit = refuseNames(metrics, most)
     if (unfit !== undefined) return unfit
-    const filter: DeviceFilter = { group, within: scopeOf(user) }
+    const choice: Choice = { group, named: query.device_id, within: scopeOf(user) }
     const isPaged = by === 'device' && format === undefined
     const window = toWindow(query)
-    const { ids, total } = devices(engine, filter, isPaged ? window : WHOLE)
+    const { ids, total } = devices(engine, choice, isPaged ? window : WHOLE)
     if (!isPaged && total > LIMITS.groupDevicesMax)
       return outOfRange(
         '/group',
@@ -78,7 +79,22 @@ export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
 
 const WHOLE: Pick<Window, 'offset' | 'perPage'> = { offset: 0, perPage: LIMITS.groupDevicesMax }
 
-function devices(engine: Engine, filter: DeviceFilter, { offset, perPage }: typeof WHOLE) {
+interface Choice {
+  readonly group: string | undefined
+  readonly named: readonly string[] | undefined
+  readonly within: readonly string[] | undefined
+}
+
+function devices(engine: Engine, { named, ...filter }: Choice, { offset, perPage }: typeof WHOLE) {
+  if (named !== undefined) {
+    const fits = fleetJudge(filter)
+    const ids = [...new Set(named)].sort().flatMap((name) => {
+      const id = parseDeviceId(name)
+      const device = id && engine.devices.summary(id)
+      return id !== undefined && device !== undefined && fits(device) ? [id] : []
+    })
+    return { ids: ids.slice(offset, offset + perPage), total: ids.length }
+  }
   const found = engine.devices.list(filter, { offset, limit: perPage, sort: 'device_id', descending: false })
   return { ids: found.devices.map(({ id }) => id), total: found.total }
 }
@@ -183,7 +199,10 @@ async function file(
   }: Omit<Question, 'asked'> & { readonly range: Range; readonly format: ExportFormat },
 ): Promise<FileAnswer | Refusal> {
   if (ids.length === 0)
-    return outOfRange('/group', 'has no device that you may see, so there is nothing for a file')
+    return outOfRange(
+      query.device_id === undefined ? '/group' : '/device_id',
+      'has no device that you may see, so there is nothing for a file',
+    )
   const { interval = '1m', by = 'device' } = query
   const { from, to } = range
   const points = { deviceIds: ids, metrics, from, to }
