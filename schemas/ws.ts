@@ -21,6 +21,7 @@ export const CHANNELS = [
   'logs',
   'events',
   'alerts',
+  'audit',
   'fleet',
 ] as const
 export type ChannelName = (typeof CHANNELS)[number]

@@ -3,7 +3,9 @@
 import { type TSchema, Type } from 'typebox'
 import { AlertBody } from '../../schemas/alert.ts'
 import { ChannelBody } from '../../schemas/alert-channel.ts'
+import { AuditEntry } from '../../schemas/audit.ts'
 import { CommandBody } from '../../schemas/command.ts'
+import { DeadLetterBody } from '../../schemas/dead-letter.ts'
 import { DeviceBody } from '../../schemas/device.ts'
 import { EventBody, LogBody } from '../../schemas/history.ts'
 import { choice, FreeObject, Instant, orNull } from '../../schemas/json-schema.ts'
@@ -54,6 +56,8 @@ const EVENT_DATA: Readonly<Partial<Record<ChannelName, TSchema>>> = {
   logs: LogBody,
   events: EventBody,
   alerts: Type.Union([AlertBody, ChannelNews]),
+  // `audit.recorded` or `dead_letter.added`.
+  audit: Type.Union([AuditEntry, DeadLetterBody]),
   fleet: FleetEvent,
 }
 

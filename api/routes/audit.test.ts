@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { auditBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import { auditRow } from '../../engine/domain/audit/entry.ts'
+import type { FeedEvent } from '../../engine/index.ts'
+import { FLEET } from '../../engine/ports/feed.ts'
 import { Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { NOW, openHarness } from '../testing/rest.ts'
 
@@ -122,4 +124,23 @@ test('only admins may read the audit', async () => {
     expect((await request(`GET ${AUDIT}`, { token })).status).toBe(403)
   }
   expect((await request(`GET ${AUDIT}`)).status).toBe(401)
+})
+
+test('whoever listens to the feed hears of what is written down, and of dead letters', async () => {
+  const { engine, device, login, request } = openHarness()
+  const heard: FeedEvent[] = []
+  engine.feed.listen((events) => heard.push(...events))
+  const { token } = await login('admin')
+  const id = await device('ra')
+  await request('PATCH /api/v1/devices/ra', { token, body: { name: 'renamed' } })
+  await request('POST /api/v1/auth/login', { body: { email: 'nobody@example.com', password: 'wrong wrong' } })
+  await engine.say(id, 'status', ['rubbish'])
+  const ofKind = <Kind extends FeedEvent['kind']>(kind: Kind) =>
+    heard.filter((event): event is Extract<FeedEvent, { kind: Kind }> => event.kind === kind)
+  await expect.poll(() => ofKind('audit').map(({ row }) => JSON.parse(row.body).action)).toContain('login')
+  const entries = ofKind('audit').map(({ deviceId, row }) => [deviceId, JSON.parse(row.body).action])
+  expect(entries).toContainEqual(['ra', 'editDevice'])
+  expect(entries).toContainEqual([FLEET, 'login'])
+  expect(entries).toContainEqual(['ra', 'mqtt.message'])
+  expect(ofKind('dead_letter').map(({ letter }) => letter.reason)).toEqual(['MALFORMED_STATUS'])
 })

@@ -1,7 +1,5 @@
 // /dead-letters: messages that could not be processed (R10).
-import { adviceOn } from '../../engine/domain/dead-letter/advice.ts'
 import { replayWay } from '../../engine/domain/replay-way.ts'
-import type { DeadLetter } from '../../engine/ports/store.ts'
 import { parseDeviceId, toIso, toMillis } from '../../schemas/ids.ts'
 import {
   discardDeadLetter,
@@ -9,6 +7,7 @@ import {
   replayDeadLetter,
   summarizeDeadLetters,
 } from '../../schemas/operations/dead-letters.ts'
+import { letterBody } from '../bodies/dead-letter-body.ts'
 import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
@@ -68,29 +67,3 @@ function oneRoutes({ engine }: Services): readonly Route[] {
 }
 
 const noSuchLetter = () => refused('NOT_FOUND', { message: 'no such dead letter' })
-
-function letterBody(letter: DeadLetter) {
-  return {
-    id: letter.id,
-    device_id: letter.deviceId,
-    topic: letter.topic,
-    reason: letter.reason,
-    detail: letter.detail,
-    advice: adviceOn(letter.reason),
-    ...payloadText(letter.payload),
-    payload_bytes: letter.payloadBytes,
-    received_at: toIso(toMillis(letter.receivedAt)),
-    replayable: replayWay(letter) !== undefined,
-  }
-}
-
-function payloadText(payload: Uint8Array) {
-  try {
-    // A payload that was cut within a character is shown as base64, like one that is no text.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(payload)
-    return { payload: text, payload_encoding: 'utf8' }
-  } catch {
-    // The payload is not UTF-8.
-    return { payload: Buffer.from(payload).toString('base64'), payload_encoding: 'base64' }
-  }
-}

@@ -15,11 +15,12 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   logs: ROLES,
   events: ROLES,
   alerts: ROLES,
+  audit: ['admin'],
   fleet: ROLES,
 }
 
 /** Their events add up: none stands for another, so they are not merged, and a `throttle_ms` does nothing. */
-export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events', 'alerts'])
+export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events', 'alerts', 'audit'])
 
 /** Judges single events on top of the roles of their channel. */
 export function mayHear(event: FeedEvent, role: Role): boolean {

@@ -325,6 +325,8 @@ export class Connection implements WireEvents, Subscriber {
     if (misplaced !== undefined) return misplaced
     const deviceId = parseDeviceId(filter?.device_id)
     if (deviceId === undefined) return undefined
+    // What was refused under an id that nobody has is in the audit, too.
+    if (channel === 'audit') return undefined
     const device = this.#ports.engine.devices.summary(deviceId)
     const isSeen = device !== undefined && isInScope(device.group, scopeOf(user))
     return isSeen ? undefined : refusal('NOT_FOUND', undefined, id)

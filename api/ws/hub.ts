@@ -11,8 +11,8 @@ import { CHANNEL_ROLES, mayHear } from './channels.ts'
 import { CHANNEL_OF, deploymentNotice, type Notice, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
-/** What happens to channels of alerts is told with the alerts. */
-type Kind = Exclude<FeedEvent['kind'], 'alert_channel'>
+/** What happens to channels of alerts is told with the alerts, and dead letters with the audit. */
+type Kind = Exclude<FeedEvent['kind'], 'alert_channel' | 'dead_letter'>
 
 const KINDS = [
   'device',
@@ -23,6 +23,7 @@ const KINDS = [
   'timeline',
   'log',
   'alert',
+  'audit',
 ] as const satisfies readonly Kind[]
 const WANTED: ReadonlySet<Kind> = new Set<WantedKind>(['telemetry', 'timeline', 'log'])
 
@@ -46,6 +47,7 @@ export class Hub {
     timeline: newAudience(),
     log: newAudience(),
     alert: newAudience(),
+    audit: newAudience(),
   }
   readonly #stopListening: () => void
   #round = 0
@@ -100,7 +102,7 @@ export class Hub {
     const touched = new Set<Subscriber>()
     for (const event of events) {
       const shared = new SharedEvent(event, this.#settings)
-      const { byDevice, broad } = this.#audiences[event.kind === 'alert_channel' ? 'alert' : event.kind]
+      const { byDevice, broad } = this.#audiences[audienceOf(event.kind)]
       const own = byDevice.get(shared.deviceId)
       if (own !== undefined) this.#offer(shared, own, touched)
       if (broad.size > 0) this.#offer(shared, broad, touched)
@@ -154,6 +156,11 @@ export class Hub {
 function kindOf({ channel }: Subscription): Kind | undefined {
   // The other channels are accepted and silent: nothing feeds them yet.
   return KINDS.find((known) => CHANNEL_OF[known] === channel)
+}
+
+function audienceOf(kind: FeedEvent['kind']): Kind {
+  if (kind === 'alert_channel') return 'alert'
+  return kind === 'dead_letter' ? 'audit' : kind
 }
 
 function wantOf({ broad, byDevice }: Audience): Want {

@@ -12,6 +12,7 @@ import type { ChannelName } from '../../schemas/ws.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
 import { channelNewsBody } from '../bodies/channel-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
+import { letterBody } from '../bodies/dead-letter-body.ts'
 import { deploymentEventBody } from '../bodies/deployment-body.ts'
 import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
@@ -43,6 +44,8 @@ export const CHANNEL_OF = {
   log: 'logs',
   alert: 'alerts',
   alert_channel: 'alerts',
+  audit: 'audit',
+  dead_letter: 'audit',
 } as const satisfies Readonly<Record<FeedEvent['kind'], ChannelName>>
 
 export interface NoticeSettings extends DeviceBodySettings, AlertBodySettings {
@@ -110,6 +113,7 @@ export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'
   if (event.kind === 'deployment') return event.deployment.id
   if (event.kind === 'job') return `${deviceId} ${event.job.plan.deploymentId}`
   if (event.kind === 'alert' || event.kind === 'alert_channel') return undefined
+  if (event.kind === 'audit' || event.kind === 'dead_letter') return undefined
   return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId
 }
 
@@ -160,6 +164,10 @@ function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: No
       return JSON.stringify(alertBodyOf(event.alert, settings))
     case 'alert_channel':
       return JSON.stringify(channelNewsBody(event.channel))
+    case 'audit':
+      return event.row.body
+    case 'dead_letter':
+      return JSON.stringify(letterBody(event.letter))
     default:
       return unreachable(event)
   }

@@ -6,7 +6,7 @@ import { type Deployment, isFinalStatus } from '../../engine/domain/ota/deployme
 import { toDocument } from '../../engine/domain/shadow/messages.ts'
 import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
-import type { DeviceView, Engine, Snapshot } from '../../engine/index.ts'
+import type { DeviceView, Snapshot } from '../../engine/index.ts'
 import type { HistoryKey, HistoryKind } from '../../engine/ports/history.ts'
 import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
@@ -20,21 +20,11 @@ import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import type { Notice } from './notice.ts'
 import { isContained, select } from './selection.ts'
+import type { SocketEngine } from './socket-engine.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
 export interface SnapshotPorts extends DeviceBodySettings, AlertBodySettings {
-  readonly engine: Pick<
-    Engine,
-    | 'views'
-    | 'snapshot'
-    | 'shadow'
-    | 'commands'
-    | 'deployments'
-    | 'history'
-    | 'fleetHistory'
-    | 'devices'
-    | 'alerts'
-  >
+  readonly engine: Omit<SocketEngine, 'feed' | 'fleet'>
   readonly limits: {
     readonly snapshotDevicesMax: number
     readonly snapshotEntriesMax: number
@@ -87,6 +77,8 @@ export async function openSnapshot(
       return openHistory(call, timelineKinds(scope.role))
     case 'alerts':
       return openAlerts(call)
+    case 'audit':
+      return openAudit(call)
     default:
       return unreachable(subscription.channel)
   }
@@ -151,6 +143,26 @@ async function newestRows({ subscription, scope, ports }: Call, kinds: readonly 
   if (selection === undefined) return { rows: [], isMore: false }
   const { rows, next } = await readSelected(engine, selection, { kinds, limit })
   return { rows, isMore: next !== undefined }
+}
+
+/** The newest entries of the audit, newest first. */
+async function openAudit({ subscription, ports }: Call): Promise<Opening> {
+  const { engine, limits } = ports
+  const { deviceId } = subscription
+  const limit = limits.snapshotEntriesMax
+  const rows = await engine.audit({ deviceId, limit: limit + 1 })
+  const page = new Page(subscription.id, { total: undefined, isMore: rows.length > limit }, limits)
+  const shown = new Set<string>()
+  for (const { at, version, body } of rows.slice(0, limit)) {
+    const about = parseDeviceId(body['device_id'])
+    if (!subscription.fits(about && engine.devices.summary(about))) continue
+    if (!page.add([JSON.stringify(body)])) break
+    shown.add(`${at} ${version}`)
+  }
+  const isShown = ({ event }: Notice) =>
+    event.kind === 'audit' && shown.has(`${event.row.at} ${event.row.version}`)
+  // Like a search through the history of all devices.
+  return { frame: page.close(), devices: deviceId === undefined ? limits.snapshotDevicesMax : 1, isShown }
 }
 
 /** The open alerts. A move that the snapshot shows already has its revision at most. */

@@ -14,5 +14,6 @@ export type SocketEngine = Pick<
   | 'feed'
   | 'devices'
   | 'alerts'
+  | 'audit'
   | 'fleet'
 >

@@ -4,12 +4,13 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelState } from '../../schemas/vocabulary.ts'
 import type { Channel } from '../domain/alert/channel.ts'
 import type { Command } from '../domain/command/record.ts'
-import type { WrittenHistory } from '../domain/history/row.ts'
+import type { WrittenHistory, WrittenRow } from '../domain/history/row.ts'
 import type { Job } from '../domain/ota/job.ts'
 import type { ShadowChange } from '../domain/shadow/record.ts'
 import type { DeviceView } from './device-view.ts'
+import type { DeadLetter } from './store.ts'
 
-/** Stands for the fleet where an alert is about no single device. No device can have this id. */
+/** Stands for the fleet in what is about no single device. No device can have this id. */
 export const FLEET = '$fleet' as DeviceId
 
 export type FeedEvent =
@@ -72,6 +73,7 @@ export type FeedEvent =
       /** The channel after the change. */
       readonly channel: ChannelNews
     }
+  | AuditEvent
   | {
       /** A row of the device's timeline, as the history has it. */
       readonly kind: 'timeline'
@@ -88,6 +90,26 @@ export type FeedEvent =
       /** The device's own time. */
       readonly at: Millis
       readonly row: WrittenHistory
+    }
+
+/** What only admins hear. */
+export type AuditEvent =
+  | {
+      /** An entry of the audit, once it is saved. */
+      readonly kind: 'audit'
+      readonly event: 'audit.recorded'
+      /** `FLEET` if it is about no device. A device of this id need not exist. */
+      readonly deviceId: DeviceId
+      readonly at: Millis
+      readonly row: WrittenRow
+    }
+  | {
+      /** A message of a device that could not be used. */
+      readonly kind: 'dead_letter'
+      readonly event: 'dead_letter.added'
+      readonly deviceId: DeviceId
+      readonly at: Millis
+      readonly letter: DeadLetter
     }
 
 /** What everybody may know of a channel: its address and its errors are for admins. */

@@ -21,7 +21,7 @@ interface PendingSave {
 export class AuditBook {
   readonly #store: Pick<Records, 'save'>
   readonly #clock: Pick<Clock, 'now'>
-  readonly #stored: () => void
+  readonly #stored: (rows: readonly WrittenRow[]) => void
   readonly #signal: (signal: AuditSignal) => void
   readonly #tally = new RefusalTally()
   #waiting: PendingSave[] = []
@@ -34,8 +34,8 @@ export class AuditBook {
     readonly clock: Pick<Clock, 'now'>
     /** No other process that writes to the store, at once or before, has it. */
     readonly writer: number
-    /** Called when there are entries in the outbox. */
-    readonly stored: () => void
+    /** Called when these entries are in the outbox. */
+    readonly stored: (rows: readonly WrittenRow[]) => void
     readonly signal: (signal: AuditSignal) => void
   }) {
     this.#store = options.store
@@ -94,9 +94,10 @@ export class AuditBook {
       const together = this.#waiting
       this.#waiting = []
       try {
-        await this.#store.save({ ...NO_SAVE, history: together.flatMap(({ rows }) => rows) })
+        const history = together.flatMap(({ rows }) => rows)
+        await this.#store.save({ ...NO_SAVE, history })
         for (const { resolve } of together) resolve()
-        this.#stored()
+        this.#stored(history)
       } catch (error) {
         for (const { reject } of together) reject(error)
       }

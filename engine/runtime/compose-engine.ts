@@ -19,6 +19,7 @@ import { NO_OUTBOUND } from './alerts/no-outbound.ts'
 import { Notifications } from './alerts/notifications.ts'
 import { rulesUsing } from './alerts/rules-using.ts'
 import { AuditBook } from './audit-book.ts'
+import { auditEvents } from './audit-events.ts'
 import { Broadcasts } from './broadcasts/broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
 import { DeploymentDesk } from './deployments/deployment-desk.ts'
@@ -105,7 +106,10 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     store,
     clock,
     writer: store.writer,
-    stored: () => history.poke(),
+    stored: (rows) => {
+      history.poke()
+      feed.tell(auditEvents(rows))
+    },
     signal,
   })
   const record = async (entries: readonly AuditEntry[]): Promise<void> => {

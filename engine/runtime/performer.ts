@@ -11,6 +11,7 @@ import { newPackr } from '../domain/packing.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import type { Mesh } from '../ports/mesh.ts'
+import { auditEvents, deadLetterEvents } from './audit-events.ts'
 import type { CommandWaits } from './command-waits.ts'
 import type { ErrorTeller } from './error-teller.ts'
 import type { Gateways } from './ingress/gateways.ts'
@@ -64,7 +65,12 @@ export class Performer {
     this.#cut(proposal.cuts.filter(mayAct))
     for (const deviceId of proposal.ended.filter(mayAct)) this.#ports.broker.end(deviceId)
     sender.send(proposal, mayAct)
-    feed.tell(proposal.feed.filter((event) => mayAct(deviceOf(event))))
+    const events = [
+      ...proposal.feed,
+      ...auditEvents(proposal.history),
+      ...deadLetterEvents(proposal.deadLetters),
+    ]
+    feed.tell(events.filter((event) => mayAct(deviceOf(event))))
     waits.hear(proposal.feed)
     for (const reply of proposal.replies) this.#reply(reply)
   }

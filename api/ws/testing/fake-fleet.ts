@@ -2,16 +2,17 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fitsQuery, isInGroups } from '../../../engine/domain/alert/found.ts'
+import { auditRow } from '../../../engine/domain/audit/entry.ts'
 import { createCommand } from '../../../engine/domain/command/create.ts'
 import { type Command, type Commands, NO_COMMANDS } from '../../../engine/domain/command/record.ts'
 import type { DeviceRecord } from '../../../engine/domain/device/record.ts'
-import { writtenRow } from '../../../engine/domain/history/row.ts'
+import { type WrittenRow, writtenRow } from '../../../engine/domain/history/row.ts'
 import type { Deployment } from '../../../engine/domain/ota/deployment.ts'
 import { NEW_SHADOW, type Shadow } from '../../../engine/domain/shadow/record.ts'
 import { setDesired } from '../../../engine/domain/shadow/write.ts'
 import type { DeviceView, FeedEvent, Snapshot } from '../../../engine/index.ts'
 import type { DeploymentEvent } from '../../../engine/ports/deployments.ts'
-import type { Wants } from '../../../engine/ports/feed.ts'
+import { FLEET, type Wants } from '../../../engine/ports/feed.ts'
 import type { HistoryKind, HistoryRow } from '../../../engine/ports/history.ts'
 import type { DeviceFilter } from '../../../engine/ports/store.ts'
 import type { User, UserListener } from '../../../engine/ports/users.ts'
@@ -51,6 +52,8 @@ export class FakeFleet {
   readonly wishes: Wants[] = []
   /** Newest first. */
   readonly rows: HistoryRow[] = []
+  /** Newest first. */
+  readonly audited: WrittenRow[] = []
   readonly tickets = new Map<string, string>()
   readonly deployments: Deployment[] = []
   readonly alerts: JsonObject[] = []
@@ -175,6 +178,16 @@ export class FakeFleet {
     return { kind: 'timeline', event, deviceId, at, row }
   }
 
+  /** An entry of the audit, as it is told; `audited` has it too. */
+  audit(action: string, name?: string): FeedEvent {
+    const at = this.time.now()
+    const deviceId = name === undefined ? undefined : id(name)
+    const entry = { actor: { type: 'anonymous' }, action, deviceId, outcome: 'refused' } as const
+    const row = auditRow(entry, { at, number: this.audited.length, count: 1 })
+    this.audited.unshift(row)
+    return { kind: 'audit', event: 'audit.recorded', deviceId: deviceId ?? FLEET, at, row }
+  }
+
   tell(...events: readonly FeedEvent[]): void {
     for (const listener of this.#listeners) listener(events)
   }
@@ -253,6 +266,11 @@ export class FakeFleet {
         this.afterAnswer()
         return commands?.toReversed()
       },
+      audit: async ({ deviceId, limit }) =>
+        this.audited
+          .filter((row) => deviceId === undefined || row.deviceId === deviceId)
+          .slice(0, limit)
+          .map(({ at, version, body }) => ({ at, version, body: JSON.parse(body) })),
       history: async ({ deviceId, kinds, limit }) => {
         await this.beforeAnswer()
         const rows = this.rows.filter((row) => row.deviceId === deviceId && kinds.includes(row.kind))

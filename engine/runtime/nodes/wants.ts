@@ -68,6 +68,8 @@ export function isFor(event: FeedEvent, wants: Wants): boolean {
     case 'job':
     case 'alert':
     case 'alert_channel':
+    case 'audit':
+    case 'dead_letter':
       return true
     default:
       return unreachable(event)
