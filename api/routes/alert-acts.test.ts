@@ -10,7 +10,7 @@ const HOT = { kind: 'threshold', metric: 't', op: '>', value: 10 }
 async function open(devices: readonly string[] = ['a', 'b', 'c']) {
   const harness = openHarness()
   const { engine, clock } = harness
-  const { token } = await harness.login('admin')
+  const { token, user } = await harness.login('admin')
   const ids = await Promise.all(devices.map((id) => harness.device(id, { group: `plant/${id}` })))
   const settings = { ...webhookChannel, isDefault: true, groupWaitSec: 0, groupIntervalSec: 0 }
   await engine.channels({ op: 'create', id: ChannelId('ch_1'), settings, by: 'usr_x' })
@@ -28,7 +28,7 @@ async function open(devices: readonly string[] = ['a', 'b', 'c']) {
     await engine.views(ids)
     for (let turn = 0; turn < 20; turn++) await setImmediate()
   }
-  return { ...harness, ids, ask, alerts, pass }
+  return { ...harness, user, ids, ask, alerts, pass }
 }
 
 describe('a snooze', () => {
@@ -98,7 +98,7 @@ describe('many alerts at once', () => {
   })
 
   test('are found by a filter, such as their storm', async () => {
-    const { ask, alerts } = await open()
+    const { ask, alerts, user } = await open()
     const [{ group_key: key }] = await alerts()
     const snoozed = await ask('POST /api/v1/alerts/bulk', {
       filter: { group_key: key },
@@ -109,7 +109,7 @@ describe('many alerts at once', () => {
     const assigned = await ask('POST /api/v1/alerts/bulk', {
       filter: { device_id: 'a' },
       action: 'assign',
-      user_id: 'usr_y',
+      user_id: user.id,
     })
     expect(assigned.body).toMatchObject({ matched: 1, done: 1 })
     const resolved = await ask('POST /api/v1/alerts/bulk', {
@@ -140,6 +140,16 @@ describe('many alerts at once', () => {
     const { ask } = await open(['a'])
     expect((await ask('POST /api/v1/alerts/bulk', body)).status).toBe(422)
   })
+})
+
+test('an alert is assigned to a user that exists, and to nobody again', async () => {
+  const { ask, alerts, user } = await open(['a'])
+  const [{ alert_id: id }] = await alerts()
+  const assign = async (to: string | null) => ask(`POST /api/v1/alerts/${id}/assign`, { user_id: to })
+  expect((await assign(user.id)).body.assignee).toBe(user.id)
+  const refused = await assign('usr_nobody')
+  expect([refused.status, refused.body.errors[0].path]).toEqual([422, '/user_id'])
+  expect((await assign(null)).body.assignee).toBeNull()
 })
 
 test('the summary names channels with their state', async () => {

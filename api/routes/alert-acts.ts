@@ -2,7 +2,7 @@
 import type { AlertAct } from '../../engine/domain/alert/acts.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
 import { ALERT_SNOOZE_SEC_MAX } from '../../schemas/alert.ts'
-import { AlertId, type DeviceId, Millis, RuleId } from '../../schemas/ids.ts'
+import { AlertId, type DeviceId, Millis, RuleId, UserId } from '../../schemas/ids.ts'
 import { parseInstant } from '../../schemas/instant-text.ts'
 import {
   ackAlert,
@@ -40,7 +40,7 @@ export function alertActRoutes(services: Services): readonly Route[] {
       return actOne(services, params.alert_id, wish, { user, sign })
     }),
     route(assignAlert, ({ params, body, user, sign }) => {
-      const wish = { kind: 'assign', userId: body.user_id ?? undefined } as const
+      const wish = toAssign(services, body.user_id)
       return actOne(services, params.alert_id, wish, { user, sign })
     }),
     route(commentAlert, ({ params, body, user, sign }) =>
@@ -60,7 +60,7 @@ export function alertActRoutes(services: Services): readonly Route[] {
           code: 'REQUIRED',
           message: 'is required, or filter is, and not both',
         })
-      const wish = toWish(body, clock.now())
+      const wish = toWish(services, body, clock.now())
       if (wish.kind === 'refused') return wish
       const ids = named ?? []
       let matched = ids.length
@@ -183,7 +183,18 @@ interface BulkWish extends Span {
   readonly user_id?: string | null | undefined
 }
 
+function toAssign({ users }: Services, userId: string | null): Wish {
+  if (userId === null) return { kind: 'assign', userId: undefined }
+  if (users.get(UserId(userId)) !== undefined) return { kind: 'assign', userId }
+  return invalid('/user_id', {
+    in: 'body',
+    code: 'UNKNOWN',
+    message: 'must be the id of a user, or null for nobody',
+  })
+}
+
 function toWish(
+  services: Services,
   { action, comment, snooze_sec: snoozeSec, user_id: userId, ...span }: BulkWish,
   now: Millis,
 ): Wish {
@@ -196,5 +207,5 @@ function toWish(
       code: 'REQUIRED',
       message: 'is required; null assigns to nobody',
     })
-  return { kind: 'assign', userId: userId ?? undefined }
+  return toAssign(services, userId)
 }

@@ -1,15 +1,17 @@
 // Rules that wait for deployments to fail.
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { ChannelId } from '../../schemas/ids.ts'
 import { openHarness } from '../testing/rest.ts'
 import { type Behaviour, updatingFleet, uploadFirmware } from '../testing/updating-fleet.ts'
+import { webhookChannel } from '../testing/webhook-channel.ts'
 
 async function open(behaviours: Readonly<Record<string, Behaviour>>) {
   const harness = openHarness()
   const { token } = await harness.login('admin')
   await uploadFirmware(harness, '1.0')
   await uploadFirmware(harness, '2.0')
-  await updatingFleet(harness, behaviours, { group: 'plant/a' })
+  const fleet = await updatingFleet(harness, behaviours, { group: 'plant/a' })
   const send = (line: string, body?: unknown) => harness.request(line, { token, body })
   const rule = async (of: string, target: object = { type: 'all' }) =>
     (
@@ -38,7 +40,7 @@ async function open(behaviours: Readonly<Record<string, Behaviour>>) {
     await turns(async () => (await send(path)).body.finished_at !== null)
     return (await send(path)).body
   }
-  return { ...harness, send, rule, alertsOf, turns, deploy }
+  return { ...harness, fleet, send, rule, alertsOf, turns, deploy }
 }
 
 test('a job that failed is an alert of its device, and a deployment that was aborted is one of the fleet', async () => {
@@ -71,6 +73,26 @@ test('another failure while the alert is open is counted, and five minutes after
   expect(await alertsOf(whole)).toMatchObject([{ alert_id: first.alert_id, count: 2 }])
   clock.at += 310_000
   await turns(async () => (await alertsOf(whole)).length === 0)
+})
+
+test('an alert that an update mutes is told of when the update has failed and it still fires', async () => {
+  const { engine, fleet, send, turns, deploy } = await open({ bad: 'fails' })
+  const settings = { ...webhookChannel, isDefault: true, groupWaitSec: 0, groupIntervalSec: 0 }
+  await engine.channels({ op: 'create', id: ChannelId('ch_1'), settings, by: 'usr_x' })
+  const condition = { kind: 'threshold', metric: 't', op: '>', value: 10 }
+  await send('POST /api/v1/alerts/rules', { name: 'hot', target: { type: 'all' }, condition })
+  const [device] = fleet
+  if (device === undefined) throw new Error('no device')
+  const hot = async () => (await send('GET /api/v1/alerts')).body.data[0]
+  let during: unknown
+  device.meanwhile = async () => {
+    await device.report({ t: 11 })
+    during = await hot()
+  }
+  await deploy()
+  expect(during).toMatchObject({ state: 'firing', suppressed_by: ['firmware_update'], notified: [] })
+  await turns(async () => (await hot()).notified.length > 0)
+  expect(await hot()).toMatchObject({ suppressed_by: [], notified: [{ event: 'fired' }] })
 })
 
 test('a rule that is made later says nothing of what failed before it', async () => {

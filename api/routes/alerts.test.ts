@@ -10,7 +10,7 @@ const RULE = {
 
 async function open() {
   const harness = openHarness()
-  const { token } = await harness.login('admin')
+  const { token, user } = await harness.login('admin')
   await harness.device('r', { group: 'plant/a' })
   const ask = async (line: string, body?: unknown, headers = {}) =>
     harness.request(line, { token, body, headers })
@@ -18,7 +18,7 @@ async function open() {
   const want = async () => {
     expect((await ask('PUT /api/v1/shadows/r/desired', { led: 'on' })).status).toBe(200)
   }
-  return { ...harness, ask, want }
+  return { ...harness, user, ask, want }
 }
 
 test('a rule has its defaults, and is found again', async () => {
@@ -68,7 +68,7 @@ test.each([
 })
 
 test('an alert fires, is acknowledged, commented on and resolved', async () => {
-  const { ask, want } = await open()
+  const { ask, want, user } = await open()
   await ask(`POST ${RULES}`, RULE)
   expect((await ask('GET /api/v1/alerts')).body.total).toBe(0)
   await want()
@@ -89,7 +89,8 @@ test('an alert fires, is acknowledged, commented on and resolved', async () => {
   const acked = await ask(`POST /api/v1/alerts/${id}/ack`, { comment: 'mine' })
   expect(acked.body).toMatchObject({ acknowledged: true, comments: [{ text: 'mine' }], state: 'firing' })
   expect((await ask(`POST /api/v1/alerts/${id}/unack`)).body.acknowledged).toBe(false)
-  expect((await ask(`POST /api/v1/alerts/${id}/assign`, { user_id: 'usr_y' })).body.assignee).toBe('usr_y')
+  const assigned = await ask(`POST /api/v1/alerts/${id}/assign`, { user_id: user.id })
+  expect(assigned.body.assignee).toBe(user.id)
   expect((await ask(`POST /api/v1/alerts/${id}/resolve`)).body).toMatchObject({
     state: 'resolved',
     reason: 'user',

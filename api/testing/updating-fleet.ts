@@ -17,6 +17,8 @@ export class UpdatingDevice {
   readonly told: Message[] = []
   version: string
   behaviour: Behaviour
+  /** What it does while it installs. */
+  meanwhile: (() => Promise<void>) | undefined
   readonly #harness: Harness
   #session: MemoryDevice | undefined
 
@@ -59,6 +61,7 @@ export class UpdatingDevice {
     if (behaviour === 'rejects') return report('rejected', { error: { code: 'LOW_BATTERY' } })
     if (goal === this.version) return report('already_installed', { version: this.version })
     for (const status of ['downloading', 'downloaded', 'installing']) await report(status)
+    await this.meanwhile?.()
     if (behaviour === 'fails')
       return report('failed', { error: { code: 'FLASH_ERROR', message: 'bad block' } })
     await report('rebooting')

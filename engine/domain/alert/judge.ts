@@ -260,6 +260,9 @@ function shown(leaf: Leaf, value: number | string | undefined, receivedAt: numbe
     case 'dead_letter':
     case 'deployment_failed':
       return eventValue
+    case 'threshold':
+      // Kept among numbers.
+      return typeof leaf.value === 'boolean' && (value === 0 || value === 1) ? value === 1 : cut(value)
     default:
       return cut(value)
   }

@@ -80,6 +80,16 @@ describe('a rule that fits a device', () => {
     expect(told(bench.work({ sweep: at(250) }))).toEqual(['alert.fired'])
   })
 
+  test('about a value that is true or false shows it as that', () => {
+    const bench = new ShardBench([online])
+    const rule = ruleOf({ condition: { kind: 'threshold', metric: 'door', op: '==', value: true } })
+    bench.work({ alertSettings: settingsOf(rule) })
+    const fired = bench.apply([telemetry('a', 1, '{"door":true}')])
+    expect(noticesOf(fired)).toMatchObject([
+      { message: 'a: threshold true (true)', alert: { value: true, threshold: true } },
+    ])
+  })
+
   test('that is deleted resolves its alert', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf()) })

@@ -202,7 +202,11 @@ export class ShardAlerts {
       before.name === device.name &&
       before.firmwareVersion === device.firmwareVersion
     if (!isMember || before.status !== device.status) this.fit(actor, device)
-    if (before.status !== device.status || !isMember) this.#judgeAll(actor, Micros(now * 1_000), decisions)
+    // What was muted during the update is told of when it ends.
+    const wasUpdating = before.firmware !== device.firmware && isUpdating(before.firmware)
+    const isOver = wasUpdating && !isUpdating(device.firmware)
+    if (before.status !== device.status || !isMember || isOver)
+      this.#judgeAll(actor, Micros(now * 1_000), decisions)
     else if (before.shadow !== device.shadow) this.record(actor, now, decisions)
   }
 
