@@ -72,7 +72,7 @@ test('an alert of the fleet moves as an oracle says, whoever leads', () => {
         expect(ids.size).toBe(expected.filter(([, event]) => event === 'fired').length)
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 1_000 },
   )
 })
 
