@@ -10,7 +10,6 @@ import type { SavedDocument } from '../../ports/documents.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
-
 import { NotifiedIndex } from './notified.ts'
 
 export interface KeptDeliveriesPorts {
@@ -49,7 +48,6 @@ export class KeptDeliveries {
   readonly #finished = new Map<string, Finished>()
   /** The channels that were told, or will be, that an alert fires. */
   readonly #told = new Map<AlertId, ReadonlySet<ChannelId>>()
-
   readonly #notified = new NotifiedIndex()
 
   constructor(ports: KeptDeliveriesPorts) {
@@ -135,6 +133,7 @@ export class KeptDeliveries {
 
   async #saveNow(): Promise<void> {
     if (this.#isClosed || (this.#changed.size === 0 && this.#gone.length === 0)) return
+    this.#notified.readChanged()
     const written = this.#changed
     const noticesGone = this.#gone
     this.#saving = written

@@ -9,8 +9,25 @@ type OfAlert = Map<string, Notified>
 export class NotifiedIndex {
   /** The alerts that were told of last are at the end. */
   readonly #byAlert = new Map<AlertId, OfAlert>()
+  /** A delivery that collects thousands of alerts changes with each of them, so it is read once for many changes. */
+  readonly #changed = new Map<string, Delivery>()
 
-  note({ channelId, members, state, createdAt, attempts, finishedAt }: Delivery): void {
+  note(delivery: Delivery): void {
+    this.#changed.set(delivery.id, delivery)
+  }
+
+  /** In the order in which they were told. */
+  of(alertId: AlertId): readonly Notified[] {
+    this.readChanged()
+    return [...(this.#byAlert.get(alertId)?.values() ?? [])].sort((a, b) => a.at - b.at)
+  }
+
+  readChanged(): void {
+    for (const delivery of this.#changed.values()) this.#read(delivery)
+    this.#changed.clear()
+  }
+
+  #read({ channelId, members, state, createdAt, attempts, finishedAt }: Delivery): void {
     const at = finishedAt ?? attempts.at(-1)?.at ?? createdAt
     for (const { alertId, event } of members) {
       const known: OfAlert = this.#byAlert.get(alertId) ?? new Map()
@@ -22,11 +39,6 @@ export class NotifiedIndex {
       if (known.size > LIMITS.notifiedPerAlertMax) dropFirst(known)
     }
     while (this.#byAlert.size > LIMITS.notifiedAlertsMax) dropFirst(this.#byAlert)
-  }
-
-  /** In the order in which they were told. */
-  of(alertId: AlertId): readonly Notified[] {
-    return [...(this.#byAlert.get(alertId)?.values() ?? [])].sort((a, b) => a.at - b.at)
   }
 }
 
