@@ -45,6 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     // The inbox hears of it by itself.
     await page.getByRole('link', { name: 'oven too hot' }).click()
     await page.getByText('250').first().waitFor()
+    await page.getByRole('application', { name: 'temperature of oven-1' }).waitFor()
     await page.getByLabel('Your comment').fill('looking <b>into</b> it')
     await page.getByRole('button', { name: 'Add' }).click()
     await page.getByText('looking <b>into</b> it').waitFor()
@@ -58,6 +59,40 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
       return body['total'] === 1
     })
     await device.endAsync()
+  })
+
+  test('a rule is tried on stored points before it is saved, and what it would have said is drawn', async () => {
+    const device = await connectDevice(service, 'oven-1', token)
+    const end = Math.floor(Date.now() / 60_000) * 60_000 - 60_000
+    // Ten minutes each, with the pressure too high in two of them that do not follow one another.
+    const reports = [1, 9, 9, 1, 9, 1].map((pressure, index) => ({
+      timestamp: new Date(end - (5 - index) * 600_000).toISOString(),
+      pressure,
+    }))
+    await publish(device, 'oven-1', reports)
+    await device.endAsync()
+    await until('the points are stored', async () => {
+      const { body } = await admin.get('/telemetry/oven-1/history?metric=pressure&from=-2h')
+      return (body['data'] as readonly unknown[] | undefined)?.length === reports.length
+    })
+    const { page } = await browser.open(service, '/alerts/rules/new', { login: ADMIN, expected: [/422/] })
+    const run = page.getByRole('button', { name: 'Try it' })
+    // What is wrong with the rule is said by the service, with the place.
+    await run.click()
+    await page.getByRole('alert').getByText('/rule/condition/metric', { exact: true }).waitFor()
+    await page.getByLabel('Metric').fill('pressure')
+    await page.getByLabel('Value').fill('5')
+    await run.click()
+    await page.getByText('It would have fired 2 times on 1 device, with').waitFor()
+    const fired = page.getByRole('table', { name: 'What would have fired' })
+    await expect.poll(() => fired.getByRole('row').count()).toBe(3)
+    await page.getByRole('application', { name: 'pressure of oven-1' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.getByLabel('Value').fill('50')
+    await page.getByText('The rule was changed since').waitFor()
+    await run.click()
+    await page.getByText('It would have fired 0 times').waitFor()
+    expect((await admin.get('/alerts/rules?q=pressure')).body['total']).toBe(0)
   })
 
   test('a command to many is looked at first, and is not sent when the target has changed since', async () => {

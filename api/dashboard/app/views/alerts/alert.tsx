@@ -1,7 +1,8 @@
 // One alert: what was wrong, since when, what was done about it, and by whom.
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
+import type { Marker } from '../../charts/marker.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
@@ -15,8 +16,10 @@ import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
+import { now } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
+import { MomentChart, spanAround } from './moment-chart.tsx'
 
 const t = words({
   title: ['Alert', 'Alarm'],
@@ -84,10 +87,13 @@ export default function AlertView({ params }: { readonly params: Params }) {
     >
       <AnswerArea answer={answer}>
         {(alert) => (
-          <div class="cards">
-            <Facts alert={alert} />
-            <Comments alert={alert} />
-            <Moves alert={alert} />
+          <div class="stack">
+            <Around alert={alert} />
+            <div class="cards">
+              <Facts alert={alert} />
+              <Comments alert={alert} />
+              <Moves alert={alert} />
+            </div>
           </div>
         )}
       </AnswerArea>
@@ -102,6 +108,30 @@ export default function AlertView({ params }: { readonly params: Params }) {
         />
       )}
     </Page>
+  )
+}
+
+const AROUND_MS = 1_800_000
+
+/** The judged value from before the alert began until after it ended, or until now. */
+function Around({ alert }: { readonly alert: Alert }) {
+  const { device_id, metric, value, threshold, started_at, fired_at, resolved_at } = alert
+  // A chart that moved on by itself would lose a range that was chosen in it.
+  const [opened] = useState(now.peek())
+  const span = useMemo(
+    () => spanAround([Date.parse(started_at), Date.parse(resolved_at ?? '') || opened], AROUND_MS),
+    [started_at, resolved_at, opened],
+  )
+  const markers = useMemo((): readonly Marker[] => {
+    return fired_at === null ? [] : [{ at: Date.parse(fired_at), kind: 'alert', text: t('fired') }]
+  }, [fired_at])
+  // A text has no line.
+  if (device_id === null || metric === null || typeof value !== 'number') return null
+  const limits = typeof threshold === 'number' ? [threshold] : []
+  return (
+    <section class="card">
+      <MomentChart deviceId={device_id} judged={{ metric, limits }} span={span} markers={markers} />
+    </section>
   )
 }
 

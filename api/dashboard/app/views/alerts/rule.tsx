@@ -16,6 +16,7 @@ import { Page } from '../../parts/page.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { words } from '../../words/words.ts'
 import { RuleForm } from './rule-form.tsx'
+import { RulePreview } from './rule-preview.tsx'
 import { READY_RULES } from './rule-words.ts'
 
 const t = words({
@@ -74,6 +75,7 @@ export default function Rule({ params }: { readonly params: Params }) {
             <>
               <p>{t('ofType')}</p>
               <pre class="card">{JSON.stringify(rule, null, 2)}</pre>
+              {may('testAlertRule') && <RulePreview rule={rule} />}
             </>
           ) : (
             <Editor key={etag} rule={rule} saved={{ id, etag }} />
@@ -112,53 +114,57 @@ function Editor({ rule, saved }: EditorProps) {
     setDraft(found.value as RuleWishBody)
     setJson(undefined)
   }
+  const written = json === undefined ? draft : (parsed(json)?.value as RuleWishBody | undefined)
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (canWrite && (json === undefined || parsed(json) !== undefined)) void write.run()
-      }}
-    >
-      {!canWrite && <p class="muted">{t('readOnly')}</p>}
-      {json === undefined ? (
-        <RuleForm rule={draft} onRule={setDraft} error={write.error.value} />
-      ) : (
-        <JsonField label={t('json')} text={json} onText={setJson} rows={24} />
-      )}
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-      <div class="row">
-        {canWrite && (
-          <Button kind="primary" type="submit" icon="save" isBusy={write.isUnderWay.value}>
-            {t('save')}
-          </Button>
-        )}
+    <>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (canWrite && (json === undefined || parsed(json) !== undefined)) void write.run()
+        }}
+      >
+        {!canWrite && <p class="muted">{t('readOnly')}</p>}
         {json === undefined ? (
-          <Button onClick={toJson}>{t('asJson')}</Button>
+          <RuleForm rule={draft} onRule={setDraft} error={write.error.value} />
         ) : (
-          <Button onClick={toForm}>{t('asForm')}</Button>
+          <JsonField label={t('json')} text={json} onText={setJson} rows={24} />
         )}
-        {canWrite && saved !== undefined && (
-          <Button kind="danger" icon="trash-2" onClick={() => setRemoving(true)}>
-            {t('remove')}
-          </Button>
+        {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+        <div class="row">
+          {canWrite && (
+            <Button kind="primary" type="submit" icon="save" isBusy={write.isUnderWay.value}>
+              {t('save')}
+            </Button>
+          )}
+          {json === undefined ? (
+            <Button onClick={toJson}>{t('asJson')}</Button>
+          ) : (
+            <Button onClick={toForm}>{t('asForm')}</Button>
+          )}
+          {canWrite && saved !== undefined && (
+            <Button kind="danger" icon="trash-2" onClick={() => setRemoving(true)}>
+              {t('remove')}
+            </Button>
+          )}
+        </div>
+        {isRemoving && saved !== undefined && (
+          <ConfirmAction
+            title={t('remove')}
+            action={t('remove')}
+            onConfirm={async () => {
+              await fleet.deleteAlertRule({ rule_id: saved.id })
+              refreshAnswers('listAlertRules')
+              navigate(pathOf('rules'))
+            }}
+            onClose={() => setRemoving(false)}
+          >
+            <p>{t('removeSays', { name: rule.name })}</p>
+          </ConfirmAction>
         )}
-      </div>
-      {isRemoving && saved !== undefined && (
-        <ConfirmAction
-          title={t('remove')}
-          action={t('remove')}
-          onConfirm={async () => {
-            await fleet.deleteAlertRule({ rule_id: saved.id })
-            refreshAnswers('listAlertRules')
-            navigate(pathOf('rules'))
-          }}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{t('removeSays', { name: rule.name })}</p>
-        </ConfirmAction>
-      )}
-    </form>
+      </form>
+      {may('testAlertRule') && <RulePreview rule={written} />}
+    </>
   )
 }
 
