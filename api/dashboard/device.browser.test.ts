@@ -1,4 +1,5 @@
 // The page of a device in a real browser, against the real service and devices that speak MQTT.
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
@@ -106,6 +107,25 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByRole('table', { name: 'temperature' }).waitFor()
     const rows = await page.getByRole('table', { name: 'temperature' }).getByRole('row').count()
     expect(rows).toBeGreaterThan(10)
+  })
+
+  test('a downloaded file has the rows of the table, and its address is good once', async () => {
+    const { page } = await browser.open(service, '/devices/probe-1/telemetry?metric=temperature&table=1', {
+      login: ADMIN,
+    })
+    const table = page.getByRole('table', { name: 'temperature' })
+    await table.waitFor()
+    await page.getByText('Download').click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV, as shown' }).click(),
+    ])
+    expect(file.suggestedFilename()).toMatch(/^probe-1.*\.csv$/)
+    const text = await readFile((await file.path()) ?? '', 'utf8')
+    const rows = text.trim().split(/\r?\n/).slice(1)
+    expect(rows.length).toBeGreaterThan(10)
+    await expect.poll(() => table.getByRole('row').count()).toBe(rows.length + 1)
+    expect((await fetch(file.url())).status).toBe(401)
   })
 
   test('a command shows each step as the device reports it', async () => {

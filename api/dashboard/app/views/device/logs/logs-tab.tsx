@@ -13,6 +13,7 @@ import { CopyField } from '../../../parts/copy-field.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { Field } from '../../../parts/field.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
+import { saveFile } from '../../../parts/save-file.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import {
@@ -210,10 +211,5 @@ function download(deviceId: string, lines: readonly Line[]): void {
   const body = lines
     .map((line) => JSON.stringify({ ...line, at: new Date(line.at).toISOString() }))
     .join('\n')
-  const address = URL.createObjectURL(new Blob([body], { type: 'application/x-ndjson' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `${deviceId}-log.ndjson`
-  link.click()
-  URL.revokeObjectURL(address)
+  saveFile(`${deviceId}-log.ndjson`, body, 'application/x-ndjson')
 }

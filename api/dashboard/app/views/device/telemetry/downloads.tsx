@@ -1,17 +1,17 @@
 // Files of exactly what is shown, or of the raw points of the same range.
 import type { Aggregate, ExportFormat, Interval } from '../../../../../../schemas/vocabulary.ts'
+import { API } from '../../../address/api.ts'
 import type { Span } from '../../../address/time-range.ts'
-import { accessToken } from '../../../data/session.ts'
+import { download } from '../../../data/download.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { Icon } from '../../../parts/icon.tsx'
-import { toast } from '../../../parts/toasts.tsx'
+import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
 
 const t = words({
   download: ['Download', 'Herunterladen'],
   shown: ['{format}, as shown', '{format}, wie gezeigt'],
   raw: ['{format}, raw points', '{format}, rohe Punkte'],
-  failed: ['The download failed: {detail}', 'Das Herunterladen schlug fehl: {detail}'],
 })
 
 const FORMATS: readonly ExportFormat[] = ['csv', 'ndjson', 'parquet']
@@ -34,49 +34,35 @@ export function Downloads({ deviceId, metrics, span, interval, shown }: Download
       format,
       ...(isRaw ? {} : { agg: [...new Set([shown, 'min', 'max'])].join(',') }),
     })
-    await save(`/api/v1/telemetry/${encodeURIComponent(deviceId)}/history?${query}`, `${deviceId}.${format}`)
+    await download(`${API}/telemetry/${encodeURIComponent(deviceId)}/history?${query}`)
   })
   if (metrics.length === 0) return null
   return (
-    <details class="menu">
-      <summary class="button">
-        <Icon name="download" /> {t('download')}
-      </summary>
-      <ul class="menu-list">
-        {FORMATS.flatMap((format) =>
-          [false, true].map((isRaw) => (
-            <li key={`${format} ${isRaw}`}>
-              <button
-                type="button"
-                class="button button-quiet"
-                onClick={({ currentTarget }) => {
-                  currentTarget.closest('details')?.removeAttribute('open')
-                  void write.run(format, isRaw)
-                }}
-              >
-                {t(isRaw ? 'raw' : 'shown', { format: format.toUpperCase() })}
-              </button>
-            </li>
-          )),
-        )}
-      </ul>
-    </details>
+    <>
+      <details class="menu">
+        <summary class="button">
+          <Icon name="download" /> {t('download')}
+        </summary>
+        <ul class="menu-list">
+          {FORMATS.flatMap((format) =>
+            [false, true].map((isRaw) => (
+              <li key={`${format} ${isRaw}`}>
+                <button
+                  type="button"
+                  class="button button-quiet"
+                  onClick={({ currentTarget }) => {
+                    currentTarget.closest('details')?.removeAttribute('open')
+                    void write.run(format, isRaw)
+                  }}
+                >
+                  {t(isRaw ? 'raw' : 'shown', { format: format.toUpperCase() })}
+                </button>
+              </li>
+            )),
+          )}
+        </ul>
+      </details>
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+    </>
   )
-}
-
-/** The token goes in a header, so the file comes through the page. */
-async function save(path: string, name: string): Promise<void> {
-  const response = await fetch(path, { headers: { authorization: `Bearer ${await accessToken()}` } })
-  if (!response.ok) {
-    // A refusal is a problem document.
-    const { detail } = (await response.json()) as { readonly detail?: string }
-    toast({ text: t('failed', { detail: detail ?? String(response.status) }), isFailure: true })
-    return
-  }
-  const address = URL.createObjectURL(await response.blob())
-  const link = document.createElement('a')
-  link.href = address
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(address)
 }
