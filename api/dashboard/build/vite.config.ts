@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 import { compressed } from './compressed.ts'
+import { earlyTheme } from './early-theme.ts'
 import { sprite } from './sprite.ts'
 import { strippedOperations } from './strip-operations.ts'
 
@@ -15,7 +16,7 @@ export default defineConfig({
   base: '/',
   publicDir: false,
   cacheDir: path('dist/.vite'),
-  plugins: [strippedOperations(path('')), sprite(path('')), compressed()],
+  plugins: [strippedOperations(path('')), sprite(path('')), earlyTheme(), compressed()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: path('dist/dashboard'),

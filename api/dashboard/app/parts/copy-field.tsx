@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
+import { copyText } from './clipboard.ts'
 
 const t = words({
   copy: ['Copy', 'Kopieren'],
@@ -21,12 +22,9 @@ export function CopyField({
   const [said, setSaid] = useState<'copy' | 'copied' | 'select'>('copy')
   const code = useRef<HTMLElement>(null)
   const copy = async () => {
-    const isCopied = await navigator.clipboard?.writeText(text).then(
-      () => true,
-      () => false,
-    )
-    if (isCopied !== true && code.current !== null) getSelection()?.selectAllChildren(code.current)
-    setSaid(isCopied === true ? 'copied' : 'select')
+    const isCopied = await copyText(text)
+    if (!isCopied && code.current !== null) getSelection()?.selectAllChildren(code.current)
+    setSaid(isCopied ? 'copied' : 'select')
   }
   return (
     <div class={isBlock ? 'copy copy-block' : 'copy'}>

@@ -1,12 +1,15 @@
 // The palette: one field over views and devices. Everything it offers is a link, so it opens in a new tab as well.
 import { signal } from '@preact/signals'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { pathOf } from '../address/routes.ts'
 import { may } from '../data/access.ts'
+import { useAnswer } from '../data/answers.ts'
+import { ALL_VIEWS, type SavedView } from '../data/saved-views.ts'
 import { findDevices } from '../fleet/find-devices.ts'
 import { LIMITS } from '../limits.ts'
 import { columns, fleetVersion } from '../live/fleet-index.ts'
 import { navigate } from '../navigation/navigation.ts'
+import { useModal } from '../parts/modal.ts'
 import { plainText } from '../parts/plain-text.ts'
 import { StatusMark } from '../parts/status-mark.tsx'
 import { words } from '../words/words.ts'
@@ -21,6 +24,7 @@ const t = words({
   results: ['Results', 'Ergebnisse'],
   none: ['Nothing is called so.', 'Nichts heißt so.'],
   view: ['View', 'Ansicht'],
+  saved: ['Saved view', 'Gespeicherte Ansicht'],
   filter: ['Show devices that fit "{text}"', 'Geräte zeigen, auf die „{text}“ passt'],
   connect: ['Connect a device', 'Gerät verbinden'],
   compose: ['Send a command', 'Befehl senden'],
@@ -40,19 +44,13 @@ interface Entry {
 export function Palette() {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
-  const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
-    return () => {
-      if (before instanceof HTMLElement) before.focus()
-    }
-  }, [])
   const close = () => {
     isPaletteOpen.value = false
   }
-  const entries = entriesOf(text)
+  const modal = useModal(close)
+  const saved = useAnswer('listViews', ALL_VIEWS)
+  const entries = entriesOf(text, saved.data?.data ?? [])
   const at = Math.min(chosen, Math.max(0, entries.length - 1))
   useEffect(() => {
     document.querySelector(`#${CSS.escape(`${id}-${at}`)}`)?.scrollIntoView({ block: 'nearest' })
@@ -70,15 +68,7 @@ export function Palette() {
     event.preventDefault()
   }
   return (
-    <dialog
-      ref={dialog}
-      class="dialog palette"
-      aria-label={t('label')}
-      onCancel={(event) => {
-        event.preventDefault()
-        close()
-      }}
-    >
+    <dialog {...modal} class="dialog palette" aria-label={t('label')}>
       <input
         class="palette-input"
         type="text"
@@ -122,13 +112,19 @@ export function Palette() {
   )
 }
 
-function entriesOf(text: string): readonly Entry[] {
+function entriesOf(text: string, saved: readonly SavedView[]): readonly Entry[] {
   const wanted = text.trim().toLowerCase()
   const views = [
     ...areas().map(({ route, name, key }) => ({ key: route, href: pathOf(route), name, note: `g ${key}` })),
     ...(may('registerDevice') ? [link('connect', pathOf('connect'), t('connect'))] : []),
     ...(may('sendCommand') ? [link('compose', pathOf('compose'), t('compose'))] : []),
     link('me', pathOf('me'), t('me')),
+    ...saved.map(({ view_id, name }) => ({
+      key: view_id,
+      href: pathOf('savedView', { view_id }),
+      name: plainText(name),
+      note: t('saved'),
+    })),
   ].filter(({ name }) => name.toLowerCase().includes(wanted))
   // A change of the index may bring a device that is looked for.
   const room = fleetVersion.value === 0 ? 0 : LIMITS.paletteRowsMax - views.length - 1

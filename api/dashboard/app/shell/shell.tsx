@@ -14,6 +14,7 @@ import { words } from '../words/words.ts'
 import { areas } from './areas.ts'
 import { isPaletteOpen, Palette } from './palette.tsx'
 import { isSheetOpen, ShortcutSheet } from './shortcut-sheet.tsx'
+import { ViewsButton } from './views-button.tsx'
 
 const t = words({
   skip: ['Skip to the content', 'Zum Inhalt'],
@@ -101,6 +102,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {me != null && me.groups.length > 0 && (
           <span class="muted">{t('scope', { groups: me.groups.join(', ') })}</span>
         )}
+        <ViewsButton />
         <Button icon="search" label={`${t('palette')} Ctrl K`} shortcut="Control+K" onClick={openPalette}>
           <span class="top-search">{t('palette')}</span> <kbd class="top-search">Ctrl K</kbd>
         </Button>

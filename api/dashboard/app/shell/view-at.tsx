@@ -41,6 +41,7 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   device: () => import('../views/device/device.tsx'),
   deviceTab: () => import('../views/device/device.tsx'),
   explore: () => import('../views/explore/explore.tsx'),
+  savedView: () => import('../views/saved/saved-view.tsx'),
   me: () => import('../views/me/me.tsx'),
 }
 

@@ -6,6 +6,15 @@ import { locale } from './words.ts'
 export const clockAheadMs = signal(0)
 /** The zone of shown times; undefined is the browser's. */
 export const timeZone = signal<string | undefined>(undefined)
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
 /** The service's time, renewed each second: ages that read it count on by themselves. */
 export const now = signal(Date.now())
 

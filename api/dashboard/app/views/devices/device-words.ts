@@ -36,11 +36,6 @@ export const t = words({
   done: ['Done', 'Fertig'],
   filters: ['Filters', 'Filter'],
   copyLink: ['Copy link', 'Link kopieren'],
-  copied: ['The link is in the clipboard.', 'Der Link ist in der Zwischenablage.'],
-  notCopied: [
-    'The browser did not allow it. Copy the address bar.',
-    'Der Browser erlaubt es nicht. Kopieren Sie die Adresszeile.',
-  ],
   status: ['Status', 'Status'],
   name: ['Name', 'Name'],
   id: ['ID', 'ID'],

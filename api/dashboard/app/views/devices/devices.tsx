@@ -12,6 +12,7 @@ import { rememberDevices } from '../../navigation/device-list.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Skeleton } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
+import { copyLink } from '../../parts/clipboard.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
@@ -19,7 +20,6 @@ import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
-import { toast } from '../../parts/toasts.tsx'
 import { VirtualGrid } from '../../parts/virtual-grid.tsx'
 import { now } from '../../words/time.ts'
 import { ColumnDialog } from './column-dialog.tsx'
@@ -46,7 +46,7 @@ export default function Devices() {
       mark={state === 'ready' ? <span class="muted">{t('all', { n: total })}</span> : undefined}
       actions={
         <>
-          <Button icon="link" onClick={() => void copyLink()}>
+          <Button icon="link" onClick={() => void copyLink(location.href)}>
             {t('copyLink')}
           </Button>
           {may('registerDevice') && (
@@ -273,12 +273,4 @@ function focusPlace(place: number): void {
     row.focus({ preventScroll: true })
     row.scrollIntoView({ block: 'nearest' })
   })
-}
-
-async function copyLink(): Promise<void> {
-  const isCopied = await navigator.clipboard?.writeText(location.href).then(
-    () => true,
-    () => false,
-  )
-  toast(isCopied === true ? { text: t('copied') } : { text: t('notCopied'), isFailure: true })
 }

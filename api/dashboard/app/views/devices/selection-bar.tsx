@@ -3,6 +3,7 @@ import type { Signal } from '@preact/signals'
 import { toCsv, toNdjson } from '../../fleet/export-rows.ts'
 import { columns } from '../../live/fleet-index.ts'
 import { Button } from '../../parts/button.tsx'
+import { copyText } from '../../parts/clipboard.ts'
 import { saveFile } from '../../parts/save-file.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
@@ -69,11 +70,6 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
 }
 
 async function copyIds(ids: readonly string[]): Promise<void> {
-  const isCopied = await navigator.clipboard?.writeText(ids.join('\n')).then(
-    () => true,
-    () => false,
-  )
-  toast(
-    isCopied === true ? { text: t('copied', { n: ids.length }) } : { text: t('notCopied'), isFailure: true },
-  )
+  const isCopied = await copyText(ids.join('\n'))
+  toast(isCopied ? { text: t('copied', { n: ids.length }) } : { text: t('notCopied'), isFailure: true })
 }

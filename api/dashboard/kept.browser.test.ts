@@ -1,0 +1,130 @@
+// What people keep of the dashboard: saved views, and how it looks for them.
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
+import { axeViolations, LOOKS } from './testing/axe.ts'
+import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+
+const VIEWER = { email: 'vera@example.com', password: 'a horse of course' }
+const services = new ServiceHarness()
+const browser = new BrowserHarness()
+let service: Service
+let admin: Rest
+
+describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () => {
+  beforeAll(async () => {
+    service = await services.start()
+    admin = await service.admin()
+    await admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
+    await registerDevice(admin, 'oven-1')
+    await admin.call('PATCH', '/devices/oven-1', { group: 'bakery' })
+  })
+  afterEach(() => browser.closePages())
+  afterAll(async () => {
+    await browser.close()
+    await services.close()
+  })
+
+  test('a view is saved, renamed, shared, opened by somebody else and deleted', async () => {
+    const { page } = await browser.open(service, '/devices?q=group:bakery&sort=-name', {
+      login: ADMIN,
+      expected: [/404/],
+    })
+    await openViews(page)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name of this view').fill('Bakery <b>')
+    await dialog.getByRole('button', { name: 'Save this view' }).click()
+    await dialog.getByRole('link', { name: 'Bakery <b>' }).waitFor()
+    await dialog.getByRole('button', { name: 'Rename Bakery' }).click()
+    await dialog.getByLabel('New name').fill('All ovens')
+    await dialog.getByRole('button', { name: 'Rename', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Share All ovens with everybody' }).click()
+    await dialog.getByText('everybody sees it').waitFor()
+
+    const { page: other } = await browser.open(service, '/me', { login: VIEWER })
+    await openViews(other)
+    await other.getByRole('dialog').getByRole('link', { name: 'All ovens' }).click()
+    await other.waitForURL('**/devices?q=group:bakery&sort=-name')
+    await other.locator('.grid-row', { hasText: 'oven-1' }).waitFor()
+    // Going on left no entry behind, so Back is the page before.
+    await other.goBack()
+    await other.waitForURL('**/me')
+    await other.keyboard.press('Control+k')
+    await other.getByRole('combobox', { name: 'Go to a view or a device' }).fill('all ov')
+    await other.getByRole('option', { name: /All ovens/ }).click()
+    await other.waitForURL('**/devices?q=group:bakery&sort=-name')
+
+    const path = await dialog.getByRole('link', { name: 'All ovens' }).getAttribute('href')
+    await dialog.getByRole('button', { name: 'Delete All ovens' }).click()
+    await page.getByRole('button', { name: 'Delete the view' }).click()
+    await dialog.getByText('You have saved no view yet').waitFor()
+    await page.goto(`${service.httpUrl}${path}`)
+    await page
+      .getByText(/no such view|not found/i)
+      .first()
+      .waitFor()
+  })
+
+  test('a saved view that leads out of the dashboard stays where it is', async () => {
+    const { body } = await admin.post('/views', { name: 'Elsewhere', path: '//example.com/devices' })
+    const { page } = await browser.open(service, `/views/${String(body['view_id'])}`, { login: ADMIN })
+    await page.getByText('Elsewhere leads to //example.com/devices, where nothing lives.').waitFor()
+    await admin.call('DELETE', `/views/${String(body['view_id'])}`)
+  })
+
+  test('theme, language and time zone of an account are there in another browser', async () => {
+    const { page } = await browser.open(service, '/me', { login: ADMIN })
+    await page.getByLabel('Time zone').selectOption('Asia/Tokyo')
+    await page.getByLabel('Theme').selectOption('dark')
+    await page.getByLabel('Language').selectOption('de')
+    await page.getByRole('heading', { name: 'Darstellung' }).waitFor()
+    const wanted = { theme: 'dark', language: 'de', timeZone: 'Asia/Tokyo' }
+    await until('the service has them', async () => {
+      const { body } = await admin.get('/auth/me/preferences')
+      return Object.entries(wanted).every(([name, value]) => body[name] === value)
+    })
+    const { page: other } = await browser.open(service, '/login')
+    await other.getByLabel('E-mail').fill(ADMIN.email)
+    await other.getByLabel('Password').fill(ADMIN.password)
+    await other.getByRole('button', { name: 'Log in' }).click()
+    await other.getByRole('link', { name: 'Geräte' }).first().waitFor()
+    expect(await other.locator('html').getAttribute('data-theme')).toBe('dark')
+    await other.goto(`${service.httpUrl}/me`)
+    await expect.poll(() => other.getByLabel('Zeitzone').inputValue()).toBe('Asia/Tokyo')
+    await admin.call('PUT', '/auth/me/preferences', {})
+  })
+
+  test('a dark page is dark before its program has come', async () => {
+    const { page } = await browser.open(service, '/me', { login: VIEWER, expected: [/ERR_FAILED/] })
+    await page.getByLabel('Theme').selectOption('dark')
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark')
+    await page.route(/assets\/index-.*\.js/, (route) => route.abort())
+    await page.reload()
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    expect(await page.locator('#app').innerHTML()).toBe('')
+  })
+
+  test.each(LOOKS)('saved views have no barriers, $name', async ({ width, colorScheme }) => {
+    const { body } = await admin.post('/views', {
+      name: 'Offline',
+      path: '/devices',
+      query: 'q=status:offline',
+    })
+    const { page } = await browser.open(service, '/me', {
+      login: ADMIN,
+      colorScheme,
+      viewport: { width, height: 900 },
+    })
+    await openViews(page)
+    await page.getByRole('button', { name: 'Rename Offline' }).click()
+    await page.getByLabel('New name').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await admin.call('DELETE', `/views/${String(body['view_id'])}`)
+  })
+})
+
+async function openViews(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Saved views' }).click()
+  await page.getByRole('heading', { name: 'Saved views' }).waitFor()
+}
