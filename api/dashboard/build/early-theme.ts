@@ -3,7 +3,7 @@
 import type { Plugin } from 'vite'
 
 /** The key and the names are those of `app/data/preferences.ts`. */
-export const EARLY_THEME = `try {
+const EARLY_THEME = `try {
   const kept = JSON.parse(localStorage.getItem('fleet-preferences')) ?? {}
   for (const name of ['theme', 'density'])
     if (typeof kept[name] === 'string') document.documentElement.dataset[name] = kept[name]
