@@ -18,6 +18,8 @@ export const OTA_LIMITS = {
   otaProgressMs: 1_000,
   /** A proof that comes later than the end of its job still counts for this long. */
   otaLateMs: 7 * 86_400_000,
+  /** How often the jobs of deployments that have finished are counted again because of such a proof. */
+  otaLateCountMs: 10_000,
   otaBlockMs: 30 * 86_400_000,
   /** A device that is sent away again and again is told of once in this time. */
   otaRefusedMs: 1_000,

@@ -84,8 +84,8 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
         changeJobs(firmware, now, (job) => delivered(job, event.deploymentId, now)),
       )
     case 'ota_session': {
-      const isMoved = event.isNew || event.isOver
-      const moved = changeJobs(firmware, now, (job) => (isMoved ? sessionOver(job, now) : job))
+      const { own } = event
+      const moved = changeJobs(firmware, now, (job) => (own === undefined ? job : sessionOver(job, own, now)))
       const known = replaceWhole(moved.firmware, now, (job) => withReach(job, event.isReachable, now))
       return apply(device, { firmware: known.firmware, moves: moved.moves })
     }
@@ -133,7 +133,9 @@ export function faulted(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   return apply(
     device,
-    changeJobs(device.firmware, now, (job) => (job.status === 'confirming' ? sessionOver(job, now) : job)),
+    changeJobs(device.firmware, now, (job) =>
+      job.status === 'confirming' ? sessionOver(job, 'lost', now) : job,
+    ),
   )
 }
 
@@ -197,9 +199,18 @@ function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>,
     changeJob(device.firmware, { id, now }, (job) => {
       const granted = grantJob(job, { number, notAfter, now })
       if (granted === job) return job
-      return { ...granted, fromVersion: device.firmwareVersion, wasInError: device.status === 'error' }
+      return {
+        ...granted,
+        fromVersion: mayHaveInstalled(job) ? job.fromVersion : device.firmwareVersion,
+        wasInError: device.status === 'error',
+      }
     }),
   )
+}
+
+/** What the device runs after such an attempt may have come from it, and is nothing to go back to. */
+function mayHaveInstalled({ installingAt, rebootingAt, confirmingAt }: Job): boolean {
+  return (installingAt ?? rebootingAt ?? confirmingAt) !== undefined
 }
 
 function retry(device: Device, id: DeploymentId, now: Millis): Outcome {

@@ -1,6 +1,7 @@
 // What the leader, the downloads and the device itself say about firmware jobs, as a device's actor takes it.
 import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JobGoal, JobPlan } from '../ota/job.ts'
+import type { OwnSession } from '../ota/job-sessions.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 
 /** They go through the log like any request (U2). */
@@ -36,10 +37,8 @@ export type OtaEvent =
   /** The device's connections changed. */
   | {
       readonly kind: 'ota_session'
-      /** The device itself has a new session. */
-      readonly isNew: boolean
-      /** The device's own session ended. */
-      readonly isOver: boolean
+      /** What became of the device's own session, if anything did. */
+      readonly own: OwnSession | undefined
       /** A live session takes messages about firmware. */
       readonly isReachable: boolean
     }

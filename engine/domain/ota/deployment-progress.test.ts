@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from './deployment.ts'
 import { countOf } from './deployment-count.ts'
-import { advance } from './deployment-progress.ts'
+import { advance, recounted } from './deployment-progress.ts'
 import { planGrants } from './grant-plan.ts'
 import type { JobTally } from './tally.ts'
 import { CANARY, deployment, spec } from './testing/deployment.ts'
@@ -41,6 +41,27 @@ function advanced(
 ): Deployment {
   return advance(before, countOf(before, tallies), { now: Millis(sec * 1_000), isEnlisted })
 }
+
+describe('after its end', () => {
+  const over = deployment({
+    status: 'failed',
+    finishedAt: Millis(50_000),
+    counts: { timed_out: 2 },
+    stages: [{ total: 2, succeeded: 0, failed: 2, state: 'passed', since: Millis(0), startedAt: Millis(0) }],
+  })
+  const again = (more: Partial<JobTally>) => recounted(over, countOf(over, [tally(more)]))
+
+  test('a job that was proved late is counted for what it is, and the status stands', () => {
+    const after = again({ counts: { timed_out: 1, succeeded: 1 }, succeeded: 1, failed: 1 })
+    expect(after).toMatchObject({ status: 'failed', counts: { timed_out: 1, succeeded: 1 } })
+    expect(after.stages[0]).toMatchObject({ succeeded: 1, failed: 1, state: 'passed' })
+  })
+
+  test('it is the same record where nothing has changed, and where a device has forgotten its job', () => {
+    expect(again({ counts: { timed_out: 2 }, failed: 2 })).toBe(over)
+    expect(again({ counts: { succeeded: 1 }, succeeded: 1 })).toBe(over)
+  })
+})
 
 const STAGED = {
   spec: spec({ strategy: 'canary', canary: CANARY }),

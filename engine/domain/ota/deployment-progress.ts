@@ -42,6 +42,12 @@ export function advance(before: Deployment, count: DeploymentCount, known: Known
   return stalled(isEnlisted ? withStage(deployment, count, known) : deployment, count, now)
 }
 
+/** A deployment that has finished, with the counts of its jobs as they are now. Devices keep so many past jobs and no more:
+ *  once any is forgotten, the counts stay as they were. */
+export function recounted(deployment: Deployment, count: DeploymentCount): Deployment {
+  return jobsIn(count.counts) === jobsIn(deployment.counts) ? withCounts(deployment, count) : deployment
+}
+
 /** Stops it: whoever has to go back does so first. */
 export function aborted(
   deployment: Deployment,
@@ -199,6 +205,10 @@ function withCounts(deployment: Deployment, { counts, stages: counted }: Deploym
     return { ...stage, succeeded, failed }
   })
   return { ...deployment, counts, stages }
+}
+
+function jobsIn(counts: JobCounts): number {
+  return Object.values(counts).reduce((sum, jobs) => sum + jobs, 0)
 }
 
 function sorted(counts: JobCounts): readonly (readonly [string, number])[] {

@@ -2,7 +2,7 @@
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Job } from './job.ts'
-import { failJob, grantJob, rollBackJob, succeedJob, withBack } from './job-moves.ts'
+import { awaitJob, failJob, grantJob, mustStayWell, rollBackJob, succeedJob, withBack } from './job-moves.ts'
 import { isLate } from './job-table.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -36,7 +36,9 @@ export function expireJob(job: Job, now: Millis, isAway: boolean): Job {
     case 'pending':
       return expirePending(job, now)
     case 'confirming':
-      return job.isProved ? succeedJob(job, now) : unproved(job, now)
+      if (!job.isProved) return unproved(job, now)
+      // Its session ended with the service, and it has not come back: how it is, nobody knows.
+      return isAway && mustStayWell(job) ? awaitJob(job, now) : succeedJob(job, now)
     default:
       return timedOut(job, now, isAway)
   }

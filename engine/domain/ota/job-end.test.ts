@@ -34,6 +34,17 @@ describe('tries', () => {
     expect(at('installing', { retriesMax: 2 }).look(900).job.status).toBe('pending')
   })
 
+  test('what an attempt may have left on the device is no version to go back to', () => {
+    const device = at('rebooting', { retriesMax: 2, backoffSec: [60] })
+      .connect()
+      .look(600)
+    expect(device.job).toMatchObject({ status: 'pending', error: { code: 'TIMED_OUT_REBOOT' } })
+    device.says('0.0.0-other').after(80).grant()
+    expect(device.job).toMatchObject({ attempt: 2, fromVersion: '1.0' })
+    const early = at('downloading', { retriesMax: 2, backoffSec: [60] }).reports('failed')
+    expect(early.says('1.1').after(80).grant().job).toMatchObject({ attempt: 2, fromVersion: '1.1' })
+  })
+
   test('a person begins it again', () => {
     const device = at('downloading').reports('failed')
     device.request({ kind: 'ota_retry', deploymentId: DeploymentId('dep_1') })

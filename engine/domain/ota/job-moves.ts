@@ -101,12 +101,22 @@ export function restartJob(job: Job, now: Millis): Job {
   return moveJob(job, 'restart', now, { restarts, telling: UNTOLD })
 }
 
+/** The device was seen to run the goal, and has to stay connected for a while. */
+export function mustStayWell({ status, isProved, plan }: Job): boolean {
+  return status === 'confirming' && isProved && plan.proof === 'reconnect'
+}
+
 /** It was lost while it had to stay well. */
 export function loseJob(job: Job, now: Millis): Job {
   const losses = job.losses + 1
   if (losses >= LIMITS.otaRestartsMax)
     return failJob(job, { code: 'UNSTABLE', message: 'lost again and again after the update' }, { now })
-  return moveJob(job, 'lose', now, { losses, isProved: false, isRebootSaid: true })
+  return awaitJob({ ...job, losses }, now)
+}
+
+/** It has to be seen again. */
+export function awaitJob(job: Job, now: Millis): Job {
+  return moveJob(job, 'lose', now, { isProved: false, isRebootSaid: true })
 }
 
 /** The device runs the goal: it has to stay well for a while. A proof after the end counts for some time, too. */

@@ -3,7 +3,7 @@ import { type Micros, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Job } from './job.ts'
 import { interrupted } from './job-deadline.ts'
-import { loseJob, moveJob, proveJob, restartJob } from './job-moves.ts'
+import { loseJob, moveJob, mustStayWell, proveJob, restartJob } from './job-moves.ts'
 import { isLate } from './job-table.ts'
 import { isGoal, isOther, type Said } from './proof.ts'
 
@@ -15,18 +15,24 @@ export interface Described extends Said {
   readonly boot: 'changed' | 'same' | 'unsaid'
 }
 
-/** The device has another session, or none any more. */
-export function sessionOver(job: Job, now: Millis): Job {
-  if (job.status === 'installing') return moveJob(job, 'reboot', now)
-  return job.status === 'confirming' && job.isProved && job.plan.proof === 'reconnect'
-    ? loseJob(job, now)
-    : job
+/** What became of a device's own session. `lost`: it ended, or another took its place. `resumed`: the device has a new one, and nobody saw the one before end:
+ *  it ended with the service, which says nothing about the device. */
+export type OwnSession = 'lost' | 'resumed'
+
+/** The device has another session, or none any more. One that ended with the service is no failure of the device: it only
+ *  begins its wait anew, because nobody knows how it was meanwhile. */
+export function sessionOver(job: Job, own: OwnSession, now: Millis): Job {
+  if (job.status === 'installing') return own === 'lost' ? moveJob(job, 'reboot', now) : job
+  if (!mustStayWell(job)) return job
+  return own === 'lost' ? loseJob(job, now) : { ...job, since: now }
 }
 
 export function describeJob(job: Job, said: Described, now: Millis): Job {
   const { goal } = job.plan
-  if (isGoal(goal, said))
+  if (isGoal(goal, said)) {
+    if (mustStayWell(job)) return said.boot === 'changed' ? restarted(job, now) : job
     return job.plan.proof === 'reconnect' && isProof(job, said) ? proveJob(job, now) : job
+  }
   if (!isOther(goal, said) || !job.isGranted) return job
   switch (job.status) {
     case 'notified':
@@ -44,6 +50,12 @@ export function describeJob(job: Job, said: Described, now: Millis): Job {
     default:
       return job
   }
+}
+
+/** It restarted without anybody having seen its session end, and runs the goal again. */
+function restarted(job: Job, now: Millis): Job {
+  const lost = loseJob(job, now)
+  return lost.status === 'rebooting' ? proveJob(lost, now) : lost
 }
 
 /** While it installs, a device without boot ids may only have lost its connection: it gets a moment to say so. */

@@ -12,7 +12,7 @@ import type { AuditEntry } from '../../domain/audit/entry.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
 import { countOf } from '../../domain/ota/deployment-count.ts'
-import { aborted, advance } from '../../domain/ota/deployment-progress.ts'
+import { aborted, advance, recounted } from '../../domain/ota/deployment-progress.ts'
 import { type Grant, planGrants, type Running } from '../../domain/ota/grant-plan.ts'
 import type { JobGoal } from '../../domain/ota/job.ts'
 import { type GateQuestion, type GateValue, gateQuestion } from '../../domain/ota/stage-gate.ts'
@@ -35,6 +35,7 @@ import {
   readGrants,
   readMembers,
 } from './deployment-documents.ts'
+import { FinishedDeployments } from './finished.ts'
 import { GateWatch } from './gate-watch.ts'
 import { isEnlisted, type Live, planOf, toLive, toState, windowOf, withScope } from './live.ts'
 import { Pace } from './pace.ts'
@@ -67,7 +68,7 @@ export class Orchestrator {
   readonly #ports: OrchestratorPorts
   readonly #live = new Map<DeploymentId, Live>()
   /** Those that have finished. */
-  readonly #past = new Map<DeploymentId, Deployment>()
+  readonly #past = new FinishedDeployments()
   #grants: readonly Grant[] = []
   #turn: Promise<unknown> = Promise.resolve()
   #wake = () => {}
@@ -82,7 +83,7 @@ export class Orchestrator {
     const { store, clock } = this.#ports
     const { documents } = store
     for (const deployment of await readDeployments(documents)) {
-      if (deployment.finishedAt !== undefined) this.#past.set(deployment.id, deployment)
+      if (deployment.finishedAt !== undefined) this.#past.keep(deployment)
       else {
         const members = (await readMembers(documents, deployment.id)) ?? { stages: [], skipped: [] }
         const own = { pace: new Pace(deployment.spec, clock.now()), gate: this.#newGate() }
@@ -109,7 +110,7 @@ export class Orchestrator {
   all(): readonly DeploymentState[] {
     const now = this.#ports.clock.now()
     const live = [...this.#live.values()].map((each) => toState(each, now))
-    const past = [...this.#past.values()].map((deployment) => ({ deployment, held: {}, window: 0 }))
+    const past = this.#past.all().map((deployment) => ({ deployment, held: {}, window: 0 }))
     return [...live, ...past].sort((a, b) => b.deployment.createdAt - a.deployment.createdAt)
   }
 
@@ -166,6 +167,7 @@ export class Orchestrator {
   async round(): Promise<void> {
     // Nothing is counted before everything that may be under way was answered (O2).
     await this.#giveOut()
+    await this.#recount()
     const live = [...this.#live.values()]
     if (live.length === 0) return
     for (const each of live) await this.#enlist(each)
@@ -183,6 +185,17 @@ export class Orchestrator {
     for (const each of live) await this.#stop(each)
     await this.#giveNew(live, now)
     await this.#forget(now)
+  }
+
+  /** Jobs that were proved after their deployment had finished count for it, too. */
+  async #recount(): Promise<void> {
+    const finished = this.#past.toCount(this.#ports.clock.now())
+    if (finished.length === 0) return
+    const tallies = await this.#ports.tallies(finished.map(({ id }) => id))
+    const changed = finished
+      .map((before) => ({ before, after: recounted(before, countOf(before, tallies)) }))
+      .filter(({ before, after }) => after !== before)
+    if (changed.length > 0) await this.#save(changed.map(({ after }) => after))
   }
 
   async #timedRound(): Promise<void> {
@@ -320,7 +333,7 @@ export class Orchestrator {
       if (live !== undefined) live.deployment = deployment
       if (deployment.finishedAt === undefined) continue
       this.#live.delete(deployment.id)
-      this.#past.set(deployment.id, deployment)
+      this.#past.keep(deployment)
     }
     this.#note(entries)
   }
@@ -332,12 +345,12 @@ export class Orchestrator {
 
   /** Those that are over for long enough. */
   async #forget(now: Millis): Promise<void> {
-    const old = [...this.#past.values()].filter(
-      ({ finishedAt }) => finishedAt !== undefined && finishedAt + this.#ports.retentionMs <= now,
-    )
+    const old = this.#past
+      .all()
+      .filter(({ finishedAt }) => finishedAt !== undefined && finishedAt + this.#ports.retentionMs <= now)
     if (old.length === 0) return
     const { store, claims } = this.#ports
     await store.save({ ...NO_SAVE, claims, documents: old.flatMap(({ id }) => goneDocuments(id)) })
-    for (const { id } of old) this.#past.delete(id)
+    for (const { id } of old) this.#past.forget(id)
   }
 }

@@ -60,7 +60,7 @@ export class Decisions {
     const isReachable = way !== undefined
     const device = this.deviceOf(actor)
     if (isReachStale(device.firmware, isReachable)) {
-      const event = { kind: 'ota_session', isNew: false, isOver: false, isReachable } as const
+      const event = { kind: 'ota_session', own: undefined, isReachable } as const
       this.#keep(actor, device, transition(device, event, now), now)
     }
     const before = this.deviceOf(actor)

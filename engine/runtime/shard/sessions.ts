@@ -3,6 +3,7 @@
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Item } from '../../domain/bundle.ts'
 import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
+import type { OwnSession } from '../../domain/ota/job-sessions.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
 import { type Actor, otaWayOf, toView } from './actor.ts'
@@ -25,6 +26,9 @@ export interface TakenTopics {
 }
 
 const packr = newPackr()
+
+/** Ends of connections that say nothing about the device. */
+const ENDED_BY_SERVICE: ReadonlySet<EndCause> = new Set(['shutdown', 'expired', 'revoked'])
 
 export function packSession(payload: SessionPayload): Uint8Array {
   return packr.pack(payload)
@@ -61,9 +65,10 @@ export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): b
   const isOld = (actor[slot]?.number ?? 0) >= number
   if (isOver || isOld) return false
   const since = timeOf(incoming)
+  const own = slot === 'relay' ? undefined : actor.session === undefined ? 'resumed' : 'lost'
   actor[slot] = { number: Micros(number), ip, since, listens: false, takesOta: false }
   const isMoved = slot === 'session' || actor.session === undefined
-  if (incoming.isNew) otaSessionMoved(actor, { isNew: slot === 'session', isOver: false }, since, batch)
+  if (incoming.isNew) otaSessionMoved(actor, own, since, batch)
   if (isMoved) note(actor, since, slot === 'session' ? 'connect' : 'gateway')
   batch.reschedule(actor)
   const { shadow } = batch.decisions.deviceOf(actor)
@@ -92,8 +97,9 @@ export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): b
   actor[slot] = undefined
   batch.reschedule(actor)
   const at = timeOf(incoming)
-  if (incoming.isNew) otaSessionMoved(actor, { isNew: false, isOver: slot === 'session' }, at, batch)
   const why = cause ?? 'lost'
+  const isLost = slot === 'session' && !ENDED_BY_SERVICE.has(why)
+  if (incoming.isNew) otaSessionMoved(actor, isLost ? 'lost' : undefined, at, batch)
   // While there is the other one, the device is connected.
   if (slot === 'session') note(actor, at, actor.relay === undefined ? why : 'gateway')
   else if (actor.session === undefined) note(actor, at, `gateway ${why}`)
@@ -113,18 +119,9 @@ export function sessionListens(actor: Actor, incoming: Incoming, batch: Batch): 
 }
 
 /** Tells the device's firmware jobs, if there are any, that it has another connection. */
-function otaSessionMoved(
-  actor: Actor,
-  how: { readonly isNew: boolean; readonly isOver: boolean },
-  now: Millis,
-  batch: Batch,
-): void {
+function otaSessionMoved(actor: Actor, own: OwnSession | undefined, now: Millis, batch: Batch): void {
   if (batch.decisions.deviceOf(actor).firmware.jobs.length === 0) return
-  batch.decisions.decide(
-    actor,
-    { kind: 'ota_session', ...how, isReachable: otaWayOf(actor) !== undefined },
-    now,
-  )
+  batch.decisions.decide(actor, { kind: 'ota_session', own, isReachable: otaWayOf(actor) !== undefined }, now)
 }
 
 /** When the actor stops flapping, if that is after `since`; else never (R6). */

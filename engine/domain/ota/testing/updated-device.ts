@@ -82,15 +82,23 @@ export class UpdatedDevice {
 
   /** Connects and takes messages about firmware. */
   connect(): this {
+    const own = this.session === undefined ? 'resumed' : 'lost'
     this.session = ++this.#sessions
     this.takesOta = true
-    return this.decide({ kind: 'ota_session', isNew: true, isOver: false, isReachable: true })
+    return this.decide({ kind: 'ota_session', own, isReachable: true })
   }
 
   disconnect(): this {
     this.session = undefined
     this.takesOta = false
-    return this.decide({ kind: 'ota_session', isNew: false, isOver: true, isReachable: false })
+    return this.decide({ kind: 'ota_session', own: 'lost', isReachable: false })
+  }
+
+  /** Its session ends together with the service, which therefore never sees it end. */
+  serviceDies(): this {
+    this.session = undefined
+    this.takesOta = false
+    return this.decide({ kind: 'ota_session', own: undefined, isReachable: false })
   }
 
   says(version: string, bootId?: string): this {

@@ -5,6 +5,7 @@ import { BundleWriter, FLAG_WILL, ITEM, type ItemKind } from '../../../domain/bu
 import type { DeviceRequest } from '../../../domain/device/events.ts'
 import type { Device } from '../../../domain/device/record.ts'
 import { register } from '../../../domain/device/transition.ts'
+import type { EndCause } from '../../../ports/broker.ts'
 import { packRequest } from '../requests.ts'
 import { packSession } from '../sessions.ts'
 
@@ -58,11 +59,11 @@ export const opened = (id: string, at: number): TestItem => ({
 })
 
 /** Closes the session that was opened at `openedAt`. */
-export const closed = (id: string, at: number, openedAt: number): TestItem => ({
+export const closed = (id: string, at: number, openedAt: number, cause: EndCause = 'lost'): TestItem => ({
   kind: ITEM.closed,
   id,
   at,
-  payload: packSession({ ...session, number: micros(openedAt), cause: 'lost' }),
+  payload: packSession({ ...session, number: micros(openedAt), cause }),
 })
 
 export const request = (id: string, at: number, wish: DeviceRequest, requestId = `r${at}`): TestItem => ({

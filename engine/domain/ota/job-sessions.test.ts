@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { updateAt as at } from './testing/updated-device.ts'
+
+describe('a session that ended with the service', () => {
+  test('is no loss of a device that confirms: it begins its wait anew, however often it happens', () => {
+    const device = at('confirming')
+    for (let deaths = 0; deaths < 5; deaths++) {
+      device.after(8).serviceDies().connect()
+      expect(device.job).toMatchObject({ status: 'confirming', losses: 0 })
+      expect(device.looksIn).toBe(10)
+    }
+    expect(device.look(10).job.status).toBe('succeeded')
+  })
+
+  test('is none either if the device says the same boot id afterwards', () => {
+    const device = at('confirming').says('2.0', 'boot-1').serviceDies().connect().says('2.0', 'boot-1')
+    expect(device.job).toMatchObject({ status: 'confirming', losses: 0 })
+  })
+
+  test('hides no restart that the device tells of: the third one is unstable', () => {
+    const device = at('confirming').says('2.0', 'boot-1')
+    device.serviceDies().connect().says('2.0', 'boot-2')
+    expect(device.job).toMatchObject({ status: 'confirming', losses: 1 })
+    device.serviceDies().connect().says('2.0', 'boot-3')
+    device.serviceDies().connect().says('2.0', 'boot-4')
+    expect(device.job).toMatchObject({ status: 'failed', error: { code: 'UNSTABLE' } })
+  })
+
+  test('counts once if the service saw the end and the device tells of the restart, too', () => {
+    const device = at('confirming').says('2.0', 'boot-1').disconnect().connect().says('2.0', 'boot-2')
+    expect(device.job).toMatchObject({ status: 'confirming', losses: 1 })
+  })
+
+  test('proves nothing: a device that does not come back has not succeeded', () => {
+    const device = at('confirming').serviceDies().look(10)
+    expect(device.job).toMatchObject({ status: 'rebooting', losses: 0, isProved: false })
+    expect(device.look(600).job).toMatchObject({ status: 'timed_out', error: { code: 'TIMED_OUT_REBOOT' } })
+  })
+
+  test('leaves a device that installs at its work', () => {
+    const device = at('installing').serviceDies().connect()
+    expect(device.job.status).toBe('installing')
+    expect(device.says('2.0').job.status).toBe('confirming')
+  })
+})
+
+test('a session that takes the place of a known one is a loss', () => {
+  const device = at('confirming').connect()
+  expect(device.job).toMatchObject({ status: 'rebooting', losses: 1 })
+})
