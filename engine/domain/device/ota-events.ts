@@ -201,16 +201,12 @@ function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>,
       if (granted === job) return job
       return {
         ...granted,
-        fromVersion: mayHaveInstalled(job) ? job.fromVersion : device.firmwareVersion,
+        // What the device runs after a try may have come from it, unseen, and is nothing to go back to.
+        fromVersion: job.tries === 0 ? device.firmwareVersion : (job.fromVersion ?? device.firmwareVersion),
         wasInError: device.status === 'error',
       }
     }),
   )
-}
-
-/** What the device runs after such an attempt may have come from it, and is nothing to go back to. */
-function mayHaveInstalled({ installingAt, rebootingAt, confirmingAt }: Job): boolean {
-  return (installingAt ?? rebootingAt ?? confirmingAt) !== undefined
 }
 
 function retry(device: Device, id: DeploymentId, now: Millis): Outcome {

@@ -41,8 +41,8 @@ describe('tries', () => {
     expect(device.job).toMatchObject({ status: 'pending', error: { code: 'TIMED_OUT_REBOOT' } })
     device.says('0.0.0-other').after(80).grant()
     expect(device.job).toMatchObject({ attempt: 2, fromVersion: '1.0' })
-    const early = at('downloading', { retriesMax: 2, backoffSec: [60] }).reports('failed')
-    expect(early.says('1.1').after(80).grant().job).toMatchObject({ attempt: 2, fromVersion: '1.1' })
+    const deferred = notified().reports('deferred', { retry_after_sec: 60 })
+    expect(deferred.says('1.1').look(60).grant().job).toMatchObject({ attempt: 2, fromVersion: '1.1' })
   })
 
   test('a person begins it again', () => {
