@@ -9,6 +9,8 @@ function open(): Program {
   const cli = createCli({
     environment: {
       configDir: '/nowhere',
+      stateDir: '/nowhere',
+      variables: {},
       isPlain: true,
       url: undefined,
       token: undefined,

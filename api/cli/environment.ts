@@ -2,8 +2,14 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
+type Variables = Readonly<Record<string, string | undefined>>
+
 export interface Environment {
   readonly configDir: string
+  /** The folder for what programs remember over restarts. */
+  readonly stateDir: string
+  /** What a file may name as `${NAME}`. */
+  readonly variables: Variables
   readonly isPlain: boolean
   /** Used instead of a context, together with `token` (an access token or API key). */
   readonly url: string | undefined
@@ -16,14 +22,15 @@ export interface Environment {
   }
 }
 
-type Variables = Readonly<Record<string, string | undefined>>
-
 export function readEnvironment(variables: Variables = process.env): Environment {
   // An empty variable counts as unset, as both XDG and NO_COLOR specify.
   const read = (name: string) => (variables[name] === '' ? undefined : variables[name])
+  const stateHome = read('XDG_STATE_HOME') ?? join(read('HOME') ?? homedir(), '.local', 'state')
   const configHome = read('XDG_CONFIG_HOME') ?? join(read('HOME') ?? homedir(), '.config')
   return {
     configDir: join(configHome, 'fleet'),
+    stateDir: join(stateHome, 'fleet'),
+    variables,
     isPlain: read('NO_COLOR') !== undefined || read('TERM') === 'dumb',
     url: read('FLEET_CLI_URL'),
     token: read('FLEET_CLI_TOKEN'),

@@ -109,6 +109,10 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'run simulated devices against a service',
     load: async () => (await import('./areas/simulate.ts')).simulate,
   },
+  bridge: {
+    summary: 'connect a robot with ROS 2 to a service',
+    load: async () => (await import('./areas/bridge.ts')).bridge,
+  },
   doctor: {
     summary: 'check the installation and suggest fixes',
     load: async () => (await import('./areas/doctor.ts')).doctor,

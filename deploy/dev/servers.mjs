@@ -7,8 +7,8 @@ import { run } from './run-child.mjs'
 
 /**
  * `fetch` is `{ apt: package }`, `{ go: module@version }`, `{ pip: package==version }` or `{ npm: package@version }`. With
- * `isModule` the program is a Python that has the package. A `required` server is fetched before the tests, and where
- * CI is set, a run without it fails.
+ * `isModule` the program is a Python that has the package; `venv` names a Python environment of its own. A `required`
+ * server is fetched before the tests, and where CI is set, a run without it fails.
  */
 export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: true },

@@ -113,7 +113,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   typebox: ['schemas/', 'api/'],
   'uWebSockets.js': ['api/ws/'],
   ws: ['api/cli/', 'engine/edge/'],
-  yaml: ['api/'],
+  yaml: ['api/', 'engine/edge/'],
 }
 
 /** Packages that the build puts into the dashboard, so the service needs none of them. */

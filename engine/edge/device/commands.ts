@@ -6,12 +6,14 @@ import type { DeviceStorage } from './storage.ts'
 
 export interface CommandContext {
   readonly requestId: string
+  /** The command's name. */
+  readonly command: string
   /** Nobody waits for the result any longer than this. */
   readonly expiresAt: Date | undefined
   /** Aborted when the command is cancelled. */
   readonly signal: AbortSignal
-  /** Tells how far the command is, in percent. */
-  progress(percent: number): void
+  /** Tells how far the command is, in percent, or that it is under way. */
+  progress(percent?: number): void
 }
 
 /** Returns the result, or throws an error, whose `code` is told if it has one. */
@@ -22,6 +24,8 @@ export interface CommandsPorts {
   /** Publishes on `command/ack`. */
   readonly send: (ack: JsonObject) => void
   readonly failed: (error: unknown) => void
+  /** True if no command waits for the one before it. */
+  readonly isAtOnce?: boolean
 }
 
 interface Order {
@@ -41,6 +45,8 @@ export class Commands {
   readonly #memory: CommandMemory
   readonly #handlers = new Map<string, CommandHandler>()
   readonly #running = new Map<string, AbortController>()
+  /** For the commands that have no handler of their own. */
+  #otherwise: CommandHandler | undefined
   #queue: Promise<void> = Promise.resolve()
 
   private constructor(ports: CommandsPorts, memory: CommandMemory) {
@@ -54,6 +60,10 @@ export class Commands {
 
   handle(command: string, handler: CommandHandler): void {
     this.#handlers.set(command, handler)
+  }
+
+  handleOthers(handler: CommandHandler): void {
+    this.#otherwise = handler
   }
 
   /** Names of the commands that the device knows. */
@@ -70,7 +80,7 @@ export class Commands {
     if (known !== undefined) return this.#ports.send(known.ack)
     if (order.expiresAt <= this.#ports.now())
       return this.#end(order, rejected('EXPIRED', 'the command came too late'))
-    const handler = this.#handlers.get(order.command)
+    const handler = this.#handlers.get(order.command) ?? this.#otherwise
     if (handler === undefined) {
       const known = this.names().join(', ') || 'none'
       return this.#end(order, rejected('UNKNOWN_COMMAND', `commands of this device: ${known}`))
@@ -78,7 +88,7 @@ export class Commands {
     // Before the command begins: after a crash it is not carried out a second time.
     await this.#begin(order, { status: 'acked' })
     const run = () => this.#run(order, handler).catch((error: unknown) => this.#ports.failed(error))
-    if (order.isCritical) void run()
+    if (order.isCritical || this.#ports.isAtOnce === true) void run()
     else this.#queue = this.#queue.then(run)
   }
 
@@ -105,17 +115,19 @@ export class Commands {
     }
   }
 
-  #contextOf({ requestId, expiresAt }: Order, signal: AbortSignal): CommandContext {
+  #contextOf({ requestId, command, expiresAt }: Order, signal: AbortSignal): CommandContext {
     let toldAt = Number.NEGATIVE_INFINITY
     return {
       requestId,
+      command,
       signal,
       expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt) : undefined,
       progress: (percent) => {
         const now = this.#ports.now()
         if (now - toldAt < PROGRESS_EVERY_MS || signal.aborted) return
         toldAt = now
-        const ack = { request_id: requestId, status: 'in_progress', progress: percent }
+        const progress = percent === undefined ? {} : { progress: percent }
+        const ack = { request_id: requestId, status: 'in_progress', ...progress }
         this.#memory.progress(requestId, ack)
         this.#ports.send(ack)
       },

@@ -62,9 +62,9 @@ export class Connection {
     }
   }
 
-  /** Resolves at the broker's PUBACK. */
-  async publish({ suffix, payload }: OutgoingMessage, retain = false): Promise<void> {
-    await this.#client.publishAsync(this.#prefix + suffix, Buffer.from(payload), { qos: 1, retain })
+  /** Resolves once the broker has acknowledged the message; with QoS 0, once it is sent. */
+  async publish({ suffix, payload, qos = 1 }: OutgoingMessage, retain = false): Promise<void> {
+    await this.#client.publishAsync(this.#prefix + suffix, Buffer.from(payload), { qos, retain })
   }
 
   announce(reason: string): Promise<void> {

@@ -22,8 +22,9 @@ export interface FleetDeviceOptions {
   readonly certificate?: { readonly cert: string; readonly key: string }
   /** PEM text of the authority that signed the broker's certificate. */
   readonly ca?: string
-  /** The version of the running image. Read it from the image, not from what was installed last. */
-  readonly firmwareVersion: string
+  /** The version of the running image. Read it from the image, not from what was installed last. A function is asked at
+   *  each message about the status; undefined tells none. */
+  readonly firmwareVersion: string | (() => string | undefined)
   /** Left out, the device remembers nothing over a restart: see `fileStorage`. */
   readonly storage?: DeviceStorage
   readonly heartbeatSec?: number
@@ -33,6 +34,8 @@ export interface FleetDeviceOptions {
   /** What is kept while there is no connection. */
   readonly bufferMessagesMax?: number
   readonly bufferBytesMax?: number
+  /** True if commands are carried out beside each other. Left out, each waits for the one before it. */
+  readonly commandsAtOnce?: boolean
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
@@ -59,6 +62,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   readonly #outbox: Outbox
   readonly #desired: DesiredState
   readonly #commandHandlers = new Map<string, CommandHandler>()
+  #otherCommands: CommandHandler | undefined
   #firmwareHandlers: FirmwareHandlers | undefined
   #commands: Commands | undefined
   #firmware: FirmwareUpdates | undefined
@@ -98,6 +102,13 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this
   }
 
+  /** For the commands that have no handler of their own. Without it they are rejected. */
+  onOtherCommands(handler: CommandHandler): this {
+    this.#otherCommands = handler
+    this.#commands?.handleOthers(handler)
+    return this
+  }
+
   onDesired(handler: DesiredHandler): this {
     this.#desired.handle(handler)
     return this
@@ -121,13 +132,15 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
       now,
       failed,
       send: (ack) => this.#say('command/ack', ack),
+      isAtOnce: this.#options.commandsAtOnce === true,
     })
+    if (this.#otherCommands !== undefined) this.#commands.handleOthers(this.#otherCommands)
     for (const [command, handler] of this.#commandHandlers) this.#commands.handle(command, handler)
     this.#firmware = await FirmwareUpdates.open({
       ...{ storage, now, failed, random: Math.random },
       deviceId: this.#options.deviceId,
       manifestKeys: this.#options.manifestKeys,
-      runningVersion: () => this.#options.firmwareVersion,
+      runningVersion: () => this.#firmwareVersion() ?? '',
       report: (body) => this.#say('ota/status', body),
     })
     if (this.#firmwareHandlers !== undefined) this.#firmware.handle(this.#firmwareHandlers)
@@ -139,6 +152,11 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   telemetry(data: JsonObject, name?: string): Promise<void> {
     const body = 'timestamp' in data ? data : { timestamp: new Date().toISOString(), ...data }
     return this.#send(name === undefined ? 'telemetry' : `telemetry/${name}`, body)
+  }
+
+  /** Sends a message of any kind: `topic` is what comes after `fleet/{device_id}/`. Resolves like `telemetry`. */
+  publish(topic: string, body: JsonObject, qos: 0 | 1 | 2 = 1): Promise<void> {
+    return this.#send(topic, body, qos)
   }
 
   /** Reports a part of the device's state: a merge patch. Resolves with the shadow's version once the service has it. */
@@ -241,6 +259,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   }
 
   #status(status: 'online' | 'offline', reason: string, sessionId: string): JsonObject {
+    const version = this.#firmwareVersion()
     return {
       status,
       reason,
@@ -248,14 +267,19 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
       seq: this.#seq++,
       timestamp: new Date().toISOString(),
       uptime_sec: Math.round((Date.now() - this.#startedAt) / 1_000),
-      firmware_version: this.#options.firmwareVersion,
+      ...(version !== undefined && { firmware_version: version }),
       capabilities: { commands: [...this.#commandHandlers.keys()] },
     }
   }
 
-  #send(suffix: string, body: JsonObject | ''): Promise<void> {
+  #firmwareVersion(): string | undefined {
+    const { firmwareVersion: version } = this.#options
+    return typeof version === 'function' ? version() : version
+  }
+
+  #send(suffix: string, body: JsonObject | '', qos: 0 | 1 | 2 = 1): Promise<void> {
     const text = body === '' ? '' : JSON.stringify(body)
-    return this.#outbox.add({ suffix, payload: Buffer.from(text) })
+    return this.#outbox.add({ suffix, payload: Buffer.from(text), qos })
   }
 
   /** For what nobody waits for. */

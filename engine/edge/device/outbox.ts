@@ -4,6 +4,8 @@
 export interface OutgoingMessage {
   readonly suffix: string
   readonly payload: Uint8Array
+  /** 1 if left out. */
+  readonly qos?: 0 | 1 | 2
 }
 
 interface Entry extends OutgoingMessage {

@@ -1,0 +1,42 @@
+// For tests: the bridge as a process of the command line, with its file.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CliHarness, openCliHarness, type Running } from '../../cli/testing/cli.ts'
+
+export interface BridgeFile {
+  readonly deviceId: string
+  readonly token: string
+  readonly mqttUrl: string
+  readonly rosUrl: string
+  /** What comes after the addresses, in YAML. */
+  readonly rest: string
+}
+
+export class BridgeProcesses {
+  readonly folder = mkdtempSync(join(tmpdir(), 'fleet-bridge-'))
+  readonly #cli: CliHarness = openCliHarness()
+
+  begin(file: BridgeFile): Running {
+    const path = join(this.folder, `${file.deviceId}.yaml`)
+    writeFileSync(path, this.textOf(file))
+    return this.#cli.begin(['bridge', 'ros', '--config', path], {
+      env: { XDG_STATE_HOME: this.folder, BRIDGE_TOKEN: file.token },
+    })
+  }
+
+  run(args: readonly string[]): ReturnType<CliHarness['run']> {
+    return this.#cli.run(['bridge', 'ros', ...args])
+  }
+
+  textOf({ deviceId, mqttUrl, rosUrl, rest }: BridgeFile): string {
+    const { hostname, port } = new URL(mqttUrl)
+    const mqtt = `{ host: ${hostname}, port: ${port}, token: '\${BRIDGE_TOKEN}' }`
+    return `device_id: ${deviceId}\nmqtt: ${mqtt}\nros: { url: '${rosUrl}' }\n${rest}`
+  }
+
+  async close(): Promise<void> {
+    await this.#cli.close()
+    rmSync(this.folder, { recursive: true })
+  }
+}

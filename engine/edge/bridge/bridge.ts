@@ -1,0 +1,234 @@
+// The ROS 2 bridge: a device of Fleet whose measurements come from ROS, and whose commands go there.
+//
+// B1. Each connect to ROS subscribes and advertises everything anew.
+// B2. A silence on a route is told to the service once, and healed by subscribing again.
+// B3. Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { FleetDevice } from '../device/index.ts'
+import type { Clock } from './clock.ts'
+import { commandHandler, isStringType } from './commands.ts'
+import type { BridgeConfig } from './config/bridge-config.ts'
+import type { DownlinkRoute } from './config/route.ts'
+import { Delivery } from './delivery.ts'
+import { ReportedState } from './reported-state.ts'
+import { Rosbridge, type Subscription } from './ros/rosbridge.ts'
+import { Uplink } from './telemetry/uplink.ts'
+
+export type BridgeLogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type BridgeLog = (level: BridgeLogLevel, text: string) => void
+
+export interface BridgeOptions {
+  readonly config: BridgeConfig
+  readonly device: FleetDevice
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: BridgeLog
+}
+
+const STATUS_EVERY_MS = 10_000
+const LOOK_EVERY_MS = 1_000
+
+export class Bridge {
+  readonly #config: BridgeConfig
+  readonly #device: FleetDevice
+  readonly #clock: Clock
+  readonly #log: BridgeLog
+  readonly #delivery: Delivery
+  readonly #reported: ReportedState
+  readonly #uplinks: readonly Uplink[]
+  readonly #byTopic = new Map<string, readonly Uplink[]>()
+  readonly #ros: Rosbridge
+  #rosOpened: (() => void)[] = []
+  #stopTimers: (() => void)[] = []
+
+  constructor({ config, device, clock, random, log }: BridgeOptions) {
+    this.#config = config
+    this.#device = device
+    this.#clock = clock
+    this.#log = log
+    this.#delivery = new Delivery({
+      isConnected: () => device.isConnected,
+      publish: ({ suffix, body, qos }) => device.publish(suffix, body, qos),
+    })
+    const failed = (error: unknown) => log('warn', `the state could not be reported: ${textOf(error)}`)
+    this.#reported = new ReportedState((patch) => device.report(patch), failed)
+    this.#uplinks = config.uplinks.map(
+      (route) =>
+        new Uplink(route, clock, ({ suffix, body }, qos) => {
+          if (route.to.kind === 'reported') this.#reported.add(body)
+          else this.#delivery.send({ suffix, body, qos })
+        }),
+    )
+    for (const uplink of this.#uplinks) {
+      const key = topicKey(uplink.route.rosTopic)
+      this.#byTopic.set(key, [...(this.#byTopic.get(key) ?? []), uplink])
+    }
+    this.#ros = new Rosbridge(
+      {
+        ...config.ros,
+        ...{ clock, random },
+        subscriptions: [...this.#byTopic.values()].map(toSubscription),
+        advertisements: config.downlinks.flatMap(({ mode, rosTopic: topic, rosType: type, latch }) =>
+          mode === 'topic' && type !== undefined ? [{ topic, type, latch }] : [],
+        ),
+      },
+      {
+        opened: () => this.#rosIsOpen(),
+        closed: (reason) => log('warn', `lost ROS at ${config.ros.url}: ${reason}; connecting again`),
+        unreachable: (reason) =>
+          log('warn', `cannot reach ROS at ${config.ros.url}: ${reason}; trying again`),
+        message: (topic, message, bytes) => this.#take(topic, (uplink) => uplink.take(message, bytes)),
+        oversized: (topic) => this.#take(topic, (uplink) => uplink.refuse()),
+        complaint: (text) => log('warn', `ROS says: ${text}`),
+      },
+    )
+    for (const route of config.downlinks) this.#handle(route)
+  }
+
+  /** Resolves once the service has taken the device; rejects if it refuses it. */
+  async start(): Promise<void> {
+    this.#ros.open()
+    this.#every(STATUS_EVERY_MS, () => this.#tellStatus())
+    this.#every(LOOK_EVERY_MS, () => this.#lookForSilence())
+    this.#device.on('connected', () => this.#log('info', `connected to ${this.#config.mqtt.url}`))
+    this.#device.on('disconnected', (error) =>
+      this.#log('warn', `lost ${this.#config.mqtt.url}: ${error?.message ?? 'closed'}; connecting again`),
+    )
+    this.#device.on('dropped', (messages) => this.#log('warn', `${messages} messages dropped: no room`))
+    this.#device.on('failed', (error) => this.#log('error', textOf(error)))
+    await this.#device.connect()
+  }
+
+  async stop(): Promise<void> {
+    for (const stop of this.#stopTimers) stop()
+    for (const uplink of this.#uplinks) uplink.close()
+    this.#ros.close()
+    await this.#device.close()
+  }
+
+  #handle(route: DownlinkRoute): void {
+    if (route.from.kind === 'desired') {
+      this.#followDesired(route)
+      return
+    }
+    const handler = commandHandler(route, this.#ros, this.#clock)
+    if (route.from.command === undefined) this.#device.onOtherCommands(handler)
+    else this.#device.onCommand(route.from.command, handler)
+  }
+
+  /** A service that takes the state has applied it. What a topic leads to, the robot reports by itself. */
+  #followDesired(route: DownlinkRoute): void {
+    this.#device.onDesired(async (delta, { version }) => {
+      await this.#untilRosIsOpen()
+      if (route.mode === 'topic') {
+        const text = JSON.stringify({ version, state: delta })
+        this.#ros.publish(route.rosTopic, isStringType(route.rosType) ? { data: text } : delta)
+        return undefined
+      }
+      const { ended } = this.#ros.callService({ service: route.rosTopic, type: route.rosType, args: delta })
+      await ended
+      return delta
+    })
+  }
+
+  #untilRosIsOpen(): Promise<void> {
+    if (this.#ros.isConnected) return Promise.resolve()
+    return new Promise((resolve) => this.#rosOpened.push(resolve))
+  }
+
+  #rosIsOpen(): void {
+    this.#log('info', `connected to ROS at ${this.#config.ros.url}`)
+    for (const resolve of this.#rosOpened.splice(0)) resolve()
+  }
+
+  #take(topic: string, give: (uplink: Uplink) => boolean): void {
+    for (const uplink of this.#byTopic.get(topicKey(topic)) ?? [])
+      if (give(uplink)) this.#silenceEnded(uplink)
+  }
+
+  #lookForSilence(): void {
+    const now = this.#clock.now()
+    for (const uplink of this.#uplinks) {
+      const found = uplink.watch.check(now)
+      if (found === undefined) continue
+      if (found.began) this.#silenceBegan(uplink)
+      if (found.remedy === 'reopen') this.#ros.reopen()
+      else this.#ros.subscribe(uplink.route.rosTopic)
+    }
+  }
+
+  #silenceBegan({ route }: Uplink): void {
+    const { rosTopic, rosType, timeoutMs } = route
+    const type = rosType === undefined ? '' : ` (${rosType})`
+    const cause = this.#ros.isConnected
+      ? 'check that the publisher runs and that topic name, type and QoS are compatible'
+      : `rosbridge at ${this.#config.ros.url} cannot be reached`
+    const text = `ROS_BRIDGE_TIMEOUT: no message on ${rosTopic}${type} for ${timeoutMs / 1_000} s; ${cause}`
+    this.#log('error', text)
+    this.#say({ level: 'error', message: text, code: 'ROS_BRIDGE_TIMEOUT', ros_topic: rosTopic })
+    this.#tellFault(route.name, route.isTimeoutAFault ? 2 : undefined, text)
+  }
+
+  #silenceEnded({ route }: Uplink): void {
+    const text = `messages on ${route.rosTopic} again`
+    this.#log('info', text)
+    this.#say({ level: 'info', message: text, ros_topic: route.rosTopic })
+    this.#tellFault(route.name, route.isTimeoutAFault ? 0 : undefined, text)
+  }
+
+  #say(body: JsonObject): void {
+    const timestamp = new Date(this.#clock.now()).toISOString()
+    this.#delivery.send({ suffix: 'log', body: { ...body, logger: 'ros_bridge', timestamp }, qos: 1 })
+  }
+
+  #tellFault(name: string, level: number | undefined, message: string): void {
+    if (level === undefined) return
+    const timestamp = new Date(this.#clock.now()).toISOString()
+    const diagnostics = [{ level, name: `ros_bridge/${name}`, message }]
+    this.#delivery.send({ suffix: 'telemetry', body: { timestamp, diagnostics }, qos: 1 })
+  }
+
+  #tellStatus(): void {
+    const routes = Object.fromEntries(this.#uplinks.map((uplink) => [uplink.route.name, uplink.status()]))
+    const bridge = {
+      routes,
+      ros_connected: this.#ros.isConnected ? 1 : 0,
+      mqtt_connected: this.#device.isConnected ? 1 : 0,
+      dropped: this.#delivery.dropped,
+    }
+    const timestamp = new Date(this.#clock.now()).toISOString()
+    this.#delivery.send({ suffix: 'telemetry', body: { timestamp, bridge }, qos: 1 })
+  }
+
+  #every(ms: number, run: () => void): void {
+    let stop = () => {}
+    const again = () => {
+      stop = this.#clock.after(ms, () => {
+        run()
+        again()
+      })
+    }
+    again()
+    this.#stopTimers.push(() => stop())
+  }
+}
+
+/** Servers answer with a topic's full name. */
+function topicKey(topic: string): string {
+  return topic.replace(/^\//, '')
+}
+
+/** One for all routes of a topic. */
+function toSubscription(uplinks: readonly Uplink[]): Subscription {
+  const routes = uplinks.map(({ route }) => route)
+  return {
+    topic: routes[0]?.rosTopic ?? '',
+    type: routes.find(({ rosType }) => rosType !== undefined)?.rosType,
+    throttleMs: Math.min(...routes.map(({ throttleMs }) => throttleMs)),
+    bytesMax: Math.max(...routes.map(({ bytesMax }) => bytesMax)),
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest'
+import { readEntries } from '../testing/routes.ts'
+import { readBridgeConfig } from './bridge-config.ts'
+
+const MINIMAL = `
+device_id: robot-7
+mqtt: { host: fleet.example.com, token: secret }
+bridges:
+  - ros_topic: /battery_state
+    mqtt_topic: telemetry/battery
+    direction: ros_to_mqtt
+`
+
+function problemsOf(text: string, environment: Readonly<Record<string, string>> = {}) {
+  const read = readBridgeConfig(text, environment)
+  if (read.kind === 'read') return []
+  return read.problems.map(({ line, path, message }) => `${line}: ${path} ${message}`)
+}
+
+test('the least file has the defaults of everything else', () => {
+  expect(readBridgeConfig(MINIMAL, {})).toMatchObject({
+    kind: 'read',
+    config: {
+      deviceId: 'robot-7',
+      mqtt: { url: 'mqtt://fleet.example.com:1883', keepaliveSec: 60, token: 'secret' },
+      ros: { url: 'ws://127.0.0.1:9090', connectTimeoutMs: 10_000 },
+      buffer: { path: undefined, bytesMax: 67_108_864, ageMsMax: 86_400_000, drainHz: 50 },
+      uplinks: [
+        {
+          ...{
+            name: 'battery_state',
+            rosTopic: '/battery_state',
+            to: { kind: 'telemetry', name: 'battery' },
+          },
+          ...{ qos: 1, throttleMs: 0, timeoutMs: 30_000, timestamp: 'header', bytesMax: 65_536 },
+        },
+      ],
+      downlinks: [],
+    },
+  })
+})
+
+test('mistakes are told with their lines, all of them at once', () => {
+  const text = `
+device_id: robot 7
+mqtt: { host: h, port: 70000, token: t }
+bridges:
+  - ros_topic: /scan
+    mqtt_topic: telemetry/scan
+    direction: ros_to_mqtt
+    throttle_hertz: 5
+    qos: 3
+  - { ros_topic: /a, mqtt_topic: fleet/other/telemetry, direction: ros_to_mqtt }
+  - { ros_topic: /b, mqtt_topic: command/b, direction: mqtt_to_ros }
+  - { ros_topic: /c, mqtt_topic: status, direction: ros_to_mqtt }
+buffers: {}
+`
+  expect(problemsOf(text)).toEqual([
+    expect.stringMatching(/^2: device_id must be 1 to 64 letters/),
+    '3: mqtt.port must be a whole number from 1 to 65535',
+    '9: bridges[0].qos must be one of 0, 1, 2',
+    expect.stringMatching(/^8: bridges\[0\]\.throttle_hertz is not known; did you mean throttle_hz\?/),
+    expect.stringMatching(/^10: bridges\[1\]\.mqtt_topic must be relative to fleet\/robot 7\/ or inside it/),
+    expect.stringMatching(/^10: bridges\[1\]\.mqtt_topic must be telemetry/),
+    '11: bridges[2].ros_type is needed for mode topic',
+    expect.stringMatching(/^12: bridges\[3\]\.mqtt_topic must be telemetry/),
+    expect.stringMatching(/^13: buffers is not known; did you mean buffer\?/),
+  ])
+})
+
+test.each([
+  ['what is no YAML', 'a: [', /^1: /],
+  ['an alias', 'a: &x 1\nb: *x', /^2:\s+has an alias/],
+  ['a list instead of a mapping', '- a', /must be a mapping/],
+  ['no bridges', 'device_id: a\nmqtt: { host: h, token: t }', /bridges must be a list of 1 to 200/],
+])('%s is refused', (_, text, problem) => {
+  expect(problemsOf(text).join('\n')).toMatch(problem)
+})
+
+test('a value may come from the environment, and one that is not there is refused', () => {
+  const text = MINIMAL.replace('secret', `'\${TOKEN}'`)
+  expect(readBridgeConfig(text, { TOKEN: 'abc' })).toMatchObject({ config: { mqtt: { token: 'abc' } } })
+  expect(problemsOf(text)).toEqual(['3: mqtt.token needs the environment variable TOKEN, which is not set'])
+})
+
+test('a token or a certificate is needed, and a certificate needs its files', () => {
+  expect(problemsOf(MINIMAL.replace(', token: secret', ''))).toEqual([
+    '3: mqtt.token is needed: the token of the device, or token_file',
+  ])
+  const text = `${MINIMAL}connection: { auth: { method: certificate } }\n`
+  expect(problemsOf(text)).toEqual([
+    '8: connection.auth.method certificate needs tls.enabled, tls.client_cert and tls.client_key',
+  ])
+  const tls = `${MINIMAL}connection: { tls: { enabled: true, ca_cert: /nowhere/ca.crt } }\n`
+  expect(problemsOf(tls)).toEqual([
+    '8: connection.tls.ca_cert the file /nowhere/ca.crt cannot be read (ENOENT)',
+  ])
+})
+
+test('TLS changes the port and the scheme', () => {
+  const text = `${MINIMAL}connection: { keep_alive_sec: 30, tls: { enabled: true } }\n`
+  expect(readBridgeConfig(text, {})).toMatchObject({
+    config: { mqtt: { url: 'mqtts://fleet.example.com:8883', keepaliveSec: 30 } },
+  })
+})
+
+test('one command has one route', () => {
+  const entry = 'ros_topic: /a, mqtt_topic: command/go, direction: mqtt_to_ros, mode: service'
+  expect(readEntries(entry, entry)).toMatchObject({
+    problems: [{ message: 'command/go has a route already' }],
+  })
+})
+
+test('routes of the same name get different ones', () => {
+  const entry = 'ros_topic: /arm/state, mqtt_topic: telemetry, direction: ros_to_mqtt'
+  expect(readEntries(entry, entry)).toMatchObject({
+    config: { uplinks: [{ name: 'arm_state' }, { name: 'arm_state_2' }] },
+  })
+})

@@ -1,0 +1,48 @@
+// Integers beyond 2^53 in JSON text. JavaScript's numbers would round them, so they become texts.
+
+/** Digits of the longest integers that every double holds exactly, and more. */
+const MAYBE_LARGE = /[-:,[\s]\d{16,}(?![\d.eE])/
+
+/** Returns JSON text in which integers that a double cannot hold are texts. */
+export function quoteLargeIntegers(text: string): string {
+  if (!MAYBE_LARGE.test(text)) return text
+  const parts: string[] = []
+  let copied = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE) at = endOfString(text, at)
+    else if (char === MINUS || isDigit(char)) {
+      const end = endOfNumber(text, at)
+      const number = text.slice(at, end)
+      if (/^-?\d{16,}$/.test(number) && !Number.isSafeInteger(Number(number))) {
+        parts.push(text.slice(copied, at), `"${number}"`)
+        copied = end
+      }
+      at = end - 1
+    }
+  }
+  return parts.join('') + text.slice(copied)
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const MINUS = 0x2d
+
+function isDigit(char: number): boolean {
+  return char >= 0x30 && char <= 0x39
+}
+
+/** The place of the closing quote. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1
+  return at
+}
+
+function endOfNumber(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && NUMBER.includes(text.charAt(at))) at++
+  return at
+}
+
+const NUMBER = '0123456789+-.eE'

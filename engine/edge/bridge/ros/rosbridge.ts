@@ -1,0 +1,268 @@
+// The connection to a rosbridge v2 server. It connects again by itself, and then subscribes and advertises anew, because a
+// server remembers nothing of an earlier socket.
+import WebSocket from 'ws'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { waitBeforeConnect } from '../../device/backoff.ts'
+import type { Clock } from '../clock.ts'
+import { Calls, RosError } from './calls.ts'
+import { type Incoming, parseIncoming, topicOfLarge } from './incoming.ts'
+
+export interface Subscription {
+  readonly topic: string
+  readonly type: string | undefined
+  /** The server sends one message in this time. */
+  readonly throttleMs: number
+  /** A larger frame is not even parsed. */
+  readonly bytesMax: number
+}
+
+export interface Advertisement {
+  readonly topic: string
+  readonly type: string
+  readonly latch: boolean
+}
+
+export interface RosbridgeEvents {
+  opened(): void
+  /** Called only after `opened`. */
+  closed(reason: string): void
+  /** An attempt to connect failed; another one follows. */
+  unreachable(reason: string): void
+  message(topic: string, message: JsonObject, bytes: number): void
+  /** A message was too large to be read. */
+  oversized(topic: string): void
+  /** The server complains. */
+  complaint(text: string): void
+}
+
+export interface RosbridgeOptions {
+  readonly url: string
+  readonly token: string | undefined
+  readonly connectTimeoutMs: number
+  readonly subscriptions: readonly Subscription[]
+  readonly advertisements: readonly Advertisement[]
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+const FRAME_BYTES_MAX = 64 * 1024 * 1024
+const BACKLOG_BYTES_MAX = 16 * 1024 * 1024
+const SUBSCRIBE_AGAIN_MS = 5_000
+const PING_EVERY_MS = 15_000
+
+export class Rosbridge {
+  readonly #options: RosbridgeOptions
+  readonly #events: RosbridgeEvents
+  readonly #calls = new Calls()
+  readonly #bytesMax: number
+  /** Stops another attempt to subscribe, by the id of the subscription. */
+  readonly #again = new Map<string, () => void>()
+  #socket: WebSocket | undefined
+  #isOpen = false
+  #isClosed = false
+  #isAlive = false
+  #failures = 0
+  #stopTimer: () => void = () => undefined
+
+  constructor(options: RosbridgeOptions, events: RosbridgeEvents) {
+    this.#options = options
+    this.#events = events
+    this.#bytesMax = Math.max(0, ...options.subscriptions.map(({ bytesMax }) => bytesMax))
+  }
+
+  get isConnected(): boolean {
+    return this.#isOpen
+  }
+
+  open(): void {
+    const { url, token, connectTimeoutMs } = this.#options
+    const socket = new WebSocket(url, {
+      handshakeTimeout: connectTimeoutMs,
+      maxPayload: FRAME_BYTES_MAX,
+      perMessageDeflate: false,
+      ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
+    })
+    this.#socket = socket
+    let reason = 'the server closed the connection'
+    socket.on('open', () => this.#opened())
+    socket.on('message', (data) => this.#take(asBuffer(data)))
+    socket.on('pong', () => {
+      this.#isAlive = true
+    })
+    socket.on('error', (error: Error & { code?: string }) => {
+      reason = error.message || (error.code ?? 'the connection broke')
+    })
+    socket.on('close', () => this.#ended(reason))
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#stopTimer()
+    this.#socket?.terminate()
+  }
+
+  /** Breaks the socket. Another one is opened at once. */
+  reopen(): void {
+    if (this.#isOpen) this.#socket?.terminate()
+  }
+
+  subscribe(topic: string): void {
+    const id = subscriptionId(topic)
+    this.#again.get(id)?.()
+    this.#again.delete(id)
+    const subscription = this.#options.subscriptions.find((each) => each.topic === topic)
+    if (!this.#isOpen || subscription === undefined) return
+    this.#send({ op: 'unsubscribe', id, topic })
+    this.#subscribe(subscription)
+  }
+
+  publish(topic: string, message: JsonObject): void {
+    this.#sendOrThrow({ op: 'publish', topic, msg: message })
+  }
+
+  callService(call: {
+    readonly service: string
+    readonly type: string | undefined
+    readonly args: JsonObject
+  }): {
+    readonly ended: Promise<Json>
+    readonly giveUp: (error: RosError) => void
+  } {
+    const { service, type, args } = call
+    const request = { op: 'call_service', service, args, ...(type !== undefined && { type }) }
+    const { id, ended } = this.#calls.begin(
+      (id) => this.#sendOrThrow({ ...request, id }),
+      () => undefined,
+    )
+    return { ended, giveUp: (error) => this.#calls.fail(id, error) }
+  }
+
+  sendGoal(
+    goal: { readonly action: string; readonly type: string; readonly args: JsonObject },
+    feedback: (values: Json) => void,
+  ): { readonly ended: Promise<Json>; readonly cancel: (error: RosError) => void } {
+    const { action, type, args } = goal
+    const { id, ended } = this.#calls.begin(
+      (id) =>
+        this.#sendOrThrow({ op: 'send_action_goal', id, action, action_type: type, args, feedback: true }),
+      feedback,
+    )
+    const cancel = (error: RosError) => {
+      this.#send({ op: 'cancel_action_goal', id, action })
+      this.#calls.fail(id, error)
+    }
+    return { ended, cancel }
+  }
+
+  #opened(): void {
+    const { subscriptions, advertisements } = this.#options
+    this.#failures = 0
+    this.#isOpen = true
+    this.#isAlive = true
+    for (const { topic, type, latch } of advertisements)
+      this.#send({ op: 'advertise', id: `fleet:advertise:${topic}`, topic, type, latch })
+    for (const subscription of subscriptions) this.#subscribe(subscription)
+    this.#watchSocket()
+    this.#events.opened()
+  }
+
+  #subscribe({ topic, type, throttleMs }: Subscription): void {
+    this.#send({
+      op: 'subscribe',
+      id: subscriptionId(topic),
+      topic,
+      ...(type !== undefined && { type }),
+      throttle_rate: Math.floor(throttleMs),
+      queue_length: 1,
+      compression: 'none',
+    })
+  }
+
+  /** A peer that has lost its power says nothing, and TCP waits for many minutes. */
+  #watchSocket(): void {
+    this.#stopTimer = this.#options.clock.after(PING_EVERY_MS, () => {
+      if (!this.#isAlive) {
+        this.#socket?.terminate()
+        return
+      }
+      this.#isAlive = false
+      this.#socket?.ping()
+      this.#watchSocket()
+    })
+  }
+
+  #take(bytes: Buffer): void {
+    this.#isAlive = true
+    if (bytes.length > this.#bytesMax + ENVELOPE_BYTES) {
+      const topic = topicOfLarge(bytes)
+      if (topic !== undefined) {
+        this.#events.oversized(topic)
+        return
+      }
+    }
+    const incoming = parseIncoming(bytes.toString('utf8'))
+    if (incoming === undefined) this.#events.complaint('the server sent something that is no JSON object')
+    else if (incoming.kind === 'message') this.#events.message(incoming.topic, incoming.message, bytes.length)
+    else if (!this.#calls.take(incoming) && incoming.kind === 'status') this.#heed(incoming)
+  }
+
+  #heed(status: Incoming & { readonly kind: 'status' }): void {
+    if (status.level !== 'error' && status.level !== 'warning') return
+    this.#events.complaint(status.text)
+    const { id, level } = status
+    const refused = this.#options.subscriptions.find(({ topic }) => subscriptionId(topic) === id)
+    if (level === 'error' && refused !== undefined) this.#subscribeLater(refused.topic)
+  }
+
+  /** The topic is not there yet, or has another type until its publisher is restarted. */
+  #subscribeLater(topic: string): void {
+    const id = subscriptionId(topic)
+    this.#again.get(id)?.()
+    this.#again.set(
+      id,
+      this.#options.clock.after(SUBSCRIBE_AGAIN_MS, () => {
+        this.#again.delete(id)
+        const subscription = this.#options.subscriptions.find((each) => each.topic === topic)
+        if (this.#isOpen && subscription !== undefined) this.#subscribe(subscription)
+      }),
+    )
+  }
+
+  #ended(reason: string): void {
+    const wasOpen = this.#isOpen
+    this.#isOpen = false
+    this.#stopTimer()
+    for (const stop of this.#again.values()) stop()
+    this.#again.clear()
+    const error = 'the connection to ROS broke, and whether this was carried out is not known'
+    this.#calls.failAll(new RosError('ROS_DISCONNECTED', error))
+    if (wasOpen) this.#events.closed(reason)
+    else if (!this.#isClosed) this.#events.unreachable(reason)
+    if (this.#isClosed) return
+    const waitMs = waitBeforeConnect(this.#failures++, false, this.#options.random())
+    this.#stopTimer = this.#options.clock.after(waitMs, () => this.open())
+  }
+
+  #sendOrThrow(frame: JsonObject): void {
+    if (!this.#isOpen) throw new RosError('ROS_DISCONNECTED', 'the bridge is not connected to ROS')
+    if ((this.#socket?.bufferedAmount ?? 0) > BACKLOG_BYTES_MAX)
+      throw new RosError('ROS_BUSY', 'ROS does not take what the bridge sends')
+    this.#send(frame)
+  }
+
+  #send(frame: JsonObject): void {
+    if (this.#isOpen) this.#socket?.send(JSON.stringify(frame))
+  }
+}
+
+/** What a frame holds besides the message. */
+const ENVELOPE_BYTES = 1_024
+
+function subscriptionId(topic: string): string {
+  return `fleet:subscribe:${topic}`
+}
+
+function asBuffer(data: WebSocket.RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data)
+  return Buffer.isBuffer(data) ? data : Buffer.from(data)
+}

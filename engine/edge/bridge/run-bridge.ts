@@ -1,0 +1,42 @@
+// Runs a bridge until it is told to stop.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { FleetDevice, fileStorage } from '../device/index.ts'
+import { Bridge, type BridgeLog } from './bridge.ts'
+import { systemClock } from './clock.ts'
+import type { BridgeConfig } from './config/bridge-config.ts'
+
+export interface RunningBridge {
+  /** Resolves once the service has taken the device; rejects if it refuses it. */
+  readonly connected: Promise<void>
+  stop(): Promise<void>
+}
+
+/** `stateFolder` is where the ids of commands are kept, so that none is carried out twice. */
+export function runBridge(config: BridgeConfig, stateFolder: string, log: BridgeLog): RunningBridge {
+  const { deviceId, mqtt, firmware } = config
+  const device = new FleetDevice({
+    ...{ deviceId, url: mqtt.url, keepaliveSec: mqtt.keepaliveSec },
+    ...(mqtt.token !== undefined && { token: mqtt.token }),
+    ...(mqtt.certificate !== undefined && { certificate: mqtt.certificate }),
+    ...(mqtt.ca !== undefined && { ca: mqtt.ca }),
+    firmwareVersion: () => firmware.version ?? versionIn(firmware.versionFile),
+    storage: fileStorage(join(stateFolder, deviceId)),
+    commandsAtOnce: true,
+  })
+  const bridge = new Bridge({ config, device, clock: systemClock, random: Math.random, log })
+  return { connected: bridge.start(), stop: () => bridge.stop() }
+}
+
+/** Read anew for each connection, because firmware may have been installed meanwhile. */
+function versionIn(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined
+  try {
+    return readFileSync(path, 'utf8').trim().slice(0, VERSION_CHARS_MAX) || undefined
+  } catch {
+    // No version is better than a wrong one.
+    return undefined
+  }
+}
+
+const VERSION_CHARS_MAX = 64

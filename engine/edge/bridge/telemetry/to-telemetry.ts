@@ -1,0 +1,159 @@
+// Turns messages of ROS into messages of Fleet.
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { isObject, parsePayload } from '../../payload.ts'
+import type { UplinkRoute } from '../config/route.ts'
+import { applyPreset } from './presets.ts'
+
+export interface Converted {
+  /** The topic below that of the device. */
+  readonly suffix: string
+  readonly body: JsonObject
+}
+
+const DEPTH_MAX = 9
+const BYTES_LIKELY = 64
+const BASE64_LIKELY = 256
+
+/** Returns undefined if nothing is left to send. `receivedAt` is in milliseconds since 1970. */
+export function convert(route: UplinkRoute, message: JsonObject, receivedAt: number): Converted | undefined {
+  switch (route.to.kind) {
+    case 'telemetry':
+      return toTelemetry(route, route.to.name, message, receivedAt)
+    case 'log':
+      return toLog(message, receivedAt)
+    case 'reported': {
+      const body = toReported(route, message)
+      return body === undefined ? undefined : { suffix: 'shadow/reported', body }
+    }
+  }
+}
+
+function toTelemetry(
+  route: UplinkRoute,
+  name: string | undefined,
+  message: JsonObject,
+  receivedAt: number,
+): Converted | undefined {
+  const value = clean(select(route, message), 0)
+  if (value === undefined) return undefined
+  const measuredAt = route.timestamp === 'header' ? stampOf(message) : undefined
+  const timestamp = measuredAt ?? new Date(receivedAt).toISOString()
+  // The service reads `{"speed":1}` on `telemetry` as it reads `1` on `telemetry/speed`, but the former can have a time.
+  if (!isObject(value))
+    return { suffix: 'telemetry', body: { [name ?? route.preset ?? route.name]: value, timestamp } }
+  if (Object.keys(value).length === 0) return undefined
+  if (name !== undefined) return { suffix: `telemetry/${name}`, body: { ...value, timestamp } }
+  const isWhole = route.preset === undefined
+  const body = isWhole ? { ...value, timestamp } : { [route.preset ?? '']: value, timestamp }
+  return { suffix: 'telemetry', body }
+}
+
+/** A rcl_interfaces/Log, or a text. */
+function toLog(message: JsonObject, receivedAt: number): Converted | undefined {
+  const { msg, data, level, name } = message
+  const text = typeof msg === 'string' ? msg : data
+  if (typeof text !== 'string') return undefined
+  const body = {
+    level: level ?? 'info',
+    message: text,
+    ...(typeof name === 'string' && { logger: name }),
+    timestamp: stampOf(message) ?? new Date(receivedAt).toISOString(),
+  }
+  return { suffix: 'log', body }
+}
+
+/** A std_msgs/String may hold the state as JSON. */
+function toReported(route: UplinkRoute, message: JsonObject): JsonObject | undefined {
+  const { data } = message
+  if (typeof data === 'string') return parsePayload(Buffer.from(data))
+  const value = clean(select(route, message), 0)
+  return value !== undefined && isObject(value) && Object.keys(value).length > 0 ? value : undefined
+}
+
+function select(route: UplinkRoute, message: JsonObject): Json {
+  if (route.preset !== undefined) return applyPreset(route.preset, message)
+  if (route.fields.length > 0) return pick(message, route.fields)
+  const { header, ...rest } = message
+  const keys = Object.keys(rest)
+  const { data } = rest
+  // A message of std_msgs is its value.
+  if (keys.length === 1 && data !== undefined) return data
+  return header === undefined || !isObject(header) ? message : rest
+}
+
+/** Each value keeps its path, so that a metric is called as it is without a choice of fields. */
+function pick(message: JsonObject, paths: readonly string[]): JsonObject {
+  const picked: Tree = new Map()
+  for (const path of paths) {
+    const keys = path.split('.')
+    let value: Json | undefined = message
+    for (const key of keys) value = childOf(value, key)
+    if (value !== undefined) plant(picked, keys, value)
+  }
+  return toObject(picked)
+}
+
+type Tree = Map<string, Tree | { readonly value: Json }>
+
+function plant(tree: Tree, [key = '', ...rest]: readonly string[], value: Json): void {
+  const inner = tree.get(key)
+  if (rest.length === 0) tree.set(key, { value })
+  else if (inner instanceof Map) plant(inner, rest, value)
+  else if (inner === undefined) {
+    const branch: Tree = new Map()
+    tree.set(key, branch)
+    plant(branch, rest, value)
+  }
+}
+
+function toObject(tree: Tree): JsonObject {
+  return Object.fromEntries(
+    [...tree].map(([key, node]) => [key, node instanceof Map ? toObject(node) : node.value]),
+  )
+}
+
+function childOf(value: Json | undefined, key: string): Json | undefined {
+  if (Array.isArray(value)) return value[Number(key)]
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/** Leaves out null, which rosbridge sends for NaN and infinity, and what looks like bytes. */
+function clean(value: Json, depth: number): Json | undefined {
+  if (value === null || depth > DEPTH_MAX || isBytes(value)) return undefined
+  if (Array.isArray(value))
+    return value.some((each) => each !== null) || value.length === 0 ? value : undefined
+  if (!isObject(value)) return value
+  const kept: Record<string, Json> = {}
+  for (const key of Object.keys(value)) {
+    const inner = clean(value[key] ?? null, depth + 1)
+    const isEmpty = inner !== undefined && isObject(inner) && Object.keys(inner).length === 0
+    if (inner !== undefined && !isEmpty && key !== '') kept[key] = inner
+  }
+  return kept
+}
+
+/** Bytes arrive as Base64 or as a list of small numbers, and JSON does not say so. */
+function isBytes(value: Json): boolean {
+  if (typeof value === 'string')
+    return value.length >= BASE64_LIKELY && value.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(value)
+  if (!Array.isArray(value) || value.length < BYTES_LIKELY) return false
+  return value.every((each) => typeof each === 'number' && each >= 0 && each <= 255 && Number.isInteger(each))
+}
+
+/** The time in a message's header, to the microsecond. Zero means that nobody set it. */
+function stampOf({ header, stamp }: JsonObject): string | undefined {
+  const found = header !== undefined && isObject(header) ? header['stamp'] : stamp
+  if (found === undefined || !isObject(found)) return undefined
+  const { sec, secs, nanosec, nsecs } = found
+  const seconds = sec ?? secs
+  const nanos = nanosec ?? nsecs ?? 0
+  if (typeof seconds !== 'number' || typeof nanos !== 'number') return undefined
+  if ((seconds === 0 && nanos === 0) || !(seconds >= 0 && seconds < SECONDS_MAX)) return undefined
+  const micros = String(Math.floor(nanos / 1_000))
+    .padStart(6, '0')
+    .slice(0, 6)
+  return `${new Date(Math.floor(seconds) * 1_000).toISOString().slice(0, 19)}.${micros}Z`
+}
+
+/** The year 9999. */
+const SECONDS_MAX = 253_402_300_800

@@ -1,0 +1,112 @@
+// The way of one route from ROS to the service: throttle, conversion, change, and what is counted about it.
+import type { JsonObject } from '../../../../schemas/json.ts'
+import type { Clock } from '../clock.ts'
+import type { UplinkRoute } from '../config/route.ts'
+import { isChanged } from './change.ts'
+import { RouteWatch } from './route-watch.ts'
+import { Throttle } from './throttle.ts'
+import { type Converted, convert } from './to-telemetry.ts'
+
+export type Send = (converted: Converted, qos: 0 | 1 | 2) => void
+
+interface Held {
+  readonly message: JsonObject
+  readonly receivedAt: number
+}
+
+/** The service takes no larger ones. */
+const PAYLOAD_BYTES_MAX = 256 * 1024
+
+export class Uplink {
+  readonly route: UplinkRoute
+  readonly watch: RouteWatch
+  readonly #clock: Clock
+  readonly #send: Send
+  readonly #throttle: Throttle<Held>
+  readonly #startedAt: number
+  #stopTimer: () => void = () => undefined
+  #last: JsonObject | undefined
+  #received = 0
+  #dropped = 0
+  #countedAt: number
+
+  constructor(route: UplinkRoute, clock: Clock, send: Send) {
+    this.route = route
+    this.#clock = clock
+    this.#send = send
+    this.#throttle = new Throttle(route.throttleMs)
+    this.#startedAt = clock.now()
+    this.#countedAt = this.#startedAt
+    this.watch = new RouteWatch(route.timeoutMs, this.#startedAt)
+  }
+
+  /** Returns true if a silence ended. */
+  take(message: JsonObject, bytes: number): boolean {
+    const now = this.#clock.now()
+    const hasEnded = this.watch.heard(now)
+    this.#received++
+    if (bytes > this.route.bytesMax) {
+      this.#dropped++
+      return hasEnded
+    }
+    const held = { message, receivedAt: now }
+    const outcome = this.#throttle.offer(held, now)
+    if (outcome === 'send') this.#forward(held)
+    else if (outcome === 'held') this.#sendLater(now)
+    return hasEnded
+  }
+
+  /** A message was too large to be read. */
+  refuse(): boolean {
+    this.#received++
+    this.#dropped++
+    return this.watch.heard(this.#clock.now())
+  }
+
+  /** The metrics since the last call. */
+  status(): JsonObject {
+    const now = this.#clock.now()
+    const seconds = Math.max(1, now - this.#countedAt) / 1_000
+    const hz = Math.round((this.#received / seconds) * 100) / 100
+    this.#received = 0
+    this.#countedAt = now
+    return {
+      hz,
+      age_sec: Math.round((now - this.watch.silentSince) / 100) / 10,
+      dropped: this.#dropped,
+      stale: this.watch.isStale ? 1 : 0,
+    }
+  }
+
+  close(): void {
+    this.#stopTimer()
+  }
+
+  #sendLater(now: number): void {
+    const dueAt = this.#throttle.dueAt ?? now
+    // A clock that was set back would hold the message for as long.
+    const waitMs = Math.min(this.route.throttleMs, Math.max(0, dueAt - now))
+    this.#stopTimer = this.#clock.after(Math.ceil(waitMs), () => {
+      const held = this.#throttle.take(Math.max(dueAt, this.#clock.now()))
+      if (held !== undefined) this.#forward(held)
+    })
+  }
+
+  #forward({ message, receivedAt }: Held): void {
+    const converted = convert(this.route, message, receivedAt)
+    if (converted === undefined || !isSmall(converted)) {
+      this.#dropped++
+      return
+    }
+    if (this.route.onChange) {
+      const { timestamp, ...values } = converted.body
+      if (this.#last !== undefined && !isChanged(this.#last, values, this.route.minChange)) return
+      this.#last = values
+    }
+    this.#send(converted, this.route.qos)
+  }
+}
+
+function isSmall({ body }: Converted): boolean {
+  return Buffer.byteLength(JSON.stringify(body)) <= PAYLOAD_BYTES_MAX
+}
