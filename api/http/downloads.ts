@@ -38,6 +38,8 @@ interface DownloadsOptions {
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'after' | 'every'>
   readonly downloadsMax: number
+  /** A reader that takes nothing for this long is cut. */
+  readonly silenceMs: number
   /** The bound of all streams together. 0 means no limit. */
   readonly downloadBytesPerSec: number
 }
@@ -99,7 +101,7 @@ export class Downloads {
     const stream: Stream = { reader, response, bytes: 0, told: 0 }
     this.#streams.add(stream)
     this.#stop ??= this.#options.schedule.every(API_LIMITS.downloadLookMs, () => this.#look())
-    response.setTimeout(API_LIMITS.downloadSilenceMs, () => response.destroy())
+    response.setTimeout(this.#options.silenceMs, () => response.destroy())
     try {
       const isWhole = await this.#pump(stream, blob, bytes)
       if (isWhole) response.end()

@@ -20,6 +20,8 @@ export interface ReadForm<Taken> {
 
 export interface FormOptions<Taken> {
   readonly contentType: string
+  /** A sender that sends nothing for this long is given up. */
+  readonly silenceMs: number
   /** Names under which the file may come. */
   readonly fileNames: readonly string[]
   /** Reads the content to its end, or gives it up by throwing. */
@@ -88,12 +90,12 @@ class Form<Taken> {
 
   /** Resolves when the form was read, or with why it is not read any further. */
   #parse(): Promise<Refusal | undefined> {
-    const [body, parser] = [this.#body, this.#parser]
+    const [body, parser, options] = [this.#body, this.#parser, this.#options]
     return new Promise((resolve) => {
       // Only a sender that is being read can be silent.
       const silence: NodeJS.Timeout = setTimeout(
         () => (body.isPaused() ? silence.refresh() : end(tooSlow())),
-        LIMITS.uploadSilenceMs,
+        options.silenceMs,
       )
       const lateness = setTimeout(() => end(tooSlow()), LIMITS.uploadMsMax)
       const more = () => {

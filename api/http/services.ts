@@ -45,6 +45,8 @@ export interface Services {
 
 export interface OtaOptions {
   readonly uploadBytesMax: number
+  /** An upload that brings nothing for this long is given up. */
+  readonly uploadSilenceMs: number
   /** Every upload needs a signature by one of them. Empty: none does. */
   readonly trustedKeys: readonly KeyObject[]
   /** Public keys of manifests, as JWKs. */

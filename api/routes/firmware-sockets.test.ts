@@ -1,82 +1,16 @@
 // Uploads over real connections: what happens while a body is still arriving.
-import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
-import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
-import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
-import { realSchedule } from '../../engine/index.ts'
-import { StandingTime } from '../../engine/testing/standing-time.ts'
-import { Millis, UserId } from '../../schemas/ids.ts'
-import { openPasswords } from '../auth/passwords.ts'
-import { openTokens } from '../auth/tokens.ts'
-import { type HttpServer, openHttp } from '../service/open-http.ts'
-import { FakeRepairs } from '../testing/fake-repairs.ts'
-import { MemoryEngine } from '../testing/memory-engine.ts'
+import { describe, expect, test } from 'vitest'
+import { httpServers } from '../testing/http-server.ts'
 import { BOUNDARY, firmwareForm, part } from '../testing/multipart.ts'
-import { OTA } from '../testing/ota-settings.ts'
-import { NOW, SECRET } from '../testing/rest.ts'
-import { silentLogger } from '../testing/silent-logger.ts'
 
 const MIB = 2 ** 20
-const open: HttpServer[] = []
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((http) => http.close()))
-})
+const openServer = httpServers()
 
-async function start() {
-  const clock = new StandingTime(NOW)
-  const engine = new MemoryEngine(clock)
-  await engine.opened
-  const key = createSecretKey(Buffer.from(SECRET))
-  const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
-  const tokens = openTokens({ keys: { signing, previous: [] }, clock })
-  const http = await openHttp({
-    engine,
-    users: engine.users,
-    repairs: new FakeRepairs(),
-    apiStores: {
-      answers: new MemoryAnswers(),
-      tickets: new MemoryTickets(clock),
-      loginTickets: new MemoryTickets(clock),
-      rates: undefined,
-    },
-    clock,
-    schedule: realSchedule,
-    tokens,
-    passwords: openPasswords(),
-    settings: {
-      host: '127.0.0.1',
-      httpPort: 0,
-      publicUrl: undefined,
-      registration: 'open',
-      refreshRotation: false,
-      heartbeatTimeoutMs: 60_000,
-      requestRates: { perUser: 0, perDevice: 0, perAddress: 0, work: 0 },
-      corsOrigins: [],
-      trustedProxies: [],
-      ota: OTA,
-    },
-    otaJwks: [],
-    logger: silentLogger,
-    version: '1.2.3',
-  })
-  open.push(http)
-  const id = UserId('usr_admin')
-  await engine.users.put({
-    id,
-    email: 'a@example.com',
-    name: 'a',
-    role: 'admin',
-    groups: [],
-    passwordHash: '',
-    disabled: false,
-    createdAt: Millis(NOW),
-    lastLoginAt: undefined,
-    tokensValidFrom: Millis(NOW),
-  })
-  const { token } = await tokens.issueAccess({ userId: id, at: clock.now() })
-  const port = Number(new URL(http.url).port)
+async function start(more: Parameters<typeof openServer>[0] = {}) {
+  const { engine, admin, port } = await openServer(more)
+  const token = await admin()
   const images = async () => (await engine.blobs.list({ prefix: '', limit: 100 })).length
   return { engine, port, images, upload: (headers: Headers, by = token) => begin(port, headers, by) }
 }
@@ -170,6 +104,20 @@ test('a sender who goes away leaves nothing, and may upload again', async () => 
   await again.heard('HTTP/1.1 201')
   again.socket.destroy()
   expect([await images(), [...engine.firmware.all()].length]).toEqual([1, 1])
+})
+
+test('an upload that goes quiet is answered 408, leaves nothing and gives its place back', async () => {
+  const { upload, images } = await start({ standstill: { uploadMs: 50, downloadMs: 60_000 } })
+  const form = firmwareForm({ version: '1', device_type: 'simulator' }, { value: Buffer.alloc(MIB) })
+  // More of them than may be under way together, one after the other.
+  for (let i = 0; i < 5; i++) {
+    const { socket, heard } = await upload({ 'content-length': form.length })
+    socket.write(form.subarray(0, 1_000))
+    await heard('HTTP/1.1 408')
+    await heard('"code":"REQUEST_TIMEOUT"')
+    await ended(socket)
+  }
+  expect(await images()).toBe(0)
 })
 
 test('more than four uploads at once are refused, and those under way go on', async () => {

@@ -58,6 +58,7 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
   const body = upload.body instanceof Readable ? upload.body : Readable.from(upload.body)
   const form = await readForm<StoredImage>(body, {
     contentType: upload.header('content-type') ?? '',
+    silenceMs: services.ota.uploadSilenceMs,
     fileNames: FILE_NAMES,
     take: (content) => firmware.storeImage(content, uploadBytesMax),
     judge: (bytes, { device_type: type }) => tooLarge(services, { bytes, type }),

@@ -1,67 +1,13 @@
 // Tests of the HTTP server on a real socket.
 
-import { createSecretKey } from 'node:crypto'
 import { connect } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
-import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
-import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
-import { realSchedule } from '../../engine/index.ts'
-import { StandingTime } from '../../engine/testing/standing-time.ts'
-import { openPasswords } from '../auth/passwords.ts'
-import { openTokens } from '../auth/tokens.ts'
-import { FakeRepairs } from '../testing/fake-repairs.ts'
-import { MemoryEngine } from '../testing/memory-engine.ts'
-import { OTA } from '../testing/ota-settings.ts'
-import { NOW, SECRET } from '../testing/rest.ts'
-import { silentLogger } from '../testing/silent-logger.ts'
-import { type HttpServer, openHttp } from './open-http.ts'
+import { describe, expect, test } from 'vitest'
+import { httpServers } from '../testing/http-server.ts'
 
-const open: HttpServer[] = []
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((http) => http.close()))
-})
-
-async function start(httpPort = 0, onlyProbes = false) {
-  const clock = new StandingTime(NOW)
-  const engine = new MemoryEngine(clock)
-  const key = createSecretKey(Buffer.from(SECRET))
-  const http = await openHttp({
-    engine,
-    users: engine.users,
-    repairs: new FakeRepairs(),
-    apiStores: {
-      answers: new MemoryAnswers(),
-      tickets: new MemoryTickets(clock),
-      loginTickets: new MemoryTickets(clock),
-      rates: undefined,
-    },
-    clock,
-    schedule: realSchedule,
-    tokens: openTokens({
-      keys: { signing: { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined }, previous: [] },
-      clock,
-    }),
-    passwords: openPasswords(),
-    settings: {
-      host: '127.0.0.1',
-      httpPort,
-      registration: 'open',
-      refreshRotation: false,
-      heartbeatTimeoutMs: 60_000,
-      requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100, work: 200 },
-      publicUrl: undefined,
-      corsOrigins: [],
-      trustedProxies: [],
-      ota: OTA,
-    },
-    otaJwks: [],
-    logger: silentLogger,
-    version: '1.2.3',
-    onlyProbes,
-  })
-  open.push(http)
-  return { http, engine, port: Number(new URL(http.url).port) }
-}
+const openServer = httpServers()
+const requestRates = { perUser: 1_000, perDevice: 100, perAddress: 100, work: 200 }
+const start = (httpPort = 0, onlyProbes = false) =>
+  openServer({ onlyProbes, settings: { httpPort, requestRates } })
 
 /** Sends bytes and reads until the server hangs up. */
 async function raw(port: number, text: string): Promise<string> {

@@ -4,6 +4,7 @@ import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
+import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
@@ -74,6 +75,8 @@ export interface HttpOptions {
   /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
+  /** For how long an upload may bring nothing, and a reader take nothing. */
+  readonly standstill?: typeof STANDSTILL
 }
 
 export interface HttpServer {
@@ -99,11 +102,16 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
+const STANDSTILL: { readonly uploadMs: number; readonly downloadMs: number } = {
+  uploadMs: LIMITS.uploadSilenceMs,
+  downloadMs: API_LIMITS.downloadSilenceMs,
+}
+
 const PROBES: ReadonlySet<string> = new Set([livez, healthz, readyz, metrics].map(({ path }) => path))
 
 /** Everything but listening: what tests inject requests into. */
 export function createHttp(options: HttpOptions) {
-  const { engine, users, settings, tokens, clock, version } = options
+  const { engine, users, settings, tokens, clock, version, standstill = STANDSTILL } = options
   const ids = createIds(clock)
   const { heartbeatTimeoutMs } = settings
   const apiKeys = createApiKeys({ users, ids, clock })
@@ -131,13 +139,13 @@ export function createHttp(options: HttpOptions) {
     work,
     heartbeatTimeoutMs,
     publicUrl: () => (settings.publicUrl ?? phase.httpUrl ?? '').replace(/\/$/, ''),
-    ota: { ...settings.ota, jwks: options.otaJwks },
+    ota: { ...settings.ota, jwks: options.otaJwks, uploadSilenceMs: standstill.uploadMs },
     deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },
   }
   let phase: Phase = { state: 'starting', httpUrl: undefined }
   const all = toRoutes(services, { version, phase: () => phase })
   const routes = options.onlyProbes === true ? all.filter(({ path }) => PROBES.has(path)) : all
-  const downloads = new Downloads({ ...options, ...settings.ota })
+  const downloads = new Downloads({ ...options, ...settings.ota, silenceMs: standstill.downloadMs })
   const app = buildApp({
     artifacts: options.onlyProbes === true ? undefined : { firmware: engine.firmware, downloads, clock },
     services,
