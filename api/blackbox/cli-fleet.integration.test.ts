@@ -46,6 +46,31 @@ test('the status of the fleet, its events and its logs are shown without naming 
   await client.endAsync(true)
 })
 
+test('many devices are changed by a selector, once they have been counted', async () => {
+  const { fleet, json } = await openFleet()
+  for (const id of ['m1', 'm2', 'm3'])
+    await fleet(`devices create ${id} --name ${id} --type mqtt_device --group w/${id} --tag old`)
+  const before = await json('devices edit -l group=w/m1,tag=old --add-tag new --dry-run')
+  expect(before).toMatchObject({ dry_run: true, total: 1, changed: 1 })
+  expect(await fleet('devices edit -l tag=old --add-tag new')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Change 3 of 3 devices?'),
+  })
+  const done = await fleet('devices edit -l tag=old,group=w --add-tag new --remove-tag old --yes')
+  expect(done).toMatchObject({ code: 0, stdout: expect.stringMatching(/^devices\t3\nchanged\t3\n/) })
+  expect(await json('devices get m3')).toMatchObject({ tags: ['new'], group: 'w/m3' })
+  expect(await json('devices edit m3 --tag own')).toMatchObject({ tags: ['own'], group: 'w/m3' })
+  for (const [line, why] of [
+    ['devices edit m1 -l tag=new --group x', 'not both'],
+    ['devices edit m1 --add-tag x', '--tag sets the tags of one device'],
+    ['devices edit --group x', 'give a device id or --selector'],
+    ['devices edit -l tag=new --tag other', 'use --add-tag and --remove-tag'],
+    ['devices edit -l tag=new', 'nothing to change'],
+    ['devices edit -l tga=new --group x', 'did you mean tag?'],
+  ] as const)
+    expect(await fleet(line)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
+})
+
 test('dead letters are counted by reason, replayed and discarded, with a count before', async () => {
   const { service, admin, fleet, json } = await openFleet()
   const client = await connectDevice(service, 'l1', await registerDevice(admin, 'l1'))

@@ -1,15 +1,16 @@
 // `fleet devices`: the devices of the fleet, and their tokens.
 import type { Command } from 'commander'
 import type { DeviceBody } from '../../../schemas/device.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
-import { type DeviceStatus, TOKEN_SCOPES, type TokenScope } from '../../../schemas/vocabulary.ts'
+import { TOKEN_SCOPES, type TokenScope } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
-import { collect, DEVICE_ARGUMENT, jsonObject, wholeNumber, YES_OPTION } from '../option-parsers.ts'
+import { DEVICE_ARGUMENT, wholeNumber, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { confirm } from '../prompt.ts'
+import { editDevices } from './device-edits.ts'
+import { type FieldOptions, fieldsOf, withFields } from './device-fields.ts'
 import { exportDevices, importDevices } from './device-files.ts'
 import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
 
@@ -29,6 +30,7 @@ export const devices: Area = (command, cli) => {
     '\nExamples:\n  fleet devices create robot-7 --name "Picker 7" --type ros2_robot --group warehouse/a --tag picker\n' +
       '  fleet devices list --group warehouse --status offline\n' +
       '  fleet devices edit robot-7 --status maintenance --reason "new wheels"\n' +
+      '  fleet devices edit -l tag=canary --add-tag floor-2 --dry-run\n' +
       '  fleet devices token robot-7 --ttl-hours 720\n',
   )
   list(command, cli)
@@ -36,7 +38,7 @@ export const devices: Area = (command, cli) => {
   create(command, cli)
   importDevices(command, cli)
   exportDevices(command, cli)
-  edit(command, cli)
+  editDevices(command, cli)
   decommission(command, cli)
   token(command, cli)
   revoke(command, cli)
@@ -80,30 +82,6 @@ function get(command: Command, cli: Cli): void {
     })
 }
 
-interface FieldOptions {
-  readonly name?: string
-  readonly description?: string
-  readonly group?: string
-  readonly tag?: readonly string[]
-  readonly metadata?: JsonObject
-}
-
-function withFields(command: Command): Command {
-  return command
-    .option('--description <text>', 'description')
-    .option('--group <group>', 'group, such as warehouse/a')
-    .option('--tag <tag>', 'tag (repeatable)', collect)
-    .option('--metadata <json>', 'JSON object of your own, @file, or - for standard input', jsonObject)
-}
-
-function fieldsOf({ description, group, tag, metadata }: FieldOptions) {
-  return {
-    ...given({ description, group }),
-    ...(tag === undefined ? {} : { tags: [...tag] }),
-    ...given({ metadata }),
-  }
-}
-
 function create(command: Command, cli: Cli): void {
   withFields(
     command
@@ -138,37 +116,6 @@ function create(command: Command, cli: Cli): void {
         ])
       },
     )
-}
-
-interface EditOptions extends FieldOptions {
-  readonly status?: DeviceStatus
-  readonly reason?: string
-  readonly ifMatch?: string
-}
-
-function edit(devicesCommand: Command, cli: Cli): void {
-  const command = withFields(
-    devicesCommand
-      .command('edit')
-      .description('change fields of a device; --metadata is merged, null removes a key')
-      .argument(...DEVICE_ARGUMENT)
-      .option('--name <name>', 'display name'),
-  )
-    .option('--reason <text>', 'reason for the change of status')
-    .option('--if-match <etag>', 'only if the device still has this etag')
-  command.addOption(
-    command.createOption('--status <status>', 'set the status by hand').choices(['online', 'maintenance']),
-  )
-  command.action(async (deviceId: string, options: EditOptions) => {
-    const { name, status, reason, ifMatch } = options
-    const body = {
-      ...fieldsOf(options),
-      ...given({ name, status, status_reason: reason }),
-    }
-    if (Object.keys(body).length === 0) command.error('error: nothing to change; see --help for the fields')
-    const { client } = await cli.connect()
-    cli.output.item(await client.editDevice({ device_id: deviceId, body, ifMatch }))
-  })
 }
 
 function decommission(command: Command, cli: Cli): void {

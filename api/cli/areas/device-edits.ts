@@ -1,0 +1,139 @@
+// `fleet devices edit`: fields of one device, or a change of all devices that a selector matches.
+import { randomUUID } from 'node:crypto'
+import type { Command } from 'commander'
+import type { BulkEditBody, BulkEditResult } from '../../../schemas/bulk-edit.ts'
+import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
+import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { given } from '../given.ts'
+import { collect, YES_OPTION } from '../option-parsers.ts'
+import type { Column } from '../output.ts'
+import { confirm } from '../prompt.ts'
+import { type FieldOptions, fieldsOf, withFields } from './device-fields.ts'
+import { type Selector, selector } from './device-selector.ts'
+
+interface EditOptions extends FieldOptions {
+  readonly selector?: Selector
+  readonly addTag?: readonly string[]
+  readonly removeTag?: readonly string[]
+  readonly status?: DeviceStatus
+  readonly reason?: string
+  readonly ifMatch?: string
+  readonly dryRun?: true
+  readonly yes?: true
+}
+
+/** Long enough for ten thousand changes, each of which is written to the log. */
+const TIMEOUT_MS = 600_000
+
+export function editDevices(devicesCommand: Command, cli: Cli): void {
+  const command = withFields(
+    devicesCommand
+      .command('edit')
+      .description(
+        'change a device, or with --selector all that match; --metadata is merged, null removes a key',
+      )
+      .argument('[device_id]', 'id of the device')
+      .option(
+        '-l, --selector <name=value,…>',
+        'change all devices that match instead, such as tag=canary,status=online (repeatable: all must match)',
+        selector,
+      )
+      .option('--name <name>', 'display name'),
+  )
+    .option('--add-tag <tag>', 'with --selector: tag to add to those that a device has (repeatable)', collect)
+    .option('--remove-tag <tag>', 'with --selector: tag to take away (repeatable)', collect)
+    .option('--reason <text>', 'reason for the change of status')
+    .option('--if-match <etag>', 'only if the device still has this etag')
+    .option('--dry-run', 'with --selector: tell what would change, and change nothing')
+    .option(...YES_OPTION)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  fleet devices edit robot-7 --group warehouse/b\n' +
+        '  fleet devices edit -l group=warehouse/a,type=ros2_robot --add-tag floor-2 --dry-run\n' +
+        '  fleet devices edit -l tag=canary --status maintenance --reason "new wheels" --yes\n',
+    )
+  command.addOption(
+    command.createOption('--status <status>', 'set the status by hand').choices(['online', 'maintenance']),
+  )
+  command.action(async (deviceId: string | undefined, options: EditOptions) => {
+    const wrong = misuse(deviceId, options)
+    if (wrong !== undefined) return command.error(`error: ${wrong}`)
+    return deviceId === undefined ? await editMany(cli, options) : await editOne(cli, deviceId, options)
+  })
+}
+
+/** What the options lack, or have too much of. */
+function misuse(deviceId: string | undefined, options: EditOptions): string | undefined {
+  const { selector: filter, name, description, tag, metadata, ifMatch } = options
+  if ((deviceId === undefined) === (filter === undefined)) return 'give a device id or --selector, not both'
+  const isEmpty = [fieldsOf(options), patchOf(options), given({ name })].every(
+    (fields) => Object.keys(fields).length === 0,
+  )
+  if (isEmpty) return 'nothing to change; see --help for the fields'
+  if (filter === undefined) {
+    const [misplaced] = Object.keys(
+      given({ 'add-tag': options.addTag, 'remove-tag': options.removeTag, 'dry-run': options.dryRun }),
+    )
+    const instead = misplaced === 'dry-run' ? '' : '; --tag sets the tags of one device'
+    return misplaced === undefined ? undefined : `--${misplaced} goes with --selector${instead}`
+  }
+  const [misplaced] = Object.keys(given({ name, description, tag, metadata, 'if-match': ifMatch }))
+  if (misplaced === undefined) return undefined
+  const instead = misplaced === 'tag' ? '; use --add-tag and --remove-tag' : ''
+  return `--${misplaced} is for one device, not for --selector${instead}`
+}
+
+function patchOf({ group, addTag, removeTag, status, reason }: EditOptions): BulkEditBody['patch'] {
+  return {
+    ...given({ group, status, status_reason: reason }),
+    ...(addTag === undefined ? {} : { tags_add: [...addTag] }),
+    ...(removeTag === undefined ? {} : { tags_remove: [...removeTag] }),
+  }
+}
+
+async function editOne(cli: Cli, deviceId: string, options: EditOptions): Promise<void> {
+  const { name, status, reason, ifMatch } = options
+  const body = { ...fieldsOf(options), ...given({ name, status, status_reason: reason }) }
+  const { client } = await cli.connect()
+  cli.output.item(await client.editDevice({ device_id: deviceId, body, ifMatch }))
+}
+
+/** Shows how many devices are meant before they are changed. */
+async function editMany(cli: Cli, options: EditOptions): Promise<void> {
+  const { selector: filter = {}, dryRun, yes } = options
+  const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
+  const body = { filter, patch: patchOf(options) }
+  if (dryRun === true || yes !== true) {
+    const expected = await client.bulkEditDevices({ body, query: { dry_run: true } })
+    if (dryRun === true) return cli.output.item<BulkEditResult>(expected, SUMMARY)
+    await confirm(`Change ${expected.changed} of ${expected.total} devices?`, yes)
+  }
+  cli.output.progress('changing')
+  const done = await client.bulkEditDevices({ body, idempotencyKey: randomUUID() })
+  cli.output.progress(undefined)
+  cli.output.item<BulkEditResult>(done, SUMMARY)
+  if (done.failed === 0) return
+  const failures = done.results.flatMap(({ device_id, error }) =>
+    error === undefined ? [] : [`${device_id}: ${error.message}`],
+  )
+  throw new Failure(
+    EXIT.failed,
+    `${done.failed} of ${done.total} devices were not changed: ${failures.slice(0, FAILURES_SHOWN).join('; ')}`,
+  )
+}
+
+const FAILURES_SHOWN = 10
+
+const countsText = (counts: Readonly<Record<string, number>>) =>
+  Object.entries(counts).map(([name, count]) => `${count} ${name}`)
+
+const SUMMARY: readonly Column<BulkEditResult>[] = [
+  ['devices', ({ total }) => total],
+  ['changed', ({ changed }) => changed],
+  ['unchanged', ({ unchanged }) => unchanged],
+  ['failed', ({ failed }) => failed],
+  ['by status', ({ by_status }) => countsText(by_status)],
+  ['by type', ({ by_type }) => countsText(by_type)],
+  ['first', ({ results }) => results.slice(0, FAILURES_SHOWN).map(({ device_id }) => device_id)],
+]
