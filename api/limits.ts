@@ -113,6 +113,8 @@ export const API_LIMITS = {
   seriesMax: 10,
   /** Buckets in all series of an answer. */
   bucketsPerAnswerMax: 110_000,
+  /** The same where buckets without points are filled: all of them are written, whatever was measured. */
+  filledBucketsPerAnswerMax: 44_000,
   /** Metrics in one file of points. */
   fileMetricsMax: 100,
 

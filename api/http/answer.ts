@@ -28,7 +28,7 @@ export function answer(status: number, body: unknown, headers?: Answer['headers'
   return { kind: 'answer', status, body, headers }
 }
 
-/** JSON that is text already. */
-export function jsonAnswer(text: string, headers?: Answer['headers']): Answer {
-  return answer(200, text, { ...headers, 'content-type': 'application/json; charset=utf-8' })
+/** JSON that is written already. */
+export function jsonAnswer(json: string | Uint8Array, headers?: Answer['headers']): Answer {
+  return answer(200, json, { ...headers, 'content-type': 'application/json; charset=utf-8' })
 }

@@ -14,7 +14,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal } from '../refusal.ts'
-import { bucketsText, withMember } from './bucket-text.ts'
+import { type BucketWriter, bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
   type Asked,
   fileAnswer,
@@ -140,12 +140,15 @@ async function deviceAnswer(
   const series = await seriesOf(engine, question, 'device')
   if (series.kind === 'refused') return { result: series, buckets: undefined }
   const found = new Map(series.found.map((one) => [`${one.deviceId} ${one.metric}`, one.buckets]))
-  const texts: string[] = []
-  for (const id of ids)
-    texts.push(await withSeries({ device_id: id }, question, (metric) => found.get(`${id} ${metric}`) ?? []))
+  const write = bucketWriter(asked)
+  const written: Pieces[] = []
+  for (const id of ids) {
+    const bucketsOf = (metric: string) => found.get(`${id} ${metric}`) ?? []
+    written.push(await withSeries({ device_id: id }, metrics, { bucketsOf, write }))
+  }
   const { data: _, ...page } = pageBody([], total, window)
-  const body = withMember({ ...about(question), ...page }, 'data', `[${texts.join(',')}]`)
-  const result = jsonAnswer(body, pageHeaders(total, window, url))
+  const body = withMember({ ...about(question), ...page }, 'data', listOf(written))
+  const result = jsonAnswer(Buffer.concat(body), pageHeaders(total, window, url))
   return { result, buckets: bucketsIn(series.found, asked, ids.length * metrics.length) }
 }
 
@@ -155,23 +158,23 @@ async function groupAnswer(engine: Engine, question: Question): Promise<Worked> 
   if (series.kind === 'refused') return { result: series, buckets: undefined }
   const found = new Map(series.found.map((one) => [one.metric, one.buckets]))
   const head = { ...about(question), group: query.group ?? null, devices: ids.length }
-  const body = await withSeries(head, question, (metric) => found.get(metric) ?? [])
-  return { result: jsonAnswer(body), buckets: bucketsIn(series.found, asked, metrics.length) }
+  const bucketsOf = (metric: string) => found.get(metric) ?? []
+  const body = await withSeries(head, metrics, { bucketsOf, write: bucketWriter(asked) })
+  return { result: jsonAnswer(Buffer.concat(body)), buckets: bucketsIn(series.found, asked, metrics.length) }
 }
 
 /** A single metric has its buckets in `data`, several have a series each. */
 async function withSeries(
   head: object,
-  { metrics, asked }: Question,
-  bucketsOf: (metric: string) => readonly Bucket[],
-): Promise<string> {
+  metrics: readonly string[],
+  series: { readonly bucketsOf: (metric: string) => readonly Bucket[]; readonly write: BucketWriter },
+): Promise<Pieces> {
+  const { bucketsOf, write } = series
   const [only, ...others] = metrics
-  if (only !== undefined && others.length === 0)
-    return withMember(head, 'data', await bucketsText(bucketsOf(only), asked))
-  const texts: string[] = []
-  for (const metric of metrics)
-    texts.push(withMember({ metric }, 'data', await bucketsText(bucketsOf(metric), asked)))
-  return withMember(head, 'series', `[${texts.join(',')}]`)
+  if (only !== undefined && others.length === 0) return withMember(head, 'data', await write(bucketsOf(only)))
+  const written: Pieces[] = []
+  for (const metric of metrics) written.push(withMember({ metric }, 'data', await write(bucketsOf(metric))))
+  return withMember(head, 'series', listOf(written))
 }
 
 const bucketsIn = (

@@ -88,6 +88,17 @@ describe('buckets', () => {
     ])
   })
 
+  test('fewer buckets can be filled than can be read, since all of them are written', async () => {
+    const { send } = await openTelemetry()
+    const names = Array.from({ length: 10 }, (_, i) => `m${i}`).join(',')
+    const wide = `${HISTORY}?metric=${names}&interval=1m&from=-4401m`
+    expect((await send(`GET ${wide}`)).status).toBe(200)
+    const filled = await send(`GET ${wide}&fill=null`)
+    expect([filled.status, filled.body.errors[0].path]).toEqual([422, '/interval'])
+    expect(filled.body.detail).toContain('at most 4400 are allowed for each of 10 series: use interval=5m')
+    expect((await send(`GET ${HISTORY}?metric=m0&interval=1m&from=-4401m&fill=null`)).status).toBe(200)
+  })
+
   test('buckets of days begin at midnight of the time zone', async () => {
     const { send, points } = await openTelemetry()
     await points({ m: [4] })

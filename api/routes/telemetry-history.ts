@@ -13,7 +13,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-import { bucketsText, withMember } from './bucket-text.ts'
+import { bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
   fileAnswer,
   fileFormat,
@@ -118,14 +118,17 @@ async function bucketHistory(
     const answered = await orTooMuch(metrics.length === 0 ? Promise.resolve([]) : engine.series(about))
     if (answered.kind === 'refused') return { result: answered, price: asked.price }
     const { found } = answered
-    const texts: string[] = []
+    const write = bucketWriter(asked)
+    const written: Pieces[] = []
     for (const metric of metrics)
-      texts.push(await bucketsText(found.find((series) => series.metric === metric)?.buckets ?? [], asked))
-    const written = found.reduce((sum, { buckets }) => sum + buckets.length, 0)
-    const price = asked.priceOf(asked.fill === undefined ? written : asked.starts.length * metrics.length)
-    return { result: bucketAnswer({ deviceId, metrics, isOne, interval, from, to }, texts), price }
+      written.push(await write(found.find((series) => series.metric === metric)?.buckets ?? []))
+    const count = found.reduce((sum, { buckets }) => sum + buckets.length, 0)
+    const price = asked.priceOf(asked.fill === undefined ? count : asked.starts.length * metrics.length)
+    return { result: bucketAnswer({ deviceId, metrics, isOne, interval, from, to }, written), price }
   })
 }
+
+const NOTHING = listOf([])
 
 function bucketAnswer(
   {
@@ -136,14 +139,15 @@ function bucketAnswer(
     from,
     to,
   }: Pick<Wanted, 'deviceId' | 'metrics' | 'isOne'> & { readonly interval: Interval } & Omit<Range, 'kind'>,
-  texts: readonly string[],
+  written: readonly Pieces[],
 ): Answer {
   const [metric = ''] = metrics
+  const [only = NOTHING] = written
   if (isOne)
-    return jsonAnswer(withMember({ device_id: deviceId, metric, interval }, 'data', texts[0] ?? '[]'))
-  const series = metrics.map((name, index) => withMember({ metric: name }, 'data', texts[index] ?? '[]'))
+    return jsonAnswer(Buffer.concat(withMember({ device_id: deviceId, metric, interval }, 'data', only)))
+  const series = metrics.map((name, index) => withMember({ metric: name }, 'data', written[index] ?? NOTHING))
   const about = { device_id: deviceId, interval, from: toIso(from), to: toIso(to) }
-  return jsonAnswer(withMember(about, 'series', `[${series.join(',')}]`))
+  return jsonAnswer(Buffer.concat(withMember(about, 'series', listOf(series))))
 }
 
 async function rawHistory(

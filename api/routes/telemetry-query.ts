@@ -83,7 +83,7 @@ export function parseBuckets(
       in: 'query',
     })
   const count = bucketsOf({ from, to }, interval)
-  const tooMany = tooManyBuckets({ from, to }, { count, series })
+  const tooMany = tooManyBuckets({ from, to }, { count, series, fill })
   if (tooMany !== undefined) return tooMany
   const grid = gridOf({ interval, zone, from, to })
   // A day may be an hour shorter than the count of buckets assumes.
@@ -125,16 +125,19 @@ function bucketsOf({ from, to }: Omit<Range, 'kind'>, interval: Interval): numbe
 /** [contract 2.2] Names the shortest interval that fits. */
 function tooManyBuckets(
   range: Omit<Range, 'kind'>,
-  { count, series }: { readonly count: number; readonly series: number },
+  {
+    count,
+    series,
+    fill,
+  }: { readonly count: number; readonly series: number; readonly fill: Fill | undefined },
 ): Refusal | undefined {
-  const most = Math.min(
-    API_LIMITS.bucketsMax,
-    Math.floor(API_LIMITS.bucketsPerAnswerMax / Math.max(1, series)),
-  )
+  const { bucketsMax, bucketsPerAnswerMax, filledBucketsPerAnswerMax } = API_LIMITS
+  const inAll = fill === undefined ? bucketsPerAnswerMax : filledBucketsPerAnswerMax
+  const most = Math.min(bucketsMax, Math.floor(inAll / Math.max(1, series)))
   if (count <= most) return undefined
   const fits = INTERVALS.find((candidate) => bucketsOf(range, candidate) <= most)
   const advice = fits === undefined ? 'ask for less time' : `use interval=${fits} or ask for less time`
-  const each = most === API_LIMITS.bucketsMax ? '' : ` for each of ${series} devices`
+  const each = most === bucketsMax ? '' : ` for each of ${series} series`
   return outOfRange('/interval', `would give ${count} buckets; at most ${most} are allowed${each}: ${advice}`)
 }
 

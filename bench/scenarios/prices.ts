@@ -19,8 +19,8 @@ const MULTIPLE_MAX = 100
 const REQUESTS = [
   [
     'viewer',
-    'history, 10 series of 11 000 filled buckets with 11 aggregates',
-    `${HISTORY}?metric=${METRICS}&interval=1m&from=-10999m&fill=null&agg=${AGGREGATES}`,
+    'history, 10 series of 4 400 filled buckets with 11 aggregates',
+    `${HISTORY}?metric=${METRICS}&interval=1m&from=-4399m&fill=null&agg=${AGGREGATES}`,
   ],
   [
     'viewer',
@@ -30,7 +30,7 @@ const REQUESTS = [
   [
     'viewer',
     'telemetry of 200 devices, filled',
-    '/api/v1/telemetry?metric=m0&interval=1m&from=-549m&fill=null&per_page=200',
+    '/api/v1/telemetry?metric=m0&interval=1m&from=-219m&fill=null&per_page=200',
   ],
   ['viewer', 'page of 200 devices', '/api/v1/devices?per_page=200'],
   ['viewer', 'file of all devices', '/api/v1/devices/export'],
