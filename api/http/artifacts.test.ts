@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { BlobAddress } from '../../engine/ports/blobs.ts'
 import { SignedLinks } from '../../engine/runtime/ota/artifacts.ts'
 import { TEST_OTA } from '../../engine/runtime/ota/testing/ota-settings.ts'
 import { DeploymentId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { firmwareForm, MULTIPART } from '../testing/multipart.ts'
-import { NOW, openHarness } from '../testing/rest.ts'
+import { type HarnessOptions, NOW, openHarness } from '../testing/rest.ts'
 
 const IMAGE = 'the image'
 const SHA256 = createHash('sha256').update(IMAGE).digest('hex')
 
-async function openLink() {
-  const harness = openHarness()
+async function openLink(options: HarnessOptions = {}) {
+  const harness = openHarness(options)
   const { token } = await harness.login('admin')
   const { body } = await harness.request('POST /api/v1/ota/firmware', {
     token,
@@ -96,4 +97,56 @@ test('an image that is not the record’s is not sent', async () => {
   const { get, engine, record } = await openLink()
   await engine.blobs.delete(record.imageKey)
   expect((await get()).statusCode).toBe(503)
+})
+
+describe('where devices are sent on to a bucket', () => {
+  async function openBucket() {
+    const opened = await openLink({ ota: { downloads: 'redirect' } })
+    const asked: [string, BlobAddress][] = []
+    opened.engine.blobs.address = async (key, about) => {
+      asked.push([key, about])
+      return `https://bucket.example.com/${key}?signed`
+    }
+    return { ...opened, asked }
+  }
+
+  test('a good link is answered with an address of the image for 15 minutes, which nobody keeps', async () => {
+    const { get, record, asked } = await openBucket()
+    const { statusCode, headers, payload } = await get({ range: 'bytes=4-' })
+    expect([statusCode, payload]).toEqual([307, ''])
+    expect(headers).toMatchObject({
+      location: `https://bucket.example.com/${record.imageKey}?signed`,
+      'cache-control': 'no-store',
+    })
+    const contentDisposition = `attachment; filename="image.bin"; filename*=UTF-8''image.bin`
+    const about = { seconds: 900, contentType: record.contentType, contentDisposition }
+    expect(asked).toEqual([[record.imageKey, about]])
+  })
+
+  test('whoever has the image, or asks only about it, is answered here', async () => {
+    const { get, asked } = await openBucket()
+    expect((await get({ 'if-none-match': `"sha256-${SHA256}"` })).statusCode).toBe(304)
+    const head = await get({}, undefined, 'HEAD')
+    expect([head.statusCode, head.headers['content-length']]).toEqual([200, '9'])
+    expect(asked).toEqual([])
+  })
+
+  test('a changed link, a yanked firmware and an image with other bytes are refused as ever', async () => {
+    const { get, link, engine, record, request, token, asked } = await openBucket()
+    expect((await get({}, link.replace('device=r', 'device=s'))).statusCode).toBe(403)
+    const { bytes = 0 } = (await engine.blobs.head(record.imageKey)) ?? {}
+    const other = async function* () {
+      yield Buffer.alloc(bytes)
+    }
+    await engine.blobs.put(record.imageKey, other(), bytes)
+    expect((await get()).statusCode).toBe(503)
+    await request(`PATCH /api/v1/ota/firmware/${record.id}`, { token, body: { status: 'yanked' } })
+    expect((await get()).statusCode).toBe(410)
+    expect(asked).toEqual([])
+  })
+
+  test('images that lie in no bucket are sent from here', async () => {
+    const { get } = await openLink({ ota: { downloads: 'redirect' } })
+    expect((await get()).payload).toBe(IMAGE)
+  })
 })

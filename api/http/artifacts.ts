@@ -15,6 +15,8 @@ export interface ArtifactsTools {
   readonly firmware: FirmwareLibrary
   readonly downloads: Downloads
   readonly clock: Pick<Clock, 'now'>
+  /** Devices are sent on to where an image lies, if they can load it there. */
+  readonly redirects: boolean
 }
 
 const PATH = '/ota/artifacts/:firmware_id/:filename'
@@ -47,6 +49,7 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
           sent: (bytes) => firmware.downloads.sent(link, bytes),
         },
         retryAfterSec: spread(link.deviceId),
+        mayRedirect: tools.redirects,
         refused: () => firmware.downloads.refused(link),
         missing: () => firmware.downloads.imageMissing(record.id),
       },

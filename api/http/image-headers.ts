@@ -12,7 +12,7 @@ export function imageHeaders(record: FirmwareRecord, cacheControl: string): Read
     'last-modified': lastModified(record),
     'cache-control': cacheControl,
     'content-type': record.contentType,
-    'content-disposition': disposition(record.filename),
+    'content-disposition': dispositionOf(record),
   }
 }
 
@@ -26,7 +26,7 @@ export function isSameImage(ifRange: string | undefined, record: FirmwareRecord)
 const lastModified = ({ createdAt }: FirmwareRecord) => new Date(createdAt).toUTCString()
 
 /** [RFC 6266] The plain name is for clients that do not know the other one. */
-function disposition(filename: string): string {
+export function dispositionOf({ filename }: FirmwareRecord): string {
   const plain = filename.replace(/[^\w. ()+-]/g, '_')
   const encoded = encodeURIComponent(filename).replace(
     /['()*]/g,

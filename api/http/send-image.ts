@@ -6,7 +6,7 @@ import { API_LIMITS } from '../limits.ts'
 import { refused } from '../refusal.ts'
 import type { Downloads, Reader } from './downloads.ts'
 import { isFresh } from './etag.ts'
-import { etagOf, imageHeaders, isSameImage } from './image-headers.ts'
+import { dispositionOf, etagOf, imageHeaders, isSameImage } from './image-headers.ts'
 import { sendProblem } from './problems.ts'
 
 export interface ImageAnswer {
@@ -15,6 +15,8 @@ export interface ImageAnswer {
   readonly reader: Reader
   /** When a reader who was sent away is to come back. */
   readonly retryAfterSec: number
+  /** The reader may be sent to where the image lies. */
+  readonly mayRedirect?: boolean
   /** Told if the reader was sent away because too many downloads are under way. */
   readonly refused?: () => void
   /** Told if the image is gone or is not the record's. */
@@ -22,7 +24,7 @@ export interface ImageAnswer {
 }
 
 export interface ImageTools {
-  readonly firmware: Pick<FirmwareLibrary, 'openImage'>
+  readonly firmware: Pick<FirmwareLibrary, 'openImage' | 'imageAddress'>
   readonly downloads: Downloads
 }
 
@@ -36,6 +38,10 @@ export async function sendImage(
   const { sizeBytes: size } = record
   const about = imageHeaders(record, answer.cacheControl)
   if (isFresh(headers['if-none-match'], etagOf(record))) return reply.code(304).headers(about).send()
+  if (answer.mayRedirect === true && method === 'GET') {
+    const sent = await redirect({ request, reply }, answer, { firmware, downloads })
+    if (sent !== undefined) return sent
+  }
   const wanted =
     method === 'GET' && isSameImage(textOf(headers['if-range']), record) ? headers.range : undefined
   const range = parseByteRange(wanted, size)
@@ -63,21 +69,50 @@ export async function sendImage(
   })
   if (opened.kind === 'missing') {
     downloads.leave(reader.name)
-    downloads.count('missing')
-    answer.missing()
-    return sendProblem(
-      request,
-      reply,
-      refused('DEPENDENCY_UNAVAILABLE', {
-        message: 'the image is missing',
-        dependency: 'blobs',
-        retry_after_sec: API_LIMITS.retryAfterSec,
-      }),
-    )
+    return missing({ request, reply }, answer, downloads)
   }
   begin(reply, status, head)
   await downloads.send(reader, opened.blob, { response: reply.raw, bytes: to - from })
   return reply
+}
+
+/** Sends the reader on to where the image lies, whatever range it wants: it asks for that there. Undefined if the image can
+ *  only be had here. */
+async function redirect(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  answer: ImageAnswer,
+  { firmware, downloads }: ImageTools,
+): Promise<FastifyReply | undefined> {
+  const { record, reader } = answer
+  const address = await firmware.imageAddress(record, {
+    seconds: API_LIMITS.imageAddressSec,
+    contentType: record.contentType,
+    contentDisposition: dispositionOf(record),
+  })
+  if (address === undefined) return undefined
+  if (address.kind === 'missing') return missing({ request, reply }, answer, downloads)
+  // No byte of it is seen here: this is as near to its beginning as can be known.
+  reader.began()
+  // Kept by nobody, so that a download that is called off later is refused here.
+  return reply.code(307).headers({ location: address.url, 'cache-control': 'no-store' }).send()
+}
+
+function missing(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  answer: ImageAnswer,
+  downloads: Downloads,
+): FastifyReply {
+  downloads.count('missing')
+  answer.missing()
+  return sendProblem(
+    request,
+    reply,
+    refused('DEPENDENCY_UNAVAILABLE', {
+      message: 'the image is missing',
+      dependency: 'blobs',
+      retry_after_sec: API_LIMITS.retryAfterSec,
+    }),
+  )
 }
 
 /** Writes the head, with what every answer carries. Fastify leaves the rest of the answer to us. */

@@ -146,8 +146,10 @@ export function createHttp(options: HttpOptions) {
   const all = toRoutes(services, { version, phase: () => phase })
   const routes = options.onlyProbes === true ? all.filter(({ path }) => PROBES.has(path)) : all
   const downloads = new Downloads({ ...options, ...settings.ota, silenceMs: standstill.downloadMs })
+  const redirects = settings.ota.downloads === 'redirect'
+  const artifacts = { firmware: engine.firmware, downloads, clock, redirects }
   const app = buildApp({
-    artifacts: options.onlyProbes === true ? undefined : { firmware: engine.firmware, downloads, clock },
+    artifacts: options.onlyProbes === true ? undefined : artifacts,
     services,
     routes,
     logger: options.logger,

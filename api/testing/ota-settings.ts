@@ -3,6 +3,7 @@ import type { OtaSettings } from '../service/settings/ota.ts'
 
 export const OTA: OtaSettings = {
   publicUrl: undefined,
+  downloads: 'proxy',
   downloadsMax: 256,
   downloadBytesPerSec: 0,
   urlTtlMs: 86_400_000,

@@ -25,6 +25,13 @@ export interface OpenBlob {
   close(): Promise<void>
 }
 
+/** How a blob is described to one who loads it from where it lies. */
+export interface BlobAddress {
+  readonly seconds: number
+  readonly contentType: string
+  readonly contentDisposition: string
+}
+
 export interface BlobPage {
   readonly prefix: string
   /** Keys that come after this one, in the order of their characters. */
@@ -41,6 +48,9 @@ export interface Blobs {
   /** A range is [from, to) and not empty. Of a blob that is shorter, what there is can be read; its size tells. Resolves
    *  with undefined if there is no such blob. */
   open(key: string, range?: { readonly from: number; readonly to: number }): Promise<OpenBlob | undefined>
+  /** A URL under which anybody can GET the blob for a while, in ranges too. Whether it exists is not checked. Left out
+   *  where blobs can only be had from this process. */
+  address?(key: string, about: BlobAddress): Promise<string>
   /** Does nothing if there is no such blob. */
   delete(key: string): Promise<void>
   list(page: BlobPage): Promise<readonly BlobFacts[]>

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../schemas/ids.ts'
 import type { FirmwareStatus } from '../../schemas/vocabulary.ts'
 import type { FirmwareRecord } from '../domain/ota/firmware-record.ts'
-import type { OpenBlob } from './blobs.ts'
+import type { BlobAddress, OpenBlob } from './blobs.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 
 export type { FirmwareRecord } from '../domain/ota/firmware-record.ts'
@@ -117,6 +117,11 @@ export type OpenImage =
   /** It is gone, or has other bytes than the record says. */
   | { readonly kind: 'missing' }
 
+export type ImageAddress =
+  | { readonly kind: 'address'; readonly url: string }
+  /** It is gone, or has other bytes than the record says. */
+  | { readonly kind: 'missing' }
+
 /** A firmware as it was uploaded. */
 export type NewFirmware = Omit<FirmwareRecord, 'status' | 'createdAt' | 'updatedAt' | 'revision'>
 export interface FirmwareEditing {
@@ -155,6 +160,8 @@ export interface FirmwareLibrary extends Firmwares {
     record: FirmwareRecord,
     range?: { readonly from: number; readonly to: number },
   ): Promise<OpenImage>
+  /** Where anybody can load the image for a while. Resolves with undefined if it can only be had from this process. */
+  imageAddress(record: FirmwareRecord, about: BlobAddress): Promise<ImageAddress | undefined>
   /** The same version with the same bytes is there already, or with other bytes is refused. An image that is not used in
    *  the end is removed. */
   add(firmware: NewFirmware): Promise<AddedFirmware>

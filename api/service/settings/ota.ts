@@ -10,6 +10,8 @@ export interface OtaSettings {
   /** Base of download links, without a slash at its end. Undefined: the public URL of the service. */
   readonly publicUrl: string | undefined
   readonly downloadsMax: number
+  /** `redirect`: devices load images from S3 itself. */
+  readonly downloads: 'proxy' | 'redirect'
   /** The bound of all downloads of this node together. 0 means no limit. */
   readonly downloadBytesPerSec: number
   readonly urlTtlMs: number
@@ -35,6 +37,7 @@ export function readOta(read: Reader, profile: 'embedded' | 'cluster'): OtaSetti
     publicUrl: read
       .url('FLEET_OTA_PUBLIC_URL', ['http', 'https'], 'http://fleet.example.com')
       ?.replace(/\/$/, ''),
+    downloads: readDownloads(read),
     downloadsMax: read.number('FLEET_OTA_DOWNLOADS_MAX', { min: 1, max: 10_000, default: 256 }),
     downloadBytesPerSec: read.number('FLEET_OTA_DOWNLOAD_RATE', { min: 0, max: TIB, default: 0 }),
     urlTtlMs: 1_000 * read.number('FLEET_OTA_URL_TTL_SEC', { min: 60, max: 604_800, default: 86_400 }),
@@ -49,6 +52,13 @@ export function readOta(read: Reader, profile: 'embedded' | 'cluster'): OtaSetti
       return isRight
     }),
   }
+}
+
+function readDownloads(read: Reader): OtaSettings['downloads'] {
+  const kind = read.word('FLEET_OTA_DOWNLOADS', ['proxy', 'redirect'], 'proxy')
+  if (kind === 'redirect' && read.text('FLEET_S3_URL') === undefined)
+    read.refuse('FLEET_OTA_DOWNLOADS', 'redirect needs a bucket that devices can reach; set FLEET_S3_URL')
+  return kind
 }
 
 function readSigning(read: Reader, profile: 'embedded' | 'cluster'): OtaSigning {

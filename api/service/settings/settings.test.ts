@@ -45,6 +45,7 @@ describe('settings', () => {
       deviceTypesPath: undefined,
       ota: {
         publicUrl: undefined,
+        downloads: 'proxy',
         downloadsMax: 256,
         downloadBytesPerSec: 0,
         urlTtlMs: 86_400_000,
@@ -78,6 +79,10 @@ describe('settings', () => {
     expect(settingsOf({ ...all, FLEET_S3_REGION: 'eu-1' }).s3).toEqual({ ...s3, region: 'eu-1' })
     expect(lineOf({ FLEET_S3_URL: all.FLEET_S3_URL })).toBe(
       'FLEET_S3_BUCKET is required with FLEET_S3_URL; also required: FLEET_S3_ACCESS_KEY, FLEET_S3_SECRET_KEY',
+    )
+    expect(settingsOf({ ...all, FLEET_OTA_DOWNLOADS: 'redirect' }).ota.downloads).toBe('redirect')
+    expect(lineOf({ FLEET_OTA_DOWNLOADS: 'redirect' })).toBe(
+      'FLEET_OTA_DOWNLOADS redirect needs a bucket that devices can reach; set FLEET_S3_URL',
     )
     expect(lineOf({ FLEET_S3_BUCKET: 'images' })).toMatch(/^FLEET_S3_BUCKET has no effect without/)
     expect(lineOf({ ...all, FLEET_S3_BUCKET: '../x' })).toBe('FLEET_S3_BUCKET expected the name of a bucket')

@@ -15,7 +15,7 @@ describe.skipIf(S3_SERVER === undefined)('S3 (needs versitygw)', () => {
   afterAll(() => server.stop())
 
   const options = new Map<Blobs, S3Options>()
-  function open(over: Partial<S3Options> = {}): Blobs {
+  function open(over: Partial<S3Options> = {}): S3Blobs {
     const { url, credentials } = server
     const all = { url, bucket: server.bucket(), partBytes: PART_BYTES, ...credentials, ...over }
     const blobs = new S3Blobs(all)
@@ -54,6 +54,25 @@ describe.skipIf(S3_SERVER === undefined)('S3 (needs versitygw)', () => {
     expect(text).toContain('ListMultipartUploadsResult')
     return text.match(/<UploadId>/g)?.length ?? 0
   }
+
+  test('an address lets anybody load the blob, whole or in part, as long as nothing of it is changed', async () => {
+    const blobs = open()
+    await blobs.put('firmware/a-1.bin', small(), 10)
+    const contentDisposition = `attachment; filename="a b.bin"; filename*=UTF-8''a%20%C3%BC.bin`
+    const about = { seconds: 900, contentType: 'application/x-image', contentDisposition }
+    const address = await blobs.address('firmware/a-1.bin', about)
+    const whole = await fetch(address)
+    expect([whole.status, await whole.text()]).toEqual([200, 'small'])
+    expect(whole.headers.get('content-type')).toBe(about.contentType)
+    expect(whole.headers.get('content-disposition')).toBe(contentDisposition)
+    const part = await fetch(address, { headers: { range: 'bytes=1-2' } })
+    expect([part.status, await part.text()]).toEqual([206, 'ma'])
+    expect(new URL(address).searchParams.get('X-Amz-Expires')).toBe('900')
+    const longer = await fetch(address.replace('X-Amz-Expires=900', 'X-Amz-Expires=9000'))
+    expect(longer.status).toBe(403)
+    expect((await fetch(address.replace('a-1.bin', 'a-2.bin'))).status).toBe(403)
+    expect((await fetch(address.split('?')[0] ?? '')).status).toBe(403)
+  })
 
   test('a wrong secret or bucket is a fault that is not retried and names the reason', async () => {
     for (const [over, why] of [

@@ -5,7 +5,7 @@ import type { ReadableStream, ReadableStreamDefaultReader } from 'node:stream/we
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
 import { LIMITS } from '../../limits.ts'
-import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
+import type { BlobAddress, BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLarge } from './content.ts'
 
@@ -86,6 +86,15 @@ export class S3Blobs implements Blobs {
     return openStream(Number(total), found.body as ReadableStream<Uint8Array> | null)
   }
 
+  async address(key: string, { seconds, contentType, contentDisposition }: BlobAddress): Promise<string> {
+    const url = this.#urlOf(checkedKey(key), {
+      'X-Amz-Expires': String(seconds),
+      'response-content-type': contentType,
+      'response-content-disposition': contentDisposition,
+    })
+    return (await this.#client.sign(url, { method: 'GET', aws: { signQuery: true } })).url
+  }
+
   async delete(key: string): Promise<void> {
     await this.#find({ method: 'DELETE', key: checkedKey(key) })
   }
@@ -141,6 +150,12 @@ export class S3Blobs implements Blobs {
     return response
   }
 
+  #urlOf(key: string, query: Readonly<Record<string, string>>): URL {
+    const url = new URL(`${this.#bucketUrl}${key === '' ? '' : `/${key}`}`)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    return url
+  }
+
   /** Resolves with undefined if there is no such blob. Every request of this adapter may be repeated. */
   async #find(request: S3Request): Promise<Response | undefined> {
     for (let attempt = 1; ; attempt++) {
@@ -160,9 +175,7 @@ export class S3Blobs implements Blobs {
     headers = {},
     body = EMPTY,
   }: S3Request): Promise<Response | undefined> {
-    const url = new URL(`${this.#bucketUrl}${key === '' ? '' : `/${key}`}`)
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-    const request = await this.#client.sign(url, {
+    const request = await this.#client.sign(this.#urlOf(key, query), {
       method,
       headers: { ...headers, 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') },
       ...(body.length > 0 ? { body } : {}),

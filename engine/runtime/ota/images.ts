@@ -7,10 +7,10 @@
 import { createHash } from 'node:crypto'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Blobs, OpenBlob } from '../../ports/blobs.ts'
+import type { BlobAddress, Blobs, OpenBlob } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
-import type { OpenImage, StoredImage } from '../../ports/ota.ts'
+import type { ImageAddress, OpenImage, StoredImage } from '../../ports/ota.ts'
 
 const PREFIX = 'firmware/'
 
@@ -56,6 +56,17 @@ export class Images {
     if (blob?.bytes === sizeBytes) return { kind: 'open', blob }
     this.#checks.delete(imageKey)
     await blob?.close()
+    return { kind: 'missing' }
+  }
+
+  /** Undefined where images cannot be loaded but through this process. It is as sure of the bytes as `open` (I2). */
+  async address(record: Checked, about: BlobAddress): Promise<ImageAddress | undefined> {
+    const blobs = this.#blobs()
+    if (blobs.address === undefined) return undefined
+    if (!(await this.#isRight(record))) return { kind: 'missing' }
+    if (await this.isThere(record))
+      return { kind: 'address', url: await blobs.address(record.imageKey, about) }
+    this.#checks.delete(record.imageKey)
     return { kind: 'missing' }
   }
 

@@ -1,6 +1,7 @@
 // Firmware as a node's API uses it: records from memory, changes by the leader, images from where they are kept.
 import type { FirmwareId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
+import type { BlobAddress } from '../../ports/blobs.ts'
 import type {
   AddedFirmware,
   DownloadJobs,
@@ -65,6 +66,7 @@ export class LocalFirmware implements FirmwareLibrary {
     this.#ports.images.read(image)
   openImage = (record: FirmwareRecord, range?: { readonly from: number; readonly to: number }) =>
     this.#ports.images.open(record, range)
+  imageAddress = (record: FirmwareRecord, about: BlobAddress) => this.#ports.images.address(record, about)
   readLink = (firmwareId: string, query: LinkQuery): Link | undefined =>
     this.#ports.links.read(firmwareId, query)
 

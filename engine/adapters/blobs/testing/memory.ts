@@ -5,6 +5,8 @@ import { checkedKey, Meter, TooLarge } from '../content.ts'
 
 export class MemoryBlobs implements Blobs {
   readonly #blobs = new Map<string, Buffer>()
+  /** Set by tests in which others can load blobs. */
+  address?: NonNullable<Blobs['address']>
 
   async put(key: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<PutBlob> {
     checkedKey(key)
