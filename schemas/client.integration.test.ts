@@ -60,6 +60,20 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   )
 }
 
+test('a call for bytes returns them as they are', async () => {
+  const { fleet } = await serve()
+  const image = Uint8Array.from({ length: 256 }, (_, i) => i)
+  const body = new FormData()
+  body.set('version', '1.0.0')
+  body.set('device_type', 'simulator')
+  body.set('file', new Blob([image]), 'image.bin')
+  const { firmware_id } = await fleet.uploadFirmware({ body })
+  const file = await fleet.getFirmwareFile({ firmware_id })
+  expect(new Uint8Array(await file.arrayBuffer())).toEqual(image)
+  const failure = await failureOf(fleet.getFirmwareFile({ firmware_id: 'fw_none' }))
+  expect(failure).toMatchObject({ code: 'NOT_FOUND' })
+})
+
 test('a call takes path, query and body, and returns the typed answer', async () => {
   const { fleet } = await serve()
   const registered = await fleet.registerDevice({

@@ -95,7 +95,8 @@ async function performAs(
 const OVER: ReadonlySet<string> = new Set(['TOKEN_EXPIRED', 'UNAUTHENTICATED'])
 
 async function perform(base: Base, operation: Operation, call: Call = {}, token?: string): Promise<unknown> {
-  const { text } = await base.send(toRequest(base, operation, call, token))
+  const { text, bytes } = await base.send(toRequest(base, operation, call, token))
+  if (bytes !== undefined) return bytes
   if (text === '') return undefined
   return toValue(operation, text)
 }

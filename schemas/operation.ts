@@ -44,8 +44,8 @@ export type Tag = keyof typeof TAGS
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** `empty` has no body, `text` is not JSON. */
-export type Reply = TSchema | 'empty' | 'text'
+/** `empty` has no body, `text` is not JSON, and `bytes` is not even text. */
+export type Reply = TSchema | 'empty' | 'text' | 'bytes'
 
 export interface Operation {
   readonly method: Method

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { ImageAnswer } from './send-image.ts'
 
 export interface Answer {
   readonly kind: 'answer'
@@ -22,6 +23,12 @@ export interface FileAnswer {
   /** The name under which browsers save it, in plain letters. */
   readonly name: string
   readonly bytes: Readable
+}
+
+/** The image of a firmware, or the part of it that the request wants. */
+export interface FirmwareFile {
+  readonly kind: 'image'
+  readonly image: ImageAnswer
 }
 
 export function answer(status: number, body: unknown, headers?: Answer['headers']): Answer {

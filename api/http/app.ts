@@ -39,6 +39,7 @@ import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import type { Route } from './route.ts'
 import { allowedMethods, plainUrl } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
+import { sendImage } from './send-image.ts'
 import type { Services } from './services.ts'
 import { type Check, createValidation, type Source } from './validation.ts'
 
@@ -60,10 +61,12 @@ export interface AppOptions {
   /** Names under which the service may be asked. Without them any name is taken. */
   readonly hosts: KnownHosts | undefined
   readonly pages?: Pages | undefined
+  /** No links of devices are served. */
+  readonly onlyProbes?: boolean | undefined
   /** Without it, a browser that opens the service is shown the documentation. */
   readonly hasDashboard: boolean
-  /** Serves downloads of devices if it is set. */
-  readonly artifacts?: ArtifactsTools | undefined
+  /** Images of firmware, on their way to devices and users. */
+  readonly artifacts: ArtifactsTools
   readonly requestRates: RequestRates
   readonly rateShares: RateShares | undefined
   readonly corsOrigins: readonly string[]
@@ -158,9 +161,9 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const audit = createAudit({ engine: services.engine, logger })
   const rates = createRates(options.requestRates, { clock: services.clock, shares: options.rateShares })
   const files = new FileStreams()
-  if (options.artifacts !== undefined) serveArtifacts(app, options.artifacts)
+  if (options.onlyProbes !== true) serveArtifacts(app, options.artifacts)
   for (const route of routes) {
-    const tools = { services, validation, rates, files, audit: audit(route) }
+    const tools = { services, validation, rates, files, images: options.artifacts, audit: audit(route) }
     if (route.streamsBody !== true) addRoute(app, route, tools)
     // It has a scope of its own, so that other routes go on refusing such bodies.
     else
@@ -246,6 +249,7 @@ interface RouteTools {
   readonly services: Services
   readonly rates: Rates
   readonly files: FileStreams
+  readonly images: ArtifactsTools
   readonly validation: ReturnType<typeof createValidation>
   readonly audit: Audit | undefined
 }
@@ -288,6 +292,7 @@ function addRoute(app: FastifyInstance, route: Route, tools: RouteTools): void {
         const tooMany = tools.files.refuse(request.caller?.id ?? request.ip, result.bytes)
         return tooMany === undefined ? sendFile(request, reply, result) : sendProblem(request, reply, tooMany)
       }
+      if (result.kind === 'image') return sendImage({ request, reply }, result.image, tools.images)
       if (result.kind === 'refused') return sendProblem(request, reply, result)
       request.noted = result.noted
       if (result.by !== undefined) request.caller = services.users.get(result.by)

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/caller.ts'
 import { isLoopbackAddress } from '../loopback.ts'
 import type { Refusal } from '../refusal.ts'
-import type { Answer, FileAnswer } from './answer.ts'
+import type { Answer, FileAnswer, FirmwareFile } from './answer.ts'
 import { signed } from './audit.ts'
 import { authenticate } from './gate.ts'
 import { hostOf } from './known-hosts.ts'
@@ -16,7 +16,7 @@ export async function handle(
   route: Route,
   request: FastifyRequest,
   services: Services,
-): Promise<Answer | FileAnswer | Refusal> {
+): Promise<Answer | FileAnswer | FirmwareFile | Refusal> {
   const call = toCall(route, request, services)
   const { user } = call
   if (route.repeats === undefined || user === undefined) return await route.handle(call)

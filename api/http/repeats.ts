@@ -15,7 +15,7 @@ import { type Ids, idOfBytes } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { sealed, sealingKey, unsealed } from '../sealing.ts'
-import type { Answer, FileAnswer } from './answer.ts'
+import type { Answer, FileAnswer, FirmwareFile } from './answer.ts'
 import { pathOf } from './problems.ts'
 
 /** A request that may be a repeat. */
@@ -40,7 +40,7 @@ export interface RepeatKey {
 type Found = { readonly kind: 'repeat'; readonly answer: Answer } | Refusal
 export type Recalled = { readonly kind: 'new' } | Found
 
-type Result = Answer | FileAnswer | Refusal
+type Result = Answer | FileAnswer | FirmwareFile | Refusal
 
 export interface Repeats {
   /** Undefined if the request has no key. */

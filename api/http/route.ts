@@ -6,7 +6,7 @@ import type { Access, Operation } from '../../schemas/operation.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Refusal } from '../refusal.ts'
-import type { Answer, FileAnswer } from './answer.ts'
+import type { Answer, FileAnswer, FirmwareFile } from './answer.ts'
 import type { RepeatKey } from './repeats.ts'
 
 /** A request as its handler sees it: authenticated and validated. */
@@ -37,7 +37,7 @@ export interface Call<Params, Query, Body, User> {
 export type SignedCall = Pick<Call<unknown, unknown, unknown, Caller>, 'user' | 'sign'>
 
 type MaybeLater<T> = T | Promise<T>
-type Handled = MaybeLater<Answer | FileAnswer | Refusal>
+type Handled = MaybeLater<Answer | FileAnswer | FirmwareFile | Refusal>
 
 export interface Route extends Operation {
   /** The bound of an upload, beside what its form may have around it. */

@@ -176,6 +176,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   201: 'Made',
   202: 'Accepted; it is done later',
   204: 'Done',
+  206: 'The part that was asked for',
   304: 'Not modified',
   503: 'Not ready',
 }
@@ -198,6 +199,7 @@ function contentOf(
 ): Content | undefined {
   if (reply === 'empty') return undefined
   const texts = Object.fromEntries(files.map((type) => [type, TEXT]))
+  if (reply === 'bytes') return Object.fromEntries(files.map((type) => [type, BYTES]))
   if (reply === 'text' && isPage === true) return { 'text/html': TEXT }
   if (reply === 'text') return files.length > 0 ? texts : { 'text/plain': TEXT }
   return {
@@ -207,6 +209,7 @@ function contentOf(
   }
 }
 
+const BYTES = { schema: { type: 'string', format: 'binary' } }
 const TEXT = { schema: { type: 'string' } }
 
 function refusalsByStatus(operation: Operation): ReadonlyMap<number, readonly RefusalCode[]> {

@@ -72,6 +72,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   uploadFirmware: [400, 403, 403, 403],
   listFirmware: [200, 200, 200, 403],
   getFirmware: [404, 404, 404, 403],
+  getFirmwareFile: [404, 404, 404, 403],
   editFirmware: [404, 403, 403, 403],
   deleteFirmware: [404, 403, 403, 403],
   listOtaKeys: OPEN,

@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { FirmwareId } from '../../schemas/ids.ts'
 import { firmwareForm, MULTIPART, multipart, part, type TestPart } from '../testing/multipart.ts'
 import { type HarnessOptions, openHarness } from '../testing/rest.ts'
 
@@ -321,4 +322,50 @@ test('the keys of manifests are public', async () => {
   const { request } = openHarness()
   const { status, body } = await request('GET /.well-known/ota-keys.json')
   expect([status, body.keys[0].kid]).toEqual([200, 'test'])
+})
+
+describe('the image of a firmware', () => {
+  async function openImage() {
+    const all = await asAdmin()
+    const { body } = await all.upload()
+    const get = (headers: Readonly<Record<string, string>> = {}) =>
+      all.send(`GET ${PATH}/${body.firmware_id}/file`, undefined, headers)
+    return { ...all, get, id: body.firmware_id as string }
+  }
+
+  test('is downloaded whole or in part, by operators too', async () => {
+    const { get, login, request, id } = await openImage()
+    const whole = await get()
+    expect([whole.status, whole.text]).toEqual([200, 'the image'])
+    expect(whole.headers).toMatchObject({
+      'content-type': 'application/x-image',
+      'content-length': '9',
+      'accept-ranges': 'bytes',
+      etag: `"sha256-${sha256('the image')}"`,
+      'cache-control': 'private, no-cache, no-transform',
+      'content-disposition': `attachment; filename="image.bin"; filename*=UTF-8''image.bin`,
+    })
+    const part = await get({ range: 'bytes=4-6' })
+    expect([part.status, part.text, part.headers['content-range']]).toEqual([206, 'ima', 'bytes 4-6/9'])
+    expect((await get({ range: 'bytes=0-1,3-4' })).text).toBe('the image')
+    const beyond = await get({ range: 'bytes=9-' })
+    expect([beyond.status, beyond.body.code]).toEqual([416, 'RANGE_NOT_SATISFIABLE'])
+    expect((await get({ 'if-none-match': String(whole.headers['etag']) })).status).toBe(304)
+    const { token } = await login('operator')
+    expect((await request(`GET ${PATH}/${id}/file`, { token })).text).toBe('the image')
+  })
+
+  test('of a yanked firmware can still be examined', async () => {
+    const { get, send, id } = await openImage()
+    await send(`PATCH ${PATH}/${id}`, { status: 'yanked' })
+    expect((await get()).text).toBe('the image')
+  })
+
+  test('that is missing, or has other bytes, is not sent', async () => {
+    const { get, engine, id } = await openImage()
+    const { imageKey = '' } = engine.firmware.get(FirmwareId(id)) ?? {}
+    await engine.blobs.delete(imageKey)
+    const missing = await get()
+    expect([missing.status, missing.body.code]).toEqual([503, 'DEPENDENCY_UNAVAILABLE'])
+  })
 })

@@ -6,14 +6,18 @@ import {
   deleteFirmware,
   editFirmware,
   getFirmware,
+  getFirmwareFile,
   listFirmware,
   listOtaKeys,
 } from '../../schemas/operations/firmware.ts'
+import type { Caller } from '../auth/caller.ts'
 import { answer } from '../http/answer.ts'
 import { isFresh, parseVersionMatch, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
+import type { ImageAnswer } from '../http/send-image.ts'
 import type { Services } from '../http/services.ts'
+import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { firmwareBody } from './firmware-body.ts'
 import { uploadRoute } from './firmware-upload.ts'
@@ -45,6 +49,11 @@ export function firmwareRoutes(services: Services): readonly Route[] {
       if (isFresh(header('if-none-match'), etag)) return answer(304, undefined, headers)
       return answer(200, await firmwareBody(firmware, record), headers)
     }),
+    route(getFirmwareFile, async ({ params, user }) => {
+      await firmware.ready()
+      const record = firmware.get(FirmwareId(params.firmware_id))
+      return record === undefined ? noSuchFirmware() : { kind: 'image', image: imageFor(record, user) }
+    }),
     route(editFirmware, async ({ params, query, body, header }) => {
       const revision = revisionOf(header('if-match'))
       if (typeof revision === 'object') return revision
@@ -68,6 +77,21 @@ export function firmwareRoutes(services: Services): readonly Route[] {
     }),
     route(listOtaKeys, () => answer(200, { keys: services.ota.jwks }, { 'cache-control': 'max-age=300' })),
   ]
+
+  function imageFor(record: FirmwareRecord, { id }: Caller): ImageAnswer {
+    return {
+      record,
+      cacheControl: 'private, no-cache, no-transform',
+      reader: {
+        name: `user/${id}`,
+        isCalledOff: () => firmware.get(record.id) === undefined,
+        began: () => {},
+        sent: () => {},
+      },
+      retryAfterSec: API_LIMITS.retryAfterSec,
+      missing: () => firmware.downloads.imageMissing(record.id),
+    }
+  }
 }
 
 /** Undefined for any. */

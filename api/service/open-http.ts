@@ -149,7 +149,8 @@ export function createHttp(options: HttpOptions) {
   const redirects = settings.ota.downloads === 'redirect'
   const artifacts = { firmware: engine.firmware, downloads, clock, redirects }
   const app = buildApp({
-    artifacts: options.onlyProbes === true ? undefined : artifacts,
+    artifacts,
+    onlyProbes: options.onlyProbes,
     services,
     routes,
     logger: options.logger,

@@ -48,11 +48,13 @@ type ReplyWithBody<Replies> = Replies[Exclude<keyof Replies, 304>]
 /** The words come first, because a string type would also match a schema. */
 type ValueOf<Reply> = Reply extends 'text'
   ? string
-  : Reply extends 'empty'
-    ? undefined
-    : Reply extends TSchema
-      ? Static<Reply>
-      : never
+  : Reply extends 'bytes'
+    ? Blob
+    : Reply extends 'empty'
+      ? undefined
+      : Reply extends TSchema
+        ? Static<Reply>
+        : never
 export type ReplyOf<O extends Operation> = ValueOf<ReplyWithBody<O['replies']>>
 
 type Method<O extends Operation> =

@@ -33,6 +33,7 @@ export function toRequest(
     isRepeatable: REPEATABLE.has(operation.method) || call.idempotencyKey !== undefined,
     signal: call.signal ?? signal,
     expected: new Set(Object.keys(operation.replies).map(Number)),
+    isBytes: Object.values(operation.replies).includes('bytes'),
   }
 }
 

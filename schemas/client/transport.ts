@@ -13,12 +13,16 @@ export interface Outgoing {
   readonly signal: AbortSignal | undefined
   /** Statuses that count as answers, not as refusals. */
   readonly expected: ReadonlySet<number>
+  /** The answer is not read as text. */
+  readonly isBytes: boolean
 }
 
 export interface Incoming {
   readonly status: number
   readonly headers: Headers
   readonly text: string
+  /** The body, if the call wants bytes. */
+  readonly bytes?: Blob
 }
 
 export type Send = (outgoing: Outgoing) => Promise<Incoming>
@@ -65,7 +69,7 @@ function pauseAfter(error: unknown, attempt: number): number | undefined {
 }
 
 async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): Promise<Incoming> {
-  const { url, method, headers, body, timeoutMs, signal, expected } = outgoing
+  const { url, method, headers, body, timeoutMs, signal, expected, isBytes } = outgoing
   signal?.throwIfAborted()
   // `AbortSignal.timeout` is not used, because its timer would run on after the answer.
   const end = new AbortController()
@@ -80,8 +84,11 @@ async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): P
       ...(body === undefined ? {} : { body }),
     }
     const response = await fetch(url, sent)
-    const incoming = { status: response.status, headers: response.headers, text: await response.text() }
-    if (expected.has(response.status)) return incoming
+    const { status } = response
+    if (isBytes && expected.has(status))
+      return { status, headers: response.headers, text: '', bytes: await response.blob() }
+    const incoming = { status, headers: response.headers, text: await response.text() }
+    if (expected.has(status)) return incoming
     throw toError(url, incoming)
   } catch (error) {
     if (error instanceof RefusalError || error instanceof ConnectionError) throw error

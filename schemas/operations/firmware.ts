@@ -70,6 +70,21 @@ export const getFirmware = {
   refusals: ['NOT_FOUND'],
 } as const satisfies Operation
 
+export const getFirmwareFile = {
+  ...ONE,
+  method: 'GET',
+  path: `${PATH}/{firmware_id}/file`,
+  operationId: 'getFirmwareFile',
+  summary: 'Download the image of a firmware',
+  description:
+    'A `Range` header with one range is answered 206, and one that cannot be met 416. Several ranges are answered with the whole image. `If-Range` and `If-None-Match` are kept. A yanked firmware can still be examined here; devices never get it again.',
+  access: ['admin', 'operator'],
+  hasEtag: true,
+  replies: { 200: 'bytes', 206: 'bytes', 304: 'empty' },
+  files: ['application/octet-stream'],
+  refusals: ['NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
+} as const satisfies Operation
+
 export const editFirmware = {
   ...CHANGE,
   method: 'PATCH',
