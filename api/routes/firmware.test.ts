@@ -324,7 +324,7 @@ test('the keys of manifests are public', async () => {
   expect([status, body.keys[0].kid]).toEqual([200, 'test'])
 })
 
-describe('the image of a firmware', () => {
+describe('the file of a firmware', () => {
   async function openImage() {
     const all = await asAdmin()
     const { body } = await all.upload()
@@ -333,7 +333,7 @@ describe('the image of a firmware', () => {
     return { ...all, get, id: body.firmware_id as string }
   }
 
-  test('is downloaded whole or in part, by operators too', async () => {
+  test('the image is downloaded whole or in part, by operators too', async () => {
     const { get, login, request, id } = await openImage()
     const whole = await get()
     expect([whole.status, whole.text]).toEqual([200, 'the image'])
@@ -355,13 +355,13 @@ describe('the image of a firmware', () => {
     expect((await request(`GET ${PATH}/${id}/file`, { token })).text).toBe('the image')
   })
 
-  test('of a yanked firmware can still be examined', async () => {
+  test('the image of a yanked firmware can still be examined', async () => {
     const { get, send, id } = await openImage()
     await send(`PATCH ${PATH}/${id}`, { status: 'yanked' })
     expect((await get()).text).toBe('the image')
   })
 
-  test('that is missing, or has other bytes, is not sent', async () => {
+  test('an image that is missing is not sent', async () => {
     const { get, engine, id } = await openImage()
     const { imageKey = '' } = engine.firmware.get(FirmwareId(id)) ?? {}
     await engine.blobs.delete(imageKey)
