@@ -1,5 +1,7 @@
 // The ROS 2 bridge between the whole service and a small rosbridge server: what ROS says arrives as telemetry, and what the
 // service orders is done in ROS.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Running } from '../cli/testing/cli.ts'
 import { BridgeProcesses } from './testing/ros-bridge.ts'
@@ -180,4 +182,139 @@ test('a call that ROS does not answer fails in the time of its command', async (
     const { body } = await admin.get(path)
     return body['status'] === 'failed' && Object(body['error'])['code'] === 'TIMEOUT'
   })
+})
+
+test('what ROS says while the service is away is kept on disk, over a kill of the bridge, and arrives with its times', async () => {
+  const buffer = harness.newFolder()
+  const token = await registerDevice(admin, 'ros-buffer', { type: 'ros2_robot' })
+  const rest = `${TELEMETRY}buffer: { path: ${buffer} }\n`
+  const file = { deviceId: 'ros-buffer', token, mqttUrl: service.mqttUrl, rosUrl: ros.url, rest }
+  const since = Math.floor(Date.now() / 60_000) * 60 - 3_600
+  const measure = (second: number) =>
+    ros.publish('/battery_state', {
+      header: { stamp: { sec: since + second, nanosec: 0 } },
+      percentage: second / 100,
+    })
+  const kept = () =>
+    readdirSync(join(buffer, 'messages')).map((name) => readFileSync(join(buffer, 'messages', name), 'utf8'))
+  service.signalAll('SIGKILL')
+  await service.ended
+  bridge = bridges.begin(file)
+  await until('ROS is connected', () => bridge?.said().stderr.includes('connected to ROS'))
+  for (let second = 0; second < 30; second++) measure(second)
+  await until('they are on disk', () => kept().join('').split('"percent"').length === 31)
+  bridge.child.kill('SIGKILL')
+  await bridge.ended
+  bridge = bridges.begin(file)
+  await until('ROS is connected again', () => bridge?.said().stderr.includes('connected to ROS'))
+  for (let second = 30; second < 40; second++) measure(second)
+  service = await service.again()
+  admin = await service.admin()
+  await until('everything has arrived', async () => {
+    const about = {
+      metric: 'battery.percent',
+      interval: '1m',
+      from: since * 1_000,
+      to: since * 1_000 + 60_000,
+    }
+    const [bucket] = await historyOf(admin, 'ros-buffer', about)
+    return bucket?.count === 40 && bucket.min === 0 && bucket.max === 39
+  })
+  await until('nothing is kept any more', () => kept().length === 0)
+})
+
+test('firmware is installed by the program of the robot, and the version in its file completes the deployment', async () => {
+  const folder = harness.newFolder()
+  const versionFile = join(folder, 'version')
+  writeFileSync(versionFile, '1.0.0\n')
+  const program = join(folder, 'install.mjs')
+  writeFileSync(
+    program,
+    `import { copyFileSync, writeFileSync } from 'node:fs'
+     copyFileSync(process.argv[2], ${JSON.stringify(join(folder, 'installed'))})
+     writeFileSync(${JSON.stringify(versionFile)}, '2.0.0')`,
+  )
+  const form = new FormData()
+  form.set('version', '2.0.0')
+  form.set('device_type', 'ros2_robot')
+  form.set('file', new Blob(['the image of 2.0.0']), 'robot.bin')
+  const headers = { authorization: `Bearer ${admin.token}` }
+  await fetch(`${service.httpUrl}/api/v1/ota/firmware`, { method: 'POST', headers, body: form })
+  await begin(
+    'ros-firmware',
+    `${TELEMETRY}firmware_version_file: ${versionFile}\nota: { command: ['${process.execPath}', '${program}'] }\n`,
+  )
+  const created = await admin.post('/ota/deployments', {
+    ...{ firmware_version: '2.0.0', device_type: 'ros2_robot', stable_sec: 0 },
+    target: { type: 'device', value: 'ros-firmware' },
+  })
+  const path = `/ota/deployments/${String(created.body['deployment_id'])}`
+  await until('it is completed', async () => (await admin.get(path)).body['status'] === 'completed')
+  expect(readFileSync(join(folder, 'installed'), 'utf8')).toBe('the image of 2.0.0')
+  expect((await admin.get('/devices/ros-firmware')).body).toMatchObject({ firmware_version: '2.0.0' })
+})
+
+test('what is desired is applied by a service, and reported', async () => {
+  ros.on('call_service', '/configure', ({ id }, reply) =>
+    reply({ op: 'service_response', id, service: '/configure', values: {}, result: true }),
+  )
+  await begin(
+    'ros-shadow',
+    `bridges:
+  - { ros_topic: /configure, mqtt_topic: shadow/desired, direction: mqtt_to_ros, mode: service }
+  - { ros_topic: /state, mqtt_topic: shadow/reported, direction: ros_to_mqtt, timeout_sec: 0 }
+`,
+  )
+  await admin.call('PUT', '/shadows/ros-shadow/desired', { led: 'on' })
+  const shadow = async () => (await admin.get('/shadows/ros-shadow')).body
+  await until('the shadow is in sync', async () => (await shadow())['in_sync'] === true)
+  expect(ros.sent('call_service', '/configure')).toMatchObject([{ args: { led: 'on' } }])
+  ros.publish('/state', { data: '{"speed_max":1.5}' })
+  await until('the state is reported', async () => Object((await shadow())['reported'])['speed_max'] === 1.5)
+})
+
+test('a silent topic is told as ROS_BRIDGE_TIMEOUT and subscribed again, and the metrics of the bridge say so', async () => {
+  await begin(
+    'ros-quiet',
+    'bridges:\n  - { ros_topic: /scan, mqtt_topic: telemetry/scan, direction: ros_to_mqtt, timeout_sec: 1 }\n',
+  )
+  const said = async (text: string) => (await admin.get('/devices/ros-quiet/logs')).text.includes(text)
+  await until('the silence is told', () => said('ROS_BRIDGE_TIMEOUT: no message on /scan for 1 s'))
+  await until('it is subscribed again', () => ros.sent('subscribe', '/scan').length > 1)
+  await until('the socket is opened anew', () => ros.connections > 1)
+  const route = async () => {
+    const { routes, ros_connected } = Object((await latest('ros-quiet'))['bridge'])
+    return ros_connected === 1 ? Object(routes)['scan'] : undefined
+  }
+  await until('the metrics say so', async () => (await route())?.stale === 1)
+  await until('a socket is there', () => {
+    ros.publish('/scan', { range: 3 })
+    return bridge?.said().stderr.includes('messages on /scan again')
+  })
+  await until('the log says so', () => said('messages on /scan again'))
+})
+
+test('a mistake in the file ends the bridge with its line, and a right file is summed up', async () => {
+  const path = join(bridges.folder, 'wrong.yaml')
+  const about = {
+    deviceId: 'r1',
+    token: 't',
+    mqttUrl: 'mqtt://localhost:1883',
+    rosUrl: 'ws://localhost:9090',
+  }
+  const text = bridges.textOf({ ...about, rest: TELEMETRY }).replace(/token: [^ ]+/, 'token: t')
+  writeFileSync(path, text.replace('fields:', 'feilds:'))
+  const wrong = await bridges.run(['--config', path])
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain(`${path}:8: bridges[2].feilds is not known; did you mean fields?`)
+  writeFileSync(path, text)
+  const right = await bridges.run(['--config', path, '--check'])
+  expect([right.code, right.stdout]).toEqual([0, expect.stringContaining('ros_to_mqtt')])
+})
+
+test('a device that the service refuses ends the bridge with advice', async () => {
+  const { mqttUrl } = service
+  bridge = bridges.begin({ deviceId: 'nobody', token: 'x', mqttUrl, rosUrl: ros.url, rest: TELEMETRY })
+  const { code, stderr } = await bridge.ended
+  expect([code, stderr]).toEqual([4, expect.stringContaining('MQTT_CONNECTION_REFUSED')])
 })

@@ -76,10 +76,11 @@ async function run(cli: Cli, config: BridgeConfig, level: RosOptions['logLevel']
     const stopped: Promise<unknown> = cli.signal.aborted ? Promise.resolve() : once(cli.signal, 'abort')
     await Promise.race([running.connected.then(() => stopped), stopped])
   } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('the service refuses the device')) throw error
     const text =
       'MQTT_CONNECTION_REFUSED: the service refuses the device; register it, or get a new token for it ' +
       'with POST /auth/devices/token'
-    throw new Failure(EXIT.notAllowed, `${text} (${error instanceof Error ? error.message : String(error)})`)
+    throw new Failure(EXIT.notAllowed, text)
   } finally {
     await running.stop()
   }

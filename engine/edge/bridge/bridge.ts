@@ -3,13 +3,15 @@
 // B1. Each connect to ROS subscribes and advertises everything anew.
 // B2. A silence on a route is told to the service once, and healed by subscribing again.
 // B3. Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
+import { join } from 'node:path'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { FleetDevice } from '../device/index.ts'
+import { Delivery } from './buffer/delivery.ts'
+import { DiskRing } from './buffer/disk-ring.ts'
 import type { Clock } from './clock.ts'
 import { commandHandler, isStringType } from './commands.ts'
 import type { BridgeConfig } from './config/bridge-config.ts'
 import type { DownlinkRoute } from './config/route.ts'
-import { Delivery } from './delivery.ts'
 import { ReportedState } from './reported-state.ts'
 import { Rosbridge, type Subscription } from './ros/rosbridge.ts'
 import { Uplink } from './telemetry/uplink.ts'
@@ -49,6 +51,9 @@ export class Bridge {
     this.#delivery = new Delivery({
       isConnected: () => device.isConnected,
       publish: ({ suffix, body, qos }) => device.publish(suffix, body, qos),
+      clock,
+      drainHz: config.buffer.drainHz,
+      failed: (error) => log('error', `what was kept cannot be sent: ${textOf(error)}`),
     })
     const failed = (error: unknown) => log('warn', `the state could not be reported: ${textOf(error)}`)
     this.#reported = new ReportedState((patch) => device.report(patch), failed)
@@ -87,10 +92,14 @@ export class Bridge {
 
   /** Resolves once the service has taken the device; rejects if it refuses it. */
   async start(): Promise<void> {
+    await this.#openBuffer()
     this.#ros.open()
     this.#every(STATUS_EVERY_MS, () => this.#tellStatus())
     this.#every(LOOK_EVERY_MS, () => this.#lookForSilence())
-    this.#device.on('connected', () => this.#log('info', `connected to ${this.#config.mqtt.url}`))
+    this.#device.on('connected', () => {
+      this.#log('info', `connected to ${this.#config.mqtt.url}`)
+      this.#delivery.connected()
+    })
     this.#device.on('disconnected', (error) =>
       this.#log('warn', `lost ${this.#config.mqtt.url}: ${error?.message ?? 'closed'}; connecting again`),
     )
@@ -104,6 +113,15 @@ export class Bridge {
     for (const uplink of this.#uplinks) uplink.close()
     this.#ros.close()
     await this.#device.close()
+    await this.#delivery.close()
+  }
+
+  async #openBuffer(): Promise<void> {
+    const { path, bytesMax, ageMsMax } = this.#config.buffer
+    if (path === undefined) return
+    const failed = (error: unknown) => this.#log('error', `nothing can be kept in ${path}: ${textOf(error)}`)
+    const ports = { now: () => this.#clock.now(), failed }
+    this.#delivery.keepIn(await DiskRing.open(join(path, 'messages'), { bytesMax, ageMsMax }, ports))
   }
 
   #handle(route: DownlinkRoute): void {
@@ -194,6 +212,7 @@ export class Bridge {
       routes,
       ros_connected: this.#ros.isConnected ? 1 : 0,
       mqtt_connected: this.#device.isConnected ? 1 : 0,
+      buffered_bytes: this.#delivery.bufferedBytes,
       dropped: this.#delivery.dropped,
     }
     const timestamp = new Date(this.#clock.now()).toISOString()

@@ -5,6 +5,7 @@ import { FleetDevice, fileStorage } from '../device/index.ts'
 import { Bridge, type BridgeLog } from './bridge.ts'
 import { systemClock } from './clock.ts'
 import type { BridgeConfig } from './config/bridge-config.ts'
+import { installHandlers } from './install-command.ts'
 
 export interface RunningBridge {
   /** Resolves once the service has taken the device; rejects if it refuses it. */
@@ -15,15 +16,21 @@ export interface RunningBridge {
 /** `stateFolder` is where the ids of commands are kept, so that none is carried out twice. */
 export function runBridge(config: BridgeConfig, stateFolder: string, log: BridgeLog): RunningBridge {
   const { deviceId, mqtt, firmware } = config
+  const version = () => firmware.version ?? versionIn(firmware.versionFile)
+  const folder = join(stateFolder, deviceId)
   const device = new FleetDevice({
     ...{ deviceId, url: mqtt.url, keepaliveSec: mqtt.keepaliveSec },
     ...(mqtt.token !== undefined && { token: mqtt.token }),
     ...(mqtt.certificate !== undefined && { certificate: mqtt.certificate }),
     ...(mqtt.ca !== undefined && { ca: mqtt.ca }),
-    firmwareVersion: () => firmware.version ?? versionIn(firmware.versionFile),
-    storage: fileStorage(join(stateFolder, deviceId)),
+    firmwareVersion: version,
+    storage: fileStorage(folder),
     commandsAtOnce: true,
   })
+  if (firmware.command.length > 0) {
+    const reconnect = () => device.reconnect()
+    device.onFirmware(installHandlers(firmware.command, folder, { clock: systemClock, version, reconnect }))
+  }
   const bridge = new Bridge({ config, device, clock: systemClock, random: Math.random, log })
   return { connected: bridge.start(), stop: () => bridge.stop() }
 }

@@ -168,6 +168,11 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this.#send('log', { ...fields, level, message, timestamp: new Date().toISOString() })
   }
 
+  /** Says goodbye and connects again, as after a restart: the service asks for nothing else to believe a new version. */
+  reconnect(): void {
+    void this.#connection?.leave('shutdown')
+  }
+
   /** Says goodbye and disconnects. Messages that were not acknowledged are given up. */
   async close(): Promise<void> {
     if (this.#isClosed) return

@@ -1,0 +1,112 @@
+// Hands messages to the device, which sends them, or keeps them on disk while it cannot. What was kept is sent at a bounded
+// rate, beside what comes in, so that the newest is never late.
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject, parsePayload } from '../../payload.ts'
+import type { Clock } from '../clock.ts'
+import type { DiskRing } from './disk-ring.ts'
+
+export interface Delivered {
+  readonly suffix: string
+  readonly body: JsonObject
+  readonly qos: 0 | 1 | 2
+}
+
+export interface DeliveryPorts {
+  readonly isConnected: () => boolean
+  /** Resolves once the service has the message. Rejects if it will not be sent. */
+  readonly publish: (message: Delivered) => Promise<void>
+  readonly clock: Clock
+  /** Messages a second that come from the ring. */
+  readonly drainHz: number
+  readonly failed: (error: unknown) => void
+}
+
+/** Messages on their way; more than that go to the ring, too. */
+const BACKLOG_MAX = 1_000
+const STEP_MS = 100
+
+export class Delivery {
+  readonly #ports: DeliveryPorts
+  #ring: DiskRing | undefined
+  #dropped = 0
+  #backlog = 0
+  #isDraining = false
+
+  constructor(ports: DeliveryPorts) {
+    this.#ports = ports
+  }
+
+  /** From now on what cannot be sent is kept there. */
+  keepIn(ring: DiskRing): void {
+    this.#ring = ring
+    if (this.#ports.isConnected()) this.connected()
+  }
+
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  get bufferedBytes(): number {
+    return this.#ring?.bytes ?? 0
+  }
+
+  send(message: Delivered): void {
+    const isSendable = this.#ports.isConnected() && this.#backlog < BACKLOG_MAX
+    if (this.#ring !== undefined && !isSendable) {
+      this.#keep(message)
+      return
+    }
+    this.#backlog++
+    const done = () => {
+      this.#backlog--
+    }
+    this.#ports.publish(message).then(done, () => {
+      done()
+      this.#keep(message)
+    })
+  }
+
+  /** What was kept goes out, if it does not already. */
+  connected(): void {
+    if (!this.#isDraining) this.#drain().catch((error: unknown) => this.#ports.failed(error))
+  }
+
+  /** Resolves once what could not be sent is on disk. */
+  async close(): Promise<void> {
+    // Those that the device gave up are kept in the next turn.
+    await new Promise((resolve) => setImmediate(resolve))
+    await this.#ring?.close()
+  }
+
+  #keep({ suffix, body, qos }: Delivered): void {
+    if (this.#ring === undefined) this.#dropped++
+    else this.#ring.add(JSON.stringify({ suffix, body, qos }))
+  }
+
+  async #drain(): Promise<void> {
+    const { drainHz, isConnected, publish, clock } = this.#ports
+    const stepMs = Math.max(STEP_MS, 1_000 / drainHz)
+    const count = Math.max(1, Math.round((drainHz * stepMs) / 1_000))
+    this.#isDraining = true
+    try {
+      while (isConnected() && this.#ring !== undefined && !this.#ring.isEmpty) {
+        const lines = await this.#ring.peek(count)
+        const messages = lines.flatMap((line) => parseLine(line) ?? [])
+        const outcomes = await Promise.allSettled(messages.map(publish))
+        // The device was closed: they are sent after the next start.
+        if (outcomes.some(({ status }) => status === 'rejected')) return
+        await this.#ring.take(lines.length)
+        await new Promise<void>((resolve) => clock.after(stepMs, resolve))
+      }
+    } finally {
+      this.#isDraining = false
+    }
+  }
+}
+
+/** The last line of a file may be torn. */
+function parseLine(line: string): Delivered | undefined {
+  const { suffix, body, qos } = parsePayload(Buffer.from(line)) ?? {}
+  if (typeof suffix !== 'string' || body === undefined || !isObject(body)) return undefined
+  return { suffix, body, qos: qos === 0 || qos === 2 ? qos : 1 }
+}
