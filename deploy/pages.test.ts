@@ -13,6 +13,7 @@ const PAGES = [
   'CONTRIBUTING.md',
   'api/README.md',
   'api/DEVICES.md',
+  'api/ROS2.md',
   'api/CHANNELS.md',
   'bench/BENCHMARKS.md',
   'deploy/README.md',

@@ -8,7 +8,8 @@ import { run } from './run-child.mjs'
 /**
  * `fetch` is `{ apt: package }`, `{ go: module@version }`, `{ pip: package==version }` or `{ npm: package@version }`. With
  * `isModule` the program is a Python that has the package; `venv` names a Python environment of its own. A `required`
- * server is fetched before the tests, and where CI is set, a run without it fails.
+ * server is fetched before the tests, and where CI is set, a run without it fails. One that is `tried` is fetched, too, and
+ * its tests are skipped wherever it cannot be had.
  */
 export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: true },
@@ -21,6 +22,19 @@ export const SERVERS = {
   'openapi-python-client': { fetch: { pip: 'openapi-python-client==0.29.1' }, required: true },
   'openapi-typescript': { fetch: { npm: 'openapi-typescript@7.13.0 typescript@5.9.3' }, required: true },
   'python-with-paho': { fetch: { pip: 'paho-mqtt==2.2.0', isModule: true }, required: true },
+  'rosbridge-server-rs': {
+    fetch: {
+      venv: 'ros',
+      pip: [
+        ...['ros-jazzy-rclpy==7.1.6', 'ros-jazzy-rmw-fastrtps-cpp==8.4.3', 'ros-jazzy-std-msgs==5.3.6'],
+        ...['ros-jazzy-sensor-msgs==5.3.6', 'ros-jazzy-diagnostic-msgs==5.3.6', 'ros-jazzy-std-srvs==5.3.6'],
+        'rosbridge-server-rs==0.1.6',
+      ].join(' '),
+    },
+    required: false,
+    // There are packages for one version of Python only.
+    tried: true,
+  },
   chromium: { fetch: { apt: 'chromium' }, required: true },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
@@ -28,6 +42,8 @@ export const SERVERS = {
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet')
 const GO = join(CACHE, 'bin')
 const PYTHON = join(CACHE, 'python')
+// Its packages start Python anew with other libraries, so they are kept apart.
+const ROS = join(CACHE, 'ros')
 const NPM = join(CACHE, 'npm')
 // Debian installs servers into folders that are not on the PATH of ordinary users.
 const MORE_PATHS = [
@@ -36,6 +52,7 @@ const MORE_PATHS = [
   '/opt/homebrew/sbin',
   GO,
   join(PYTHON, 'bin'),
+  join(ROS, 'bin'),
   join(NPM, 'node_modules', '.bin'),
 ]
 
@@ -52,9 +69,10 @@ export async function findServersFor(args, options) {
 /** Each server as `{ name, path, fatal }` or `{ name, missing, fatal }`, where `missing` is the reason. */
 export async function findServers({ servers = SERVERS, isCi = process.env.CI === 'true', ...machine } = {}) {
   const found = []
-  for (const [name, { fetch, required }] of Object.entries(servers)) {
-    const at = required ? await obtain(name, fetch, machine) : locate(name, machine)
-    const missing = `${name} is not installed${required ? ' and cannot be fetched' : ''}`
+  for (const [name, { fetch, required, tried = false }] of Object.entries(servers)) {
+    const isFetched = required || tried
+    const at = isFetched ? await obtain(name, fetch, machine) : locate(name, machine)
+    const missing = `${name} is not installed${isFetched ? ' and cannot be fetched' : ''}`
     found.push(
       at === undefined ? { name, missing, fatal: required && isCi } : { name, path: at, fatal: false },
     )
@@ -72,7 +90,7 @@ export function serverEnvironment(found) {
   )
 }
 
-async function obtain(name, { apt, go, pip, isModule = false, npm }, machine) {
+async function obtain(name, { apt, go, pip, venv = 'python', isModule = false, npm }, machine) {
   const { runChild = run, isRoot = process.getuid?.() === 0 } = machine
   const present = locate(name, machine)
   if (present !== undefined) return present
@@ -80,11 +98,12 @@ async function obtain(name, { apt, go, pip, isModule = false, npm }, machine) {
   if (go !== undefined) {
     await runChild('go', ['install', go], { env: { ...process.env, GOBIN: GO } })
   } else if (pip !== undefined) {
-    await runChild('python3', ['-m', 'venv', PYTHON])
+    const bin = join(CACHE, venv, 'bin')
+    await runChild('python3', ['-m', 'venv', join(CACHE, venv)])
     const options = ['install', '--quiet', '--disable-pip-version-check']
-    const code = await runChild(join(PYTHON, 'bin', 'pip'), [...options, pip])
+    const code = await runChild(join(bin, 'pip'), [...options, ...pip.split(' ')])
     // Python finds its packages beside the name that it is called by.
-    if (isModule && code === 0) symlinkSync('python3', join(PYTHON, 'bin', name))
+    if (isModule && code === 0) symlinkSync('python3', join(bin, name))
   } else if (npm !== undefined) {
     const quietly = ['--no-audit', '--no-fund', '--loglevel=error']
     await runChild('npm', ['install', '--prefix', NPM, ...quietly, ...npm.split(' ')])

@@ -53,6 +53,18 @@ test('a missing optional server never fails the run', async () => {
   expect(found).toEqual({ name: 'broker', missing: 'broker is not installed', fatal: false })
 })
 
+test('a server that is tried is fetched, and never fails the run', async () => {
+  const servers = { robot: { fetch: { pip: 'a==1 b==2', venv: 'robots' }, required: false, tried: true } }
+  const fresh = machine({ fetchable: false })
+  const [found] = await findServers({ servers, isCi: true, ...fresh })
+  const missing = 'robot is not installed and cannot be fetched'
+  expect(found).toEqual({ name: 'robot', missing, fatal: false })
+  expect(fresh.ran).toEqual([
+    expect.stringMatching(/^python3 -m venv .*robots$/),
+    expect.stringMatching(/robots\/bin\/pip install .* a==1 b==2$/),
+  ])
+})
+
 test('the package list of the machine is updated when the package is not found in it', async () => {
   const ran = []
   const isKnown = () => ran.includes('apt-get update -qq')

@@ -36,7 +36,7 @@ export class Delivery {
     this.#ports = ports
   }
 
-  /** From now on what cannot be sent is kept there. */
+  /** What cannot be sent from now on is kept there. */
   keepIn(ring: DiskRing): void {
     this.#ring = ring
     if (this.#ports.isConnected()) this.connected()
