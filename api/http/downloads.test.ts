@@ -1,0 +1,112 @@
+// Downloads over real connections: how many there may be, and readers that take nothing.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { SignedLinks } from '../../engine/runtime/ota/artifacts.ts'
+import { TEST_OTA } from '../../engine/runtime/ota/testing/ota-settings.ts'
+import { DeploymentId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { httpServers } from '../testing/http-server.ts'
+import { OTA } from '../testing/ota-settings.ts'
+import { NOW } from '../testing/rest.ts'
+
+const MIB = 2 ** 20
+/** More than lies between a sender and a reader who takes nothing. */
+const IMAGE_BYTES = 64 * MIB
+const POLL = { timeout: 60_000 }
+const openServer = httpServers()
+
+async function start(more: Parameters<typeof openServer>[0] = {}) {
+  const { engine, http, port } = await openServer(more)
+  const sockets: Socket[] = []
+  const about = { changelog: '', filename: 'image.bin', contentType: 'application/octet-stream' }
+  const none = { signature: undefined, signatureVerified: undefined, minFromVersion: undefined }
+  async function* content() {
+    for (let sent = 0; sent < IMAGE_BYTES; sent += MIB) yield Buffer.alloc(MIB)
+  }
+  const stored = await engine.firmware.storeImage(content(), IMAGE_BYTES)
+  if (stored.kind !== 'stored') throw new Error(`not stored: ${stored.kind}`)
+  const { key: imageKey, sha256, bytes: sizeBytes } = stored.image
+  const added = await engine.firmware.add({
+    ...{
+      id: FirmwareId('fw_1'),
+      version: '1.0',
+      reportsAs: '1.0',
+      deviceType: 'mqtt_device',
+      imageKey,
+      sha256,
+    },
+    ...{ sizeBytes, fromVersions: [], uploadedBy: 'usr_1', ...about, ...none },
+  })
+  if (added.kind === 'refused') throw new Error(added.code)
+  /** Asks for the image as this device, and takes nothing of the answer but its beginning. */
+  const ask = async (device: string, headers = '') => {
+    const deviceId = parseDeviceId(device) ?? expect.fail('no id')
+    const order = { deviceId, deploymentId: DeploymentId('dep_1'), attempt: 1, seq: 1 }
+    const { url } = new SignedLinks(TEST_OTA).sendable(added.record, {
+      ...{ ...order, action: 'install', issuedAt: Millis(NOW) },
+    })
+    const { pathname, search } = new URL(url)
+    const socket = connect(port, '127.0.0.1')
+    sockets.push(socket)
+    // A stream that is cut ends with an error.
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`GET ${pathname}${search} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`)
+    const [first] = await once(socket, 'data')
+    socket.pause()
+    return { socket, head: String(first).split('\r\n\r\n')[0] ?? '' }
+  }
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return { ask, http, close }
+}
+
+test('a device has two streams at a time, and the third is told when to come back', async () => {
+  const { ask, http, close } = await start()
+  const [one, two] = [await ask('r'), await ask('r')]
+  expect([one.head, two.head]).toEqual([expect.stringContaining(' 200 '), expect.stringContaining(' 200 ')])
+  const third = await ask('r')
+  expect(third.head).toMatch(/ 429 /)
+  expect(third.head.toLowerCase()).toMatch(/retry-after: \d+/)
+  // Another device is not concerned, and all streams of one count as one download.
+  expect((await ask('s')).head).toContain(' 200 ')
+  expect(http.downloads()).toMatchObject({ active: 2, refused: { reader: 1 } })
+  one.socket.destroy()
+  await expect.poll(async () => (await ask('r', 'range: bytes=0-0\r\n')).head, POLL).toContain(' 206 ')
+  close()
+})
+
+test('beyond the downloads that there may be, a device is sent away, each for another time', async () => {
+  const { ask, http, close } = await start({ settings: { ota: { ...OTA, downloadsMax: 2 } } })
+  const first = await ask('r')
+  await ask('s')
+  const away = [await ask('t'), await ask('u')]
+  const waits = away.map(({ head }) => Number(/retry-after: (\d+)/i.exec(head)?.[1]))
+  expect(away.map(({ head }) => head.includes(' 503 '))).toEqual([true, true])
+  for (const sec of waits) expect(sec >= 5 && sec <= 60, String(sec)).toBe(true)
+  expect(new Set(waits).size).toBe(2)
+  // Who is loading may open its second stream.
+  expect((await ask('s')).head).toContain(' 200 ')
+  expect(http.downloads()).toMatchObject({ active: 2, refused: { busy: 2 } })
+  first.socket.destroy()
+  await expect.poll(async () => (await ask('t', 'range: bytes=0-0\r\n')).head, POLL).toContain(' 206 ')
+  close()
+})
+
+test('a reader who takes nothing is cut, and gives its place back', async () => {
+  const standstill = { uploadMs: 30_000, downloadMs: 500 }
+  const { ask, http, close } = await start({ standstill })
+  const { socket, head } = await ask('r')
+  expect(head).toContain(' 200 ')
+  await expect.poll(() => http.downloads().active, POLL).toBe(0)
+  let bytes = 0
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  socket.resume()
+  await once(socket, 'close')
+  // Cut short, so that nobody takes it for the whole.
+  expect(bytes).toBeLessThan(IMAGE_BYTES)
+  close()
+})
