@@ -63,13 +63,19 @@ export async function simulateRollout(seed: number, devices?: number): Promise<R
   const kinds: UpdateKind[] = [...UPDATE_KINDS, 'ok', 'ok', 'ok']
   const first = seed * (devices ?? 0)
   const some = Array.from({ length: devices ?? 0 }, (_, i) => UPDATE_KINDS[(first + i) % UPDATE_KINDS.length])
-  const run = new RolloutRun(world, devices === undefined ? [4, 8] : [2, 4])
+  const run = new RolloutRun(world, placesFor(devices ?? kinds.length))
   await run.prepare(devices === undefined ? kinds : some.flatMap((kind) => kind ?? []))
   await run.toTheEnd(luck)
   await run.checkAtRest()
   world.crash()
   const { violations, deaths, trace } = world
   return { seed, violations, deaths, hash: world.hash(), trace, ends: run.ends }
+}
+
+/** So few that places matter, and so many that a large rollout takes no longer than a small one. */
+function placesFor(devices: number): readonly [number, number] {
+  const few = Math.max(2, Math.round(devices / 5))
+  return [few, 2 * few]
 }
 
 function rolloutLuck(luck: Luck): Luck {

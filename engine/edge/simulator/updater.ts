@@ -118,7 +118,11 @@ export class Updater {
   async #restart(message: FirmwareMessage, kind: UpdateKind): Promise<void> {
     const { reboot, sleep } = this.#ports
     const goal = message.reportsAs
-    if (kind === 'power_cut') return this.#back(this.version)
+    if (kind === 'power_cut') {
+      // It does not know any more that it was told: told again, it begins again.
+      this.#message = undefined
+      return this.#back(this.version)
+    }
     if (kind === 'liar') return this.#say(message, 'succeeded', { version: goal })
     this.#say(message, 'rebooting')
     if (kind === 'brick') return reboot(undefined)

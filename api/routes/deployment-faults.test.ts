@@ -1,0 +1,39 @@
+// A rollout while the store is away.
+import { expect, test } from 'vitest'
+import { Fault } from '../../engine/ports/fault.ts'
+import { many, openDeploying } from '../testing/deploying.ts'
+
+test('a store that is away holds a rollout up, and no device is told twice or counted wrongly', async () => {
+  const { deploy, engine, ends, until, fleet, clock } = await openDeploying(many(4))
+  const save = engine.store.save.bind(engine.store)
+  let failed = 0
+  const { body } = await deploy({ max_concurrent: 2 })
+  const id = body.deployment_id
+  await until(id, ({ status }) => status === 'in_progress')
+  engine.store.save = async () => {
+    failed++
+    throw new Fault('STORE_UNAVAILABLE', { retryable: true })
+  }
+  /** Nothing is asked of the service, which could not answer. */
+  const failures = async (count: number) => {
+    for (let i = 0; failed < count; i++) {
+      if (i > 10_000) throw new Error(`it tried to save ${failed} times`)
+      clock.at += i % 3 === 0 ? 1_000 : 0
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  // What goes out is saved before: nobody new is told anything.
+  await failures(3)
+  const told = fleet.flatMap((device) => device.told).length
+  await failures(6)
+  expect(fleet.flatMap((device) => device.told)).toHaveLength(told)
+  expect(told).toBeLessThan(4)
+  engine.store.save = save
+  // It tries again after a while.
+  for (let i = 0; fleet.some((device) => device.told.length === 0) && i < 5_000; i++) {
+    clock.at += i % 3 === 0 ? 1_000 : 0
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 4, failed: 0 } })
+  expect(fleet.map((device) => device.told.map(({ attempt }) => attempt))).toEqual([[1], [1], [1], [1]])
+})
