@@ -14,7 +14,7 @@ test('a store that is away holds a rollout up, and no device is told twice or co
     failed++
     throw new Fault('STORE_UNAVAILABLE', { retryable: true })
   }
-  /** Nothing is asked of the service, which could not answer. */
+  // The service could not answer anything meanwhile, so nothing is asked.
   const failures = async (count: number) => {
     for (let i = 0; failed < count; i++) {
       if (i > 10_000) throw new Error(`it tried to save ${failed} times`)
