@@ -4,32 +4,14 @@ import type { Deployment } from './deployment.ts'
 import { countOf } from './deployment-count.ts'
 import { advance, recounted } from './deployment-progress.ts'
 import { planGrants } from './grant-plan.ts'
-import type { JobTally } from './tally.ts'
+import { emptyTally, type JobTally } from './tally.ts'
 import { CANARY, deployment, spec } from './testing/deployment.ts'
 
 // Ids are written in these tests.
 const id = (name: string) => name as DeviceId
 
 const tally = (more: Partial<JobTally> = {}): JobTally => ({
-  deploymentId: DeploymentId('dep_1'),
-  stage: 0,
-  counts: {},
-  held: {},
-  failed: 0,
-  succeeded: 0,
-  ready: 0,
-  candidates: [],
-  holders: [],
-  returners: [],
-  stoppable: [],
-  proved: [],
-  offline: [],
-  inError: [],
-  alerting: { warning: [], critical: [] },
-  lastSuccessAt: undefined,
-  due: 0,
-  unfinished: 0,
-  movedAt: Millis(0),
+  ...emptyTally(DeploymentId('dep_1'), 0),
   ...more,
 })
 

@@ -106,7 +106,7 @@ function verdictOf({ status, plan, failedIn }: Job): 'succeeded' | 'failed' | un
 const NAMED_MAX = 1_000
 
 /** Alerts count from when the new firmware began to run. */
-function noteAlerts(alerting: Open['alerting'], { deviceId, alertsAt }: FirmwareState, job: Job): void {
+function noteAlerts(alerting: OpenTally['alerting'], { deviceId, alertsAt }: FirmwareState, job: Job): void {
   const since = job.confirmingAt ?? job.finishedAt ?? job.since
   const isCritical = (alertsAt.critical ?? 0) >= since
   if (isCritical && alerting.critical.length < NAMED_MAX) alerting.critical.push(deviceId)
@@ -114,7 +114,8 @@ function noteAlerts(alerting: Open['alerting'], { deviceId, alertsAt }: Firmware
     alerting.warning.push(deviceId)
 }
 
-type Open = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
+/** A tally while it is counted. */
+type OpenTally = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
   counts: Partial<Record<JobStatus, number>>
   held: Partial<Record<HeldReason, number>>
   candidates: Candidate[]
@@ -127,9 +128,34 @@ type Open = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
   alerting: { warning: DeviceId[]; critical: DeviceId[] }
 }
 
+/** A stage of which no job was counted yet. */
+export function emptyTally(deploymentId: DeploymentId, stage: number): OpenTally {
+  return {
+    deploymentId,
+    stage,
+    counts: {},
+    held: {},
+    failed: 0,
+    succeeded: 0,
+    ready: 0,
+    candidates: [],
+    holders: [],
+    returners: [],
+    stoppable: [],
+    proved: [],
+    offline: [],
+    inError: [],
+    alerting: { warning: [], critical: [] },
+    lastSuccessAt: undefined,
+    due: 0,
+    unfinished: 0,
+    movedAt: Millis(0),
+  }
+}
+
 /** Counts the jobs of some deployments, device by device. */
 export class Tallies {
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, OpenTally>()
   readonly #ids: ReadonlySet<DeploymentId>
   readonly #now: Millis
 
@@ -176,7 +202,7 @@ export class Tallies {
     }
   }
 
-  #succeeded(tally: Open, job: Job, state: FirmwareState): void {
+  #succeeded(tally: OpenTally, job: Job, state: FirmwareState): void {
     const { deviceId, parentId, status, isConnected } = state
     tally.succeeded++
     const at = job.finishedAt ?? job.since
@@ -189,31 +215,11 @@ export class Tallies {
       tally.offline.push(deviceId)
   }
 
-  #tallyOf({ plan: { deploymentId, stage } }: Job): Open {
+  #tallyOf({ plan: { deploymentId, stage } }: Job): OpenTally {
     const key = `${deploymentId} ${stage}`
     const known = this.#open.get(key)
     if (known !== undefined) return known
-    const tally: Open = {
-      deploymentId,
-      stage,
-      counts: {},
-      held: {},
-      failed: 0,
-      succeeded: 0,
-      ready: 0,
-      candidates: [],
-      holders: [],
-      returners: [],
-      stoppable: [],
-      proved: [],
-      offline: [],
-      inError: [],
-      alerting: { warning: [], critical: [] },
-      lastSuccessAt: undefined,
-      due: 0,
-      unfinished: 0,
-      movedAt: Millis(0),
-    }
+    const tally = emptyTally(deploymentId, stage)
     this.#open.set(key, tally)
     return tally
   }

@@ -11,6 +11,7 @@ import type { Documents } from '../../ports/documents.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import type { DownloadJobs, FirmwareUse, JobName } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import { insist } from '../insist.ts'
 import { DEPLOYMENTS, readDeployment, readDeployments } from './deployment-documents.ts'
 import { DeploymentNews } from './deployment-news.ts'
 
@@ -201,17 +202,8 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     if (isNews) this.#news.learned(known, deployment)
   }
 
-  /** Tries until it works; undefined once closed. */
-  async #insist<Found>(look: () => Promise<Found>): Promise<Found | undefined> {
-    while (!this.#isClosed) {
-      try {
-        return await look()
-      } catch (error) {
-        this.#ports.failed(error)
-        await this.#ports.schedule.sleep(LIMITS.dutyRetryMs)
-      }
-    }
-    return undefined
+  #insist<Found>(look: () => Promise<Found>): Promise<Found | undefined> {
+    return insist(look, () => this.#isClosed, this.#ports)
   }
 }
 

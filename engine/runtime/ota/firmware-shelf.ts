@@ -1,9 +1,9 @@
 // The firmware records in memory of every node. They follow what the leader writes.
 import { FirmwareId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
-import { LIMITS } from '../../limits.ts'
 import type { Documents } from '../../ports/documents.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import { insist } from '../insist.ts'
 import { FIRMWARE, readFirmware } from './firmware-documents.ts'
 
 interface ShelfPorts {
@@ -76,16 +76,7 @@ export class FirmwareShelf {
     else this.learn(readFirmware(bytes))
   }
 
-  /** Tries until it works; undefined once closed. */
-  async #insist<Found>(look: () => Promise<Found>): Promise<Found | undefined> {
-    while (!this.#isClosed) {
-      try {
-        return await look()
-      } catch (error) {
-        this.#ports.failed(error)
-        await this.#ports.schedule.sleep(LIMITS.dutyRetryMs)
-      }
-    }
-    return undefined
+  #insist<Found>(look: () => Promise<Found>): Promise<Found | undefined> {
+    return insist(look, () => this.#isClosed, this.#ports)
   }
 }
