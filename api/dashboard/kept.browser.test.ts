@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations, LOOKS } from './testing/axe.ts'
 import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
@@ -11,17 +12,22 @@ const services = new ServiceHarness()
 const browser = new BrowserHarness()
 let service: Service
 let admin: Rest
+let oven: Awaited<ReturnType<typeof connectDevice>> | undefined
 
 describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () => {
   beforeAll(async () => {
     service = await services.start()
     admin = await service.admin()
     await admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
-    await registerDevice(admin, 'oven-1')
-    await admin.call('PATCH', '/devices/oven-1', { group: 'bakery' })
+    const token = await registerDevice(admin, 'oven-1')
+    await admin.call('PATCH', '/devices/oven-1', { group: 'bakery', metadata: { site: { room: 'B 12' } } })
+    oven = await connectDevice(service, 'oven-1', token)
+    await publish(oven, 'oven-1', { heat: 180 })
+    await registerDevice(admin, 'oven-2')
   })
   afterEach(() => browser.closePages())
   afterAll(async () => {
+    await oven?.endAsync()
     await browser.close()
     await services.close()
   })
@@ -92,6 +98,36 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     expect(await other.locator('html').getAttribute('data-theme')).toBe('dark')
     await other.goto(`${service.httpUrl}/me`)
     await expect.poll(() => other.getByLabel('Zeitzone').inputValue()).toBe('Asia/Tokyo')
+    await admin.call('PUT', '/auth/me/preferences', {})
+  })
+
+  test('columns of metrics and metadata follow live, can be filtered and sized, and are there again elsewhere', async () => {
+    const { page } = await browser.open(service, '/devices', { login: ADMIN })
+    await page.getByRole('button', { name: 'Columns' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Metric').fill('heat')
+    await dialog.getByRole('button', { name: 'Show the metric' }).click()
+    await dialog.getByLabel('Metadata').fill('site.room')
+    await dialog.getByRole('button', { name: 'Show the field' }).click()
+    await dialog.getByLabel('Stay in sight').selectOption('2')
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    const row = page.locator('.grid-row', { hasText: 'oven-1' })
+    await row.getByRole('gridcell', { name: '180' }).waitFor()
+    await row.getByRole('gridcell', { name: 'B 12' }).waitFor()
+    if (oven !== undefined) await publish(oven, 'oven-1', { heat: 220.5 })
+    await row.getByRole('gridcell', { name: '220.5' }).waitFor()
+    await page.getByLabel('Filter devices').fill('heat:>200')
+    await page.getByText('1 of 2 devices').waitFor()
+    await page.getByLabel('Filter devices').fill('')
+    await page.getByRole('button', { name: 'heat' }).click()
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('metric:heat')
+    await page.getByRole('separator', { name: 'Width of Name' }).press('ArrowRight')
+    await expect.poll(() => new URL(page.url()).searchParams.get('cols')).toMatch(/name~\d+,/)
+    expect(await axeViolations(page)).toEqual([])
+
+    const { page: other } = await browser.open(service, '/devices', { login: ADMIN })
+    await other.getByRole('columnheader', { name: 'heat' }).waitFor()
+    await expect.poll(() => new URL(other.url()).searchParams.get('cols')).toMatch(/name~\d+,.*metric:heat/)
     await admin.call('PUT', '/auth/me/preferences', {})
   })
 

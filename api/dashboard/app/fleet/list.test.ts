@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseQuery } from '../address/filter.ts'
 import { attentionCases } from './attention.ts'
-import { FLAG, FleetColumns, STATUS } from './columns.ts'
+import { FLAG, STATUS } from './columns.ts'
 import { facetsOf, matchesWithout } from './facets.ts'
 import { matchingRows } from './filter-rows.ts'
 import { findDevices } from './find-devices.ts'
 import { RankCache, sortRows } from './sort-rows.ts'
-import { device, FleetModel, type ModelDevice } from './testing/fleet-model.ts'
+import { columnsOf, device, type ModelDevice } from './testing/fleet-model.ts'
 
 const SORT_COLUMNS = [
   'attention',
@@ -24,14 +24,6 @@ const SORT_COLUMNS = [
 ] as const
 
 const NOW = 10_000_000_000
-
-function columnsOf(...devices: readonly ModelDevice[]): FleetColumns {
-  const model = new FleetModel()
-  for (const one of devices) model.put(one)
-  const columns = new FleetColumns()
-  columns.load(model.index())
-  return columns
-}
 
 const FLEET = columnsOf(
   device('robot-9', { name: 'Picker', group: 'eu/a', tags: ['floor-1', 'spare'], firmware: '1.9.0' }),

@@ -13,6 +13,8 @@ export interface Watch {
   readonly filter?: SocketFilter
   readonly throttle_ms?: number
   readonly snapshot?: boolean
+  /** Metrics whose latest values come along, only on the channel `fleet`. */
+  readonly values?: readonly string[]
 }
 
 export type ToWorker =

@@ -5,12 +5,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
-import { Icon } from './icon.tsx'
+import { SELECT_PX, useColumnSizes } from './column-sizes.ts'
+import { GridHead as Head } from './grid-head.tsx'
 
-const t = words({
-  select: ['Select {name}', '{name} auswählen'],
-  selection: ['Selection', 'Auswahl'],
-})
+const t = words({ select: ['Select {name}', '{name} auswählen'] })
 
 export interface GridColumn {
   readonly id: string
@@ -20,6 +18,8 @@ export interface GridColumn {
   readonly grow?: number | undefined
   readonly cell: (row: number) => ComponentChildren
   readonly isNumber?: boolean
+  /** Chosen by the person: it takes no part in sharing the room. */
+  readonly widthPx?: number | undefined
   /** What the address calls the order by this column. */
   readonly sort?: string | undefined
 }
@@ -48,12 +48,17 @@ export interface VirtualGridProps {
   /** Whether somebody is at it, so that its rows should not move. */
   readonly onHold: (isHeld: boolean) => void
   readonly isNarrow: boolean
+  /** How many columns stay in sight when the others scroll sideways. */
+  readonly pinned?: number
+  readonly onWidth?: (id: string, widthPx: number | undefined) => void
+  /** The first place in sight, and the one after the last. */
+  readonly onSight?: (from: number, to: number) => void
 }
 
 /** Rows above and below those in sight, so that quick scrolling shows no gap. */
 const SPARE = 6
 const CARD_PX = 84
-const SELECT_PX = 36
+const NO_COLUMNS: readonly GridColumn[] = []
 
 export function VirtualGrid(props: VirtualGridProps) {
   const { label, columns, rows, active, onActive, isNarrow, selection, onHold } = props
@@ -71,8 +76,9 @@ export function VirtualGrid(props: VirtualGridProps) {
   }, [])
   const first = Math.max(0, Math.floor(top / rowPx) - SPARE)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowPx) + SPARE)
-  const tracks = tracksOf(columns)
-  const leastPx = columns.reduce((sum, column) => sum + column.leastPx, SELECT_PX)
+  const sizes = useColumnSizes(isNarrow ? NO_COLUMNS : columns, isNarrow ? 0 : props.pinned)
+  const { onSight } = props
+  useEffect(() => onSight?.(first, last), [first, last, rows])
   const move = (place: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, place))
     onActive(next)
@@ -123,11 +129,14 @@ export function VirtualGrid(props: VirtualGridProps) {
           setSight({ top: currentTarget.scrollTop, height: currentTarget.clientHeight })
         }
       >
-        <Head {...props} tracks={tracks} leastPx={isNarrow ? 0 : leastPx} />
+        <Head {...props} sizes={sizes} />
         <div
           class="grid-rows"
           role="presentation"
-          style={{ blockSize: `${rows.length * rowPx}px`, minInlineSize: isNarrow ? '0' : `${leastPx}px` }}
+          style={{
+            blockSize: `${rows.length * rowPx}px`,
+            minInlineSize: isNarrow ? '0' : `${sizes.leastPx}px`,
+          }}
         >
           {shown.map((place) => {
             const row = rows[place] ?? 0
@@ -144,12 +153,17 @@ export function VirtualGrid(props: VirtualGridProps) {
                 onFocus={() => onActive(place)}
                 onDblClick={() => props.onOpen(row)}
                 style={{
-                  gridTemplateColumns: isNarrow ? '36px 1fr' : tracks,
+                  gridTemplateColumns: isNarrow ? `${SELECT_PX}px 1fr` : sizes.tracks,
                   transform: `translateY(${place * rowPx}px)`,
                   blockSize: `${rowPx}px`,
                 }}
               >
-                <div class="grid-cell" role="gridcell" aria-colindex={1}>
+                <div
+                  class={sizes.classOf('grid-cell', -1)}
+                  role="gridcell"
+                  aria-colindex={1}
+                  style={sizes.styleOf(-1)}
+                >
                   <input
                     type="checkbox"
                     tabIndex={-1}
@@ -166,7 +180,8 @@ export function VirtualGrid(props: VirtualGridProps) {
                   columns.map(({ id, cell, isNumber }, i) => (
                     <div
                       key={id}
-                      class={isNumber === true ? 'grid-cell number' : 'grid-cell'}
+                      class={sizes.classOf(isNumber === true ? 'grid-cell number' : 'grid-cell', i)}
+                      style={sizes.styleOf(i)}
                       role="gridcell"
                       aria-colindex={i + 2}
                     >
@@ -181,60 +196,6 @@ export function VirtualGrid(props: VirtualGridProps) {
       </div>
     </div>
   )
-}
-
-function Head({
-  columns,
-  sort,
-  onSort,
-  isNarrow,
-  tracks,
-  leastPx,
-}: Pick<VirtualGridProps, 'columns' | 'sort' | 'onSort' | 'isNarrow'> & {
-  readonly tracks: string
-  readonly leastPx: number
-}) {
-  return (
-    <div
-      class="grid-head"
-      role="row"
-      aria-rowindex={1}
-      tabIndex={-1}
-      style={{ gridTemplateColumns: tracks, minInlineSize: `${leastPx}px` }}
-    >
-      <div class="grid-cell" role="columnheader" aria-colindex={1}>
-        <span class="visually-hidden">{t('selection')}</span>
-      </div>
-      {(isNarrow ? columns.slice(0, 1) : columns).map(({ id, name, sort: by, isNumber }, i) => {
-        const isSorted = by !== undefined && by === sort.by
-        return (
-          <div
-            key={id}
-            class={isNumber === true ? 'grid-cell number' : 'grid-cell'}
-            role="columnheader"
-            aria-colindex={i + 2}
-            aria-sort={isSorted ? (sort.isDescending ? 'descending' : 'ascending') : undefined}
-          >
-            {by === undefined ? (
-              name
-            ) : (
-              <button type="button" class="grid-sort" tabIndex={isNarrow ? -1 : 0} onClick={() => onSort(by)}>
-                {name}
-                {isSorted && <Icon name={sort.isDescending ? 'chevron-down' : 'chevron-up'} />}
-              </button>
-            )}
-          </div>
-        )
-      })}
-    </div>
-  )
-}
-
-function tracksOf(columns: readonly GridColumn[]): string {
-  const tracks = columns.map(({ leastPx, grow }) => {
-    return grow === undefined ? `${leastPx}px` : `minmax(${leastPx}px, ${grow}fr)`
-  })
-  return [`${SELECT_PX}px`, ...tracks].join(' ')
 }
 
 /** The height of a row, from the tokens of the density. */

@@ -1,7 +1,9 @@
 // A fleet as the service has it, for tests: it answers the index as of now and what has changed since, as deltas.
+
 import type { FleetIndex } from '../../../../../schemas/fleet.ts'
 import { DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import type { FleetDelta } from '../../../../../schemas/ws.ts'
+import { FleetColumns } from '../columns.ts'
 import { WordList } from '../word-list.ts'
 
 export interface ModelDevice {
@@ -102,4 +104,13 @@ export class FleetModel {
       ...(removed.length === 0 ? {} : { removed }),
     }
   }
+}
+
+/** The columns of an index with these devices. */
+export function columnsOf(...devices: readonly ModelDevice[]): FleetColumns {
+  const model = new FleetModel()
+  for (const one of devices) model.put(one)
+  const columns = new FleetColumns()
+  columns.load(model.index())
+  return columns
 }

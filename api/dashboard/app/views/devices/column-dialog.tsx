@@ -1,22 +1,48 @@
+// Which columns the list shows, in which order, and which of them stay in sight: those of the index, metrics, and leaves of the
+// metadata.
+import { useId, useState } from 'preact/hooks'
+import {
+  COLUMNS_MAX,
+  type ColumnChoice,
+  METRIC_COLUMNS_MAX,
+  metaColumn,
+  metricColumn,
+  metricOf,
+} from '../../address/column-choices.ts'
+import { useAnswer } from '../../data/answers.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { COLUMN_IDS, type ColumnId, DEFAULT_COLUMNS } from './device-columns.tsx'
+import { Field } from '../../parts/field.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { COLUMN_IDS, columnName, DEFAULT_COLUMNS } from './device-columns.tsx'
 import { t } from './device-words.ts'
 
+export const PINNED_MAX = 3
+
 export interface ColumnDialogProps {
-  readonly chosen: readonly ColumnId[]
-  readonly onChosen: (ids: readonly ColumnId[]) => void
+  readonly chosen: readonly ColumnChoice[]
+  readonly onChosen: (choices: readonly ColumnChoice[]) => void
+  readonly pinned: number
+  readonly onPinned: (count: number) => void
+  /** A device whose metrics are offered. */
+  readonly sample: string | undefined
   readonly onClose: () => void
 }
 
-/** Which columns the list shows, and in which order. */
-export function ColumnDialog({ chosen, onChosen, onClose }: ColumnDialogProps) {
-  const others = COLUMN_IDS.filter((id) => !chosen.includes(id))
+export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClose }: ColumnDialogProps) {
+  const ids = chosen.map(({ id }) => id)
+  const others = COLUMN_IDS.filter((id) => !ids.includes(id))
+  const known = useAnswer('listMetrics', { device_id: sample ?? '-' }, { isWanted: sample !== undefined })
+  const metrics = ids.flatMap((id) => metricOf(id) ?? [])
+  const isFull = ids.length >= COLUMNS_MAX
   const swap = (place: number, by: number) => {
     const next = [...chosen]
     const [moved] = next.splice(place, 1)
     if (moved !== undefined) next.splice(place + by, 0, moved)
     onChosen(next)
+  }
+  const add = (id: string) => {
+    if (!ids.includes(id) && !isFull) onChosen([...chosen, { id }])
   }
   return (
     <Dialog
@@ -24,7 +50,7 @@ export function ColumnDialog({ chosen, onChosen, onClose }: ColumnDialogProps) {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={() => onChosen(DEFAULT_COLUMNS)}>{t('byDefault')}</Button>
+          <Button onClick={() => onChosen(DEFAULT_COLUMNS.map((id) => ({ id })))}>{t('byDefault')}</Button>
           <Button kind="primary" onClick={onClose}>
             {t('done')}
           </Button>
@@ -32,9 +58,18 @@ export function ColumnDialog({ chosen, onChosen, onClose }: ColumnDialogProps) {
       }
     >
       <p class="hint">{t('columnsHint')}</p>
+      <SelectField
+        label={t('pinned')}
+        value={String(pinned)}
+        options={Array.from({ length: PINNED_MAX + 1 }, (_, n) => [
+          String(n),
+          n === 0 ? t('pinned0') : t('pinnedN', { n }),
+        ])}
+        onValue={(count) => onPinned(Number(count))}
+      />
       <ul class="column-list">
-        {[...chosen, ...others].map((id) => {
-          const place = chosen.indexOf(id)
+        {[...ids, ...others].map((id) => {
+          const place = ids.indexOf(id)
           const isShown = place !== -1
           return (
             <li key={id} class="column-line">
@@ -43,18 +78,18 @@ export function ColumnDialog({ chosen, onChosen, onClose }: ColumnDialogProps) {
                   type="checkbox"
                   checked={isShown}
                   onChange={() => {
-                    const next = isShown ? chosen.filter((other) => other !== id) : [...chosen, id]
+                    if (!isShown) add(id)
                     // A list without columns shows nothing that could be chosen again.
-                    if (next.length > 0) onChosen(next)
+                    else if (chosen.length > 1) onChosen(chosen.filter((choice) => choice.id !== id))
                   }}
                 />
-                {t(id)}
+                {columnName(id)}
               </label>
               {isShown && place > 0 && (
                 <Button
                   kind="quiet"
                   icon="chevron-up"
-                  label={t('earlier', { name: t(id) })}
+                  label={t('earlier', { name: columnName(id) })}
                   onClick={() => swap(place, -1)}
                 />
               )}
@@ -62,7 +97,7 @@ export function ColumnDialog({ chosen, onChosen, onClose }: ColumnDialogProps) {
                 <Button
                   kind="quiet"
                   icon="chevron-down"
-                  label={t('later', { name: t(id) })}
+                  label={t('later', { name: columnName(id) })}
                   onClick={() => swap(place, 1)}
                 />
               )}
@@ -70,6 +105,69 @@ export function ColumnDialog({ chosen, onChosen, onClose }: ColumnDialogProps) {
           )
         })}
       </ul>
+      <AddColumn
+        label={t('metric')}
+        hint={t('metricHint', { n: METRIC_COLUMNS_MAX })}
+        action={t('addMetric')}
+        offered={known.data?.data.map(({ metric }) => metric) ?? []}
+        because={
+          metrics.length >= METRIC_COLUMNS_MAX ? t('metricHint', { n: METRIC_COLUMNS_MAX }) : undefined
+        }
+        onAdd={(name) => add(metricColumn(name))}
+      />
+      <AddColumn
+        label={t('meta')}
+        hint={t('metaHint')}
+        action={t('addMeta')}
+        offered={[]}
+        because={undefined}
+        onAdd={(path) => add(metaColumn(path))}
+      />
     </Dialog>
+  )
+}
+
+interface AddColumnProps {
+  readonly label: string
+  readonly hint: string
+  readonly action: string
+  readonly offered: readonly string[]
+  /** Why there can be no more. */
+  readonly because: string | undefined
+  readonly onAdd: (name: string) => void
+}
+
+function AddColumn({ label, hint, action, offered, because, onAdd }: AddColumnProps) {
+  const [typed, setTyped] = useState('')
+  const id = useId()
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (because !== undefined || typed.trim() === '') return
+        onAdd(typed.trim())
+        setTyped('')
+      }}
+    >
+      <Field
+        label={label}
+        hint={hint}
+        value={typed}
+        onValue={setTyped}
+        list={id}
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={200}
+      />
+      <datalist id={id}>
+        {offered.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <Button type="submit" disabledBecause={because}>
+        {action}
+      </Button>
+    </form>
   )
 }

@@ -1,12 +1,17 @@
 // The columns that the list of devices can show, read from the index.
+import { type ColumnChoice, metaOf, metricOf } from '../../address/column-choices.ts'
 import { pathOf } from '../../address/routes.ts'
 import { FLAG } from '../../fleet/columns.ts'
+import type { MetricValues } from '../../fleet/metric-values.ts'
 import { columns } from '../../live/fleet-index.ts'
 import { Age } from '../../parts/age.tsx'
+import type { DeviceType } from '../../parts/command-wish.ts'
+import { shownValue } from '../../parts/flat-values.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import type { GridColumn } from '../../parts/virtual-grid.tsx'
 import { t } from './device-words.ts'
+import { severityOf } from './metric-severity.ts'
 
 export const COLUMN_IDS = [
   'status',
@@ -33,9 +38,9 @@ const WIDTHS: Readonly<Record<ColumnId, readonly [leastPx: number, grow?: number
   group: [104, 1],
   type: [104, 1],
   seen: [104],
-  firmware: [84],
-  alert: [84],
-  sync: [84],
+  firmware: [96],
+  alert: [92],
+  sync: [96],
   tags: [96, 1],
   parent: [96, 1],
   since: [104],
@@ -44,15 +49,68 @@ const UNSORTED: readonly ColumnId[] = ['tags', 'parent']
 
 export const isColumnId = (id: string): id is ColumnId => COLUMN_IDS.some((known) => known === id)
 
-export function gridColumn(id: ColumnId): GridColumn {
+/** What the columns beside those of the index are filled from. */
+export interface MoreColumns {
+  readonly values: MetricValues
+  /** Unit and bounds by the device's type. */
+  readonly types: readonly DeviceType[]
+  readonly metadata: ReadonlyMap<string, { readonly leaves: ReadonlyMap<string, unknown> }>
+}
+
+export function columnName(id: string): string {
+  return isColumnId(id) ? t(id) : plainText(metricOf(id) ?? metaOf(id) ?? id)
+}
+
+export function gridColumn({ id, widthPx }: ColumnChoice, more: MoreColumns): GridColumn {
+  const shared = { id, name: columnName(id), widthPx }
+  const metric = metricOf(id)
+  if (metric !== undefined)
+    return {
+      ...shared,
+      leastPx: 112,
+      sort: id,
+      isNumber: true,
+      cell: (row) => <MetricCell row={row} metric={metric} more={more} />,
+    }
+  if (!isColumnId(id)) {
+    const path = metaOf(id) ?? ''
+    return {
+      ...shared,
+      leastPx: 112,
+      cell: (row) => textOf(leafText(more.metadata.get(columns.ids[row] ?? '')?.leaves.get(path))),
+    }
+  }
   return {
-    id,
-    name: t(id),
+    ...shared,
     leastPx: WIDTHS[id][0],
     grow: WIDTHS[id][1],
     sort: UNSORTED.includes(id) ? undefined : id,
     cell: (row) => cellOf(id, row),
   }
+}
+
+const leafText = (value: unknown) => (value === undefined ? '' : shownValue(value))
+
+interface MetricCellProps {
+  readonly row: number
+  readonly metric: string
+  readonly more: MoreColumns
+}
+
+function MetricCell({ row, metric, more: { values, types } }: MetricCellProps) {
+  const value = values.of(metric, columns.ids[row] ?? '')
+  if (value === undefined || value === null) return <span class="muted">–</span>
+  const type = types.find(({ name }) => name === columns.types.at(columns.type[row] ?? 0))
+  const unit = type?.telemetry.find(({ field }) => field === metric)?.unit
+  const severity = severityOf(value, metric, type)
+  const text = `${shownValue(value)}${unit == null ? '' : ` ${unit}`}`
+  return severity === undefined ? (
+    <span title={text}>{text}</span>
+  ) : (
+    <span class={`severity-${severity}`} title={text}>
+      {severity === 'critical' ? '✕' : '▲'} {text}
+    </span>
+  )
 }
 
 function cellOf(id: ColumnId, row: number) {

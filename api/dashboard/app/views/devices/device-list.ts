@@ -1,9 +1,10 @@
 // The rows of the list: those of the index that fit, in their order. Rows do not move under a pointer or a focus: a new
 // order waits until somebody asks for it, and the number of moved rows is told.
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { metricColumn } from '../../address/column-choices.ts'
 import { parseQuery, type Query } from '../../address/filter.ts'
 import { type Facets, facetsOf } from '../../fleet/facets.ts'
-import { matchingRows } from '../../fleet/filter-rows.ts'
+import { type MetricColumns, matchingRows } from '../../fleet/filter-rows.ts'
 import { type Sorting, sortRows } from '../../fleet/sort-rows.ts'
 import { columns, fleetVersion, ranks } from '../../live/fleet-index.ts'
 import { now } from '../../words/time.ts'
@@ -21,16 +22,37 @@ export interface DeviceList {
 /** Ages move rows in and out of a filter; that often it is looked again. */
 const AGES_EVERY_MS = 10_000
 
-export function useDeviceList(text: string, { by, isDescending }: Sorting): DeviceList {
+/** Metrics that are loaded, and how often they have changed. */
+interface LoadedMetrics {
+  readonly columns: MetricColumns
+  readonly version: number
+}
+
+export function useDeviceList(
+  text: string,
+  { by, isDescending }: Sorting,
+  loaded: LoadedMetrics,
+): DeviceList {
   const version = fleetVersion.value
   const moment = Math.floor(now.value / AGES_EVERY_MS)
   const query = useMemo(() => parseQuery(text), [text])
   const fresh = useMemo(() => {
-    const context = { columns, nowMs: now.peek() }
+    const metrics = loaded.columns
+    const context = { columns, nowMs: now.peek(), metrics }
     const fitting = matchingRows(query, context)
     const facets = facetsOf(query, context, fitting)
-    return { rows: sortRows(fitting, { by, isDescending }, { columns, ranks }), facets }
-  }, [query, by, isDescending, version, moment])
+    // A metric may be called as a column of the index is.
+    const rows = sortRows(
+      fitting,
+      { by, isDescending },
+      {
+        columns,
+        ranks,
+        metrics: Object.fromEntries(Object.entries(metrics).map(([name, all]) => [metricColumn(name), all])),
+      },
+    )
+    return { rows, facets }
+  }, [query, by, isDescending, version, moment, loaded.version])
   const isHeld = useRef(false)
   const shown = useRef({ key: '', rows: fresh.rows })
   const [, setResorted] = useState(0)

@@ -1,11 +1,21 @@
 // The list of all devices (4.2): filter, counts, order, preview and selection. All of it but the selection is the address.
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { text, words as wordsCodec } from '../../address/codecs.ts'
+import { text, whole } from '../../address/codecs.ts'
+import {
+  type ColumnChoice,
+  columnChoices,
+  metaOf,
+  metricOf,
+  readColumns,
+  writeColumns,
+} from '../../address/column-choices.ts'
 import { formatQuery, formatTerm } from '../../address/filter.ts'
 import { withoutTerm } from '../../address/filter-edit.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
+import { useAnswer } from '../../data/answers.ts'
+import { preferences, setPreference } from '../../data/preferences.ts'
 import { matchesWithout } from '../../fleet/facets.ts'
 import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
 import { rememberDevices } from '../../navigation/device-list.ts'
@@ -18,14 +28,17 @@ import { FilterField } from '../../parts/filter-field.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { ProblemCard } from '../../parts/problem-card.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { VirtualGrid } from '../../parts/virtual-grid.tsx'
 import { now } from '../../words/time.ts'
-import { ColumnDialog } from './column-dialog.tsx'
+import { ColumnDialog, PINNED_MAX } from './column-dialog.tsx'
 import { DEFAULT_COLUMNS, gridColumn, isColumnId, nameAt, Seen } from './device-columns.tsx'
 import { type DeviceList, useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
+import { useMetadata } from './metadata.ts'
+import { useMetricColumns } from './metric-columns.ts'
 import './devices.css'
 import { Peek } from '../../parts/peek.tsx'
 import { FacetPanel } from './facet-panel.tsx'
@@ -34,7 +47,9 @@ import { SelectionBar } from './selection-bar.tsx'
 const filter = queryValue('q', text())
 /** A leading "-" turns the order around. */
 const sortValue = queryValue('sort', text('attention', 64))
-const columnsValue = queryValue('cols', wordsCodec(DEFAULT_COLUMNS, 20))
+const columnsValue = queryValue('cols', columnChoices(DEFAULT_COLUMNS, isColumnId))
+const pinnedValue = queryValue('pin', whole(0, 0, PINNED_MAX))
+const namedColumns = queryValue('cols', text())
 const peeked = queryValue('peek', text('', 64))
 
 export default function Devices() {
@@ -95,8 +110,18 @@ function List() {
   const q = filter.value
   const isDescending = sortValue.value.startsWith('-')
   const sort = { by: sortValue.value.replace(/^-/, ''), isDescending }
-  const list = useDeviceList(q, sort)
+  const chosen = columnsValue.value
+  const metrics = chosen.flatMap(({ id }) => metricOf(id) ?? [])
+  const hasMetadata = chosen.some(({ id }) => metaOf(id) !== undefined)
+  const [inSight, setInSight] = useState<readonly string[]>([])
+  const loaded = useMetricColumns(metrics, inSight)
+  const metadata = useMetadata(inSight, hasMetadata)
+  const types = useAnswer('listDeviceTypes', {}, { isWanted: metrics.length > 0 })
+  const more = { values: loaded.values, types: types.data?.data ?? [], metadata }
+  const list = useDeviceList(q, sort, loaded)
   const { rows, query, facets } = list
+  const onSight = useInSight(rows, setInSight)
+  usePreferredColumns()
   const [active, setActive] = useState(0)
   const newest = useRef(rows)
   newest.current = rows
@@ -105,7 +130,6 @@ function List() {
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const lastToggled = useRef(0)
   const isChoosing = useSignal(false)
-  const chosen = columnsValue.value.filter(isColumnId)
   const peekId = peeked.value
   const idAt = (place: number) => columns.ids[rows[place] ?? -1]
   const place = Math.min(active, Math.max(0, rows.length - 1))
@@ -153,7 +177,7 @@ function List() {
   ])
   return (
     <div class="devices">
-      <FilterField text={q} onText={setText} />
+      <FilterField text={q} onText={setText} metrics={metrics} />
       {isNarrow.value ? (
         <details class="facets-sheet">
           <summary>{t('filters')}</summary>
@@ -184,13 +208,14 @@ function List() {
             </Button>
           )}
         </div>
+        {loaded.error !== undefined && <ProblemCard error={loaded.error} onRetry={loaded.reload} />}
         <SelectionBar selected={selected} rows={rows} onAll={selectAll} />
         {rows.length === 0 ? (
           <NoMatch list={list} onText={setText} />
         ) : (
           <VirtualGrid
             label={t('grid')}
-            columns={chosen.map(gridColumn)}
+            columns={chosen.map((choice) => gridColumn(choice, more))}
             rows={rows}
             nameOf={nameAt}
             keyOf={(row) => columns.ids[row] ?? ''}
@@ -207,6 +232,11 @@ function List() {
             selection={{ has: (row) => selected.value.has(columns.ids[row] ?? ''), onToggle: toggle }}
             onHold={list.onHold}
             isNarrow={isNarrow.value}
+            pinned={pinnedValue.value}
+            onWidth={(id, widthPx) =>
+              choose(chosen.map((choice) => (choice.id === id ? { id, widthPx } : choice)))
+            }
+            onSight={onSight}
           />
         )}
       </div>
@@ -214,7 +244,10 @@ function List() {
       {isChoosing.value && (
         <ColumnDialog
           chosen={chosen}
-          onChosen={(ids) => columnsValue.set(ids)}
+          sample={columns.ids[rows[0] ?? -1]}
+          pinned={pinnedValue.value}
+          onPinned={(count) => pinnedValue.set(count)}
+          onChosen={choose}
           onClose={() => {
             isChoosing.value = false
           }}
@@ -222,6 +255,37 @@ function List() {
       )}
     </div>
   )
+}
+
+/** Chosen columns are the address, and the usual ones from now on. */
+function choose(choices: readonly ColumnChoice[]): void {
+  columnsValue.set(choices)
+  setPreference('deviceColumns', writeColumns(choices))
+}
+
+/** An address that names no columns shows those that the person chose last, and names them. */
+function usePreferredColumns(): void {
+  const preferred = preferences.value.deviceColumns
+  const isNamed = namedColumns.value !== ''
+  useEffect(() => {
+    const choices = readColumns(preferred, isColumnId)
+    if (!isNamed && choices.length > 0) columnsValue.set(choices)
+  }, [preferred, isNamed])
+}
+
+const SETTLED_MS = 200
+
+/** The devices in sight, once scrolling has settled. */
+function useInSight(rows: Uint32Array, onIds: (ids: readonly string[]) => void) {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  return (from: number, to: number) => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(
+      () => onIds(Array.from(rows.subarray(from, to), (row) => columns.ids[row] ?? '').sort()),
+      SETTLED_MS,
+    )
+  }
 }
 
 function NoMatch({ list, onText }: { readonly list: DeviceList; readonly onText: (text: string) => void }) {
