@@ -44,6 +44,8 @@ export function GridHead({ columns, sort, onSort, isNarrow, onWidth, sizes }: Gr
             class={sizes.classOf(isNumber === true ? 'grid-cell number' : 'grid-cell', i)}
             style={sizes.styleOf(i)}
             role="columnheader"
+            // Its handle is no part of its name.
+            aria-label={name}
             aria-colindex={i + 2}
             aria-sort={isSorted ? (sort.isDescending ? 'descending' : 'ascending') : undefined}
           >

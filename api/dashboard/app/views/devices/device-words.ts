@@ -10,21 +10,8 @@ export const t = words({
   none: ['No device fits the filter', 'Kein Gerät passt zum Filter'],
   without: ['{n} fit without {term}', '{n} passen ohne {term}'],
   clear: ['Clear the filter', 'Filter leeren'],
-  empty: ['There is no device yet', 'Es gibt noch kein Gerät'],
-  emptyHint: [
-    'A device is registered here, gets its token, and then connects by MQTT.',
-    'Ein Gerät wird hier angemeldet, bekommt sein Token und verbindet sich dann per MQTT.',
-  ],
-  askAdmin: ['An admin of this service registers devices.', 'Geräte meldet ein Admin dieses Dienstes an.'],
   retired: ['All {n} devices are decommissioned', 'Alle {n} Geräte sind ausgemustert'],
   show: ['Show them', 'Zeigen'],
-  tooMany: ['{n} devices are too many for one page', '{n} Geräte sind zu viele für eine Seite'],
-  tooManyHint: [
-    'Up to 200 000 are kept in the browser. The API lists all of them.',
-    'Bis zu 200 000 hält der Browser. Die API listet alle auf.',
-  ],
-  failed: ['The devices could not be read ({status})', 'Die Geräte konnten nicht gelesen werden ({status})'],
-  failedHint: ['It is tried again every few seconds.', 'Es wird alle paar Sekunden neu versucht.'],
   columns: ['Columns', 'Spalten'],
   columnsHint: [
     'The columns are part of the address: a link shows the same ones. They are kept for your account, too.',

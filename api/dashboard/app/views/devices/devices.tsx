@@ -20,11 +20,11 @@ import { matchesWithout } from '../../fleet/facets.ts'
 import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
 import { rememberDevices } from '../../navigation/device-list.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
-import { Skeleton } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
 import { copyLink } from '../../parts/clipboard.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
+import { FleetArea } from '../../parts/fleet-area.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
@@ -72,38 +72,11 @@ export default function Devices() {
         </>
       }
     >
-      <Body total={total} />
+      <FleetArea>
+        <List />
+      </FleetArea>
     </Page>
   )
-}
-
-function Body({ total }: { readonly total: number }) {
-  const at = fleetState.value
-  if (at.state === 'loading') return <Skeleton rows={12} />
-  if (at.state === 'failed')
-    return (
-      <Empty title={t('failed', { status: at.status })}>
-        <p>{t('failedHint')}</p>
-      </Empty>
-    )
-  if (at.state === 'truncated')
-    return (
-      <Empty title={t('tooMany', { n: at.total })}>
-        <p>{t('tooManyHint')}</p>
-      </Empty>
-    )
-  if (total === 0)
-    return (
-      <Empty title={t('empty')}>
-        <p>{may('registerDevice') ? t('emptyHint') : t('askAdmin')}</p>
-        {may('registerDevice') && (
-          <a class="button button-primary" href={pathOf('connect')}>
-            {t('connect')}
-          </a>
-        )}
-      </Empty>
-    )
-  return <List />
 }
 
 function List() {

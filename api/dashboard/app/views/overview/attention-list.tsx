@@ -1,24 +1,13 @@
 // What needs a person, as cases: each with its cause, how many, since when, and the way to it.
 import { signal } from '@preact/signals'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
 import type { AttentionCase } from '../../fleet/attention.ts'
-import { fleetStats } from '../../live/fleet-index.ts'
 import { Age } from '../../parts/age.tsx'
 import { Button } from '../../parts/button.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { type ShownCase, worstFirst } from './more-cases.ts'
 import { t } from './overview-words.ts'
-
-interface Shown {
-  readonly key: string
-  /** What it is now: a hidden case comes back when this changes. */
-  readonly state: string
-  readonly severity: 'critical' | 'warning' | 'info'
-  readonly sentence: string
-  readonly firstId?: string
-  readonly at?: number
-  readonly href: string
-}
+import { useMoreCases } from './use-more-cases.ts'
 
 const GLYPHS = { critical: '✕', warning: '▲', info: '◔' } as const
 
@@ -26,12 +15,16 @@ const GLYPHS = { critical: '✕', warning: '▲', info: '◔' } as const
 const hidden = signal<ReadonlyMap<string, string>>(new Map())
 
 export function AttentionList({ cases }: { readonly cases: readonly AttentionCase[] }) {
-  const all = [...cases.map(shownCase), ...commandCase()]
+  const more = useMoreCases()
+  // An alert is told by its rule, and not once more by its devices.
+  const own = more.hasAlerts ? cases.filter(({ kind }) => kind !== 'critical') : cases
+  const all = worstFirst([...own.map(shownCase), ...more.cases])
   const shown = all.filter(({ key, state }) => hidden.value.get(key) !== state)
   return (
     <section class="card attention" aria-labelledby="attention">
       <h2 id="attention">{t('attention')}</h2>
-      {shown.length === 0 && <p class="muted">✓ {t('calm')}</p>}
+      {more.error !== undefined && <p class="severity-warning">▲ {t('casesMissing')}</p>}
+      {shown.length === 0 && more.error === undefined && <p class="muted">✓ {t('calm')}</p>}
       <ul class="cases">
         {shown.map(({ key, state, severity, sentence, firstId, at, href }) => (
           <li key={key} class="case">
@@ -68,7 +61,7 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
   )
 }
 
-function shownCase({ kind, severity, group, count, at, firstId, query }: AttentionCase): Shown {
+function shownCase({ kind, severity, group, count, at, firstId, query }: AttentionCase): ShownCase {
   const name = group === '' ? t('fleet') : plainText(group)
   return {
     key: `${kind} ${group}`,
@@ -79,18 +72,4 @@ function shownCase({ kind, severity, group, count, at, firstId, query }: Attenti
     at,
     href: pathOf('devices', {}, { q: query }),
   }
-}
-
-function commandCase(): readonly Shown[] {
-  const count = fleetStats.value?.commands?.failed_1h ?? 0
-  if (count === 0 || !may('sendCommand')) return []
-  return [
-    {
-      key: 'commands',
-      state: String(count),
-      severity: 'warning',
-      sentence: t('failedCommands', { n: count }),
-      href: pathOf('commands', {}, { status: 'failed' }),
-    },
-  ]
 }

@@ -61,6 +61,32 @@ export const t = words({
       other: '{n} Geräte haben ihren Schatten nicht übernommen',
     },
   ],
+  rule: [
+    { one: '{name}: {n} alert', other: '{name}: {n} alerts' },
+    { one: '{name}: {n} Alarm', other: '{name}: {n} Alarme' },
+  ],
+  moreAlerts: [
+    { one: '{n} more alert is open', other: '{n} more alerts are open' },
+    { one: '{n} weiterer Alarm ist offen', other: '{n} weitere Alarme sind offen' },
+  ],
+  rolloutPaused: ['Rollout {name} is paused', 'Rollout {name} ist angehalten'],
+  rolloutFailed: ['Rollout {name} has failed', 'Rollout {name} ist gescheitert'],
+  rolloutRuns: ['Rollout {name} is at {share}', 'Rollout {name} ist bei {share}'],
+  letters: [
+    {
+      one: '{n} message could not be processed: {reason}',
+      other: '{n} messages could not be processed: {reason}',
+    },
+    {
+      one: '{n} Nachricht war nicht zu verarbeiten: {reason}',
+      other: '{n} Nachrichten waren nicht zu verarbeiten: {reason}',
+    },
+  ],
+  casesMissing: [
+    'Some cases could not be read and may be missing.',
+    'Manche Fälle ließen sich nicht lesen und fehlen vielleicht.',
+  ],
+  day: ['24 hours', '24 Stunden'],
   first: ['first {id}', 'zuerst {id}'],
   fleet: ['The fleet', 'Die Flotte'],
   failedCommands: [
@@ -77,12 +103,5 @@ export const t = words({
   alerts: ['open alerts', 'offene Alarme'],
   rollouts: ['active rollouts', 'laufende Rollouts'],
   unknown: ['unknown', 'unbekannt'],
-  empty: ['There is no device yet', 'Es gibt noch kein Gerät'],
-  emptyHint: [
-    'Register the first one: you get its token and a program for it, and see here how it connects.',
-    'Melden Sie das erste an: Sie bekommen sein Token und ein Programm dafür und sehen hier, wie es sich verbindet.',
-  ],
-  askAdmin: ['An admin of this service registers devices.', 'Geräte meldet ein Admin dieses Dienstes an.'],
-  connect: ['Connect a device', 'Gerät verbinden'],
   nothing: ['No device fits the filter', 'Kein Gerät passt zum Filter'],
 })

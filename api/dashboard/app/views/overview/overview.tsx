@@ -1,27 +1,21 @@
 // The whole fleet on one screen (4.1): counts, the map, what needs a person, and the pulse of the service.
 import { useMemo } from 'preact/hooks'
 import { oneOf, text, whole } from '../../address/codecs.ts'
-import { formatQuery, parseQuery } from '../../address/filter.ts'
-import { toggledValue } from '../../address/filter-edit.ts'
-import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
+import { parseQuery } from '../../address/filter.ts'
 import { attentionCases } from '../../fleet/attention.ts'
-import { STATUS } from '../../fleet/columns.ts'
 import { matchingRows } from '../../fleet/filter-rows.ts'
 import { blocksOf } from '../../fleet/heat-map.ts'
-import { STATUSES_WORST_FIRST } from '../../fleet/sort-rows.ts'
 import { columns, fleetState, fleetStats, fleetVersion, ranks } from '../../live/fleet-index.ts'
 import { queryValue } from '../../navigation/navigation.ts'
-import { Skeleton } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
+import { FleetArea } from '../../parts/fleet-area.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
 import { Page } from '../../parts/page.tsx'
 import { Peek } from '../../parts/peek.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
-import { StatusMark } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
 import { AttentionList } from './attention-list.tsx'
@@ -30,6 +24,7 @@ import { HeatMap } from './heat-map.tsx'
 import { COLOURINGS } from './map-paint.ts'
 import './overview.css'
 import { t } from './overview-words.ts'
+import { Tiles } from './tiles.tsx'
 
 const filter = queryValue('q', text())
 const depthValue = queryValue('depth', whole(2, 1, 8))
@@ -37,32 +32,17 @@ const colourValue = queryValue('colour', oneOf(COLOURINGS, 'status'))
 const asValue = queryValue('as', oneOf(['map', 'table'], 'map'))
 const peeked = queryValue('peek', text('', 64))
 
-const LATELY_MS = 900_000
 const AGES_EVERY_MS = 10_000
 
 export default function Overview() {
-  const at = fleetState.value
-  const isReady = at.state === 'ready' && fleetVersion.value > 0
+  const isReady = fleetState.value.state === 'ready' && fleetVersion.value > 0
   return (
     <Page title={t('title')} mark={isReady && <span class="muted">{t('devices', { n: columns.size })}</span>}>
-      {at.state === 'loading' && <Skeleton rows={12} />}
-      {isReady && (columns.size === 0 ? <NoDevices /> : <Fleet />)}
-      {at.state === 'truncated' && <Empty title={t('devices', { n: at.total })} />}
+      <FleetArea>
+        <Fleet />
+      </FleetArea>
       <Strip />
     </Page>
-  )
-}
-
-function NoDevices() {
-  return (
-    <Empty title={t('empty')}>
-      <p>{may('registerDevice') ? t('emptyHint') : t('askAdmin')}</p>
-      {may('registerDevice') && (
-        <a class="button button-primary" href={pathOf('connect')}>
-          {t('connect')}
-        </a>
-      )}
-    </Empty>
   )
 }
 
@@ -83,21 +63,7 @@ function Fleet() {
   return (
     <div class="overview">
       <FilterField text={q} onText={(next) => filter.set(next)} />
-      <ul class="tiles" aria-label={t('counts')}>
-        {STATUSES_WORST_FIRST.filter((status) => status !== 'decommissioned').map((status) => {
-          const [count, lately] = counted(rows, STATUS[status])
-          const to = formatQuery(toggledValue(query, 'status', status))
-          return (
-            <li key={status}>
-              <a class="tile" href={pathOf('devices', {}, { q: to })}>
-                <StatusMark status={status} />
-                <strong class="tile-count">{number(count)}</strong>
-                <span class="muted">{lately > 0 ? t('moved', { n: `+${number(lately)}` }) : '\u00a0'}</span>
-              </a>
-            </li>
-          )
-        })}
-      </ul>
+      <Tiles rows={rows} query={query} />
       <section class="card overview-map" aria-labelledby="map">
         <header class="map-head">
           <h2 id="map">{t('map')}</h2>
@@ -142,18 +108,6 @@ function Fleet() {
       )}
     </div>
   )
-}
-
-/** How many rows have the status, and how many of them came to it lately. */
-function counted(rows: Uint32Array, status: number): readonly [count: number, lately: number] {
-  let [count, lately] = [0, 0]
-  const from = now.peek() - LATELY_MS
-  for (const row of rows) {
-    if (columns.status[row] !== status) continue
-    count += 1
-    if ((columns.since[row] ?? 0) > from) lately += 1
-  }
-  return [count, lately]
 }
 
 /** The pulse of the service. What is not known is said to be so. */

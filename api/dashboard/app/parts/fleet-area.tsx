@@ -1,0 +1,55 @@
+// The states of a view that shows the index of the fleet: it is read, it cannot be read, it is too large for a page, and there
+// is no device yet.
+import type { ComponentChildren } from 'preact'
+import { pathOf } from '../address/routes.ts'
+import { may } from '../data/access.ts'
+import { columns, fleetState, fleetVersion } from '../live/fleet-index.ts'
+import { words } from '../words/words.ts'
+import { Skeleton } from './answer-area.tsx'
+import { Empty } from './empty.tsx'
+
+const t = words({
+  empty: ['There is no device yet', 'Es gibt noch kein Gerät'],
+  emptyHint: [
+    'Register the first one: you get its token and a program for it, and see here how it connects.',
+    'Melden Sie das erste an: Sie bekommen sein Token und ein Programm dafür und sehen hier, wie es sich verbindet.',
+  ],
+  askAdmin: ['An admin of this service registers devices.', 'Geräte meldet ein Admin dieses Dienstes an.'],
+  connect: ['Connect a device', 'Gerät verbinden'],
+  tooMany: ['{n} devices are too many for one page', '{n} Geräte sind zu viele für eine Seite'],
+  tooManyHint: [
+    'Up to 200 000 are kept in the browser. The API lists all of them.',
+    'Bis zu 200 000 hält der Browser. Die API listet alle auf.',
+  ],
+  failed: ['The devices could not be read ({status})', 'Die Geräte konnten nicht gelesen werden ({status})'],
+  failedHint: ['It is tried again every few seconds.', 'Es wird alle paar Sekunden neu versucht.'],
+})
+
+export function FleetArea({ children }: { readonly children: ComponentChildren }) {
+  const at = fleetState.value
+  const isEmpty = fleetVersion.value === 0 || columns.size === 0
+  if (at.state === 'loading') return <Skeleton rows={12} />
+  if (at.state === 'failed')
+    return (
+      <Empty title={t('failed', { status: at.status })}>
+        <p>{t('failedHint')}</p>
+      </Empty>
+    )
+  if (at.state === 'truncated')
+    return (
+      <Empty title={t('tooMany', { n: at.total })}>
+        <p>{t('tooManyHint')}</p>
+      </Empty>
+    )
+  if (!isEmpty) return <>{children}</>
+  return (
+    <Empty title={t('empty')}>
+      <p>{may('registerDevice') ? t('emptyHint') : t('askAdmin')}</p>
+      {may('registerDevice') && (
+        <a class="button button-primary" href={pathOf('connect')}>
+          {t('connect')}
+        </a>
+      )}
+    </Empty>
+  )
+}

@@ -1,0 +1,108 @@
+// What needs a person beside the devices themselves, as cases: alerts by their rule, rollouts that wait or went wrong, messages
+// that could not be processed, and commands that failed.
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { pathOf } from '../../address/routes.ts'
+import { plainText } from '../../parts/plain-text.ts'
+import { number } from '../../words/words.ts'
+import { t } from './overview-words.ts'
+
+export interface ShownCase {
+  readonly key: string
+  /** What it is now: a hidden case comes back when this changes. */
+  readonly state: string
+  readonly severity: 'critical' | 'warning' | 'info'
+  readonly sentence: string
+  readonly firstId?: string
+  readonly at?: number
+  readonly href: string
+}
+
+type Alerts = ReplyOf<Operations['listAlerts']>
+type Deployment = ReplyOf<Operations['listDeployments']>['data'][number]
+type Reason = ReplyOf<Operations['summarizeDeadLetters']>['data'][number]
+
+/** One case for each rule, worst first; what did not fit the page of alerts is a case of its own. */
+export function alertCases({ data, total }: Pick<Alerts, 'data' | 'total'>): readonly ShownCase[] {
+  const byRule = new Map<string, Alerts['data']>()
+  for (const alert of data) byRule.set(alert.rule_id, [...(byRule.get(alert.rule_id) ?? []), alert])
+  const cases = [...byRule].map(([rule, alerts]): ShownCase => {
+    const oldest = alerts.reduce((a, b) => (Date.parse(a.started_at) <= Date.parse(b.started_at) ? a : b))
+    return {
+      key: `rule ${rule}`,
+      state: String(alerts.length),
+      severity: alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning',
+      sentence: t('rule', { name: plainText(oldest.rule_name), n: alerts.length }),
+      ...(oldest.device_id === null ? {} : { firstId: oldest.device_id }),
+      at: Date.parse(oldest.started_at),
+      href: pathOf('alerts', {}, { rule }),
+    }
+  })
+  const missing = total - data.length
+  const more: ShownCase = {
+    key: 'rules',
+    state: String(missing),
+    severity: 'warning',
+    sentence: t('moreAlerts', { n: missing }),
+    href: pathOf('alerts'),
+  }
+  return missing > 0 ? [...cases, more] : cases
+}
+
+/** How long a rollout that went wrong asks for attention. */
+const OVER_FOR_MS = 24 * 3_600_000
+
+export function rolloutCases(deployments: readonly Deployment[], nowMs: number): readonly ShownCase[] {
+  return deployments.flatMap((row): readonly ShownCase[] => {
+    const { deployment_id, status, progress, finished_at, firmware_version, name } = row
+    const shown = (severity: ShownCase['severity'], sentence: string, at: string | null): ShownCase => ({
+      key: `rollout ${deployment_id}`,
+      state: `${status} ${progress.failed}`,
+      severity,
+      sentence,
+      ...(at === null ? {} : { at: Date.parse(at) }),
+      href: pathOf('rollout', { deployment_id }),
+    })
+    const title = plainText(name ?? firmware_version)
+    if (status === 'paused') return [shown('warning', t('rolloutPaused', { name: title }), row.started_at)]
+    if (status === 'failed' || status === 'aborted') {
+      const isRecent = finished_at === null || nowMs - Date.parse(finished_at) < OVER_FOR_MS
+      return isRecent ? [shown('critical', t('rolloutFailed', { name: title }), finished_at)] : []
+    }
+    if (status !== 'in_progress') return []
+    const share = number(progress.total === 0 ? 0 : progress.succeeded / progress.total, {
+      style: 'percent',
+      maximumFractionDigits: 0,
+    })
+    return [shown('info', t('rolloutRuns', { name: title, share }), row.started_at)]
+  })
+}
+
+export function letterCases(reasons: readonly Reason[]): readonly ShownCase[] {
+  return reasons.map(({ reason, count, newest_at }) => ({
+    key: `letters ${reason}`,
+    state: String(count),
+    severity: 'warning',
+    sentence: t('letters', { n: count, reason }),
+    at: Date.parse(newest_at),
+    href: pathOf('systemTab', { tab: 'dead-letters' }, { reason }),
+  }))
+}
+
+export function commandCases(failed: number): readonly ShownCase[] {
+  if (failed === 0) return []
+  return [
+    {
+      key: 'commands',
+      state: String(failed),
+      severity: 'warning',
+      sentence: t('failedCommands', { n: failed }),
+      href: pathOf('commands', {}, { status: 'failed' }),
+    },
+  ]
+}
+
+const RANK = { critical: 0, warning: 1, info: 2 } as const
+
+/** Worst first; equal ones stay in their order. */
+export const worstFirst = (cases: readonly ShownCase[]): readonly ShownCase[] =>
+  [...cases].sort((a, b) => RANK[a.severity] - RANK[b.severity])

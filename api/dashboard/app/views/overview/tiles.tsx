@@ -1,0 +1,91 @@
+// Counts by status, worst first; each is the way to its devices. The bars of all tiles have one scale, so that a small status
+// looks small.
+import { useMemo } from 'preact/hooks'
+import { formatQuery, type Query } from '../../address/filter.ts'
+import { toggledValue } from '../../address/filter-edit.ts'
+import { pathOf } from '../../address/routes.ts'
+import { useAnswer } from '../../data/answers.ts'
+import { STATUS } from '../../fleet/columns.ts'
+import { STATUSES_WORST_FIRST } from '../../fleet/sort-rows.ts'
+import { columns } from '../../live/fleet-index.ts'
+import { StatusMark } from '../../parts/status-mark.tsx'
+import { now } from '../../words/time.ts'
+import { number } from '../../words/words.ts'
+import { t } from './overview-words.ts'
+import { BARS, barsOf, changeLately } from './trend.ts'
+
+const EVERY_MS = 60_000
+const HEIGHT = 12
+const STATUSES = STATUSES_WORST_FIRST.filter((status) => status !== 'decommissioned')
+
+export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly query: Query }) {
+  const group = trendGroup(query)
+  const answer = useAnswer(
+    'getFleetTrend',
+    { query: { interval: '5m', ...(group === '' || group === undefined ? {} : { group }) } },
+    { everyMs: EVERY_MS, isWanted: group !== undefined },
+  )
+  const trend = group === undefined ? undefined : answer.data?.data
+  const nowMs = answer.at === 0 ? now.peek() : answer.at
+  const bars = useMemo(() => trend && STATUSES.map((status) => barsOf(trend, status, nowMs)), [trend])
+  const most = Math.max(1, ...(bars?.flat().map((value) => value ?? 0) ?? []))
+  const counts = useMemo(() => countsOf(rows), [rows])
+  return (
+    <ul class="tiles" aria-label={t('counts')}>
+      {STATUSES.map((status, i) => {
+        const count = counts[STATUS[status]] ?? 0
+        const change = trend && changeLately(trend, status, { count, nowMs: now.peek() })
+        return (
+          <li key={status}>
+            <a
+              class="tile"
+              href={pathOf('devices', {}, { q: formatQuery(toggledValue(query, 'status', status)) })}
+            >
+              <StatusMark status={status} />
+              <strong class="tile-count">{number(count)}</strong>
+              <span class="muted">{change ? t('moved', { n: signed(change) }) : '\u00a0'}</span>
+              {bars?.[i] !== undefined && <Bars values={bars[i]} most={most} />}
+            </a>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** The service knows how whole groups went, and not other filters: '' is all, undefined is another filter. */
+function trendGroup(query: Query): string | undefined {
+  const [term, ...others] = query
+  if (term === undefined) return ''
+  const [group, ...more] = term.values
+  const isGroup = term.name === 'group' && term.operator === undefined && !term.isNegated
+  return others.length === 0 && more.length === 0 && isGroup ? group : undefined
+}
+
+const signed = (change: number) => number(change, { signDisplay: 'always' })
+
+function countsOf(rows: Uint32Array): readonly number[] {
+  const counts: number[] = []
+  for (const row of rows) {
+    const status = columns.status[row] ?? 0
+    counts[status] = (counts[status] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Decoration: the number above it says what is now, and the list behind it who. */
+function Bars({ values, most }: { readonly values: readonly (number | undefined)[]; readonly most: number }) {
+  const path = values
+    .map((value, i) => {
+      if (value === undefined) return ''
+      const height = value === 0 ? 0 : Math.max(1, (value / most) * HEIGHT)
+      return `M${i} ${HEIGHT}v${-height}h.8v${height}z`
+    })
+    .join('')
+  return (
+    <svg class="tile-bars" viewBox={`0 0 ${BARS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <title>{t('day')}</title>
+      <path d={path} />
+    </svg>
+  )
+}
