@@ -67,7 +67,7 @@ export function gridColumn({ id, widthPx }: ColumnChoice, more: MoreColumns): Gr
   if (metric !== undefined)
     return {
       ...shared,
-      leastPx: 112,
+      leastPx: 144,
       sort: id,
       isNumber: true,
       cell: (row) => <MetricCell row={row} metric={metric} more={more} />,
