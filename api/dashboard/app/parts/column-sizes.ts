@@ -1,7 +1,7 @@
 // How wide the columns of a grid are, and where those stand that stay in sight when the others scroll sideways. Pinned columns
 // have a fixed width, because the place of each is the sum of those before it.
 import { useMemo } from 'preact/hooks'
-import type { GridColumn } from './virtual-grid.tsx'
+import type { GridColumn } from './grid-column.ts'
 
 /** The column with the check boxes. */
 export const SELECT_PX = 36

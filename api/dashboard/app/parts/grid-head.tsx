@@ -6,15 +6,20 @@ import { useRef, useState } from 'preact/hooks'
 import { COLUMN_WIDTH, widthOf } from '../address/column-choices.ts'
 import { words } from '../words/words.ts'
 import type { ColumnSizes } from './column-sizes.ts'
+import type { GridColumn, GridSort } from './grid-column.ts'
 import { Icon } from './icon.tsx'
-import type { GridColumn, VirtualGridProps } from './virtual-grid.tsx'
 
 const t = words({
   selection: ['Selection', 'Auswahl'],
   width: ['Width of {name}', 'Breite von {name}'],
 })
 
-type GridHeadProps = Pick<VirtualGridProps, 'columns' | 'sort' | 'onSort' | 'isNarrow' | 'onWidth'> & {
+interface GridHeadProps {
+  readonly columns: readonly GridColumn[]
+  readonly sort: GridSort
+  readonly onSort: (by: string) => void
+  readonly isNarrow: boolean
+  readonly onWidth: ((id: string, widthPx: number | undefined) => void) | undefined
   readonly sizes: ColumnSizes
 }
 

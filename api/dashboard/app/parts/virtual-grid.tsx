@@ -6,23 +6,10 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { SELECT_PX, useColumnSizes } from './column-sizes.ts'
+import type { GridColumn, GridSort } from './grid-column.ts'
 import { GridHead as Head } from './grid-head.tsx'
 
 const t = words({ select: ['Select {name}', '{name} auswählen'] })
-
-export interface GridColumn {
-  readonly id: string
-  readonly name: string
-  readonly leastPx: number
-  /** Its share of the room that is left. Default: none. */
-  readonly grow?: number | undefined
-  readonly cell: (row: number) => ComponentChildren
-  readonly isNumber?: boolean
-  /** Chosen by the person: it takes no part in sharing the room. */
-  readonly widthPx?: number | undefined
-  /** What the address calls the order by this column. */
-  readonly sort?: string | undefined
-}
 
 export interface GridSelection {
   readonly has: (row: number) => boolean
@@ -38,7 +25,7 @@ export interface VirtualGridProps {
   readonly keyOf: (row: number) => string
   /** What a narrow screen shows in place of the cells. */
   readonly card: (row: number) => ComponentChildren
-  readonly sort: { readonly by: string; readonly isDescending: boolean }
+  readonly sort: GridSort
   readonly onSort: (by: string) => void
   readonly active: number
   readonly onActive: (place: number) => void
@@ -129,7 +116,7 @@ export function VirtualGrid(props: VirtualGridProps) {
           setSight({ top: currentTarget.scrollTop, height: currentTarget.clientHeight })
         }
       >
-        <Head {...props} sizes={sizes} />
+        <Head {...props} onWidth={props.onWidth} sizes={sizes} />
         <div
           class="grid-rows"
           role="presentation"
