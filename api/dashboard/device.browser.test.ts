@@ -23,6 +23,9 @@ const TABS = [
 /** Markup, a text that turns its direction, and a very long word. */
 const HOSTILE = `<img src=x onerror=alert(1)> \u202egnp.exe ${'W'.repeat(120)}`
 
+/** Nine tabs, looked at closely: a busy machine takes minutes. */
+const SLOW = { timeout: 600_000 }
+
 const services = new ServiceHarness()
 const browser = new BrowserHarness()
 let service: Service
@@ -263,7 +266,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByRole('link', { name: 'All devices' }).waitFor()
   })
 
-  test.each(LOOKS)('every tab is accessible and fits, $name', async ({ width, colorScheme }) => {
+  test.each(LOOKS)('every tab is accessible and fits, $name', SLOW, async ({ width, colorScheme }) => {
     const deviceId = `shown-${width}-${colorScheme}`
     await registerDevice(admin, deviceId, { name: HOSTILE, tags: [HOSTILE.slice(0, 60)] })
     await admin.call('PUT', `/shadows/${deviceId}/desired`, { led: { colour: HOSTILE }, on: true })
@@ -308,7 +311,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await legend.getByText('the whole fleet').waitFor()
   })
 
-  test('charts leave nothing behind after fifty changes of the view', async () => {
+  test('charts leave nothing behind after fifty changes of the view', SLOW, async () => {
     const { page, context } = await browser.open(service, '/devices/probe-1/telemetry?metric=temperature', {
       login: ADMIN,
     })

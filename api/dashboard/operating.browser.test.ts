@@ -6,6 +6,9 @@ import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations, LOOKS } from './testing/axe.ts'
 import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
 
+/** Twenty pages: a busy machine takes minutes. */
+const SLOW = { timeout: 600_000 }
+
 const services = new ServiceHarness()
 const browser = new BrowserHarness()
 let service: Service
@@ -198,7 +201,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     expect(await rail.getByRole('link', { name: 'Commands' }).count()).toBe(0)
   })
 
-  test.each(LOOKS)('the operating views have no barriers, $name', async ({ width, colorScheme }) => {
+  test.each(LOOKS)('the operating views have no barriers, $name', SLOW, async ({ width, colorScheme }) => {
     const { page } = await browser.open(service, '/me', {
       login: ADMIN,
       // A repair that never ran is answered with 404, and the page says that none was needed.

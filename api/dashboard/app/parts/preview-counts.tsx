@@ -5,6 +5,7 @@ import type { DeviceStatus } from '../../../../schemas/vocabulary.ts'
 import { pathOf } from '../address/routes.ts'
 import { number, words } from '../words/words.ts'
 import { plainText } from './plain-text.ts'
+import { stateWord } from './state-words.ts'
 import { StatusMark } from './status-mark.tsx'
 
 const t = words({
@@ -43,7 +44,7 @@ export function PreviewCounts({ preview }: { readonly preview: TargetPreview }) 
         <p>
           {t('skipped', { n: total - accepted })}:{' '}
           {Object.entries(by_reason)
-            .map(([reason, count]) => `${reason.replaceAll('_', ' ')} ${number(count)}`)
+            .map(([reason, count]) => `${stateWord(reason)} ${number(count)}`)
             .join(', ')}
         </p>
       )}

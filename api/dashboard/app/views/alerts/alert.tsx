@@ -16,6 +16,7 @@ import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { now } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
@@ -143,7 +144,7 @@ function Facts({ alert }: { readonly alert: Alert }) {
       {alert.description !== null && <p class="muted">{plainText(alert.description)}</p>}
       <dl class="facts">
         <dt>{t('state')}</dt>
-        <dd>{alert.state}</dd>
+        <dd>{stateWord(alert.state)}</dd>
         {device_id !== null && (
           <>
             <dt>{t('device')}</dt>

@@ -21,6 +21,7 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { number, words } from '../../words/words.ts'
 import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
 
@@ -116,7 +117,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
                     <dt>{t('skipped')}</dt>
                     <dd>
                       {broadcast.skipped
-                        .map(({ device_id, reason }) => `${device_id} (${reason.replaceAll('_', ' ')})`)
+                        .map(({ device_id, reason }) => `${device_id} (${stateWord(reason)})`)
                         .join(', ')}
                     </dd>
                   </>

@@ -10,10 +10,9 @@ import { CopyField } from '../../parts/copy-field.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
+import { LogRow } from '../../parts/log-row.tsx'
 import { Page } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
-import { LogRow } from '../device/logs/log-row.tsx'
-import '../device/logs/logs.css'
 import { News } from './news.tsx'
 
 const t = words({

@@ -14,6 +14,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { stateWord } from '../../parts/state-words.ts'
 import { number, words } from '../../words/words.ts'
 import { RolloutSections } from './sections.tsx'
 import { UploadForm } from './upload-form.tsx'
@@ -61,7 +62,8 @@ export default function Firmware() {
     { name: t('hash'), cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
     {
       name: t('status'),
-      cell: ({ status, storage }) => (storage === 'missing' ? `${status}, ${storage}` : status),
+      cell: ({ status, storage }) =>
+        storage === 'missing' ? `${stateWord(status)}, ${stateWord(storage)}` : stateWord(status),
     },
     {
       name: t('used'),

@@ -22,6 +22,7 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
+import { stateWord } from '../../parts/state-words.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
 import { type Deployment, ProgressBar } from './progress-bar.tsx'
@@ -218,8 +219,8 @@ function Stages({ deployment: { stages, stage } }: { readonly deployment: Deploy
             aria-current={index === stage ? 'step' : undefined}
             class={index === stage ? undefined : 'muted'}
           >
-            <strong>{t('stage', { n: index + 1 })}</strong> {state.replaceAll('_', ' ')} · {number(succeeded)}
-            /{number(total)}
+            <strong>{t('stage', { n: index + 1 })}</strong> {stateWord(state)} · {number(succeeded)}/
+            {number(total)}
             {failed > 0 && <span class="severity-critical"> ✕ {number(failed)}</span>} · <Age at={since} />
           </li>
         ))}
@@ -246,7 +247,7 @@ function Causes({ deployment: { held, skipped } }: { readonly deployment: Deploy
                 .filter(([, count]) => count > 0)
                 .map(([reason, count]) => (
                   <div key={reason} class="facts-row">
-                    <dt>{reason.replaceAll('_', ' ')}</dt>
+                    <dt>{stateWord(reason)}</dt>
                     <dd>{number(count)}</dd>
                   </div>
                 ))}
@@ -282,7 +283,7 @@ function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
       name: t('status'),
       cell: ({ status: word, progress }) => (
         <>
-          {word.replaceAll('_', ' ')}
+          {stateWord(word)}
           {progress !== null && <progress value={progress} max={100} aria-label={`${progress} %`} />}
         </>
       ),
@@ -296,7 +297,7 @@ function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
       name: t('why'),
       cell: ({ error, held_reason, reason }) =>
         error === null ? (
-          (held_reason ?? reason)?.replaceAll('_', ' ')
+          stateWord(held_reason ?? reason ?? '')
         ) : (
           <>
             <code>{error.code}</code>
@@ -330,18 +331,13 @@ function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
         <Field label={t('find')} type="search" value={find} onValue={findValue.set} spellcheck={false} />
         <SelectField
           label={t('heldFilter')}
-          options={[
-            ['', t('any')],
-            ...HELD_REASONS.map((word) => [word, word.replaceAll('_', ' ')] as const),
-          ]}
+          options={[['', t('any')], ...HELD_REASONS.map((word) => [word, stateWord(word)] as const)]}
           value={held}
           onValue={heldValue.set}
         />
         <ChoiceChips
           label={t('status')}
-          options={[...JOB_STATUSES, 'skipped' as const].map(
-            (word) => [word, word.replaceAll('_', ' ')] as const,
-          )}
+          options={[...JOB_STATUSES, 'skipped' as const].map((word) => [word, stateWord(word)] as const)}
           value={statusValue}
         />
       </div>

@@ -58,7 +58,9 @@ export function DeadLetters() {
       cell: ({ reason: code, detail }) => (
         <>
           <code>{code}</code>
-          <span class="table-more">{plainText(detail)}</span>
+          <span class="table-more" lang="en">
+            {plainText(detail)}
+          </span>
         </>
       ),
     },
@@ -87,7 +89,7 @@ export function DeadLetters() {
       />
       {seen !== undefined && (
         <Dialog title={seen.reason} onClose={() => setSeen(undefined)} isWide>
-          <p>{plainText(seen.detail)}</p>
+          <p lang="en">{plainText(seen.detail)}</p>
           <p>{plainText(seen.advice)}</p>
           <p class="muted">{t('shown', { shown: bytesOf(seen).length, all: seen.payload_bytes })}</p>
           <pre class="payload">{payloadText(seen)}</pre>

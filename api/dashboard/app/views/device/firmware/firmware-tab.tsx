@@ -11,6 +11,7 @@ import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { ConfirmAction } from '../../../parts/confirm-action.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
+import { stateWord } from '../../../parts/state-words.ts'
 import { exactInstant, instant } from '../../../words/time.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
@@ -144,7 +145,7 @@ function Job({ job }: { readonly job: JobBody }) {
         <a href={pathOf('rollout', { deployment_id: job.deployment_id })}>
           {plainText(job.from_version ?? '–')} → {plainText(job.to_version ?? '–')}
         </a>
-        <strong>{job.status}</strong>
+        <strong>{stateWord(job.status)}</strong>
         {job.attempt > 1 && <span class="muted">{t('attempt', { n: job.attempt })}</span>}
         {job.held_reason !== null && (
           <span class="severity-warning">▲ {t('held', { reason: job.held_reason })}</span>
@@ -154,7 +155,7 @@ function Job({ job }: { readonly job: JobBody }) {
         </span>
       </p>
       {job.progress !== null && job.finished_at === null && (
-        <progress aria-label={job.status} max={100} value={job.progress} />
+        <progress aria-label={stateWord(job.status)} max={100} value={job.progress} />
       )}
       <ol class="row muted">
         {phases.map(({ name, at, tookMs }) => (

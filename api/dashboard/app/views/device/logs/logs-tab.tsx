@@ -12,10 +12,6 @@ import { ChoiceChips } from '../../../parts/choice-chips.tsx'
 import { CopyField } from '../../../parts/copy-field.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { Field } from '../../../parts/field.tsx'
-import { ProblemCard } from '../../../parts/problem-card.tsx'
-import { saveFile } from '../../../parts/save-file.ts'
-import { words } from '../../../words/words.ts'
-import type { TabProps } from '../tabs.ts'
 import {
   EMPTY_RING,
   filled,
@@ -25,9 +21,12 @@ import {
   shownLines,
   withGap,
   withLines,
-} from './log-ring.ts'
-import { LogRow } from './log-row.tsx'
-import './logs.css'
+} from '../../../parts/log-ring.ts'
+import { LogRow } from '../../../parts/log-row.tsx'
+import { ProblemCard } from '../../../parts/problem-card.tsx'
+import { saveFile } from '../../../parts/save-file.ts'
+import { words } from '../../../words/words.ts'
+import type { TabProps } from '../tabs.ts'
 
 const t = words({
   levels: ['Levels', 'Stufen'],

@@ -1,10 +1,11 @@
 // Three versions of each leaf: what the edits were made on, what somebody else made of it, and what you want.
+
+import { actorText } from '../../../parts/actor-text.ts'
 import { plainText } from '../../../parts/plain-text.ts'
 import type { Change } from '../../../shadow-merge/authors.ts'
 import { type Path, pathKey } from '../../../shadow-merge/leaves.ts'
 import { type Merge, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
-import { actorText } from './actor-text.ts'
 import { JsonText } from './json-text.tsx'
 
 const t = words({

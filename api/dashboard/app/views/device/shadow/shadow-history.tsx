@@ -1,6 +1,7 @@
 // The versions of the shadow, newest first: who changed what. A change of the desired side can be taken back: it becomes
 // edits, which are reviewed like any others.
 import { useAnswer } from '../../../data/answers.ts'
+import { actorText } from '../../../parts/actor-text.ts'
 import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Button } from '../../../parts/button.tsx'
@@ -10,7 +11,6 @@ import { plainText } from '../../../parts/plain-text.ts'
 import { isSame, type JsonObject, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { type Edit, editsOf, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
-import { actorText } from './actor-text.ts'
 import { JsonText } from './json-text.tsx'
 
 const t = words({

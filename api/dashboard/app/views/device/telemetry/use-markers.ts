@@ -5,7 +5,7 @@ import type { Span } from '../../../address/time-range.ts'
 import type { Marker } from '../../../charts/marker.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
-import { entryText } from '../timeline/entry-text.ts'
+import { entryText } from '../../../parts/entry-text.ts'
 
 const ENTRIES_MAX = 100
 /** Marks of a live range are asked for again at most this often. */

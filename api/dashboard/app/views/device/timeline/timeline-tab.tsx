@@ -12,11 +12,11 @@ import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { ChoiceChips } from '../../../parts/choice-chips.tsx'
 import { Empty } from '../../../parts/empty.tsx'
+import type { TimelineEntry } from '../../../parts/entry-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { Entry } from './entry.tsx'
-import type { TimelineEntry } from './entry-text.ts'
 
 const t = words({
   kinds: ['Kinds', 'Arten'],

@@ -1,8 +1,11 @@
 // What a timeline entry says in words, for the list and for the marks on charts. The bodies are the service's own rows; a
 // field that is missing is left out.
-import type { EVENT_KINDS } from '../../../../../../schemas/history.ts'
-import { plainText } from '../../../parts/plain-text.ts'
-import { words } from '../../../words/words.ts'
+import type { EVENT_KINDS } from '../../../../schemas/history.ts'
+import type { Actor } from '../shadow-merge/authors.ts'
+import { words } from '../words/words.ts'
+import { actorText } from './actor-text.ts'
+import { plainText } from './plain-text.ts'
+import { stateWord } from './state-words.ts'
 
 export interface TimelineEntry {
   readonly timestamp: string
@@ -25,24 +28,28 @@ const t = words({
 
 export function entryText({ kind, data }: TimelineEntry): string {
   const of = (name: string) => plainText(textOf(data[name]))
+  const state = (name: string) => stateWord(of(name))
   switch (kind) {
     case 'status':
       return data['from'] == null
-        ? t('registered', { to: of('to') })
-        : t('status', { from: of('from'), to: of('to'), cause: of('cause') })
+        ? t('registered', { to: state('to') })
+        : t('status', { from: state('from'), to: state('to'), cause: state('cause') })
     case 'command':
-      return t('command', { command: of('command'), status: of('status') })
+      return t('command', { command: of('command'), status: state('status') })
     case 'shadow': {
-      const actor = Object(data['actor']) as { readonly type?: unknown; readonly id?: unknown }
-      const by = plainText(`${textOf(actor.type)} ${textOf(actor.id)}`)
-      return t('shadow', { section: of('section'), version: of('version'), by })
+      const { type = 'system', id } = Object(data['actor']) as {
+        readonly type?: Actor['type']
+        readonly id?: unknown
+      }
+      const by = actorText({ type, id: textOf(id) })
+      return t('shadow', { section: state('section'), version: of('version'), by })
     }
     case 'ota':
-      return t('ota', { version: of('to_version') || of('version'), status: of('status') })
+      return t('ota', { version: of('to_version') || of('version'), status: state('status') })
     case 'alert':
       return t('alert', {
         rule: of('rule_name') || of('rule_id'),
-        event: (of('event') || of('state')).replace('alert.', ''),
+        event: stateWord((of('event') || of('state')).replace('alert.', '')),
       })
   }
 }

@@ -1,8 +1,9 @@
-import { Button } from '../../../parts/button.tsx'
-import { plainText } from '../../../parts/plain-text.ts'
-import { exactInstant, instant } from '../../../words/time.ts'
-import { words } from '../../../words/words.ts'
+import { exactInstant, instant } from '../words/time.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
 import type { GapLine, Line } from './log-ring.ts'
+import { plainText } from './plain-text.ts'
+import './log-row.css'
 
 const t = words({
   dropped: [

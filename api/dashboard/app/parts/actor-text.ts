@@ -1,7 +1,7 @@
-import { user } from '../../../data/session.ts'
-import { plainText } from '../../../parts/plain-text.ts'
-import type { Actor } from '../../../shadow-merge/authors.ts'
-import { words } from '../../../words/words.ts'
+import { user } from '../data/session.ts'
+import type { Actor } from '../shadow-merge/authors.ts'
+import { words } from '../words/words.ts'
+import { plainText } from './plain-text.ts'
 
 const t = words({
   you: ['you', 'Ihnen'],
