@@ -142,3 +142,14 @@ test('a cancelled command is told to stop and answers no more; one that had to w
   expect(wasTold).toBe(true)
   expect(statuses()).toEqual(['c1 acked', 'c2 acked'])
 })
+
+test('a command without a handler of its own goes to the one for others, with its name', async () => {
+  const { commands, acks } = await open()
+  commands.handle('dock', () => 'docked')
+  commands.handleOthers((data, { command }) => ({ command, data }))
+  await commands.take(order('c1'))
+  await commands.take(order('c2', { command: 'fly', data: { to: 'roof' } }))
+  await settle()
+  const results = acks.flatMap(({ status, result }) => (status === 'completed' ? [result] : []))
+  expect(results).toEqual(['docked', { command: 'fly', data: { to: 'roof' } }])
+})

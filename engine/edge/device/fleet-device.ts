@@ -170,7 +170,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
 
   /** Says goodbye and connects again, as after a restart: the service asks for nothing else to believe a new version. */
   reconnect(): void {
-    void this.#connection?.leave('shutdown')
+    this.#connection?.leave('shutdown').catch((error: unknown) => this.emit('failed', error))
   }
 
   /** Says goodbye and disconnects. Messages that were not acknowledged are given up. */

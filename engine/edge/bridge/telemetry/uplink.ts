@@ -12,6 +12,7 @@ export type Send = (converted: Converted, qos: 0 | 1 | 2) => void
 interface Held {
   readonly message: JsonObject
   readonly receivedAt: number
+  readonly bytes: number
 }
 
 /** The service takes no larger ones. */
@@ -49,7 +50,7 @@ export class Uplink {
       this.#dropped++
       return hasEnded
     }
-    const held = { message, receivedAt: now }
+    const held = { message, receivedAt: now, bytes }
     const outcome = this.#throttle.offer(held, now)
     if (outcome === 'send') this.#forward(held)
     else if (outcome === 'held') this.#sendLater(now)
@@ -92,9 +93,9 @@ export class Uplink {
     })
   }
 
-  #forward({ message, receivedAt }: Held): void {
+  #forward({ message, receivedAt, bytes }: Held): void {
     const converted = convert(this.route, message, receivedAt)
-    if (converted === undefined || !isSmall(converted)) {
+    if (converted === undefined || !isSmall(converted, bytes)) {
       this.#dropped++
       return
     }
@@ -107,6 +108,7 @@ export class Uplink {
   }
 }
 
-function isSmall({ body }: Converted): boolean {
-  return Buffer.byteLength(JSON.stringify(body)) <= PAYLOAD_BYTES_MAX
+/** `bytes` is the size of the frame. Escapes and times make a message a little longer, not twice as long. */
+function isSmall({ body }: Converted, bytes: number): boolean {
+  return bytes <= PAYLOAD_BYTES_MAX / 4 || Buffer.byteLength(JSON.stringify(body)) <= PAYLOAD_BYTES_MAX
 }

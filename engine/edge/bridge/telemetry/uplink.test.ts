@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { uplinkRoute } from '../testing/routes.ts'
+import { Uplink } from './uplink.ts'
+
+function open(about: string) {
+  const clock = new FakeClock()
+  const sent: JsonObject[] = []
+  const route = uplinkRoute(`ros_topic: /x, mqtt_topic: telemetry, direction: ros_to_mqtt, ${about}`)
+  const uplink = new Uplink(route, clock, ({ body: { timestamp, ...values } }) => sent.push(values))
+  return { clock, uplink, sent }
+}
+
+test('the newest of fast messages goes out at the end of each interval', () => {
+  const { clock, uplink, sent } = open('throttle_hz: 10')
+  for (let v = 0; v < 25; v++) {
+    uplink.take({ v, w: 0 }, 50)
+    clock.pass(10)
+  }
+  clock.pass(1_000)
+  expect(sent.map(({ v }) => v)).toEqual([0, 9, 19, 24])
+})
+
+test('only what has changed since it was sent goes out', () => {
+  const { uplink, sent } = open('min_change: { v: 1 }')
+  for (const v of [0, 0.5, 0.9, 1, 1.5, 0]) uplink.take({ v, mode: 'idle' }, 50)
+  uplink.take({ v: 0, mode: 'moving' }, 50)
+  expect(sent).toEqual([
+    { v: 0, mode: 'idle' },
+    { v: 1, mode: 'idle' },
+    { v: 0, mode: 'idle' },
+    { v: 0, mode: 'moving' },
+  ])
+})
+
+test('messages that are too large or empty are dropped and counted, and are a sign of life all the same', () => {
+  const { clock, uplink, sent } = open('max_bytes: 100')
+  clock.pass(5_000)
+  uplink.take({ v: 1, w: 1 }, 101)
+  uplink.take({ v: null, w: null }, 100)
+  uplink.refuse()
+  uplink.take({ v: 1, w: 1 }, 100)
+  expect(sent).toHaveLength(1)
+  clock.pass(5_000)
+  expect(uplink.status()).toEqual({ hz: 0.4, age_sec: 5, dropped: 3, stale: 0 })
+  clock.pass(10_000)
+  expect(uplink.status()).toEqual({ hz: 0, age_sec: 15, dropped: 3, stale: 0 })
+})
+
+test('a message ends a silence once', () => {
+  const { clock, uplink } = open('timeout_sec: 30')
+  clock.pass(30_000)
+  uplink.watch.check(clock.now())
+  expect(uplink.status()).toMatchObject({ stale: 1 })
+  expect([uplink.take({ v: 1, w: 1 }, 50), uplink.take({ v: 1, w: 1 }, 50)]).toEqual([true, false])
+  expect(uplink.status()).toMatchObject({ stale: 0 })
+})

@@ -1,0 +1,39 @@
+// For tests: a clock that stands until it is moved.
+import type { Clock } from '../clock.ts'
+
+interface Timer {
+  readonly at: number
+  readonly run: () => void
+}
+
+export class FakeClock implements Clock {
+  #now: number
+  readonly #timers = new Set<Timer>()
+
+  constructor(now = Date.UTC(2026, 0, 1)) {
+    this.#now = now
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer = { at: this.#now + ms, run }
+    this.#timers.add(timer)
+    return () => void this.#timers.delete(timer)
+  }
+
+  /** Runs what is due meanwhile, in order. */
+  pass(ms: number): void {
+    const end = this.#now + ms
+    for (;;) {
+      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+      if (next === undefined) break
+      this.#timers.delete(next)
+      this.#now = Math.max(this.#now, next.at)
+      next.run()
+    }
+    this.#now = end
+  }
+}
