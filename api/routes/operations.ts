@@ -1,12 +1,15 @@
 // Operational endpoints for anyone: probes, metrics, and the description of the API.
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Readiness } from '../../schemas/health.ts'
 import * as operations from '../../schemas/operations/service.ts'
 import { answer } from '../http/answer.ts'
+import { bearerOf } from '../http/gate.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { docsHeaders } from '../openapi/docs-page.ts'
 import { pageHeaders } from '../openapi/html-page.ts'
+import { refused } from '../refusal.ts'
 
 export interface Phase {
   /** Set once the service accepts connections. */
@@ -20,11 +23,13 @@ export interface OperationOptions {
   readonly docs: () => string
   readonly asyncApi: () => string
   readonly docsAsync: () => string
+  /** Without it anyone may read the metrics. */
+  readonly metricsToken: string | undefined
 }
 
 export function operationRoutes(
   { engine, clock }: Services,
-  { phase, openApi, docs, asyncApi, docsAsync }: OperationOptions,
+  { phase, openApi, docs, asyncApi, docsAsync, metricsToken }: OperationOptions,
 ): readonly Route[] {
   const metrics = sharedFor(API_LIMITS.metricsAgeMsMax, clock, () => engine.metrics())
   const live = () => answer(200, { status: 'live' }, UNCACHED)
@@ -35,7 +40,11 @@ export function operationRoutes(
       const body = readiness(engine, phase(), query.verbose !== undefined)
       return answer(body.status === 'ready' ? 200 : 503, body, UNCACHED)
     }),
-    route(operations.metrics, async () => {
+    route(operations.metrics, async ({ header }) => {
+      if (metricsToken !== undefined && !isBearer(header('authorization'), metricsToken))
+        return refused('UNAUTHENTICATED', {
+          message: 'metrics need the bearer token that the setting FLEET_METRICS_TOKEN has',
+        })
       const type = 'text/plain; version=0.0.4; charset=utf-8'
       return answer(200, await metrics(), { 'content-type': type })
     }),
@@ -48,6 +57,12 @@ export function operationRoutes(
     route(operations.docsAsync, () => answer(200, docsAsync(), pageHeaders())),
     route(operations.docs, () => answer(200, docs(), docsHeaders())),
   ]
+}
+
+/** Compares digests, so that the time it takes tells nothing of the token. */
+function isBearer(authorization: string | undefined, token: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(bearerOf(authorization) ?? ''), digest(token))
 }
 
 /** Rendering costs milliseconds, so all who ask within a while get the same text. */

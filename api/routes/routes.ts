@@ -38,7 +38,15 @@ import { userRoutes } from './users.ts'
 
 export function toRoutes(
   services: Services,
-  { version, phase }: { readonly version: string; readonly phase: () => Phase },
+  {
+    version,
+    phase,
+    metricsToken,
+  }: {
+    readonly version: string
+    readonly phase: () => Phase
+    readonly metricsToken?: string | undefined
+  },
 ): readonly Route[] {
   // Written at the first request, so that the start need not wait for it.
   const openApi = once(() => JSON.stringify(toOpenApi(Object.values(OPERATIONS), version)))
@@ -73,8 +81,7 @@ export function toRoutes(
     ...auditRoutes(services),
     ...repairRoutes(services),
     ...operationRoutes(services, {
-      phase,
-      openApi,
+      ...{ phase, openApi, metricsToken },
       docs: once(() => docsPage(version)),
       asyncApi: once(() => JSON.stringify(asyncApi())),
       docsAsync: once(() => asyncPage(asyncApi())),

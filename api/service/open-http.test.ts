@@ -3,6 +3,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { httpServers } from '../testing/http-server.ts'
+import { openMetricsPort } from './metrics-port.ts'
 
 const openServer = httpServers()
 const requestRates = { perUser: 1_000, perDevice: 100, perAddress: 100, work: 200 }
@@ -57,6 +58,47 @@ describe('the life of the server', () => {
     expect(
       await Promise.all(['/api/v1/auth/me', '/api/v1/devices', '/docs', '/problems'].map(statusOf)),
     ).toEqual([404, 404, 404, 404])
+  })
+
+  test('metrics have a port of their own where one is set, and the API has none then', async () => {
+    const api = await openServer({ metricsElsewhere: true })
+    const { http } = await openServer({}, (options) => openMetricsPort(options, 0))
+    http.setReady()
+    const statusOf = async (url: string) => (await fetch(url)).status
+    expect(await statusOf(`${api.http.url}/metrics`)).toBe(404)
+    expect(await statusOf(`${api.http.url}/livez`)).toBe(200)
+    const found = await Promise.all(
+      ['/metrics', '/readyz', '/livez', '/api/v1/devices', '/docs'].map((path) =>
+        statusOf(`${http.url}${path}`),
+      ),
+    )
+    expect(found).toEqual([200, 200, 200, 404, 404])
+    const { port } = new URL(http.url)
+    const taken = openServer({}, (options) => openMetricsPort(options, Number(port)))
+    await expect(taken).rejects.toMatchObject({
+      message: `port ${port} is in use; set FLEET_METRICS_PORT to another one`,
+    })
+  })
+
+  test('metrics need their token where one is set', async () => {
+    const { http, admin } = await openServer({ metricsToken: 'sixteen-letters!' })
+    const get = async (authorization?: string) =>
+      await fetch(`${http.url}/metrics`, authorization === undefined ? {} : { headers: { authorization } })
+    expect((await get('Bearer sixteen-letters!')).status).toBe(200)
+    for (const wrong of [
+      undefined,
+      'Bearer sixteen-letters',
+      'sixteen-letters!',
+      `Bearer ${await admin()}`,
+    ]) {
+      const refused = await get(wrong)
+      expect([refused.status, refused.headers.has('www-authenticate')]).toEqual([401, true])
+      expect(await refused.json()).toMatchObject({
+        code: 'UNAUTHENTICATED',
+        detail: expect.stringContaining('FLEET_METRICS_TOKEN'),
+      })
+    }
+    expect((await fetch(`${http.url}/readyz`)).status).toBe(503)
   })
 
   test('a port in use is told in one line', async () => {

@@ -60,6 +60,12 @@ export interface HttpOptions {
   readonly tls?: TlsFiles | undefined
   /** Serves only probes and metrics if true. */
   readonly onlyProbes?: boolean
+  /** Without it anyone may read the metrics. */
+  readonly metricsToken?: string | undefined
+  /** The setting that errors of listening name. */
+  readonly portSetting?: 'FLEET_METRICS_PORT'
+  /** Metrics have a port of their own. */
+  readonly metricsElsewhere?: boolean
   readonly hosts?: KnownHosts | undefined
   readonly apiStores: ApiStores
   readonly tokens: Tokens
@@ -143,8 +149,11 @@ export function createHttp(options: HttpOptions) {
     deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },
   }
   let phase: Phase = { state: 'starting', httpUrl: undefined }
-  const all = toRoutes(services, { version, phase: () => phase })
-  const routes = options.onlyProbes === true ? all.filter(({ path }) => PROBES.has(path)) : all
+  const { metricsToken } = options
+  const all = toRoutes(services, { version, phase: () => phase, metricsToken })
+  const routes = all
+    .filter(({ path }) => options.onlyProbes !== true || PROBES.has(path))
+    .filter(({ path }) => options.metricsElsewhere !== true || path !== metrics.path)
   const downloads = new Downloads({ ...options, ...settings.ota, silenceMs: standstill.downloadMs })
   const redirects = settings.ota.downloads === 'redirect'
   const artifacts = { firmware: engine.firmware, downloads, clock, redirects }
@@ -186,7 +195,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     await app.listen({ host, port: httpPort })
   } catch (error) {
     await app.close()
-    throw toFault(error, { host, port: httpPort })
+    throw toFault(error, { host, port: httpPort, setting: options.portSetting ?? 'FLEET_HTTP_PORT' })
   }
   const url = serviceUrl(options.tls === undefined ? 'http' : 'https', { host, port: portOf(app) })
   move({ httpUrl: url })
@@ -225,11 +234,14 @@ function portOf(app: FastifyInstance): number {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-function toFault(error: unknown, { host, port }: { host: string; port: number }): unknown {
+function toFault(
+  error: unknown,
+  { host, port, setting }: { host: string; port: number; setting: string },
+): unknown {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is in use; set FLEET_HTTP_PORT to another one`,
-    EACCES: `port ${port} needs more rights; set FLEET_HTTP_PORT to one above 1023`,
+    EADDRINUSE: `port ${port} is in use; set ${setting} to another one`,
+    EACCES: `port ${port} needs more rights; set ${setting} to one above 1023`,
     EADDRNOTAVAIL: `this machine has no address ${host}; set FLEET_HOST to one it has`,
   }
   const message = typeof code === 'string' ? reasons[code] : undefined

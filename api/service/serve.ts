@@ -17,6 +17,7 @@ import type { Logger } from '../logger.ts'
 import { pageHeaders } from '../openapi/html-page.ts'
 import { openSockets } from '../ws/sockets.ts'
 import type { ApiStores } from './api-stores.ts'
+import { openMetricsPort } from './metrics-port.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
 import { watchService } from './service-metrics.ts'
 import type { Settings } from './settings/settings.ts'
@@ -55,8 +56,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   const metrics = watchService(engine)
   const repairs = createRepairs(ports, { warn: (message, fields) => logger.warn(fields, message) })
   const hosts = knownHosts(settings, logger)
-  const http = await openHttp({
-    hosts,
+  const shared = {
     engine,
     users: ports.users,
     repairs,
@@ -69,23 +69,37 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
     clock: systemClock,
     schedule: realSchedule,
     version: build.version,
+    customTypes,
+    metricsToken: settings.metrics.token,
+    tls: settings.tls?.isHttp === true ? tls : undefined,
+  }
+  const metricsHttp =
+    settings.metrics.port === undefined ? undefined : await openMetricsPort(shared, settings.metrics.port)
+  const http = await openHttp({
+    ...shared,
+    hosts,
     pages: isApi ? openPages(options) : undefined,
     hasDashboard: settings.dashboard,
-    customTypes,
     onlyProbes: !isApi,
+    metricsElsewhere: settings.metrics.port !== undefined,
     onRequestDone: metrics.requestDone,
-    tls: settings.tls?.isHttp === true ? tls : undefined,
   })
   const closeSockets = isApi ? await openWs(options, { http, metrics, hosts }) : async () => {}
   return {
     url: http.url,
     admin,
     issueLoginTicket: (userId) => http.issueLoginTicket(userId),
-    setReady: () => http.setReady(),
-    drain: () => http.drain(),
+    setReady() {
+      http.setReady()
+      metricsHttp?.setReady()
+    },
+    drain() {
+      http.drain()
+      metricsHttp?.drain()
+    },
     async close() {
       await closeSockets()
-      await Promise.all([http.close(), repairs.close()])
+      await Promise.all([http.close(), metricsHttp?.close(), repairs.close()])
     },
   }
 }

@@ -23,14 +23,14 @@ export function httpServers() {
   afterEach(async () => {
     await Promise.all(open.splice(0).map((http) => http.close()))
   })
-  return async ({ settings, ...more }: More = {}) => {
+  return async ({ settings, ...more }: More = {}, openOne: typeof openHttp = openHttp) => {
     const clock = new StandingTime(NOW)
     const engine = new MemoryEngine(clock)
     await engine.opened
     const key = createSecretKey(Buffer.from(SECRET))
     const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
     const tokens = openTokens({ keys: { signing, previous: [] }, clock })
-    const http = await openHttp({
+    const http = await openOne({
       engine,
       users: engine.users,
       repairs: new FakeRepairs(),

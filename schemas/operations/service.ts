@@ -39,7 +39,9 @@ export const metrics = {
   path: '/metrics',
   operationId: 'metrics',
   summary: 'Metrics for Prometheus',
+  description: 'Needs the bearer token of `FLEET_METRICS_TOKEN` if there is one.',
   replies: { 200: 'text' },
+  refusals: ['UNAUTHENTICATED'],
 } as const satisfies Operation
 
 export const openapi = {

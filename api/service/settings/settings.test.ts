@@ -40,6 +40,7 @@ describe('settings', () => {
       refreshRotation: false,
       heartbeatTimeoutMs: 60_000,
       requestRates: { perUser: 1_000, perDevice: 100, perAddress: 100, work: 200 },
+      metrics: { port: undefined, token: undefined },
       corsOrigins: [],
       trustedProxies: [],
       deviceTypesPath: undefined,

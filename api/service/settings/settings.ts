@@ -60,6 +60,12 @@ export interface Settings {
     /** Work of one user, in units of a plain GET. */
     readonly work: number
   }
+  readonly metrics: {
+    /** A port for metrics and probes alone, which the API's port then lacks. 0 picks a free one. */
+    readonly port: number | undefined
+    /** Bearer token without which there are no metrics. */
+    readonly token: string | undefined
+  }
   /** Origins of web pages that may use the API. `*` allows any. */
   readonly corsOrigins: readonly string[]
   /** Addresses or networks in CIDR notation. */
@@ -131,6 +137,14 @@ export function readSettings(
       perDevice: read.number('FLEET_DEVICE_REQUEST_RATE', { ...RATE, default: 100 }),
       perAddress: read.number('FLEET_ANONYMOUS_REQUEST_RATE', { ...RATE, default: 100 }),
       work: read.number('FLEET_USER_WORK_RATE', { ...RATE, default: 200 }),
+    },
+    metrics: {
+      port: read.numberIfSet('FLEET_METRICS_PORT', PORT),
+      token: read.matching(
+        'FLEET_METRICS_TOKEN',
+        /^[\x21-\x7e]{16,256}$/,
+        '16 to 256 characters without blanks',
+      ),
     },
     corsOrigins: read.list('FLEET_CORS_ORIGINS', isOrigin, 'origins such as https://fleet.example.com, or *'),
     trustedProxies: read.list('FLEET_TRUSTED_PROXIES', isNetwork, 'addresses or networks such as 10.0.0.0/8'),
