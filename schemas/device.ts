@@ -168,6 +168,17 @@ export const RegisteredDevice = Type.Object(
   { title: 'RegisteredDevice' },
 )
 
+export const DecommissionQuery = Type.Object(
+  {
+    purge: Type.Optional(
+      Type.Boolean({
+        description: 'Removes everything about the device, and frees its id. It cannot be undone.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
 const DEVICE_FORMATS = ['ndjson', 'csv'] as const
 export const DEVICE_FILTERS = {
   status: Type.Optional(choice(DEVICE_STATUSES)),

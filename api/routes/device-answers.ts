@@ -5,6 +5,6 @@ import { type Answer, answer } from '../http/answer.ts'
 import { quoted } from '../http/etag.ts'
 import type { Services } from '../http/services.ts'
 
-export function deviceAnswer(services: Services, view: DeviceView): Answer {
-  return answer(200, deviceBody(view, services), { etag: quoted(deviceEtag(view)) })
+export function deviceAnswer(services: Services, view: DeviceView, status: 200 | 202 = 200): Answer {
+  return answer(status, deviceBody(view, services), { etag: quoted(deviceEtag(view)) })
 }

@@ -36,11 +36,16 @@ export function deviceEditRoutes(services: Services): readonly Route[] {
         ifMatch: header('if-match'),
       }),
     ),
-    route(decommissionDevice, async ({ params, user, header, sign }) => {
+    route(decommissionDevice, async ({ params, query, user, header, sign }) => {
       const view = await visible(engine, params.device_id, user)
       if (view === undefined) return noSuchDevice()
-      const { id, revision } = view.device
+      const { id, revision, createdAt } = view.device
       if (parseIfMatch(header('if-match'), revision).kind === 'stale') return stale(view, header('if-match'))
+      if (query.purge === true) {
+        const purged = await engine.purge(id, createdAt, sign({ detail: { purge: true } }))
+        if (purged.kind === 'refused') return purged
+        return deviceAnswer(services, purged.view, purged.isOver ? 200 : 202)
+      }
       const submitted = await engine.submit(id, { kind: 'decommission' }, sign())
       return submitted.kind === 'refused' ? submitted : deviceAnswer(services, submitted.view)
     }),

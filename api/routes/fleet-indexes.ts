@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib'
 import { type FleetQuestion, fleetJudge, placesOf, questionKey } from '../../engine/domain/fleet/selection.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
-import type { FleetPlacing, FleetTable } from '../../engine/ports/fleet.ts'
+import type { FleetTable } from '../../engine/ports/fleet.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { fleetIndexBody } from '../bodies/fleet-index-body.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -66,7 +66,10 @@ export class FleetIndexes {
     const moved = table.movedSince(version)
     // Rows that came into sight are shown whole, as are all others that have changed.
     const removed = [...moved]
-      .filter(([place, before]) => before.some(fits) && !fits(table.rows[place] as FleetPlacing))
+      .filter(([place, before]) => {
+        const row = table.rows[place]
+        return before.some(fits) && (row === undefined || !fits(row))
+      })
       .map(([place]) => table.ids[place] as string)
     const isTruncated = places.length > BODY_LIMITS.fleetDevicesMax
     const cursor = cursorOf(table, key)

@@ -29,6 +29,7 @@ type Question = Omit<SeriesQuery, 'lateHours'> | PointsQuery | ExportRequest
 
 /** Long, so that devices stay online while tests move the time. */
 const HEARTBEAT_TIMEOUT_MS = 86_400_000
+const PURGE_STEP_MS = 25
 const NEVER = Millis(Number.MAX_SAFE_INTEGER)
 
 export class MemoryEngine extends LocalEngine {
@@ -47,6 +48,7 @@ export class MemoryEngine extends LocalEngine {
   /** For how long callers wanted to wait for a command. */
   readonly waits: number[] = []
   readonly opened: Promise<void>
+  readonly #time: StandingTime
   /** Runs while a caller waits for a command. The wait itself takes no time. */
   whileWaiting: (() => Promise<void>) | undefined
 
@@ -83,6 +85,7 @@ export class MemoryEngine extends LocalEngine {
         },
       },
     )
+    this.#time = time
     this.log = log
     this.store = store
     this.broker = broker
@@ -146,6 +149,19 @@ export class MemoryEngine extends LocalEngine {
   override recordRefusal(entry: AuditEntry): void {
     super.recordRefusal(entry)
     this.recorded.push(entry)
+  }
+
+  /** A purge waits for rows to be stored, which takes time: it passes meanwhile. */
+  override async purge(deviceId: DeviceId, createdAt: Millis, signed: Signed) {
+    let isOver = false
+    const purging = super.purge(deviceId, createdAt, signed).finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      await new Promise((resolve) => setImmediate(resolve))
+      if (!isOver) this.#time.at += PURGE_STEP_MS
+    }
+    return await purging
   }
 
   override async awaitCommand(deviceId: DeviceId, commandId: CommandId, timeoutMs: number) {

@@ -36,8 +36,7 @@ export function toDeltaPieces({
   const removed: number[] = []
   for (const place of places) {
     const row = table.rows[place]
-    if (row === undefined) continue
-    if (fits(row, place)) byDetail[detailOf(table, place, since)].push(place)
+    if (row !== undefined && fits(row, place)) byDetail[detailOf(table, place, since)].push(place)
     else removed.push(place)
   }
   const pieces: DeltaPiece[] = []

@@ -37,6 +37,17 @@ export const DEVICE_LIMITS = {
   /** A device is told that its credentials end when a tenth of their time is left, but not earlier than this. */
   tokenWarnMsMax: 604_800_000,
 
+  // --- devices that are purged
+  purgesMax: 10_000,
+  /** Purges that take their steps together. */
+  purgesAtOnceMax: 500,
+  purgeEveryMs: 1_000,
+  /** How long a caller waits for the end of a purge. */
+  purgeWaitMs: 5_000,
+  /** How long a round waits for rows of the history to be stored, and how often it looks. */
+  purgeOutboxMs: 5_000,
+  purgeLookMs: 10,
+
   // --- commands of one device
   commandsOpenMax: 1_000,
   commandsOpenBytesMax: 4 * MIB,

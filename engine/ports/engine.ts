@@ -68,6 +68,10 @@ export type RequestOutcome =
     }
   | EngineRefusal
 
+export type PurgeOutcome =
+  /** `isOver`: nothing of the device is left. Otherwise it is decommissioned, and the rest follows. */
+  { readonly kind: 'done'; readonly view: DeviceView; readonly isOver: boolean } | EngineRefusal
+
 export interface BroadcastRequest {
   readonly broadcastId: BroadcastId
   /** The group whose subtree is meant. With `chosen`, one that all chosen devices belong to, if there is one. */
@@ -151,6 +155,9 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   /** Changes a device. Resolves after the change is durable and applied. After a `Fault` the change may have happened or
    *  not: try again. */
   submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome>
+  /** Decommissions the device and removes everything about it but the audit. What is begun is finished, whatever crashes.
+   *  `createdAt` tells the device from a later one with the same id. */
+  purge(deviceId: DeviceId, createdAt: Millis, signed: Signed): Promise<PurgeOutcome>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>

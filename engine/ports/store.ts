@@ -60,6 +60,9 @@ export interface Save {
   readonly claims: readonly Claim[]
   /** The position that `changed` follows from, for each partition of the batch. */
   readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
+  /** Devices that are forgotten: records, parts, commands, vitals, dead letters and late hours go. What else the save has of
+   *  them is of later devices with the same ids. */
+  readonly gone: readonly DeviceId[]
   readonly changed: readonly DeviceRecord[]
   readonly parts: readonly SavedPart[]
   readonly commands: readonly SavedCommand[]
@@ -83,6 +86,7 @@ export type ShardSave = Omit<Save, 'claims' | 'documents' | 'noticesGone' | 'let
 export const NO_SAVE: Save = {
   claims: [],
   applied: [],
+  gone: [],
   changed: [],
   parts: [],
   commands: [],
@@ -257,6 +261,8 @@ export interface Outbox {
   outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): Promise<readonly OutboxBatch[]>
   /** Removes batches that are in ClickHouse. */
   clearHistory(keys: readonly string[]): Promise<void>
+  /** When the oldest row that is waiting happened; undefined if none is. */
+  oldestHistory(): Promise<Micros | undefined>
   outboxCounts(): OutboxCounts
 }
 

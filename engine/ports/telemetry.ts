@@ -100,6 +100,8 @@ export interface Telemetry extends History, AuditTrail {
   settle(upTo: Millis, late: readonly { readonly deviceId: DeviceId; readonly hour: number }[]): Promise<void>
   /** Computes the settled hours in [from, to) again: for points that were lost and came back. */
   resettle(from: Millis, to: Millis): Promise<void>
+  /** Removes every point, rollup and row of the history of these devices. The audit stays. */
+  forget(deviceIds: readonly DeviceId[]): Promise<void>
   /** Exact number of distinct points, by device if given: for tests, benches and repair. */
   countPoints(deviceId?: DeviceId): Promise<number>
   isUp(): boolean

@@ -44,6 +44,7 @@ import { RemoteFeed } from './nodes/remote-feed.ts'
 import { composeOta } from './ota/compose-ota.ts'
 import { OtaMail } from './ota/ota-mail.ts'
 import { Performer } from './performer.ts'
+import { PurgeDesk } from './purges/purge-desk.ts'
 import { Replies } from './replies.ts'
 import { HistoryWriter } from './rows/history-writer.ts'
 import { Inserter } from './rows/inserter.ts'
@@ -219,6 +220,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     failed: (error) => signal({ kind: 'duty_failed', error }),
   })
 
+  const failed = (error: unknown) => signal({ kind: 'duty_failed', error })
   // This node among the others.
   const leader: Leader = new Leader({
     shards,
@@ -272,9 +274,10 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
           stored: () => history.poke(),
           failed: (error) => signal({ kind: 'duty_failed', error }),
         }),
-        census: new CensusTaker({
-          ...{ devices, telemetry, clock, schedule },
-          failed: (error) => signal({ kind: 'duty_failed', error }),
+        census: new CensusTaker({ devices, telemetry, clock, schedule, failed }),
+        purges: new PurgeDesk({
+          ...{ store, claims, telemetry, clock, schedule, submit, failed },
+          flush: () => nodes.flush(settler.horizon()),
         }),
         notifications: new Notifications({
           store,

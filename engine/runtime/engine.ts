@@ -1,6 +1,6 @@
 // The engine put together: broker and requests into the log, the log into shards, what they decide into the world.
 import type { Readable } from 'node:stream'
-import type { BroadcastId, CommandId, DeviceId } from '../../schemas/ids.ts'
+import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
 import { serviceUrl } from '../../schemas/service-url.ts'
 import type { KeptCommand } from '../domain/command/kept-commands.ts'
 import type { Command } from '../domain/command/record.ts'
@@ -27,6 +27,7 @@ import type {
   KeptCommandsQuery,
   Metric,
   Ports,
+  PurgeOutcome,
   RequestOutcome,
   Signed,
   Snapshot,
@@ -156,6 +157,11 @@ export class LocalEngine extends StoredReads implements Engine {
   async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
     if (this.#isClosing) throw closing()
     return this.#parts.submit(deviceId, request, signed)
+  }
+
+  purge(deviceId: DeviceId, createdAt: Millis, signed: Signed): Promise<PurgeOutcome> {
+    if (this.#isClosing) return Promise.reject(closing())
+    return this.#parts.nodes.at(LEADING, { kind: 'purge', deviceId, createdAt, signed })
   }
 
   async view(deviceId: DeviceId): Promise<DeviceView | undefined> {

@@ -21,7 +21,7 @@ import type { MayAct, Sender } from './sender.ts'
 import type { Proposal, Reply } from './shard/protocol.ts'
 
 export interface PerformerPorts {
-  readonly broker: Pick<Broker, 'cut' | 'end'>
+  readonly broker: Pick<Broker, 'cut' | 'free' | 'end'>
   readonly gateways: Gateways
   readonly history: HistoryWriter
   readonly sender: Sender
@@ -58,12 +58,13 @@ export class Performer {
   }
 
   perform(proposal: Proposal, mayAct: MayAct): void {
-    const { history, recordRefusal, sender, feed, waits, errors } = this.#ports
+    const { broker, history, recordRefusal, sender, feed, waits, errors } = this.#ports
     if (proposal.history.length > 0) history.poke()
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
     errors.tell(proposal.deadLetters, mayAct)
     this.#cut(proposal.cuts.filter(mayAct))
-    for (const deviceId of proposal.ended.filter(mayAct)) this.#ports.broker.end(deviceId)
+    for (const deviceId of proposal.gone.filter(mayAct)) broker.free(deviceId)
+    for (const deviceId of proposal.ended.filter(mayAct)) broker.end(deviceId)
     sender.send(proposal, mayAct)
     const events = [
       ...proposal.feed,

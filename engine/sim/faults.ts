@@ -222,6 +222,7 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     clearLate: (hours, claims) => unlucky(context, named('clearLate'), () => store.clearLate(hours, claims)),
     outbox: (bounds) => store.outbox(bounds),
     clearHistory: (keys) => unlucky(context, named('clearHistory'), () => store.clearHistory(keys)),
+    oldestHistory: () => store.oldestHistory(),
     outboxCounts: () => store.outboxCounts(),
     notices: (max) => store.notices(max),
     noticeCounts: () => store.noticeCounts(),
@@ -241,6 +242,7 @@ export function faultyBroker(broker: Broker, context: FaultContext): Broker {
       return mayDie(context, 'after a send', broker.publish(downlink))
     },
     publishToGroup: (group, message) => broker.publishToGroup(group, message),
+    free: (deviceId) => broker.free(deviceId),
     cut: (deviceId, cause) => {
       if (!isDead(context, 'before a cut')) broker.cut(deviceId, cause)
     },
@@ -280,6 +282,10 @@ export function faultyTelemetry(
       await unlucky(context, named('settle'), async () => publish())
     },
     resettle: () => telemetry.resettle(),
+    forget: async (deviceIds) => {
+      up()
+      await telemetry.forget(deviceIds)
+    },
     countPoints: (deviceId) => telemetry.countPoints(deviceId),
     history: (query) => telemetry.history(query),
     fleetHistory: (query) => telemetry.fleetHistory(query),

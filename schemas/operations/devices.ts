@@ -1,5 +1,6 @@
 // /devices and /device-types: the fleet's records. Everyone may read them, only an admin may change them.
 import {
+  DecommissionQuery,
   DeviceBody,
   DeviceListQuery,
   DevicePage,
@@ -90,12 +91,15 @@ export const decommissionDevice = {
   ...ONE,
   method: 'DELETE',
   operationId: 'decommissionDevice',
-  summary: 'Decommission a device',
+  summary: 'Decommission a device, or remove everything about it',
+  description:
+    'With `purge=true` nothing of the device is left but the audit: record, shadow, commands, telemetry, history, dead letters and retained messages go, and the id can be registered again. 202 says that ClickHouse could not be asked yet: the device is decommissioned, and the rest follows by itself.',
   access: ['admin'],
+  query: DecommissionQuery,
   hasEtag: true,
   takesIfMatch: true,
-  replies: { 200: DeviceBody },
-  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED'],
+  replies: { 200: DeviceBody, 202: DeviceBody },
+  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'LIMIT_REACHED'],
 } as const satisfies Operation
 
 export const listDeviceTypes = {

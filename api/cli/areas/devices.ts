@@ -40,6 +40,7 @@ export const devices: Area = (command, cli) => {
   exportDevices(command, cli)
   editDevices(command, cli)
   decommission(command, cli)
+  purge(command, cli)
   token(command, cli)
   revoke(command, cli)
   types(command, cli)
@@ -128,6 +129,23 @@ function decommission(command: Command, cli: Cli): void {
       const { client } = await cli.connect()
       await confirm(`Decommission ${deviceId}? It can never connect again.`, yes)
       cli.output.item(await client.decommissionDevice({ device_id: deviceId }), [
+        ['device_id', (device) => device.device_id],
+        ['status', (device) => device.status],
+      ])
+    })
+}
+
+function purge(command: Command, cli: Cli): void {
+  command
+    .command('purge')
+    .description('remove everything about a device, and free its id; this cannot be undone')
+    .argument(...DEVICE_ARGUMENT)
+    .option(...YES_OPTION)
+    .action(async (deviceId: string, { yes }: { yes?: boolean }) => {
+      const { client } = await cli.connect()
+      await confirm(`Purge ${deviceId}? Its record, telemetry and history are removed.`, yes)
+      const removed = await client.decommissionDevice({ device_id: deviceId, query: { purge: true } })
+      cli.output.item(removed, [
         ['device_id', (device) => device.device_id],
         ['status', (device) => device.status],
       ])

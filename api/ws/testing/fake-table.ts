@@ -57,7 +57,17 @@ export class FakeTable implements FleetPort {
     }
     this.#messages += 10
     const counts = { messages: this.#messages, points: 0, lagMs: 0 }
-    this.content.take([{ source: 's', version: 1, rows: changed, sightings: newSightings(), ...counts }])
+    this.content.take([
+      {
+        source: 's',
+        version: 1,
+        rows: changed,
+        sightings: newSightings(),
+        gone: [],
+        isWhole: false,
+        ...counts,
+      },
+    ])
     this.#past.push({ at: this.#ticks(), version: this.content.version })
   }
 

@@ -88,6 +88,10 @@ export class LetterList {
     return ids.size === 0 ? [] : this.#listed.flatMap(({ id, key }) => (ids.has(id) ? [key] : []))
   }
 
+  keysOfDevices(deviceIds: readonly DeviceId[]): readonly number[] {
+    return deviceIds.flatMap((id) => (this.#byDevice.get(id) ?? []).map(({ key }) => key))
+  }
+
   /** Takes off the list what was removed from the store. */
   remove(keys: readonly number[]): void {
     if (keys.length === 0) return

@@ -36,6 +36,7 @@ import {
   outboxKey,
   packedRows,
   rowsOfBatch,
+  timeOfBatch,
   unpackedRows,
 } from './outbox.ts'
 import { keyOfLate, type PartitionOf, SavedState } from './saved-state.ts'
@@ -146,11 +147,12 @@ class LmdbStore implements Store {
     const { letters } = this.#state
     const added = letters.number(save.deadLetters)
     const dropped = added.length === 0 ? [] : letters.takeDropped()
-    const gone = letters.keysOf(save.lettersGone)
+    const gone = [...letters.keysOf(save.lettersGone), ...letters.keysOfDevices(save.gone)]
     const history = this.#historyChanges(save.history)
     const notices = this.#notices.changesOf(save.notices, save.noticesGone)
     try {
       await this.#write([
+        ...save.gone.flatMap((id) => this.#removalsOf(id)),
         ...save.changed.map((device) => put(DEVICES, device.id, device)),
         ...save.parts.map(({ deviceId, part, bytes }) => ({
           table: PARTS[part],
@@ -182,7 +184,9 @@ class LmdbStore implements Store {
     this.#state.checkClaims(claims)
     await this.#write([
       ...inserted.map(({ partition, seq }) => put(POSITIONS, `inserted/${partition}`, seq)),
-      ...vitals.map(({ deviceId, bytes }) => ({ table: VITALS, key: deviceId, value: bytes })),
+      ...vitals
+        .filter(({ deviceId }) => this.#state.index.has(deviceId))
+        .map(({ deviceId, bytes }) => ({ table: VITALS, key: deviceId, value: bytes })),
     ])
     this.#state.checkpointed(inserted)
   }
@@ -239,6 +243,11 @@ class LmdbStore implements Store {
     const there = keys.filter((key) => this.#env.peek(OUTBOX, key) !== undefined)
     await this.#write(there.map((key) => ({ table: OUTBOX, key })))
     this.#outbox.removed(there)
+  }
+
+  async oldestHistory() {
+    const [key] = this.#env.readKeys(OUTBOX, undefined, 1)
+    return key === undefined ? undefined : timeOfBatch(String(key))
   }
 
   outboxCounts() {
@@ -329,6 +338,30 @@ class LmdbStore implements Store {
         found.push(value)
       }
       if (entries.length < limit) return found
+    }
+  }
+
+  #removalsOf(id: DeviceId): readonly Change[] {
+    const tables = [DEVICES, VITALS, ...Object.values(PARTS)]
+    const late = this.#state.lateHoursOf(id).map((hour) => keyOfLate({ deviceId: id, hour }))
+    return [
+      ...tables.map((table) => ({ table, key: id })),
+      ...this.#commandKeysOf(id).map((key) => ({ table: COMMANDS, key })),
+      ...late.map((key) => ({ table: LATE, key })),
+    ]
+  }
+
+  #commandKeysOf(id: DeviceId): readonly string[] {
+    const prefix = `${id}/`
+    const found: string[] = []
+    for (let after: Key = prefix; ; ) {
+      const keys = this.#env.readKeys(COMMANDS, after, COMMANDS_AT_ONCE)
+      for (const key of keys) {
+        if (!String(key).startsWith(prefix)) return found
+        found.push(String(key))
+      }
+      after = keys.at(-1) ?? after
+      if (keys.length < COMMANDS_AT_ONCE) return found
     }
   }
 

@@ -1,4 +1,5 @@
 // The outbox holds one batch for the history of each save. Keys sort by age, and the number of rows is part of the key.
+import { Micros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { WrittenRow } from '../../ports/history.ts'
 import type { OutboxCounts, Save } from '../../ports/store.ts'
@@ -24,6 +25,11 @@ export function outboxKey(rows: Save['history']): string | undefined {
   const { at, version, kind, deviceId } = first
   const time = at.toString(36).padStart(TIME_DIGITS, '0')
   return `${time}/${version.toString(36)}/${kind}/${deviceId}/${rows.length}`
+}
+
+/** When the first row of the batch happened. */
+export function timeOfBatch(key: string): Micros {
+  return Micros(Number.parseInt(key, 36))
 }
 
 export function rowsOfBatch(key: string): number {

@@ -56,9 +56,18 @@ export class SavedState {
 
   saved(save: Save, letters: readonly NumberedLetter[]): void {
     this.reached(save.applied)
+    this.forget(save.gone)
     for (const device of save.changed) this.putDevice(device)
     for (const { key, letter } of letters) this.letters.add(key, letter)
     this.addLate(save.late)
+  }
+
+  /** Dead letters are removed by their keys. */
+  forget(gone: readonly DeviceId[]): void {
+    for (const id of gone) {
+      this.index.remove(id)
+      this.#late.delete(id)
+    }
   }
 
   /** Throws if a later owner has claimed one of them. */

@@ -58,6 +58,14 @@ export class FleetTally {
     this.#add(after, 1)
   }
 
+  /** The device is gone. */
+  forget(slot: number): void {
+    const before = this.#known[slot] ?? NO_MEMBER
+    if (before === NO_MEMBER) return
+    this.#known[slot] = NO_MEMBER
+    this.#add(before, -1)
+  }
+
   /** Groups that have members. */
   counts(): readonly GroupCount[] {
     return this.#counts.filter(({ members }) => members > 0).map((count) => ({ ...count }))

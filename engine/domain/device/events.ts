@@ -47,7 +47,14 @@ export type DeviceRequest =
       readonly statusReason?: string | undefined
       readonly ifRevision?: number | undefined
     }
-  | { readonly kind: 'decommission'; readonly reason?: string | undefined }
+  | {
+      readonly kind: 'decommission'
+      readonly reason?: string | undefined
+      /** Left out if whichever device has the id is meant. */
+      readonly createdAt?: Millis | undefined
+    }
+  /** Decommissions the device and forgets it. `createdAt` tells it from a later device with the same id. */
+  | { readonly kind: 'purge'; readonly createdAt: Millis }
   /** Voids every token that the device has. */
   | { readonly kind: 'revoke' }
   | {
@@ -109,6 +116,8 @@ export type Effect =
     }
   /** Credentials are void from now on. Live sessions end and retained topics are cleared. */
   | { readonly kind: 'cut' }
+  /** The device is kept nowhere any more, and its id is free. */
+  | { readonly kind: 'forget' }
   /** Live sessions end. The device may connect again with what still counts. */
   | { readonly kind: 'end_sessions' }
   | {

@@ -144,7 +144,11 @@ function request(
     case 'edit':
       return edit(device, wish, { by: author, now })
     case 'decommission':
+      if (wish.createdAt !== undefined && wish.createdAt !== device.createdAt)
+        return refuse(device, 'NOT_FOUND', {})
       return decommission(device, { reason: wish.reason, by: author, now })
+    case 'purge':
+      return purge(device, wish.createdAt, { by: author, now })
     case 'revoke':
       return revoke(device, now)
     case 'desire':
@@ -214,6 +218,17 @@ function decommission(
   const jobless = abandonJobs(abandoned.device, now)
   const { device: gone, effects } = move(jobless.device, { cause: 'decommission', now, reason, by }, before)
   return { device: gone, effects: [...abandoned.effects, ...jobless.effects, ...effects] }
+}
+
+/** The last that happens to a device. Its sessions end and its retained messages go even if it was decommissioned before. */
+function purge(
+  device: Device,
+  createdAt: Millis,
+  call: { readonly by: Author; readonly now: Millis },
+): Outcome {
+  if (device.createdAt !== createdAt) return refuse(device, 'NOT_FOUND', {})
+  const gone = decommission(device, { reason: 'purged', ...call })
+  return { device: gone.device, effects: [...gone.effects, { kind: 'cut' }, { kind: 'forget' }] }
 }
 
 /** The time lies after every token that was issued before, also within this millisecond. */

@@ -54,6 +54,10 @@ export interface FleetPart {
   readonly version: number
   readonly rows: FleetRows
   readonly sightings: FleetSightings
+  /** Devices that are not there any more. One that is in `rows`, too, was registered anew since. */
+  readonly gone: readonly DeviceId[]
+  /** Whether `rows` are all that there are. */
+  readonly isWhole: boolean
   /** Since the incarnation began. */
   readonly messages: number
   readonly points: number

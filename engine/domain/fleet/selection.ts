@@ -46,7 +46,7 @@ export function placesOf(table: FleetTable, question: FleetQuestion): readonly n
   const fits = fleetJudge(question)
   const places: number[] = []
   table.rows.forEach((row, place) => {
-    if (fits(row)) places.push(place)
+    if (row !== undefined && fits(row)) places.push(place)
   })
   return places
 }

@@ -30,12 +30,15 @@ export class FleetTable {
   /** Tells this table from those of other nodes and earlier starts. */
   readonly id: string
   readonly ids: DeviceId[] = []
-  readonly rows: FleetRow[] = []
+  /** Undefined for a device that is gone: its place stays. */
+  readonly rows: (FleetRow | undefined)[] = []
   revs = new Float64Array(ROWS_FIRST)
   seenAt = new Float64Array(ROWS_FIRST)
   seenVersion = new Float64Array(ROWS_FIRST)
   liveVersion = new Float64Array(ROWS_FIRST)
   wholeVersion = new Float64Array(ROWS_FIRST)
+  /** The source that last told of each row. */
+  readonly #sources: string[] = []
   readonly #movesMax: number
   readonly #places = new Map<DeviceId, number>()
   readonly #tallies = new Map<string, FleetTally>()
@@ -101,6 +104,7 @@ export class FleetTable {
     const next = this.#version + 1
     let isChanged = false
     for (const part of parts) if (this.#takePart(part, next)) isChanged = true
+    if (parts.some(({ isWhole }) => isWhole) && this.#dropUntold(parts, next)) isChanged = true
     if (isChanged) this.#version = next
     this.#trim()
     this.#tallies.clear()
@@ -109,8 +113,9 @@ export class FleetTable {
     return isChanged
   }
 
-  #takePart({ rows, sightings }: FleetPart, version: number): boolean {
+  #takePart({ source, rows, sightings, gone }: FleetPart, version: number): boolean {
     let isChanged = false
+    for (const id of gone) if (this.#drop(this.#places.get(id), version)) isChanged = true
     rows.id.forEach((id, i) => {
       if (
         this.#takeRow(
@@ -119,11 +124,12 @@ export class FleetTable {
         )
       )
         isChanged = true
+      this.#sources[this.#places.get(id) ?? 0] = source
     })
     sightings.id.forEach((id, i) => {
       const place = this.#places.get(id)
       const seenAt = sightings.seenAt[i] ?? 0
-      if (place === undefined || this.seenAt[place] === seenAt) return
+      if (place === undefined || this.rows[place] === undefined || this.seenAt[place] === seenAt) return
       this.#touch(place, { seenAt, rev: sightings.rev[i] ?? 0 }, version)
       isChanged = true
     })
@@ -137,20 +143,47 @@ export class FleetTable {
     const known = this.#places.get(id)
     const place = known ?? this.#add(id, row)
     const before = this.rows[place] ?? row
-    const isWhole = known === undefined || !areFactsSame(before, row)
+    const isWhole = this.rows[place] === undefined || known === undefined || !areFactsSame(before, row)
     const isLive =
       isWhole || before.status !== row.status || before.flags !== row.flags || before.since !== row.since
     // What is only counted changes the row, and nothing that anybody was sent.
     this.rows[place] = row
     if (!isLive && this.seenAt[place] === seenAt) return false
-    if (known !== undefined && !isPlacedSame(before, row)) {
-      const { type, group, tags } = before
-      this.#moves.push({ version, place, before: { type, group, tags } })
-    }
+    if (known !== undefined && !isPlacedSame(before, row)) this.#moved(place, before, version)
     this.#touch(place, { seenAt, rev }, version)
     if (isLive) this.liveVersion[place] = version
     if (isWhole) this.wholeVersion[place] = version
     return true
+  }
+
+  /** A shard that told of all its devices did not tell of these, or is not there any more. */
+  #dropUntold(parts: readonly FleetPart[], version: number): boolean {
+    const sources = new Set(parts.map(({ source }) => source))
+    const told = new Map(
+      parts.filter(({ isWhole }) => isWhole).map(({ source, rows }) => [source, new Set(rows.id)]),
+    )
+    let isChanged = false
+    this.ids.forEach((id, place) => {
+      const source = this.#sources[place] ?? ''
+      const isThere = sources.has(source) && told.get(source)?.has(id) !== false
+      if (!isThere && this.#drop(place, version)) isChanged = true
+    })
+    return isChanged
+  }
+
+  #drop(place: number | undefined, version: number): boolean {
+    const before = place === undefined ? undefined : this.rows[place]
+    if (place === undefined || before === undefined) return false
+    this.#moved(place, before, version)
+    this.rows[place] = undefined
+    this.#touch(place, { seenAt: 0, rev: 0 }, version)
+    this.liveVersion[place] = version
+    this.wholeVersion[place] = version
+    return true
+  }
+
+  #moved(place: number, { type, group, tags }: FleetPlacing, version: number): void {
+    this.#moves.push({ version, place, before: { type, group, tags } })
   }
 
   #touch(place: number, { seenAt, rev }: { seenAt: number; rev: number }, version: number): void {

@@ -7,6 +7,7 @@ import type { Broadcasts } from '../broadcasts/broadcasts.ts'
 import type { DeploymentDesk } from '../deployments/deployment-desk.ts'
 import type { CensusTaker } from '../fleet/census-taker.ts'
 import type { FirmwareDesk } from '../ota/firmware-desk.ts'
+import type { PurgeDesk } from '../purges/purge-desk.ts'
 
 /** Something that only the leader does. It begins with what earlier leaders have saved. */
 export interface Duty {
@@ -22,4 +23,5 @@ export interface Duties {
   readonly alerts: AlertDesk
   readonly fleetAlerts: FleetAlerts
   readonly census: CensusTaker
+  readonly purges: PurgeDesk
 }

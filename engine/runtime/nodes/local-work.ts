@@ -53,6 +53,7 @@ export class LocalWork {
       deployment_act: async ({ id, action, ifRevision }) =>
         (await ports.duties()).deployments.act(id, action, ifRevision),
       deployment_members: async ({ id, query }) => (await ports.duties()).deployments.members(id, query),
+      purge: async ({ kind: _, ...purge }) => (await ports.duties()).purges.purge(purge),
       image_missing: async ({ firmwareId }) => {
         await (await ports.duties()).deployments.imageMissing(({ firmware }) => firmware.id === firmwareId)
         return undefined

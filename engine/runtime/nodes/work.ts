@@ -37,6 +37,7 @@ import type {
   BroadcastRequest,
   BroadcastState,
   BroadcastsQuery,
+  PurgeOutcome,
   RequestOutcome,
   Signed,
 } from '../../ports/engine.ts'
@@ -48,6 +49,7 @@ import type {
   NewFirmware,
 } from '../../ports/ota.ts'
 import type { BroadcastAnswer } from '../broadcasts/broadcasts.ts'
+import type { Purge } from '../purges/purge-desk.ts'
 import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 
 export type NodeWork =
@@ -82,6 +84,7 @@ export type NodeWork =
       readonly ifRevision?: number | undefined
     }
   | { readonly kind: 'deployment_members'; readonly id: DeploymentId; readonly query: MemberQuery }
+  | ({ readonly kind: 'purge' } & Purge)
   | { readonly kind: 'image_missing'; readonly firmwareId: FirmwareId }
   | { readonly kind: 'firmware_remove'; readonly removal: FirmwareRemoval }
   | { readonly kind: 'channels'; readonly call: ChannelCall }
@@ -110,6 +113,7 @@ export interface NodeOutcomes {
   readonly deployment_get: DeploymentState | undefined
   readonly deployment_act: DeploymentOutcome
   readonly deployment_members: MemberPage | undefined
+  readonly purge: PurgeOutcome
   readonly image_missing: undefined
   readonly firmware_remove: FirmwareOutcome
   readonly channels: ChannelAnswer

@@ -48,6 +48,7 @@ export class Saver {
   /** Resolves `true` once it is saved, `false` if that will not be. */
   async save({
     applied,
+    gone,
     changed,
     parts,
     commands,
@@ -64,6 +65,7 @@ export class Saver {
       ...NO_SAVE,
       claims: this.#claims,
       applied: [...positions].map(([partition, seq]) => ({ partition, seq })),
+      gone,
       changed,
       parts,
       commands,
@@ -98,6 +100,7 @@ export class Saver {
 }
 
 export function isSaveNeeded({
+  gone,
   changed,
   parts,
   commands,
@@ -106,7 +109,9 @@ export function isSaveNeeded({
   history,
   notices,
 }: Omit<ShardSave, 'applied'>): boolean {
-  return [changed, parts, commands, deadLetters, late, history, notices].some(({ length }) => length > 0)
+  return [gone, changed, parts, commands, deadLetters, late, history, notices].some(
+    ({ length }) => length > 0,
+  )
 }
 
 export function toFault(error: unknown): Fault {

@@ -35,6 +35,12 @@ export class ActorDeadlines {
     this.#bySlot[actor.slot] = actor
   }
 
+  /** The device is gone; its slot is not used again. */
+  release({ slot }: Actor): void {
+    this.#deadlines.clear(slot)
+    delete this.#bySlot[slot]
+  }
+
   /** A restart invents no silence: every device counts as heard now. */
   load(now: Millis): void {
     this.#forgivenAt = now

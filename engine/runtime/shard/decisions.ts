@@ -38,7 +38,7 @@ export class Decisions {
   /** Keeps what follows from a decision; `before` is undefined for a new device. */
   follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): Told {
     const told = this.#keep(actor, before, outcome, now)
-    if (told.refusal === undefined) this.send(actor, now)
+    if (told.refusal === undefined && !told.isForgotten) this.send(actor, now)
     return told
   }
 
@@ -78,6 +78,7 @@ export class Decisions {
       this.#open.devices.set(device.id, device)
       if (before !== undefined) this.#alerts.changed(actor, { before, effects, now }, this)
     }
+    if (told.isForgotten) this.#open.forget(device.id)
     return told
   }
 }

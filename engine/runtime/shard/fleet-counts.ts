@@ -41,6 +41,10 @@ export class KeptFleetCounts {
     if (this.#leaves.length > 0) noteIn(this.#leaves, actor, now)
   }
 
+  forget({ slot }: Actor): void {
+    for (const { tally } of this.#leaves) tally.forget(slot)
+  }
+
   /** `sums`: the leaves whose values are to be summed. */
   counts(sums: readonly LeafName[], actors: Iterable<Actor>, now: Millis): FleetCounts['rules'] {
     const summed = this.#summed(sums, actors, now)

@@ -62,6 +62,7 @@ export interface Changed {
 export interface Told {
   refusal: Extract<Effect, { kind: 'refuse' }> | undefined
   command: Command | undefined
+  isForgotten: boolean
 }
 
 /** When and where in the log something happened: it tells rows of the history apart. */
@@ -78,6 +79,8 @@ interface Moment {
 export interface Open {
   /** The next record of each device that changes. */
   readonly devices: Map<DeviceId, Device>
+  /** Devices that were forgotten. One that is in `devices`, too, was registered anew since. */
+  readonly gone: Set<DeviceId>
   readonly replies: Reply[]
   readonly feed: FeedEvent[]
   rows: boolean
@@ -104,6 +107,8 @@ export interface Open {
   /** Something for the leader to act on: it is saved with the decision that it follows from. */
   notify(notice: Notice): void
   perform(effects: readonly Effect[], changed: Changed, now: Millis): Told
+  /** Drops what this batch would keep of the device or tell it. The audit and the leader's notices stay. */
+  forget(deviceId: DeviceId): void
   proposal(): Proposal
 }
 
@@ -137,6 +142,7 @@ export function openProposal(
   const notices: Notice[] = []
   const open: Open = {
     devices: new Map(),
+    gone: new Set(),
     replies: [],
     feed: [],
     rows: true,
@@ -180,14 +186,24 @@ export function openProposal(
     audit: (row) => void history.push(row),
     notify: (notice) => void notices.push(notice),
     perform(effects, changed, now) {
-      const told: Told = { refusal: undefined, command: undefined }
+      const told: Told = { refusal: undefined, command: undefined, isForgotten: false }
       for (const effect of effects)
         performOne(effect, { open, outbound, ota, cuts, ended, moment, changed, now, told })
       return told
     },
+    forget(deviceId) {
+      open.devices.delete(deviceId)
+      open.gone.add(deviceId)
+      removeFrom(deadLetters, (letter) => letter.deviceId === deviceId)
+      removeFrom(history, (row) => row.deviceId === deviceId && row.kind !== 'audit')
+      removeFrom(outbound, (each) => each.deviceId === deviceId)
+      removeFrom(ota, (each) => each.deviceId === deviceId)
+      for (const [key, hour] of late) if (hour.deviceId === deviceId) late.delete(key)
+    },
     proposal: () => ({
       applied: toPositions(applied),
-      ...toSave(open.devices.values(), settled),
+      gone: [...open.gone],
+      ...toSave(open.devices.values(), (id) => (open.gone.has(id) ? undefined : settled(id))),
       deadLetters,
       late: [...late.values()],
       history,
@@ -226,6 +242,9 @@ function performOne(
       if (cuts.includes(deviceId)) return
       cuts.push(deviceId)
       if (device.parentId !== undefined) outbound.push(clearDesired(deviceId, device.parentId))
+      return
+    case 'forget':
+      told.isForgotten = true
       return
     case 'end_sessions':
       ended.push(deviceId)
@@ -296,6 +315,10 @@ function clearDesired(deviceId: DeviceId, gateway: DeviceId): Outbound {
 function isStillMeant({ confirms }: Outbound, device: Device | undefined): boolean {
   if (confirms === undefined || confirms.message === 'cancel' || device === undefined) return true
   return device.commands.some(({ id, status }) => id === confirms.commandId && status === 'pending')
+}
+
+function removeFrom<Item>(items: Item[], isMeant: (item: Item) => boolean): void {
+  items.splice(0, items.length, ...items.filter((item) => !isMeant(item)))
 }
 
 function toSave(

@@ -62,7 +62,7 @@ export function applyRequest(incoming: Incoming, batch: Batch): void {
   // Written by packRequest.
   const wish = packr.unpack(item.payload) as RequestPayload
   const now = toMillis(item.receivedAt)
-  const actor = batch.actors.get(wish.deviceId)
+  const actor = batch.open.gone.has(wish.deviceId) ? undefined : batch.actors.get(wish.deviceId)
   const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
   // A shard holds its devices in memory: the bound is the fleet's, kept on each shard.
   const isFull = before === undefined && batch.actors.size + batch.open.devices.size >= LIMITS.devicesMax

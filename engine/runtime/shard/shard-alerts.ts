@@ -119,6 +119,14 @@ export class ShardAlerts {
     this.#fleet.note(actor, now)
   }
 
+  /** The device is gone. Its alerts have ended, and it is no member of anything any more. */
+  forget(actor: Actor): void {
+    this.#counts.forget(actor)
+    this.#overloaded.delete(actor.device.id)
+    this.#overflowing.delete(actor)
+    this.#fleet.forget(actor)
+  }
+
   /** The device's connection or its flapping changed. */
   connection(actor: Actor, now: Millis): void {
     this.#fleet.note(actor, now)
@@ -179,21 +187,12 @@ export class ShardAlerts {
     const device = decisions.deviceOf(actor)
     // An actor that was made for one request only is no device of the shard yet.
     if (this.#book === undefined || before === device || actor.slot < 0) return
+    const moment = { at: Micros(now * 1_000), isNew: true }
     for (const effect of effects)
       if (effect.kind === 'command_moved')
-        this.#happened(
-          actor,
-          { kind: 'command', command: effect.command },
-          { at: Micros(now * 1_000), isNew: true },
-          decisions,
-        )
+        this.#happened(actor, { kind: 'command', command: effect.command }, moment, decisions)
       else if (effect.kind === 'job_moved' && effect.job.status !== effect.previous)
-        this.#happened(
-          actor,
-          { kind: 'job', job: effect.job },
-          { at: Micros(now * 1_000), isNew: true },
-          decisions,
-        )
+        this.#happened(actor, { kind: 'job', job: effect.job }, moment, decisions)
       else if (effect.kind === 'alert_moved' && effect.by !== undefined && actor.watch !== undefined)
         actor.watch.deadline = 0
     const isMember =

@@ -6,7 +6,7 @@
 // SF3. A row's `rev` is a time in tenths of a second, moved on where the clock stands still: it grows over a change of
 //      owner, too.
 
-import type { Millis } from '../../../schemas/ids.ts'
+import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { type FleetKnown, type FleetPart, newRows, newSightings } from '../../domain/fleet/row.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Actor, Actors } from './actor.ts'
@@ -16,10 +16,13 @@ import type { ShardCounts } from './protocol.ts'
 const REV_SINCE = Date.UTC(2026, 0, 1)
 const REV_STEP_MS = 100
 
+type Told = Pick<FleetPart, 'rows' | 'sightings' | 'gone' | 'isWhole'>
+
 interface Round {
   readonly version: number
   readonly moved: readonly Actor[]
   readonly seen: readonly Actor[]
+  readonly gone: readonly DeviceId[]
 }
 
 export class ShardFleet {
@@ -28,6 +31,9 @@ export class ShardFleet {
   readonly #revs: number[] = []
   readonly #seenAt: number[] = []
   #moved = new Set<Actor>()
+  #gone: DeviceId[] = []
+  /** Actors of rounds whose devices are gone. */
+  readonly #ghosts = new WeakSet<Actor>()
   #rounds: Round[] = []
   #kept = 0
   /** An asker who knows less than this version is told everything. */
@@ -49,6 +55,14 @@ export class ShardFleet {
     if (this.#watchedUntil > 0) this.#moved.add(actor)
   }
 
+  /** The device is gone. */
+  forget(actor: Actor): void {
+    if (this.#watchedUntil === 0) return
+    this.#moved.delete(actor)
+    this.#ghosts.add(actor)
+    this.#gone.push(actor.device.id)
+  }
+
   count({ stored, refused, ignored, points }: ShardCounts): void {
     this.#messages += stored + refused + ignored
     this.#points += points
@@ -64,6 +78,7 @@ export class ShardFleet {
     if (this.#watchedUntil === 0 || now < this.#watchedUntil) return
     this.#watchedUntil = 0
     this.#moved.clear()
+    this.#gone = []
     this.#rounds = []
     this.#kept = 0
   }
@@ -104,9 +119,11 @@ export class ShardFleet {
         seen.push(actor)
       }
     }
-    if (moved.size + seen.length === 0) return
-    this.#rounds.push({ version: ++this.#version, moved: [...moved], seen })
-    this.#kept += moved.size + seen.length
+    const gone = this.#gone
+    this.#gone = []
+    if (moved.size + seen.length + gone.length === 0) return
+    this.#rounds.push({ version: ++this.#version, moved: [...moved], seen, gone })
+    this.#kept += moved.size + seen.length + gone.length
     this.#trim(actors.size)
   }
 
@@ -121,22 +138,24 @@ export class ShardFleet {
       const first = this.#rounds.shift()
       if (first === undefined) return
       this.#oldest = first.version
-      this.#kept -= first.moved.length + first.seen.length
+      this.#kept -= first.moved.length + first.seen.length + first.gone.length
     }
   }
 
-  #whole(actors: Actors, now: Millis): Pick<FleetPart, 'rows' | 'sightings'> {
+  #whole(actors: Actors, now: Millis): Told {
     const rows = newRows()
     for (const actor of actors.values()) this.#addRow(rows, actor, now)
-    return { rows, sightings: newSightings() }
+    return { rows, sightings: newSightings(), gone: [], isWhole: true }
   }
 
-  #since(since: number, now: Millis): Pick<FleetPart, 'rows' | 'sightings'> {
+  #since(since: number, now: Millis): Told {
     const [moved, seen] = [new Set<Actor>(), new Set<Actor>()]
+    const gone: DeviceId[] = []
     for (const round of this.#rounds) {
       if (round.version <= since) continue
-      for (const actor of round.moved) moved.add(actor)
-      for (const actor of round.seen) seen.add(actor)
+      for (const actor of round.moved) if (!this.#ghosts.has(actor)) moved.add(actor)
+      for (const actor of round.seen) if (!this.#ghosts.has(actor)) seen.add(actor)
+      gone.push(...round.gone)
     }
     const [rows, sightings] = [newRows(), newSightings()]
     for (const actor of moved) this.#addRow(rows, actor, now)
@@ -146,7 +165,7 @@ export class ShardFleet {
       sightings.rev.push(this.#revs[actor.slot] ?? 0)
       sightings.seenAt.push(this.#seenAt[actor.slot] ?? 0)
     }
-    return { rows, sightings }
+    return { rows, sightings, gone, isWhole: false }
   }
 
   #addRow(rows: FleetPart['rows'], actor: Actor, now: Millis): void {

@@ -22,7 +22,6 @@ import {
   type Actor,
   type Actors,
   countLetter,
-  encodeVitals,
   isConnected,
   mayPark,
   newActor,
@@ -40,6 +39,7 @@ import { decodeParts } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, viaOf } from './proposal.ts'
 import type { Position, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
+import { raise } from './raise.ts'
 import { isRepeated } from './repeats.ts'
 import { isReplay, isReplayedAgain } from './replays.ts'
 import { applyRequest } from './requests.ts'
@@ -48,6 +48,7 @@ import { ShardAlerts } from './shard-alerts.ts'
 import { ShardFleet } from './shard-fleet.ts'
 import { mayBeSaid } from './sub-devices.ts'
 import { isUnsaid, sayAgain } from './take-over.ts'
+import { takeVitals } from './taken-vitals.ts'
 import { applyMessage } from './uplinks.ts'
 
 /** Entries that were appended together are not in order of time across partitions, so an unread entry may be this much
@@ -139,14 +140,17 @@ export class Shard {
     const covered = this.#covered.slice()
     const isAllOut = this.#rows.count === 0 && this.#open === undefined
     // Vitals are as of `covered`, too.
-    const vitals = task.vitals ? this.#takeVitals() : []
+    const vitals = task.vitals ? takeVitals(this.#actors.values()) : []
     const context = { now: task.now, alerts: this.#alerts, fleet: this.#fleet }
     const answers = task.asks.map((ask) => answer(this.#actors, ask, context))
     const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined) this.#sweep(task.sweep, batch)
-    if (task.sweep !== undefined) for (const actor of this.#unsaid.splice(0)) sayAgain(actor, task.now, batch)
+    if (task.sweep !== undefined)
+      for (const actor of this.#unsaid.splice(0))
+        if (this.#actors.get(actor.device.id) === actor && !open.gone.has(actor.device.id))
+          sayAgain(actor, task.now, batch)
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
     this.#fleet.count(counts)
@@ -252,6 +256,8 @@ export class Shard {
       batch.open.park(incoming, 'UNKNOWN_DEVICE', 'no such device is registered')
       return
     }
+    // Rows of an earlier device with this id, read again, are not made again.
+    if (!isNew && timeOf(incoming) < actor.device.createdAt) return
     if (isReplay(item) ? isReplayedAgain(actor, incoming, batch) : isRepeated(actor, incoming)) {
       batch.counts.ignored++
       return
@@ -301,6 +307,7 @@ export class Shard {
     open.enter(now * 1000, undefined, undefined)
     const { due, since } = this.#deadlines.sweep(now)
     for (const actor of due) {
+      if (open.gone.has(actor.device.id)) continue
       const device = decisions.deviceOf(actor)
       // The vitals may have moved on since the deadline was set.
       if (this.#deadlines.presence(actor, device) <= now) {
@@ -332,8 +339,9 @@ export class Shard {
       raise(this.#seen, position)
       if (open.rows) raise(this.#covered, position)
     }
+    for (const id of open.gone) this.#forget(id)
     for (const device of open.devices.values()) {
-      const known = this.#actors.get(device.id) ?? this.#newcomers.get(device.id)
+      const known = this.#actors.get(device.id) ?? this.#newcomerFor(device)
       const actor = this.#adopt(known ?? this.#newActor(device))
       actor.device = this.#compactor.compact(device)
       if (known === undefined) this.#alerts.fit(actor)
@@ -354,24 +362,30 @@ export class Shard {
     return blocks
   }
 
-  #takeVitals(): WorkResult['vitals'] {
-    const vitals: { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[] = []
-    for (const actor of this.#actors.values()) {
-      if (!actor.isDirty) continue
-      actor.isDirty = false
-      vitals.push({ deviceId: actor.device.id, bytes: encodeVitals(actor) })
-    }
-    return vitals
-  }
-
   #actorOf(id: DeviceId, { open }: Batch): Actor | undefined {
-    const known = this.#actors.get(id) ?? this.#newcomers.get(id)
+    const known = open.gone.has(id)
+      ? this.#newcomerFor(open.devices.get(id))
+      : (this.#actors.get(id) ?? this.#newcomers.get(id))
     const device = known === undefined ? open.devices.get(id) : undefined
     if (device === undefined) return known
     const newcomer = this.#newActor(device)
     this.#alerts.fit(newcomer)
     this.#newcomers.set(id, newcomer)
     return newcomer
+  }
+
+  /** One that was registered, forgotten and registered again within a batch is another device. */
+  #newcomerFor(device: Device | undefined): Actor | undefined {
+    const newcomer = device && this.#newcomers.get(device.id)
+    return newcomer?.device.createdAt === device?.createdAt ? newcomer : undefined
+  }
+
+  #forget(id: DeviceId): void {
+    const actor = this.#actors.get(id)
+    if (actor === undefined || !this.#actors.delete(id)) return
+    this.#deadlines.release(actor)
+    this.#alerts.forget(actor)
+    this.#fleet.forget(actor)
   }
 
   #newActor(device: Device): Actor {
@@ -383,9 +397,4 @@ export class Shard {
     this.#deadlines.adopt(actor)
     return actor
   }
-}
-
-/** Positions only grow, in whatever order entries are read again. */
-function raise(positions: number[] | Float64Array, { partition, seq }: Position): void {
-  positions[partition] = Math.max(positions[partition] ?? 0, seq)
 }

@@ -121,6 +121,9 @@ export class EmbeddedBroker implements Broker {
     this.#retained.forget(deviceId)
   }
 
+  /** Does nothing: whoever connects is judged by the records. */
+  free(): void {}
+
   end(deviceId: DeviceId): void {
     this.#live.get(deviceId)?.end('revoked')
   }

@@ -76,6 +76,11 @@ export class EmqxApi {
     return this.#add({ method: 'POST', path: 'banned', body, doneCodes: [400] })
   }
 
+  /** The client may connect again. */
+  unban(clientId: string): Promise<unknown> {
+    return this.#add({ method: 'DELETE', path: `banned/clientid/${clientId}`, doneCodes: [404] })
+  }
+
   /** Subscriptions of the client's present session. Empty if there is none. */
   async subscriptions(clientId: string): Promise<readonly EmqxSubscription[]> {
     const answer = await this.#add({

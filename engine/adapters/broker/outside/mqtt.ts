@@ -69,7 +69,7 @@ export class MqttBroker implements Broker {
     refused: 0,
     lostSessions: 0,
   }
-  readonly #cutting = new Set<DeviceId>()
+  readonly #cutting = new Map<DeviceId, Promise<void>>()
   /** Devices whose sessions were ended because EMQX had let them in unasked. */
   readonly #expelled = new Set<DeviceId>()
   #searching: NodeJS.Timeout | undefined
@@ -164,16 +164,20 @@ export class MqttBroker implements Broker {
   cut(deviceId: DeviceId, cause: EndCause): void {
     // The engine asks again as long as the device still sends.
     if (this.#cutting.has(deviceId)) return
-    this.#cutting.add(deviceId)
-    // A decommissioned device never comes back: it is banned for good, whatever it shows.
+    // A decommissioned device never comes back: it is banned, whatever it shows, until its id is free again.
     const isGone = cause === 'revoked'
     const ended = isGone ? this.#emqx?.ban(deviceId, 'decommissioned') : undefined
     const kicked = Promise.resolve(ended).then(() => this.#emqx?.kick(deviceId))
     // Last, since the device may have published until then.
-    void kicked.then(() => {
+    const cut = kicked.then(() => {
       this.#cutting.delete(deviceId)
       this.#clear(deviceId)
     })
+    this.#cutting.set(deviceId, cut)
+  }
+
+  free(deviceId: DeviceId): void {
+    void Promise.resolve(this.#cutting.get(deviceId)).then(() => this.#emqx?.unban(deviceId))
   }
 
   end(deviceId: DeviceId): void {

@@ -110,6 +110,8 @@ export class MemoryBroker implements Broker, MemoryHub {
     this.#retained.forget(deviceId)
   }
 
+  free(): void {}
+
   end(deviceId: DeviceId): void {
     this.#live.get(deviceId)?.end('revoked')
   }

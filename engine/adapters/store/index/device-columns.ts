@@ -65,6 +65,15 @@ export class DeviceColumns {
     return { slot, isNew: known === undefined, isRenamed }
   }
 
+  /** Its slot is not used again, so that no order has to be told. */
+  remove(id: DeviceId): number | undefined {
+    const slot = this.slots.get(id)
+    if (slot === undefined) return undefined
+    this.#forget(slot)
+    this.slots.delete(id)
+    return slot
+  }
+
   statusOf(slot: number): DeviceStatus {
     return DEVICE_STATUSES[this.status[slot] ?? 0] ?? 'provisioning'
   }

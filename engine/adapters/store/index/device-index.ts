@@ -38,6 +38,14 @@ export class DeviceIndex {
     if (isRenamed) this.#byName.note(slot)
   }
 
+  remove(id: DeviceId): void {
+    const slot = this.#columns.remove(id)
+    if (slot === undefined) return
+    this.#byId.drop(slot)
+    this.#byName.drop(slot)
+    this.#subDevices.remove(slot)
+  }
+
   has(id: DeviceId): boolean {
     return this.#columns.slots.has(id)
   }

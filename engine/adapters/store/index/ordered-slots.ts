@@ -3,6 +3,7 @@ export class OrderedSlots {
   readonly #compare: (a: number, b: number) => number
   #order = new Uint32Array(0)
   readonly #noted = new Set<number>()
+  readonly #dropped = new Set<number>()
 
   constructor(compare: (a: number, b: number) => number) {
     this.#compare = compare
@@ -13,15 +14,22 @@ export class OrderedSlots {
     this.#noted.add(slot)
   }
 
+  /** The slot is empty. */
+  drop(slot: number): void {
+    this.#noted.delete(slot)
+    this.#dropped.add(slot)
+  }
+
   order(): Uint32Array {
-    if (this.#noted.size > 0) this.#merge()
+    if (this.#noted.size + this.#dropped.size > 0) this.#merge()
     return this.#order
   }
 
   #merge(): void {
     const noted = this.#noted
+    const dropped = this.#dropped
     const added = [...noted].sort(this.#compare)
-    const kept = this.#order.filter((slot) => !noted.has(slot))
+    const kept = this.#order.filter((slot) => !noted.has(slot) && !dropped.has(slot))
     const merged = new Uint32Array(kept.length + added.length)
     let k = 0
     let a = 0
@@ -35,5 +43,6 @@ export class OrderedSlots {
     }
     this.#order = merged
     noted.clear()
+    dropped.clear()
   }
 }

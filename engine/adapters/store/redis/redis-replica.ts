@@ -76,7 +76,11 @@ export class RedisReplica implements Followed {
   }
 
   async load(reader: Reader): Promise<void> {
-    for await (const found of this.#scan(reader, 'devices')) this.#putDevices(found)
+    const unseen = new Set(this.#records.keys())
+    for await (const found of this.#scan(reader, 'devices'))
+      for (const id of this.#putDevices(found)) unseen.delete(id)
+    // Forgotten while this process was not told.
+    this.#forget([...unseen])
     this.#putPositions(await reader.hgetall(this.#keyOf('positions')))
     const late = await reader.smembers(this.#keyOf('late'))
     this.state.removeLate(this.state.lateHours())
@@ -105,7 +109,9 @@ export class RedisReplica implements Followed {
       settled = [],
       facts = [],
       written = [],
+      gone = [],
     ] = unpackLists(told)
+    this.#forget(gone.map((id) => String(id) as DeviceId))
     this.#putDevices(devices)
     this.state.claimed(marks(claims).map(({ partition, seq }) => ({ partition, epoch: seq })))
     this.state.reached(marks(applied))
@@ -120,16 +126,24 @@ export class RedisReplica implements Followed {
     )
   }
 
-  #putDevices(found: readonly Buffer[]): void {
+  #forget(gone: readonly DeviceId[]): void {
+    this.state.forget(gone)
+    for (const id of gone) this.#records.delete(id)
+  }
+
+  #putDevices(found: readonly Buffer[]): readonly DeviceId[] {
+    const ids: DeviceId[] = []
     for (const [, bytes] of pairs(found)) {
       // A copy: the view would keep all that was read with it.
       const own = new Uint8Array(bytes)
       const device = unpack<DeviceRecord>(own)
       this.#records.set(device.id, own)
+      ids.push(device.id)
       this.state.putDevice(device)
       for (const waiter of this.#waiting.get(device.id) ?? [])
         if (device.revision >= waiter.revision) waiter.settle(true)
     }
+    return ids
   }
 
   #putPositions(positions: Readonly<Record<string, string>>): void {

@@ -12,7 +12,7 @@ const AT_ONCE = 4_000
 
 /** Writes all of it or nothing, and hands back its number.
  *  The message for everyone: 1 devices, 2 claims, 3 applied, 4 inserted, 5 late hours, 6 those settled, 7 facts,
- *  8 collections and ids of the documents written.
+ *  8 collections and ids of the documents written, 9 devices that go.
  *  What nobody else needs: 1 the writer's claims, 2 shadows, 3 vitals, 4 commands, 5 commands that go, 6 dead letters,
  *  7 history with its key and rows, 8 history that goes, 9 firmware, 10 alerts, 11 documents, 12 documents that go,
  *  13 notices, 14 notices that go, 15 dead letters that go. */
@@ -44,6 +44,17 @@ end
 
 -- First what is refused when memory is short or the disk fails: then nothing has been written.
 local seq = redis.call('INCR', P .. 'store:seq')
+local gone = told[9] or {}
+for _, key in ipairs({'devices', 'shadows', 'vitals', 'firmware', 'alerts'}) do inLots('HDEL', key, gone) end
+each(gone, 1, function(device)
+  redis.call('DEL', P .. 'commands:' .. device)
+  local own = P .. 'letters-of:' .. device
+  for _, id in ipairs(redis.call('ZRANGE', own, 0, -1)) do
+    redis.call('ZREM', P .. 'letter-order', id)
+    redis.call('HDEL', P .. 'letters', id)
+  end
+  redis.call('DEL', own)
+end)
 inLots('HSET', 'devices', told[1])
 putPositions('claim:', told[2])
 putPositions('applied:', told[3])

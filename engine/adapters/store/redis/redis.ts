@@ -7,7 +7,7 @@
 //     a process reads what it has written, and after a claim all that the earlier owner has.
 // T3. Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
 
-import type { DeviceId, Partition } from '../../../../schemas/ids.ts'
+import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
 import { newPackr } from '../../../domain/packing.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Notice, NoticeCounts } from '../../../ports/notices.ts'
@@ -34,7 +34,14 @@ import type { RedisLink } from '../../redis/redis-link.ts'
 import { packLists, pairs, type RedisBytes } from '../../redis/redis-lists.ts'
 import { DeviceDirectory } from '../device-directory.ts'
 import { letterFits, reasonsOf } from '../letter-reasons.ts'
-import { OUTBOX_BOUNDS, type OutboxBounds, outboxKey, packedRows, unpackedRows } from '../outbox.ts'
+import {
+  OUTBOX_BOUNDS,
+  type OutboxBounds,
+  outboxKey,
+  packedRows,
+  timeOfBatch,
+  unpackedRows,
+} from '../outbox.ts'
 import { keyOfLate, type PartitionOf } from '../saved-state.ts'
 import { RedisDocuments, readNotices, toDocumentLists, toPartLists } from './redis-documents.ts'
 import { RedisReplica } from './redis-replica.ts'
@@ -50,6 +57,7 @@ const TOLD = [
   'settled',
   'facts',
   'documentsTold',
+  'gone',
 ] as const
 const OWN = [
   'claims',
@@ -153,6 +161,10 @@ class RedisStore implements Store {
     )
     return this.#write({
       claims: listOf(save.claims),
+      gone: save.gone,
+      settled: save.gone.flatMap((deviceId) =>
+        this.lateHoursOf(deviceId).map((hour) => keyOfLate({ deviceId, hour })),
+      ),
       devices: save.changed.flatMap((device) => [device.id, packr.pack(device)]),
       applied: save.applied.flatMap(({ partition, seq }) => [partition, seq]),
       late: save.late.map(keyOfLate),
@@ -174,7 +186,9 @@ class RedisStore implements Store {
     return this.#write({
       claims: listOf(claims),
       inserted: inserted.flatMap(({ partition, seq }) => [partition, seq]),
-      vitals: vitals.flatMap(({ deviceId, bytes }) => [deviceId, bytes]),
+      vitals: vitals.flatMap(({ deviceId, bytes }) =>
+        this.#replica.state.index.has(deviceId) ? [deviceId, bytes] : [],
+      ),
     })
   }
 
@@ -248,6 +262,12 @@ class RedisStore implements Store {
 
   clearHistory(keys: readonly string[]): Promise<void> {
     return this.#write({ historyGone: keys })
+  }
+
+  async oldestHistory(): Promise<Micros | undefined> {
+    const key = this.#link.key('outbox-order')
+    const [oldest] = await this.#link.read((redis) => redis.zrange(key, 0, 0))
+    return oldest === undefined ? undefined : timeOfBatch(oldest)
   }
 
   outboxCounts(): OutboxCounts {

@@ -12,6 +12,7 @@ import {
   type StoredDevice,
 } from '../../../ports/store.ts'
 import type { OutboxBounds } from '../outbox.ts'
+import { goneContract } from './gone-contract.ts'
 import { letterContract } from './letter-contract.ts'
 
 export interface StoreContract {
@@ -290,13 +291,11 @@ export function storeContract({ name, open, restart }: StoreContract): void {
       expect(store.lateHours()).toEqual(hours.slice(2))
     })
 
-    letterContract(
-      () => store,
-      async () => {
-        store = await restart(store)
-      },
-      { DeviceIdOf, letter, save },
-    )
+    const again = async () => {
+      store = await restart(store)
+    }
+    letterContract(() => store, again, { DeviceIdOf, letter, save })
+    goneContract(() => store, again, { DeviceIdOf, device, letter, save, loadAll })
     listContract(() => store)
   })
 }

@@ -18,7 +18,14 @@ import type {
 } from '../../../ports/store.ts'
 import { DeviceDirectory } from '../device-directory.ts'
 import { NoticeCount } from '../notice-count.ts'
-import { OUTBOX_BOUNDS, type OutboxBounds, OutboxCount, oldestBatches, outboxKey } from '../outbox.ts'
+import {
+  OUTBOX_BOUNDS,
+  type OutboxBounds,
+  OutboxCount,
+  oldestBatches,
+  outboxKey,
+  timeOfBatch,
+} from '../outbox.ts'
 import { type PartitionOf, SavedState } from '../saved-state.ts'
 import { MemoryDocuments } from './memory-documents.ts'
 
@@ -107,10 +114,13 @@ export class MemoryStore implements Store {
     await this.#live()
     const { devices, letters, state } = this.#durable
     state.checkClaims(save.claims)
-    const gone = state.letters.keysOf(save.lettersGone)
+    const gone = [...state.letters.keysOf(save.lettersGone), ...state.letters.keysOfDevices(save.gone)]
     state.letters.remove(gone)
     for (const key of gone) letters.delete(key)
     const added = state.letters.number(save.deadLetters)
+    for (const id of save.gone)
+      for (const table of [devices, this.#durable.vitals, this.#durable.parts, this.#durable.commands])
+        table.delete(id)
     for (const device of save.changed) devices.set(device.id, device)
     for (const { deviceId, part, bytes } of save.parts)
       this.#durable.parts.set(deviceId, { ...this.#durable.parts.get(deviceId), [part]: bytes })
@@ -126,7 +136,8 @@ export class MemoryStore implements Store {
   async checkpoint({ claims, inserted, vitals }: Checkpoint): Promise<void> {
     await this.#live()
     this.#durable.state.checkClaims(claims)
-    for (const { deviceId, bytes } of vitals) this.#durable.vitals.set(deviceId, bytes.slice())
+    for (const { deviceId, bytes } of vitals)
+      if (this.#durable.state.index.has(deviceId)) this.#durable.vitals.set(deviceId, bytes.slice())
     this.#durable.state.checkpointed(inserted)
   }
 
@@ -177,6 +188,11 @@ export class MemoryStore implements Store {
     await this.#live()
     const { history, outbox } = this.#durable
     outbox.removed(keys.filter((key) => history.delete(key)))
+  }
+
+  async oldestHistory() {
+    const [key] = this.#outboxKeys()
+    return key === undefined ? undefined : timeOfBatch(key)
   }
 
   outboxCounts() {

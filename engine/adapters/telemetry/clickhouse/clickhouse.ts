@@ -34,6 +34,7 @@ import { ClickHouseLink, type Endpoint, type Statement } from './clickhouse-link
 import { toExport } from './export.ts'
 import { isBusy, refuseTooMuch, toFault, toOpenFault } from './faults.ts'
 import { readFleetHistory } from './fleet-history.ts'
+import { forgetDevices } from './forget.ts'
 import { countHistory, readHistory } from './history.ts'
 import { INSERT_SETTINGS, INSERT_SQL, type InsertSettings, quorumSettings } from './inserts.ts'
 import { readCommandSteps, readPastCommands } from './past-commands.ts'
@@ -140,6 +141,10 @@ export class ClickHouseTelemetry implements Telemetry {
 
   resettle(from: Millis, to: Millis): Promise<void> {
     return this.#guard(({ rollups }) => rollups.resettle(from, to))
+  }
+
+  async forget(deviceIds: readonly DeviceId[]): Promise<void> {
+    if (deviceIds.length > 0) await this.#guard(({ link }) => forgetDevices(link, deviceIds))
   }
 
   async countPoints(deviceId?: DeviceId): Promise<number> {

@@ -2,7 +2,7 @@
 // its own.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Millis } from '../../../../schemas/ids.ts'
+import { Micros, Millis } from '../../../../schemas/ids.ts'
 import {
   AGGREGATES_DEFAULT,
   INTERVAL_SECONDS,
@@ -14,7 +14,7 @@ import type { Bucket } from '../../../domain/telemetry/summary.ts'
 import type { Fault } from '../../../ports/fault.ts'
 import type { Telemetry } from '../../../ports/telemetry.ts'
 import { ASKS, bucketsOf, HISTORY } from './history.ts'
-import { DeviceIdOf, type Message, pointsBlock, textsBlock } from './telemetry.ts'
+import { DeviceIdOf, historyBlock, type Message, pointsBlock, textsBlock } from './telemetry.ts'
 
 export interface TelemetryContract {
   readonly name: string
@@ -118,6 +118,36 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
         [20 * SECOND, 8],
         [30 * SECOND, 4],
       ])
+    })
+
+    test('forgotten devices leave nothing behind, rollups and history included, and others keep all of it', async () => {
+      const day = newDay()
+      const of = (device: string) => ({ device, at: day, version: 1, values: { v: 1 } })
+      await telemetry.insert(pointsBlock([of('gone'), of('kept')]))
+      const row = (device: string) =>
+        ({
+          deviceId: DeviceIdOf(device),
+          kind: 'status',
+          at: Micros(Date.now() * 1000),
+          version: 1,
+          body: {},
+        }) as const
+      await telemetry.insert(historyBlock([row('gone'), row('kept')]))
+      await settle(day + DAY)
+      await telemetry.forget([DeviceIdOf('gone')])
+      await telemetry.forget([])
+      for (const [device, count] of [
+        ['gone', 0],
+        ['kept', 1],
+      ] as const) {
+        expect(await telemetry.countPoints(DeviceIdOf(device))).toBe(count)
+        const buckets = await ask({ device, metric: 'v', from: day, to: day + HOUR, interval: '1h' })
+        expect(buckets).toHaveLength(count)
+        const found = { deviceId: DeviceIdOf(device), kinds: ['status'] } as const
+        expect(await telemetry.countHistory(found)).toBe(count)
+      }
+      await telemetry.insert(pointsBlock([{ ...of('gone'), at: day + SECOND, version: 2 }]))
+      expect(await telemetry.countPoints(DeviceIdOf('gone'))).toBe(1)
     })
 
     test('buckets begin at multiples of their interval in UTC and contain only points in [from, to)', async () => {

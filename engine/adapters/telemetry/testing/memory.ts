@@ -125,6 +125,11 @@ export class MemoryTelemetry implements Telemetry {
   /** Does nothing, because there are no rollups. */
   async resettle(): Promise<void> {}
 
+  async forget(deviceIds: readonly DeviceId[]): Promise<void> {
+    for (const id of deviceIds)
+      for (const table of [this.#points, this.#texts, this.#history]) table.delete(id)
+  }
+
   async countPoints(deviceId?: DeviceId): Promise<number> {
     let count = 0
     for (const [id, metrics] of this.#points) {

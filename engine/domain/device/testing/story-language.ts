@@ -80,6 +80,10 @@ const PHRASES: readonly Phrase[] = [
     /^(?<by>\w+) decommissions(?: because (?<reason>.+))?$/,
     ({ by, reason }) => asked(by, { kind: 'decommission', reason }),
   ],
+  [
+    /^(?<by>\w+) purges the device of (?<seconds>\d+) s ago$/,
+    ({ by, seconds }, at) => asked(by, { kind: 'purge', createdAt: Millis(at - Number(seconds) * 1000) }),
+  ],
   [new RegExp(`^(?<by>\\w+) wants(?<exactly> exactly)? ${JSON_}${VERSION}$`), toDesire],
   [new RegExp(`^(?<by>\\w+) sends (?<id>\\w+) (?<name>\\S+)(?: ${JSON_})?${OF_A_COMMAND}$`), toCommand],
   [/^(?<by>\w+) cancels (?<id>\w+)$/, ({ by, id = '' }) => asked(by, { kind: 'cancel', id: CommandId(id) })],

@@ -26,6 +26,8 @@ function effectLine(effect: Effect): string {
       return line('refused', `${REFUSALS[effect.code].status} ${effect.code} ${show(effect.detail)}`)
     case 'cut':
       return line('cut off', 'sessions end, tokens are void, retained topics are cleared')
+    case 'forget':
+      return line('record', 'forgotten')
     case 'end_sessions':
       return line('cut off', 'sessions end, earlier tokens are void')
     case 'publish': {

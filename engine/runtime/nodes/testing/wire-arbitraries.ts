@@ -112,6 +112,7 @@ const deviceRequest: fc.Arbitrary<DeviceRequest> = fc.oneof(
   fc.record({ kind: fc.constant('command' as const), id: commandId, wish }),
   fc.record({ kind: fc.constant('cancel' as const), id: commandId }),
   fc.record({ kind: fc.constant('revoke' as const) }),
+  fc.record({ kind: fc.constant('purge' as const), createdAt: millis }),
 )
 const status = fc.constantFrom(...COMMAND_STATUSES)
 const ask: fc.Arbitrary<Ask> = fc.oneof(
@@ -182,6 +183,7 @@ const firmware: fc.Arbitrary<FirmwareRecord> = fc.record({
 
 export const anyWork: fc.Arbitrary<NodeWork> = fc.oneof(
   fc.record({ kind: fc.constant('submit' as const), deviceId, request: deviceRequest, signed }),
+  fc.record({ kind: fc.constant('purge' as const), deviceId, createdAt: millis, signed }),
   fc.record({ kind: fc.constant('ask' as const), ask, after }),
   fc.record({ kind: fc.constant('await' as const), deviceId, commandId, after, timeoutMs: count }),
   fc.record({ kind: fc.constant('broadcast' as const), request: broadcastRequest }),
@@ -361,6 +363,7 @@ export const anyOutcome: { readonly [Kind in keyof NodeOutcomes]: fc.Arbitrary<N
       total: count,
     }),
   ),
+  purge: refused,
   image_missing: fc.constant(undefined),
   channels: anyChannelAnswer(refused),
   alert_change: refused,

@@ -1,0 +1,151 @@
+// The leader's duty of purges: everything about a device goes, in steps that may each be repeated.
+//
+// PU1. A purge is written down before its first step and struck off after its last: whoever leads goes on with it.
+// PU2. The record goes last. Until then the device is decommissioned, so nobody registers the id anew, and no new rows come.
+// PU3. `createdAt` tells the device from a later one with the same id, which a repeated step leaves alone.
+import type { DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { DeviceRequest } from '../../domain/device/events.ts'
+import { newPackr } from '../../domain/packing.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { PurgeOutcome, RequestOutcome, Signed } from '../../ports/engine.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
+
+export interface Purge {
+  readonly deviceId: DeviceId
+  readonly createdAt: Millis
+  readonly signed: Signed
+}
+
+export interface PurgePorts {
+  readonly store: Pick<Store, 'save' | 'documents' | 'oldestHistory'>
+  readonly claims: readonly Claim[]
+  readonly telemetry: Pick<Telemetry, 'forget'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly schedule: Pick<Schedule, 'every' | 'sleep'>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  /** Resolves once all rows of messages received before are stored. */
+  readonly flush: () => Promise<void>
+  readonly failed: (error: unknown) => void
+}
+
+const PURGES = 'purges'
+const packr = newPackr()
+
+export class PurgeDesk {
+  readonly #ports: PurgePorts
+  readonly #purges = new Map<DeviceId, Purge>()
+  #ended: (() => void)[] = []
+  #stop: (() => void) | undefined
+  #isWorking = false
+
+  constructor(ports: PurgePorts) {
+    this.#ports = ports
+  }
+
+  async open(): Promise<void> {
+    for (const { bytes } of await this.#ports.store.documents.list(PURGES)) {
+      // Written by #save.
+      const purge = packr.unpack(bytes) as Purge
+      this.#purges.set(purge.deviceId, purge)
+    }
+    this.#stop?.()
+    this.#stop = this.#ports.schedule.every(LIMITS.purgeEveryMs, () => void this.#work())
+  }
+
+  close(): void {
+    this.#stop?.()
+    this.#stop = undefined
+  }
+
+  /** Resolves once the device is gone, or after a while with what it is until then. */
+  async purge(purge: Purge): Promise<PurgeOutcome> {
+    const { deviceId, createdAt, signed } = purge
+    if (!this.#purges.has(deviceId) && this.#purges.size >= LIMITS.purgesMax)
+      return { kind: 'refused', code: 'LIMIT_REACHED', detail: { limit: LIMITS.purgesMax } }
+    await this.#save(purge, packr.pack(purge))
+    const gone = { kind: 'decommission', reason: 'purged', createdAt } as const
+    const submitted = await this.#ports.submit(deviceId, gone, signed)
+    if (submitted.kind === 'refused') {
+      await this.#strike(purge)
+      return submitted
+    }
+    this.#purges.set(deviceId, { ...purge, signed: { by: signed.by } })
+    void this.#work()
+    const until = this.#ports.clock.now() + LIMITS.purgeWaitMs
+    while (this.#purges.has(deviceId) && this.#ports.clock.now() < until) await this.#turn(until)
+    return { kind: 'done', view: submitted.view, isOver: !this.#purges.has(deviceId) }
+  }
+
+  /** Waits for the end of a round, but not longer than this. */
+  #turn(until: number): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      this.#ended.push(resolve)
+    })
+    return Promise.race([ended, this.#ports.schedule.sleep(until - this.#ports.clock.now())])
+  }
+
+  /** One round over all purges that are under way. Never rejects. */
+  async #work(): Promise<void> {
+    if (this.#isWorking || this.#purges.size === 0 || this.#stop === undefined) return
+    this.#isWorking = true
+    try {
+      await this.#round([...this.#purges.values()].slice(0, LIMITS.purgesAtOnceMax))
+    } catch (error) {
+      // The next round tries again.
+      if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
+    } finally {
+      this.#isWorking = false
+      for (const resolve of this.#ended.splice(0)) resolve()
+    }
+  }
+
+  async #round(purges: readonly Purge[]): Promise<void> {
+    const { flush, telemetry, clock, submit } = this.#ports
+    const there: Purge[] = []
+    for (const purge of purges) {
+      const { deviceId, createdAt, signed } = purge
+      const again = await submit(deviceId, { kind: 'decommission', reason: 'purged', createdAt }, signed)
+      if (again.kind === 'done') there.push(purge)
+      else await this.#strike(purge)
+    }
+    if (there.length === 0) return
+    const now = clock.now()
+    await flush()
+    await this.#written(now)
+    await telemetry.forget(there.map(({ deviceId }) => deviceId))
+    for (const purge of there) {
+      const { deviceId, createdAt, signed } = purge
+      await submit(deviceId, { kind: 'purge', createdAt }, signed)
+      await this.#strike(purge)
+    }
+  }
+
+  /** Waits until the history of what happened before this time has left the outbox. */
+  async #written(at: Millis): Promise<void> {
+    const { store, schedule, clock } = this.#ports
+    for (const until = clock.now() + LIMITS.purgeOutboxMs; ; ) {
+      const oldest = await store.oldestHistory()
+      if (oldest === undefined || oldest > at * 1_000) return
+      if (clock.now() >= until || this.#stop === undefined)
+        throw new Fault('TELEMETRY_UNAVAILABLE', {
+          retryable: true,
+          message: 'rows of the history wait for ClickHouse, and the purges with them',
+        })
+      await schedule.sleep(LIMITS.purgeLookMs)
+    }
+  }
+
+  async #strike(purge: Purge): Promise<void> {
+    await this.#save(purge, undefined)
+    this.#purges.delete(purge.deviceId)
+  }
+
+  async #save({ deviceId }: Purge, bytes: Uint8Array | undefined): Promise<void> {
+    const { store, claims } = this.#ports
+    await store.save({ ...NO_SAVE, claims, documents: [{ collection: PURGES, id: deviceId, bytes }] })
+  }
+}
