@@ -55,6 +55,12 @@ export const SocketFilter = Type.Object(
     deployment_id: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: 'Only on the channel `ota`.' }),
     ),
+    pending: Type.Optional(
+      Type.Boolean({
+        description:
+          'Only on the channel `alerts`: tell `alert.pending`, too, when a condition begins to count its `for_sec`.',
+      }),
+    ),
     metrics: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: BODY_LIMITS.metricNameBytesMax }), {
         minItems: 1,

@@ -8,6 +8,8 @@ export interface AlertBodySettings {
 
 export function alertBodyOf(alert: JsonObject, { publicUrl }: AlertBodySettings): JsonObject {
   const { device_id: deviceId, alert_id: alertId } = alert
-  const path = typeof deviceId === 'string' ? `devices/${deviceId}` : `alerts/${String(alertId)}`
+  // What is pending about the fleet has no page of its own.
+  const own = typeof alertId === 'string' ? `alerts/${alertId}` : 'alerts'
+  const path = typeof deviceId === 'string' ? `devices/${deviceId}` : own
   return { ...alert, link: `${publicUrl?.() ?? ''}/${path}` }
 }

@@ -117,8 +117,12 @@ describe('a rule that counts members', () => {
   })
 
   test('waits for its for_sec, and is pending until then', async () => {
-    const { ask, look, leave, open: alerts, id, clock } = await open()
+    const { ask, look, leave, open: alerts, id, clock, engine } = await open()
     const condition = { kind: 'fleet', of: OFFLINE, op: '>', value: 0 }
+    const told: string[] = []
+    engine.feed.listen((events) => {
+      for (const event of events) if (event.kind === 'alert') told.push(event.event)
+    })
     await ask(`POST ${RULES}`, { name: 'one', target: { type: 'all' }, condition, for_sec: 60 })
     await leave(id(0))
     await look()
@@ -126,9 +130,11 @@ describe('a rule that counts members', () => {
     clock.at += 50_000
     await look()
     expect(await alerts()).toEqual([])
+    expect(told).toEqual(['alert.pending'])
     clock.at += 10_000
     await look()
     expect(await alerts()).toHaveLength(1)
+    expect(told).toEqual(['alert.pending', 'alert.fired'])
   })
 })
 

@@ -24,7 +24,7 @@ const alert = (id: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 
-function tell(event: AlertEvent, told: JsonObject): void {
+function tell(event: AlertEvent | 'alert.pending', told: JsonObject): void {
   const { device_id: id } = told
   const deviceId = typeof id === 'string' ? idOf(id) : FLEET
   fleet.tell({ kind: 'alert', event, deviceId, at: fleet.time.now(), alert: told })
@@ -87,6 +87,21 @@ test('the snapshot has the open alerts that the user sees, and a move that it sh
   tell('alert.updated', alert('eu', { group: 'eu', revision: 2 }))
   tell('alert.resolved', alert('eu', { group: 'eu', revision: 3, state: 'resolved' }))
   expect(await namesOf(viewer)).toEqual(['alert.resolved eu'])
+})
+
+test('what is pending is told to those who ask for it', async () => {
+  const asked = await listen('ada', { filter: { pending: true }, snapshot: true })
+  const others = [await listen('ada'), await listen('ada', { filter: { pending: false } })]
+  tell('alert.pending', alert('north', { alert_id: null, device_id: 'north', state: 'pending', revision: 0 }))
+  tell('alert.fired', alert('north', { device_id: 'north' }))
+  expect(await namesOf(asked)).toEqual(['alert.pending null', 'alert.fired north'])
+  for (const client of others) expect(await namesOf(client)).toEqual(['alert.fired north'])
+})
+
+test('asking for what is pending is for the channel of alerts', async () => {
+  const client = await service.login('ada')
+  client.send({ type: 'subscribe', id: 's1', channel: 'devices', filter: { pending: true } })
+  expect(await client.next('error')).toMatchObject({ problem: { code: 'VALIDATION_FAILED' } })
 })
 
 test('a channel that begins to fail is told without its address, to those who see its group', async () => {

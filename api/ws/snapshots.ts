@@ -193,6 +193,7 @@ async function openAlerts({ subscription, scope, ports }: Call): Promise<Opening
   }
   const isShown = ({ event }: Notice) =>
     event.kind === 'alert' &&
+    event.event !== 'alert.pending' &&
     Number(event.alert['revision']) <= Number(shown.get(event.alert['alert_id']) ?? 0)
   return { frame: page.close(), devices: fitting.length, isShown }
 }

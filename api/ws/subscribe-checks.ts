@@ -25,6 +25,8 @@ export function misplacedInSubscribe(frame: Subscribe): SocketRefusal | undefine
   const refuse = (message: string) => refusal('VALIDATION_FAILED', message, id)
   if (filter?.deployment_id !== undefined && channel !== 'ota')
     return refuse('deployment_id filters the channel ota only')
+  if (filter?.pending !== undefined && channel !== 'alerts')
+    return refuse('/filter/pending is only for the channel alerts')
   if (channel !== 'fleet') {
     if (values !== undefined)
       return refuse('/values is only for the channel fleet; telemetry takes filter.metrics')

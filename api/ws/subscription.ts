@@ -92,9 +92,10 @@ export class Subscription implements Addressee {
     return group === undefined || groups.every((each) => isInScope(each, [group]))
   }
 
-  /** Whether the event is about the deployment that the filter names, if it names one. */
+  /** Whether the event is about the deployment that the filter names, if it names one, and is asked for if it must be. */
   fitsEvent(event: FeedEvent): boolean {
-    const { deployment_id: wanted } = this.filter
+    const { deployment_id: wanted, pending } = this.filter
+    if (event.kind === 'alert' && event.event === 'alert.pending' && pending !== true) return false
     return wanted === undefined || (event.kind === 'job' && event.job.plan.deploymentId === wanted)
   }
 

@@ -56,7 +56,8 @@ export type FeedEvent =
     }
   | {
       readonly kind: 'alert'
-      readonly event: AlertEvent
+      /** `alert.pending`: a condition counts its `for_sec`. It is no alert yet, and nothing is kept of it. */
+      readonly event: AlertEvent | 'alert.pending'
       /** `FLEET` if it is about no single device. */
       readonly deviceId: DeviceId
       readonly at: Millis

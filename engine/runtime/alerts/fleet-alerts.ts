@@ -35,7 +35,14 @@ import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
 import type { AlertBook } from './alert-book.ts'
 import type { FailedDeployments } from './failed-deployments.ts'
 import { fleetDocument, fleetKey, goneFleetDocument, readFleetInstances } from './fleet-documents.ts'
-import { fleetBodies, fleetCountsOf, fleetMessage, fleetMutedBy, fleetOutlet } from './fleet-shown.ts'
+import {
+  fleetBodies,
+  fleetCountsOf,
+  fleetMessage,
+  fleetMutedBy,
+  fleetOutlet,
+  fleetPendingNews,
+} from './fleet-shown.ts'
 
 export interface FleetAlertsPorts {
   readonly store: Pick<Store, 'save' | 'documents'>
@@ -252,9 +259,11 @@ export class FleetAlerts {
     const { store, claims, tell, stored } = this.#ports
     const now = this.#ports.clock.now()
     const outlet = fleetOutlet()
-    for (const { before, after, by } of kept)
-      for (const move of after?.moves ?? [])
-        outlet.moved(move, { before, by, ...this.#about(after?.instance ?? before, now) })
+    for (const { before, after, by } of kept) {
+      const about = this.#about(after?.instance ?? before, now)
+      for (const move of after?.moves ?? []) outlet.moved(move, { before, by, ...about })
+      if (after !== undefined) outlet.feed.push(...fleetPendingNews(before, after.instance, about))
+    }
     const documents = kept.map(({ before, after }) =>
       after === undefined ? goneFleetDocument(before) : fleetDocument(after.instance),
     )

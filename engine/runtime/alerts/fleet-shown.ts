@@ -66,8 +66,7 @@ export function fleetBodies(instance: FleetInstance, about: FleetAbout): readonl
     alertBody(current(alert, instance, about), placeOf(instance), shownAs(alert, instance, about)),
   )
   if (rule === undefined || phaseIn(instance, about) !== 'pending') return all
-  const startedAt = Math.max(...instance.since.slice(0, rule.roots.length))
-  return [...all, pendingBody(rule, placeOf(instance), Micros(startedAt))]
+  return [...all, fleetPending(instance, rule)]
 }
 
 export function fleetCountsOf(
@@ -90,6 +89,24 @@ export function fleetCountsOf(
       }
     }),
   )
+}
+
+/** What is told of an instance that counts its `for_sec` now, and did not before. */
+export function fleetPendingNews(
+  before: FleetInstance,
+  instance: FleetInstance,
+  about: FleetAbout,
+): readonly FeedEvent[] {
+  const { rule, now } = about
+  const isFresh = phaseIn(instance, about) === 'pending' && phaseIn(before, about) !== 'pending'
+  if (rule === undefined || !isFresh) return []
+  const alert = fleetPending(instance, rule)
+  return [{ kind: 'alert', event: 'alert.pending', deviceId: FLEET, at: now, alert }]
+}
+
+function fleetPending(instance: FleetInstance, rule: CompiledRule): JsonObject {
+  const startedAt = Math.max(...instance.since.slice(0, rule.roots.length))
+  return pendingBody(rule, placeOf(instance), Micros(startedAt))
 }
 
 interface FleetOutlet {

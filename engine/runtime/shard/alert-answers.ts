@@ -1,12 +1,12 @@
 // What a shard answers about the alerts of its devices, from memory.
-import { Micros, type Millis } from '../../../schemas/ids.ts'
+import type { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import { alertBody } from '../../domain/alert/body.ts'
 import { fitsQuery, inOrder, isInGroups } from '../../domain/alert/found.ts'
-import { pendingBody } from '../../domain/alert/pending-body.ts'
 import type { AlertCounts, AlertsFound, AlertsQuery } from '../../ports/alerts.ts'
 import type { Actor, Actors } from './actor.ts'
+import { pendingShown } from './alert-pending.ts'
 import { pendingRules } from './alert-phases.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
@@ -50,18 +50,5 @@ function bodiesOf(actor: Actor, { states }: AlertsQuery, { now, alerts }: About)
 function pendingBodies(actor: Actor, { now }: Pick<About, 'now'>): readonly JsonObject[] {
   const { device, watch } = actor
   if (watch === undefined) return []
-  return pendingRules(actor, now).flatMap((place) => {
-    const compiled = watch.fit.rules[place]
-    if (compiled === undefined) return []
-    const since = compiled.roots.map((_, root) => watch.since(place, root))
-    const startedAt = Micros(since.find((at) => at > 0) ?? 0)
-    return [
-      pendingBody(
-        compiled,
-        device,
-        startedAt,
-        since.findIndex((at) => at > 0),
-      ),
-    ]
-  })
+  return pendingRules(actor, now).flatMap((rule) => pendingShown(watch, rule, device))
 }

@@ -1,6 +1,6 @@
 // The state that each rule is in on an actor, from its settled record and its vitals.
 import type { Millis } from '../../../schemas/ids.ts'
-import { type Alerts, openOf } from '../../domain/alert/alerts-part.ts'
+import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { type Phase, phaseOf } from '../../domain/alert/decide.ts'
 import { sinceOf } from '../../domain/alert/judge.ts'
 import type { Sight } from '../../domain/alert/leaf-truth.ts'
@@ -22,10 +22,11 @@ export function phaseAt(watch: Watch, rule: number, alerts: Alerts, now: Millis)
 /** The rules of which an instance counts its `for_sec`. */
 export function pendingRules({ watch, device }: Actor, now: Millis): readonly number[] {
   if (watch === undefined) return NO_RULES
-  return watch.fit.rules.flatMap((rule, i) => {
-    const isOpen = openOf(device.alerts, rule.id) !== undefined
-    return !isOpen && phaseAt(watch, i, device.alerts, now) === 'pending' ? [i] : []
-  })
+  return watch.fit.rules.flatMap((_, rule) => (isPending(watch, rule, device.alerts, now) ? [rule] : []))
+}
+
+export function isPending(watch: Watch, rule: number, alerts: Alerts, now: Millis): boolean {
+  return phaseAt(watch, rule, alerts, now) === 'pending'
 }
 
 /** What is open or pending. */

@@ -8,6 +8,7 @@ import { sendOta } from '../../domain/device/ota-events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { transition } from '../../domain/device/transition.ts'
 import { isReachStale } from '../../domain/ota/firmware-jobs.ts'
+import type { FeedEvent } from '../../ports/feed.ts'
 import { type Actor, otaWayOf, toView, wayOf } from './actor.ts'
 import type { Open, Told } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
@@ -33,6 +34,11 @@ export class Decisions {
     const before = this.deviceOf(actor)
     this.follow(actor, before, transition(before, event, now), now)
     return this.deviceOf(actor)
+  }
+
+  /** Tells what nothing is saved of. */
+  tell(events: readonly FeedEvent[]): void {
+    this.#open.feed.push(...events)
   }
 
   /** Keeps what follows from a decision; `before` is undefined for a new device. */

@@ -1,7 +1,7 @@
 // Alert rules in a shard: what is saved, told and left for the notifier, and what a replay does.
 import { describe, expect, test } from 'vitest'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
-import { AlertId, Millis } from '../../../schemas/ids.ts'
+import { AlertId, Millis, toIso } from '../../../schemas/ids.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { decodeNotice } from '../../domain/alert/notice.ts'
 import { createRule, type Rule } from '../../domain/alert/rule.ts'
@@ -71,6 +71,25 @@ describe('a rule that fits a device', () => {
     const fired = bench.work({ sweep: at(11_001) })
     expect(noticesOf(fired)).toMatchObject([{ event: 'fired' }])
     expect(told(bench.work({ sweep: at(12_000) }))).toEqual([])
+  })
+
+  test('tells once that it counts its `for_sec`, and nothing is kept of it', () => {
+    const bench = new ShardBench([online])
+    bench.work({ alertSettings: settingsOf(ruleOf({ for_sec: 10 })) })
+    const pending = bench.apply([telemetry('a', 1_000, '{"t":11}')])
+    expect([told(pending), savedAlerts(pending), noticesOf(pending), pending.proposal.history]).toEqual([
+      ['alert.pending'],
+      [],
+      [],
+      [],
+    ])
+    expect(pending.proposal.feed).toMatchObject([
+      { deviceId: 'a', alert: { alert_id: null, state: 'pending', started_at: toIso(at(1_000)) } },
+    ])
+    expect(told(bench.apply([telemetry('a', 2_000, '{"t":12}')]))).toEqual([])
+    expect(told(bench.apply([telemetry('a', 3_000, '{"t":9}')]))).toEqual([])
+    expect(told(bench.apply([telemetry('a', 4_000, '{"t":13}')]))).toEqual(['alert.pending'])
+    expect(told(bench.work({ sweep: at(14_001) }))).toEqual(['alert.fired'])
   })
 
   test('that is new judges the latest values at once', () => {

@@ -24,9 +24,11 @@ import type { Effect, Outcome } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
 import type { StoredReport } from '../../domain/telemetry/report.ts'
+import type { FeedEvent } from '../../ports/feed.ts'
 import type { Actor } from './actor.ts'
 import { AlertEffort } from './alert-effort.ts'
 import { type AlertHappening, eventLeaves } from './alert-happenings.ts'
+import { tellPending } from './alert-pending.ts'
 import { countedAlerts, latestOf, phaseAt, sightOf } from './alert-phases.ts'
 import { KeptFleetCounts } from './fleet-counts.ts'
 import type { Incoming } from './incoming.ts'
@@ -47,6 +49,7 @@ interface ShardAlertsPorts {
 interface Deciding {
   deviceOf(actor: Actor): Device
   follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): unknown
+  tell(events: readonly FeedEvent[]): void
 }
 
 const NO_EVENTS: ReadonlySet<number> = new Set()
@@ -315,7 +318,10 @@ export class ShardAlerts {
     this.effort.begin(rules.length)
     // by A2
     if (isNew)
-      this.#keep(actor, device, { judgement: judge(watch, rules, device.alerts, occasion), at }, decisions)
+      tellPending({ actor, watch, rules, at, decisions }, () => {
+        const judgement = judge(watch, rules, device.alerts, occasion)
+        this.#keep(actor, device, { judgement, at }, decisions)
+      })
     else look(watch, rules, device.alerts, occasion)
     this.effort.end()
     this.#count(actor, toMillis(at))
@@ -330,20 +336,18 @@ export class ShardAlerts {
     const reasonOf = (rule: Alert['ruleId']) => book.reasonOf(rule, device)
     actor.isDirty = true
     if (watch === undefined) {
-      this.#keep(
-        actor,
-        device,
-        { judgement: endOrphans(device.alerts, watch, { reasonOf, now: at }), at },
-        decisions,
-      )
+      const judgement = endOrphans(device.alerts, watch, { reasonOf, now: at })
+      this.#keep(actor, device, { judgement, at }, decisions)
       return
     }
     const occasion = this.#occasion(actor, device, { at, events: NO_EVENTS, value: null })
     this.effort.begin(watch.fit.rules.length)
-    const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
-    if (judgement.isHeldBack) this.#overflowing.add(actor)
-    else this.#overflowing.delete(actor)
-    this.#keep(actor, device, { judgement, at }, decisions)
+    const rules = [...watch.fit.rules.keys()]
+    tellPending({ actor, watch, rules, at, decisions }, () => {
+      const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
+      if (!judgement.isHeldBack) this.#overflowing.delete(actor)
+      this.#keep(actor, device, { judgement, at }, decisions)
+    })
     this.effort.end()
     this.#count(actor, toMillis(at))
     this.#ports.reschedule(actor)
