@@ -54,8 +54,9 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
   const lanes = await tableOf('lanes', 0)
   const mesh = openNatsMesh(nats, { address: node, name: NAME, warn })
   const broker = openBroker(settings, node, warn)
-  const { retentionDays, auditRetentionDays } = settings
-  const telemetry = serverTelemetry({ ...profile.clickhouse, retentionDays, auditRetentionDays })
+  const { retentionDays, auditRetentionDays, alertRetentionDays } = settings
+  const kept = { retentionDays, auditRetentionDays, alertRetentionDays }
+  const telemetry = serverTelemetry({ ...profile.clickhouse, ...kept })
   return {
     ports: {
       clock: systemClock,

@@ -48,8 +48,9 @@ export async function openEmbedded(
   const settled = store.inserted()
   const notBefore = settled.map((seq, partition) => Math.max(seq, applied[partition] ?? 0))
   const log = openLmdbLog({ path: dir.log, durability, notBefore, settled })
-  const { retentionDays, auditRetentionDays } = settings
-  const telemetry = embeddedTelemetry({ path: dir.telemetry, retentionDays, auditRetentionDays, logger })
+  const { retentionDays, auditRetentionDays, alertRetentionDays } = settings
+  const kept = { retentionDays, auditRetentionDays, alertRetentionDays }
+  const telemetry = embeddedTelemetry({ path: dir.telemetry, ...kept, logger })
   const blobs = settings.s3 === undefined ? await openFileBlobs(dir.blobs) : new S3Blobs(settings.s3)
   const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
   const outbound = openOutbound(settings, ports)

@@ -61,6 +61,7 @@ describe('settings', () => {
       outbound: { allow: [], smtp: undefined },
       retentionDays: undefined,
       auditRetentionDays: 400,
+      alertRetentionDays: 400,
       shards: 3,
       logLevel: 'info',
     })
@@ -132,6 +133,7 @@ describe('settings', () => {
       FLEET_TRUSTED_PROXIES: '10.0.0.0/8,::1',
       FLEET_RETENTION_DAYS: '30',
       FLEET_AUDIT_RETENTION_DAYS: '500',
+      FLEET_ALERT_RETENTION_DAYS: '90',
       FLEET_SHARDS: '2',
       FLEET_REFRESH_ROTATION: 'on',
       FLEET_LOG_LEVEL: 'debug',
@@ -147,6 +149,7 @@ describe('settings', () => {
       trustedProxies: ['10.0.0.0/8', '::1'],
       retentionDays: 30,
       auditRetentionDays: 500,
+      alertRetentionDays: 90,
       shards: 2,
       refreshRotation: true,
     })

@@ -78,6 +78,7 @@ export interface Settings {
   readonly outbound: OutboundSettings
   readonly retentionDays: number | undefined
   readonly auditRetentionDays: number
+  readonly alertRetentionDays: number
   readonly shards: number
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
@@ -154,6 +155,7 @@ export function readSettings(
     outbound: readOutbound(read),
     retentionDays: read.numberIfSet('FLEET_RETENTION_DAYS', { min: 1, max: 36_500 }),
     auditRetentionDays: read.number('FLEET_AUDIT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
+    alertRetentionDays: read.number('FLEET_ALERT_RETENTION_DAYS', { min: 1, max: 36_500, default: 400 }),
     shards: read.number('FLEET_SHARDS', {
       min: 1,
       max: LIMITS.shardsMax,

@@ -15,6 +15,7 @@ export function embeddedTelemetry({
   readonly path: string
   readonly retentionDays?: number | undefined
   readonly auditRetentionDays?: number | undefined
+  readonly alertRetentionDays?: number | undefined
   readonly logger: Logger
 }): ClickHouseTelemetry {
   const openServer = () => ChdbSupervisor.open({ dataDir: path, listen: (event) => logEvent(logger, event) })

@@ -145,6 +145,28 @@ test('what is older than the retention is not read, although ClickHouse has not 
   await telemetry.close()
 })
 
+test('moves of alerts are not read after their retention, and are deleted by the month when hours are settled', async () => {
+  const telemetry = await open({ alertRetentionDays: 7 })
+  const day = 86_400_000_000
+  const now = Date.now() * 1000
+  const deviceId = DeviceIdOf('alerting')
+  const kinds = ['alert', 'status'] as const
+  const rows = [1, 8, 75].flatMap((age) =>
+    kinds.map((kind) => ({ deviceId, kind, at: Micros(now - age * day), version: age, body: { age } })),
+  )
+  await telemetry.insert(historyBlock(rows))
+  const read = async (kind: (typeof kinds)[number]) =>
+    (await telemetry.history({ deviceId, kinds: [kind], limit: 9 })).map(({ version }) => version)
+  expect([await read('alert'), await read('status')]).toEqual([[1], [1, 8, 75]])
+  expect(await telemetry.countHistory({ deviceId, kinds })).toBe(4)
+  await telemetry.settle(Millis(Date.now()), [])
+  const stored = `SELECT groupArray((kind, version)) FROM history WHERE device_id = 'alerting' FORMAT TSV`
+  await expect.poll(() => query(stored), { timeout: 60_000 }).not.toContain(`('alert',75)`)
+  expect(await query(stored)).toContain(`('status',75)`)
+  expect(await read('alert')).toEqual([1])
+  await telemetry.close()
+})
+
 test('logs are dropped when they are 14 days old, and all other kinds stay', async () => {
   const telemetry = await open()
   const day = 86_400_000_000

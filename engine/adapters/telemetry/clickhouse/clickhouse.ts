@@ -40,7 +40,7 @@ import { INSERT_SETTINGS, INSERT_SQL, type InsertSettings, quorumSettings } from
 import { readCommandSteps, readPastCommands } from './past-commands.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
-import { withinRetention } from './retention.ts'
+import { deleteOldAlerts, withinRetention } from './retention.ts'
 import { type LateHour, Rollups } from './rollups.ts'
 import { keepFor, migrate } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
@@ -63,6 +63,8 @@ export interface ClickHouseOptions {
   readonly retentionDays?: number | undefined
   /** Undefined keeps the audit for ever. */
   readonly auditRetentionDays?: number | undefined
+  /** Undefined keeps the moves of alerts for ever. */
+  readonly alertRetentionDays?: number | undefined
   readonly insertTimeoutMs?: number
   readonly queryTimeoutMs?: number
 }
@@ -83,6 +85,7 @@ export class ClickHouseTelemetry implements Telemetry {
   #beginning: Promise<void> | undefined
   #isAnswering = true
   #isAsking = false
+  #alertsDeletedAt = 0
 
   constructor(options: ClickHouseOptions) {
     this.#options = options
@@ -136,7 +139,10 @@ export class ClickHouseTelemetry implements Telemetry {
     // Raw points that have expired cannot be computed again. What was computed from them stays.
     const oldest = retentionDays === undefined ? 0 : upTo / 1000 - retentionDays * DAY_SEC
     const kept = late.filter(({ hour }) => hour >= oldest)
-    return this.#guard(({ rollups }) => rollups.settle(upTo, kept))
+    return this.#guard(async ({ rollups, link }) => {
+      await rollups.settle(upTo, kept)
+      await this.#deleteOldAlerts(link)
+    })
   }
 
   resettle(from: Millis, to: Millis): Promise<void> {
@@ -260,8 +266,18 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   #retention() {
-    const { retentionDays, auditRetentionDays } = this.#options
-    return withinRetention({ points: retentionDays, audit: auditRetentionDays }, Date.now())
+    const { retentionDays, auditRetentionDays, alertRetentionDays } = this.#options
+    const days = { points: retentionDays, audit: auditRetentionDays, alerts: alertRetentionDays }
+    return withinRetention(days, Date.now())
+  }
+
+  /** One process settles at a time, so one deletes. */
+  async #deleteOldAlerts(link: ClickHouseLink): Promise<void> {
+    const { alertRetentionDays } = this.#options
+    const now = Date.now()
+    if (alertRetentionDays === undefined || now < this.#alertsDeletedAt + DAY_SEC * 1_000) return
+    await deleteOldAlerts(link, alertRetentionDays, now)
+    this.#alertsDeletedAt = now
   }
 
   /** Gives up when the server is found not to answer: a caller must not wait for a frozen database. */

@@ -1,11 +1,16 @@
 // Keeps reads within the retention. ClickHouse drops a part when its last row has expired, and only when it comes to it:
 // until then, expired rows are there and must not be read.
+//
+// Alerts are rows among others in parts of a month, so no part ever is all theirs: they are deleted a month at a time.
+import { LIMITS } from '../../../limits.ts'
+import type { ClickHouseLink } from './clickhouse-link.ts'
 import { HISTORY_LOG_DAYS } from './schema.ts'
 
 /** How long rows are kept. Undefined means for ever. */
 export interface KeptDays {
   readonly points: number | undefined
   readonly audit: number | undefined
+  readonly alerts: number | undefined
 }
 
 const DAY_SEC = 86_400
@@ -13,13 +18,15 @@ const DAY_SEC = 86_400
 const STEP_SEC = 60
 
 /** Settings of a statement that leave out rows whose time is over. */
-export function withinRetention({ points, audit }: KeptDays, nowMs: number) {
+export function withinRetention({ points, audit, alerts }: KeptDays, nowMs: number) {
   const oldest = (days: number) => {
     const seconds = Math.floor(nowMs / 1000 / STEP_SEC) * STEP_SEC - days * DAY_SEC
     return `toDateTime(${Math.max(0, seconds)})`
   }
+  const logs = `(kind != \\'log\\' OR received >= ${oldest(HISTORY_LOG_DAYS)})`
+  const ofAlerts = alerts === undefined ? '' : ` AND (kind != \\'alert\\' OR received >= ${oldest(alerts)})`
   const filters = {
-    history: `kind != \\'log\\' OR received >= ${oldest(HISTORY_LOG_DAYS)}`,
+    history: `${logs}${ofAlerts}`,
     ...(points === undefined
       ? {}
       : { points: `received >= ${oldest(points)}`, texts: `received >= ${oldest(points)}` }),
@@ -27,4 +34,15 @@ export function withinRetention({ points, audit }: KeptDays, nowMs: number) {
   }
   const list = Object.entries(filters).map(([table, filter]) => `'${table}':'${filter}'`)
   return { additional_table_filters: `{${list.join(',')}}` }
+}
+
+/** Deletes the alerts of whole months that are over. To look costs little, and a month is rewritten once. */
+export async function deleteOldAlerts(link: ClickHouseLink, days: number, nowMs: number): Promise<void> {
+  const end = new Date(nowMs - days * DAY_SEC * 1_000)
+  const month = Date.UTC(end.getUTCFullYear(), end.getUTCMonth()) / 1_000
+  const old = `kind = 'alert' AND received < toDateTime(${Math.max(0, month)})`
+  const timeoutMs = LIMITS.telemetrySettleTimeoutMs
+  const found = await link.query({ sql: `SELECT 1 FROM history WHERE ${old} LIMIT 1 FORMAT TSV`, timeoutMs })
+  // Nobody waits for the parts to be written anew.
+  if (found.length > 0) await link.command({ sql: `ALTER TABLE history DELETE WHERE ${old}`, timeoutMs })
 }
