@@ -14,9 +14,8 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { parseSpan } from '../http/span.ts'
 import { invalid } from '../refusal.ts'
-import { alertPlaceOf, foundAlert, noSuchAlert, shownAlerts } from './found-alert.ts'
-
-const TIMELINE_MAX = 200
+import { findAlerts } from './find-alerts.ts'
+import { alertPlaceOf, foundAlert, fromHistory, noSuchAlert, shownAlerts } from './found-alert.ts'
 
 export function alertRoutes(services: Services): readonly Route[] {
   const { engine, clock } = services
@@ -33,9 +32,10 @@ export function alertRoutes(services: Services): readonly Route[] {
           message: `reaches further than ${LIMITS.alertsListedMax} alerts; use filters`,
         })
       const [sort = 'fired_at', direction = 'desc'] = (query.sort ?? '').split(':')
-      const found = await engine.alerts.list({
-        // Words of their lists, by the pattern of the query.
-        states: (query.state?.split(',') ?? ['firing', 'recovering']) as AlertState[],
+      // Words of their lists, by the pattern of the query.
+      const states = (query.state?.split(',') ?? ['firing', 'recovering']) as AlertState[]
+      const found = await findAlerts(engine, {
+        states,
         severities: query.severity?.split(',') as AlertSeverity[] | undefined,
         deviceId: query.device_id === undefined ? undefined : (query.device_id as DeviceId),
         group: query.group,
@@ -81,24 +81,14 @@ export function alertRoutes(services: Services): readonly Route[] {
       const alert = await foundAlert(services, id, place)
       // Who sees an alert of the fleet is known by the alert alone.
       if (alert === undefined && isFleetAlertId(id) && place.within !== undefined) return noSuchAlert()
-      const rows = await engine.history({
-        deviceId: place.deviceId ?? FLEET,
-        kinds: ['alert'],
-        limit: TIMELINE_MAX,
-      })
-      const timeline = rows
-        .filter(({ body }) => body['alert_id'] === id)
-        .map(({ body, at }): JsonObject => ({ ...body, at: toIso(toMillis(at)) }))
-      const [last] = timeline
+      const rows = await engine.alertMoves(place.deviceId ?? FLEET, id)
+      const timeline = rows.map(({ body, at }): JsonObject => ({ ...body, at: toIso(toMillis(at)) }))
+      const [last] = rows
       // One that the record does not keep any more is as its last move says.
-      const shown = alert ?? (last === undefined ? undefined : fromHistory(last))
+      const shown = alert ?? (last === undefined ? undefined : fromHistory(last.body))
       if (shown === undefined) return noSuchAlert()
       const [body] = await shownAlerts(services, [shown])
       return answer(200, { ...body, timeline })
     }),
   ]
-}
-
-function fromHistory({ event: _, actor: __, ...body }: JsonObject): JsonObject {
-  return { ...body, comments: [] }
 }

@@ -58,3 +58,8 @@ export async function shownAlerts(
 }
 
 export const noSuchAlert = () => refused('NOT_FOUND', { message: 'no such alert' })
+
+/** The alert as it was at a move. */
+export function fromHistory({ event: _, actor: __, ...body }: JsonObject): JsonObject {
+  return { ...body, comments: [] }
+}

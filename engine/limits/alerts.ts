@@ -60,4 +60,5 @@ export const ALERT_LIMITS = {
   eventHoldSecDefault: 300,
   /** Filters of the list of alerts reach this far into it. */
   alertsListedMax: 10_000,
+  alertMovesShownMax: 200,
 } as const

@@ -1,6 +1,8 @@
 // The history at rest: what happened to a device, newest first.
-import type { DeviceId, Millis } from '../../schemas/ids.ts'
+import type { AlertId, DeviceId, Millis } from '../../schemas/ids.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { CommandStatus } from '../../schemas/vocabulary.ts'
+import type { AlertsQuery } from '../domain/alert/query.ts'
 import type { CommandFilter, CommandPlace } from '../domain/command/kept-commands.ts'
 import type { HistoryKey, HistoryKind, HistoryRow } from '../domain/history/row.ts'
 
@@ -61,7 +63,24 @@ export interface PastCommandsQuery extends CommandFilter {
   readonly deviceIds?: readonly DeviceId[] | undefined
 }
 
+/** Alerts that are resolved, by what they were at their end. Groups are those that they had then. */
+export interface PastAlertsQuery extends Omit<AlertsQuery, 'states' | 'alertId'> {
+  /** It is told how many of these are stored and fit. */
+  readonly known: readonly string[]
+}
+
+export interface PastAlerts {
+  /** All that fit, however many are given. */
+  readonly total: number
+  readonly known: number
+  /** The first ones as REST shows them, but for their links and comments. */
+  readonly alerts: readonly JsonObject[]
+}
+
 export interface History {
+  pastAlerts(query: PastAlertsQuery): Promise<PastAlerts>
+  /** The newest moves of an alert, newest first. */
+  alertMoves(deviceId: DeviceId, alertId: AlertId): Promise<readonly HistoryRow[]>
   /** Rows of many devices, newest first, each once. */
   fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]>
   /** Commands of many devices, newest first, each once. */

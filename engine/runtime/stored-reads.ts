@@ -1,4 +1,5 @@
 // The questions that the store and ClickHouse answer by themselves, whichever node is asked.
+import type { AlertId, DeviceId } from '../../schemas/ids.ts'
 import type { AuditFilter, AuditQuery, AuditRow, AuditTrail } from '../ports/audit.ts'
 import type { Ports } from '../ports/engine.ts'
 import type {
@@ -8,6 +9,8 @@ import type {
   HistoryFilter,
   HistoryQuery,
   HistoryRow,
+  PastAlerts,
+  PastAlertsQuery,
   PastCommand,
   PastCommandsQuery,
 } from '../ports/history.ts'
@@ -37,6 +40,14 @@ export class StoredReads implements History, AuditTrail, DeadLetters {
 
   pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]> {
     return this.#ports.telemetry.pastCommands(query)
+  }
+
+  pastAlerts(query: PastAlertsQuery): Promise<PastAlerts> {
+    return this.#ports.telemetry.pastAlerts(query)
+  }
+
+  alertMoves(deviceId: DeviceId, alertId: AlertId): Promise<readonly HistoryRow[]> {
+    return this.#ports.telemetry.alertMoves(deviceId, alertId)
   }
 
   commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]> {

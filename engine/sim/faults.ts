@@ -290,6 +290,8 @@ export function faultyTelemetry(
     history: (query) => telemetry.history(query),
     fleetHistory: (query) => telemetry.fleetHistory(query),
     pastCommands: (query) => telemetry.pastCommands(query),
+    pastAlerts: (query) => telemetry.pastAlerts(query),
+    alertMoves: (deviceId, alertId) => telemetry.alertMoves(deviceId, alertId),
     commandSteps: (commands) => telemetry.commandSteps(commands),
     audit: (query) => telemetry.audit(query),
     countAudit: (filter) => telemetry.countAudit(filter),

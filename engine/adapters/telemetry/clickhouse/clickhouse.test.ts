@@ -10,6 +10,7 @@ import { censusContract } from '../testing/census-contract.ts'
 import { telemetryContract } from '../testing/contract.ts'
 import { fleetHistoryContract } from '../testing/fleet-history-contract.ts'
 import { historyContract } from '../testing/history-contract.ts'
+import { pastAlertsContract } from '../testing/past-alerts-contract.ts'
 import { seriesContract } from '../testing/series-contract.ts'
 import { begun, DeviceIdOf, historyBlock, pointsBlock, urlOf } from '../testing/telemetry.ts'
 import { ClickHouseLink } from './clickhouse-link.ts'
@@ -46,6 +47,7 @@ telemetryContract({
 historyContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
 
 fleetHistoryContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 8 })
+pastAlertsContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 8 })
 
 auditContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
 

@@ -4,7 +4,7 @@
 // token, reads still take one value per point (R11).
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
+import { type AlertId, type DeviceId, Millis } from '../../../../schemas/ids.ts'
 import type { FleetMoment } from '../../../domain/fleet/census.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
@@ -15,6 +15,8 @@ import type {
   HistoryFilter,
   HistoryQuery,
   HistoryRow,
+  PastAlerts,
+  PastAlertsQuery,
   PastCommand,
   PastCommandsQuery,
 } from '../../../ports/history.ts'
@@ -37,6 +39,7 @@ import { readFleetHistory } from './fleet-history.ts'
 import { forgetDevices } from './forget.ts'
 import { countHistory, readHistory } from './history.ts'
 import { INSERT_SETTINGS, INSERT_SQL, type InsertSettings, quorumSettings } from './inserts.ts'
+import { readAlertMoves, readPastAlerts } from './past-alerts.ts'
 import { readCommandSteps, readPastCommands } from './past-commands.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
@@ -176,6 +179,14 @@ export class ClickHouseTelemetry implements Telemetry {
 
   pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]> {
     return readPastCommands(query, Date.now(), (statement) => this.#query(statement))
+  }
+
+  pastAlerts(query: PastAlertsQuery): Promise<PastAlerts> {
+    return readPastAlerts(query, (statement) => this.#query(statement))
+  }
+
+  alertMoves(deviceId: DeviceId, alertId: AlertId): Promise<readonly HistoryRow[]> {
+    return readAlertMoves(deviceId, alertId, (statement) => this.#query(statement))
   }
 
   commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]> {

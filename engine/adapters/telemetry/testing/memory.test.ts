@@ -4,6 +4,7 @@ import { telemetryContract } from './contract.ts'
 import { fleetHistoryContract } from './fleet-history-contract.ts'
 import { historyContract } from './history-contract.ts'
 import { MemoryTelemetry } from './memory.ts'
+import { pastAlertsContract } from './past-alerts-contract.ts'
 import { seriesContract } from './series-contract.ts'
 
 telemetryContract({
@@ -16,6 +17,7 @@ telemetryContract({
 historyContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
 
 fleetHistoryContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 100 })
+pastAlertsContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 100 })
 
 auditContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
 

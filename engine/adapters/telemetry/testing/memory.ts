@@ -1,13 +1,14 @@
 // Telemetry in memory. Real adapters must return the same. Everything is computed from raw points. An instance outlives
 // the engine that uses it, as a database does.
 import { Readable } from 'node:stream'
-import { type DeviceId, type Micros, Millis } from '../../../../schemas/ids.ts'
+import { type AlertId, type DeviceId, type Micros, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { DeviceStatus } from '../../../../schemas/vocabulary.ts'
 import type { FleetMoment } from '../../../domain/fleet/census.ts'
 import { byAge } from '../../../domain/history/row.ts'
 import { readHistoryBlock } from '../../../domain/history/testing/read-block.ts'
 import { type BlockRow, readBlock } from '../../../domain/telemetry/testing/native-reader.ts'
+import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type {
@@ -17,6 +18,8 @@ import type {
   HistoryPlace,
   HistoryQuery,
   HistoryRow,
+  PastAlerts,
+  PastAlertsQuery,
   PastCommand,
   PastCommandsQuery,
 } from '../../../ports/history.ts'
@@ -34,6 +37,7 @@ import { MemoryAudit } from './memory-audit.ts'
 import { MemoryCensus } from './memory-census.ts'
 import { toFile } from './memory-file.ts'
 import { commandSteps, fleetRows, labelOf, pastCommands } from './memory-fleet-history.ts'
+import { pastAlerts } from './memory-past-alerts.ts'
 import { type TimedPoint, toSeries } from './memory-series.ts'
 
 const HOUR_MS = 3_600_000
@@ -151,6 +155,16 @@ export class MemoryTelemetry implements Telemetry {
 
   async pastCommands(query: PastCommandsQuery): Promise<readonly PastCommand[]> {
     return pastCommands(this.#allHistory(), query)
+  }
+
+  async pastAlerts(query: PastAlertsQuery): Promise<PastAlerts> {
+    return pastAlerts(this.#allHistory(), query)
+  }
+
+  async alertMoves(deviceId: DeviceId, alertId: AlertId): Promise<readonly HistoryRow[]> {
+    return this.#matching({ deviceId, kinds: ['alert'] })
+      .filter(({ body }) => body['alert_id'] === alertId)
+      .slice(0, LIMITS.alertMovesShownMax)
   }
 
   async commandSteps(commands: readonly CommandPlace[]): Promise<readonly HistoryRow[]> {

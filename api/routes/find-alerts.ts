@@ -1,0 +1,58 @@
+// The list of alerts, from memory and, if resolved ones are asked for, from the history.
+//
+// A device's record keeps its open alerts and the latest resolved ones, and is the truth about them; the history has all
+// that are resolved, a moment later. What both know counts once, as it is in the record.
+import { inOrder } from '../../engine/domain/alert/found.ts'
+import type { AlertsFound, AlertsQuery } from '../../engine/ports/alerts.ts'
+import type { Engine } from '../../engine/ports/engine.ts'
+import { Fault } from '../../engine/ports/fault.ts'
+import type { PastAlerts, PastAlertsQuery } from '../../engine/ports/history.ts'
+import { parseDeviceId } from '../../schemas/ids.ts'
+import { isInScope } from '../auth/scope.ts'
+import { fromHistory } from './found-alert.ts'
+
+/** At least so many that records keep are looked for in the history. Only then is the number of all exact at once. */
+const KNOWN_MIN = 1_000
+
+type Asked = Pick<Engine, 'alerts' | 'devices' | 'pastAlerts'>
+
+export async function findAlerts(engine: Asked, query: AlertsQuery): Promise<AlertsFound> {
+  const { states, within } = query
+  if (!states.includes('resolved')) return engine.alerts.list(query)
+  const open = states.filter((state) => state !== 'resolved')
+  const [others, kept] = await Promise.all([
+    open.length === 0 ? NOTHING : engine.alerts.list({ ...query, states: open }),
+    engine.alerts.list({ ...query, states: ['resolved'], limit: Math.max(query.limit, KNOWN_MIN) }),
+  ])
+  const known = kept.alerts.map(({ alert_id: id }) => String(id))
+  const past = await pastAlerts(engine, { ...query, known })
+  const isKnown = new Set(known)
+  // A device may have left the groups that the caller sees.
+  const isSeen = (id: unknown) => {
+    const deviceId = parseDeviceId(id)
+    return deviceId === undefined || within === undefined
+      ? true
+      : isInScope(engine.devices.summary(deviceId)?.group, within)
+  }
+  const older = past.alerts.filter(
+    ({ alert_id: id, device_id: deviceId }) => !isKnown.has(String(id)) && isSeen(deviceId),
+  )
+  const unstored = known.length - past.known
+  return {
+    // Records keep some for longer than the history does.
+    total: others.total + Math.max(kept.total, past.total + unstored),
+    alerts: inOrder([...others.alerts, ...kept.alerts, ...older.map(fromHistory)], query),
+  }
+}
+
+/** What devices keep is listed all the same if the history cannot be read, or too much of it would have to be. */
+async function pastAlerts(engine: Asked, query: PastAlertsQuery): Promise<PastAlerts> {
+  try {
+    return await engine.pastAlerts(query)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return { ...NOTHING, known: 0 }
+  }
+}
+
+const NOTHING: AlertsFound = { total: 0, alerts: [] }

@@ -1,0 +1,73 @@
+// Alerts that devices do not keep any more, from the history.
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Fault } from '../../engine/ports/fault.ts'
+import { openHarness } from '../testing/rest.ts'
+
+const EPISODES = 20
+/** Further apart than what counts as flapping. */
+const APART_MS = 700_000
+
+async function open() {
+  const harness = openHarness()
+  const { engine, clock } = harness
+  const ids = [await harness.device('a', { group: 'plant/a' }), await harness.device('b', { group: 'mill' })]
+  const condition = { kind: 'threshold', metric: 't', op: '>', value: 10 }
+  const rule = { name: 'hot', target: { type: 'all' }, condition }
+  const early = await harness.login('admin')
+  await harness.request('POST /api/v1/alerts/rules', { token: early.token, body: rule })
+  for (let episode = 0; episode < EPISODES; episode++) {
+    clock.at += APART_MS
+    for (const id of ids) await engine.say(id, 'telemetry', { t: 11 + episode })
+    for (const id of ids) await engine.say(id, 'telemetry', { t: 5 })
+  }
+  // The first one's time is over.
+  const { token } = await harness.login('admin')
+  const ask = async (line: string, as = token) => harness.request(line, { token: as })
+  const list = async (query: string, as = token) => (await ask(`GET /api/v1/alerts?${query}`, as)).body
+  for (let turn = 0; (await list('state=resolved')).total !== 2 * EPISODES; turn++) {
+    if (turn === 2_000) throw new Error('the history never has them all')
+    clock.at += 100
+    await setImmediate()
+  }
+  return { ...harness, ask, list }
+}
+
+test('resolved alerts are listed beyond those that devices keep, each once', async () => {
+  const { list, ask } = await open()
+  const all = await list('state=resolved&device_id=a&per_page=100')
+  expect(all.total).toBe(EPISODES)
+  expect(new Set(all.data.map(({ alert_id: id }: { alert_id: string }) => id)).size).toBe(EPISODES)
+  const first = await list('state=resolved&device_id=a&per_page=15&page=1')
+  const second = await list('state=resolved&device_id=a&per_page=15&page=2')
+  expect([...first.data, ...second.data]).toEqual(all.data)
+  const oldest = all.data.at(-1)
+  expect(oldest).toMatchObject({ state: 'resolved', reason: 'recovered', comments: [], device_id: 'a' })
+  expect(await list('state=resolved&device_id=a&sort=fired_at:asc&per_page=1')).toMatchObject({
+    total: EPISODES,
+    data: [{ alert_id: oldest.alert_id }],
+  })
+  const read = await ask(`GET /api/v1/alerts/${oldest.alert_id}`)
+  expect(read.body).toMatchObject({
+    alert_id: oldest.alert_id,
+    timeline: [{ event: 'alert.resolved' }, { event: 'alert.fired' }],
+  })
+  const early = `device_id=a&to=${all.data.at(-2).fired_at}`
+  expect(await list(`state=firing,resolved&${early}`)).toMatchObject({ total: 1, data: [{ count: 1 }] })
+  expect((await list('state=firing&device_id=a')).total).toBe(0)
+})
+
+test('a caller sees past alerts of the own groups only', async () => {
+  const { list, login } = await open()
+  const { token } = await login('viewer', { groups: ['plant'] })
+  const seen = await list('state=resolved&per_page=100', token)
+  expect(seen.total).toBe(EPISODES)
+  expect(new Set(seen.data.map(({ device_id: id }: { device_id: string }) => id))).toEqual(new Set(['a']))
+})
+
+test('what devices keep is listed while the history cannot be read', async () => {
+  const { list, engine } = await open()
+  engine.telemetry.pastAlerts = () =>
+    Promise.reject(new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message: 'the history is away' }))
+  expect((await list('state=resolved&device_id=a')).total).toBe(16)
+})
