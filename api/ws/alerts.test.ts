@@ -5,6 +5,7 @@ import { ChannelId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { type FakeFleet, type FakeService, id as idOf, openFakeService } from './testing/fake-fleet.ts'
 import type { RawClient } from './testing/raw-client.ts'
+import { eventsOf, subscribe } from './testing/subscribing.ts'
 
 let service: FakeService
 let fleet: FakeFleet
@@ -32,20 +33,12 @@ function tell(event: AlertEvent | 'alert.pending', told: JsonObject): void {
 
 async function listen(token: string, more: object = {}): Promise<RawClient> {
   const client = await service.login(token)
-  client.send({ type: 'subscribe', id: 's1', channel: 'alerts', ...more })
-  await client.next('subscribed')
+  await subscribe(client, 'alerts', more)
   return client
 }
 
-/** What has been told so far has arrived once the answer to a later frame has. */
-async function toldTo(client: RawClient) {
-  const before = client.frames.length
-  client.send({ type: 'ping' })
-  await client.until(() => client.frames.slice(before).some(({ type }) => type === 'pong'))
-  return client.frames.filter(({ type }) => type === 'event')
-}
 const namesOf = async (client: RawClient) =>
-  (await toldTo(client)).map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'alert_id')}`)
+  (await eventsOf(client)).map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'alert_id')}`)
 
 test('an alert about the fleet has no device, and is told to those who see its group', async () => {
   const [admin, viewer] = [await listen('ada'), await listen('vera')]
@@ -60,7 +53,7 @@ test('an alert about the fleet has no device, and is told to those who see its g
     'alert.fired north',
   ])
   expect(await namesOf(viewer)).toEqual(['alert.fired eu', 'alert.fired north'])
-  const [first] = await toldTo(admin)
+  const [first] = await eventsOf(admin)
   expect(first).toMatchObject({ channel: 'alerts', device_id: null, data: { scope: 'fleet', group: null } })
   expect(Reflect.get(Object(first?.['data']), 'link')).toMatch(/\/alerts\/all$/)
 })
@@ -123,10 +116,12 @@ test('a channel that begins to fail is told without its address, to those who se
     })
   say('ch_all', undefined)
   say('ch_eu', 'eu')
-  const [first] = await toldTo(admin)
+  const [first] = await eventsOf(admin)
   expect(first).toMatchObject({ channel: 'alerts', event: 'channel.state', device_id: null })
   expect(first?.['data']).toEqual({
     ...{ channel_id: 'ch_all', name: 'ch_all', type: 'webhook', severity: ['critical'], state: 'failing' },
   })
-  expect((await toldTo(viewer)).map(({ data }) => Reflect.get(Object(data), 'channel_id'))).toEqual(['ch_eu'])
+  expect((await eventsOf(viewer)).map(({ data }) => Reflect.get(Object(data), 'channel_id'))).toEqual([
+    'ch_eu',
+  ])
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Micros } from '../../schemas/ids.ts'
 import { type FakeFleet, type FakeService, id, openFakeService } from './testing/fake-fleet.ts'
-import type { RawClient, Received } from './testing/raw-client.ts'
+import { eventsOf, subscribe } from './testing/subscribing.ts'
 
 let service: FakeService
 let fleet: FakeFleet
@@ -15,19 +15,6 @@ beforeEach(async () => {
   fleet.addDevice('loose')
 })
 afterEach(() => service.close())
-
-async function subscribe(client: RawClient, frame: Record<string, unknown> = {}): Promise<void> {
-  client.send({ type: 'subscribe', id: 's1', channel: 'audit', ...frame })
-  await client.next('subscribed')
-}
-
-/** Everything told so far has arrived once the answer to a later frame has. */
-async function eventsOf(client: RawClient): Promise<Received[]> {
-  const before = client.frames.length
-  client.send({ type: 'ping' })
-  await client.until(() => client.frames.slice(before).some(({ type }) => type === 'pong'))
-  return client.frames.filter(({ type }) => type === 'event')
-}
 
 const letterOf = (name: string) => {
   const deviceId = id(name)
@@ -51,7 +38,7 @@ const letterOf = (name: string) => {
 
 test('entries of the audit and dead letters are told to admins as REST shows them', async () => {
   const client = await service.login('ada')
-  await subscribe(client)
+  await subscribe(client, 'audit')
   fleet.tell(fleet.audit('mqtt.connect', 'north'), fleet.audit('login'), letterOf('loose'))
   const events = await eventsOf(client)
   expect(events.map(({ event, device_id }) => [event, device_id])).toEqual([
@@ -75,9 +62,9 @@ test('operators and viewers may not listen', async () => {
 
 test('the filter is that of the other channels, and a device that does not exist can be followed', async () => {
   const ofGroup = await service.login('ada')
-  await subscribe(ofGroup, { filter: { group: 'eu' } })
+  await subscribe(ofGroup, 'audit', { filter: { group: 'eu' } })
   const ofStranger = await service.login('ada')
-  await subscribe(ofStranger, { filter: { device_id: 'stranger' } })
+  await subscribe(ofStranger, 'audit', { filter: { device_id: 'stranger' } })
   fleet.tell(
     fleet.audit('mqtt.connect', 'stranger'),
     fleet.audit('editDevice', 'north'),
@@ -91,7 +78,7 @@ test('the filter is that of the other channels, and a device that does not exist
 test('a snapshot has the newest entries, and what it shows is not told again', async () => {
   for (const name of ['loose', 'north', 'north', 'loose', 'north', 'north']) fleet.audit('editDevice', name)
   const client = await service.login('ada')
-  await subscribe(client, { filter: { device_id: 'north' }, snapshot: true })
+  await subscribe(client, 'audit', { filter: { device_id: 'north' }, snapshot: true })
   const shot = await client.next('snapshot')
   expect(shot['truncated']).toBe(true)
   expect(shot['data']).toMatchObject(Array.from({ length: 3 }, () => ({ device_id: 'north' })))

@@ -3,6 +3,7 @@ import { deployment } from '../../engine/domain/ota/testing/deployment.ts'
 import { DeploymentId } from '../../schemas/ids.ts'
 import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
 import type { RawClient } from './testing/raw-client.ts'
+import { eventsOf, subscribe } from './testing/subscribing.ts'
 
 let service: FakeService
 let fleet: FakeFleet
@@ -19,23 +20,14 @@ afterEach(() => service.close())
 const of = (name: string, groups: readonly (string | undefined)[], more: object = {}) =>
   deployment({ id: DeploymentId(name), groups, ...more })
 
-async function subscribe(client: RawClient, more: object = {}): Promise<void> {
-  client.send({ type: 'subscribe', id: 's1', channel: 'ota', ...more })
-  await client.next('subscribed')
-}
-
-/** What has been told so far has arrived once the answer to a later frame has. */
 async function toldTo(client: RawClient): Promise<readonly string[]> {
-  const before = client.frames.length
-  client.send({ type: 'ping' })
-  await client.until(() => client.frames.slice(before).some(({ type }) => type === 'pong'))
-  const events = client.frames.filter(({ type }) => type === 'event')
+  const events = await eventsOf(client)
   return events.map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'deployment_id')}`)
 }
 
 test('a deployment is told to those who may see all of it', async () => {
   const [admin, operator] = [await service.login('ada'), await service.login('olaf')]
-  for (const client of [admin, operator]) await subscribe(client)
+  for (const client of [admin, operator]) await subscribe(client, 'ota')
   fleet.tellDeployment('deployment.created', of('dep_eu', ['eu', 'eu/berlin']))
   fleet.tellDeployment('deployment.status', of('dep_both', ['eu', 'us']))
   fleet.tellDeployment('deployment.progress', of('dep_none', [undefined]))
@@ -54,7 +46,7 @@ test('a deployment is told to those who may see all of it', async () => {
 
 test('a filter names one deployment, or those within a group or of a type', async () => {
   const client = await service.login('ada')
-  await subscribe(client, { filter: { deployment_id: 'dep_a' } })
+  await subscribe(client, 'ota', { filter: { deployment_id: 'dep_a' } })
   client.send({ type: 'subscribe', id: 's2', channel: 'ota', filter: { group: 'eu', type: 'mqtt_device' } })
   await client.next('subscribed', ({ id }) => id === 's2')
   for (const [name, groups] of [
@@ -70,7 +62,7 @@ test('the snapshot has the open deployments, and a change that it shows is not t
   const [open, over] = [of('dep_a', ['eu'], { revision: 3 }), of('dep_b', ['eu'], { status: 'completed' })]
   fleet.deployments.push(open, over, of('dep_c', ['us']))
   const client = await service.login('olaf')
-  await subscribe(client, { snapshot: true })
+  await subscribe(client, 'ota', { snapshot: true })
   const { data } = await client.next('snapshot')
   expect(data).toMatchObject([{ deployment_id: 'dep_a', status: 'in_progress' }])
   fleet.tellDeployment('deployment.progress', open)

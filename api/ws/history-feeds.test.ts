@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
-import type { RawClient, Received } from './testing/raw-client.ts'
+import type { RawClient } from './testing/raw-client.ts'
+import { eventsOf } from './testing/subscribing.ts'
 
 let service: FakeService
 let fleet: FakeFleet
@@ -19,14 +20,6 @@ afterEach(() => service.close())
 async function subscribe(client: RawClient, frame: Record<string, unknown>): Promise<void> {
   client.send({ type: 'subscribe', id: 's1', ...frame })
   await client.next('subscribed', (got) => got['id'] === (frame['id'] ?? 's1'))
-}
-
-/** Everything told so far has arrived once the answer to a later frame has. */
-async function eventsOf(client: RawClient): Promise<Received[]> {
-  const before = client.frames.length
-  client.send({ type: 'ping' })
-  await client.until(() => client.frames.slice(before).some(({ type }) => type === 'pong'))
-  return client.frames.filter(({ type }) => type === 'event')
 }
 
 const line = (name: string, message: string) => fleet.row(name, 'log', { level: 'warn', message })

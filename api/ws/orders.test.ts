@@ -1,7 +1,8 @@
 // What /ws tells of shadows and commands.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type FakeFleet, type FakeService, id, openFakeService } from './testing/fake-fleet.ts'
-import type { RawClient, Received } from './testing/raw-client.ts'
+import type { Received } from './testing/raw-client.ts'
+import { eventsOf, subscribe } from './testing/subscribing.ts'
 
 let service: FakeService
 let fleet: FakeFleet
@@ -16,19 +17,6 @@ beforeEach(async () => {
   fleet.addDevice('far', { group: 'us' })
 })
 afterEach(() => service.close())
-
-async function subscribe(client: RawClient, channel: string, more: object = {}): Promise<void> {
-  client.send({ type: 'subscribe', id: channel, channel, ...more })
-  await client.next('subscribed', (got) => got['id'] === channel)
-}
-
-/** Everything told so far has arrived once the answer to a later frame has. */
-async function eventsOf(client: RawClient): Promise<Received[]> {
-  const before = client.frames.length
-  client.send({ type: 'ping' })
-  await client.until(() => client.frames.slice(before).some(({ type }) => type === 'pong'))
-  return client.frames.filter(({ type }) => type === 'event')
-}
 
 const dataOf = (events: readonly Received[], field: string) =>
   events.map(({ data }) => Reflect.get(Object(data), field))
