@@ -43,7 +43,7 @@ test('a webhook is tested with a signature that its secret verifies, also after 
   expect(made.status).toBe(201)
   const { channel_id, secret } = made.body
   service.kill('SIGKILL')
-  await service.ended
+  const { stdout, stderr } = await service.ended
   service = await service.again()
   admin = await service.admin()
   const tested = await admin.post(`/alerts/channels/${channel_id}/test`, {})
@@ -57,13 +57,18 @@ test('a webhook is tested with a signature that its secret verifies, also after 
   expect(listed.body).toMatchObject({ total: 1, data: [{ event: 'test', state: 'delivered' }] })
   const metrics = await fetch(`${service.httpUrl}/metrics`).then((answer) => answer.text())
   const read = await admin.get(`/alerts/channels/${channel_id}`)
-  for (const text of [metrics, JSON.stringify(listed.body), JSON.stringify(read.body)])
+  const letters = await admin.get('/dead-letters')
+  expect(letters.status).toBe(200)
+  for (const text of [stdout, stderr, metrics, listed.text, read.text, letters.text]) {
     expect(text).not.toContain(CANARY)
+    expect(text).not.toContain(secret)
+  }
   const audit = await until('the audit', async () => {
     const found = await admin.get('/audit?action=createChannel')
     return JSON.stringify(found.body).includes('createChannel') ? found : undefined
   })
-  expect(JSON.stringify(audit.body)).not.toContain(CANARY)
+  expect(audit.text).not.toContain(CANARY)
+  expect(audit.text).not.toContain(secret)
 })
 
 test('an address that the operator did not name is refused', async () => {
@@ -104,7 +109,8 @@ test('a critical alert reaches its webhook at once, and its end does after a cra
   })
   device.end(true)
   service.kill('SIGKILL')
-  await service.ended
+  const { stdout, stderr } = await service.ended
+  for (const text of [stdout, stderr]) expect(text).not.toContain(made.body['secret'])
   service = await service.again()
   admin = await service.admin()
   const again = await connectDevice(service, 'pump', token)
