@@ -39,7 +39,7 @@ export function tellPending({ actor, watch, rules, at, decisions }: Judging, jud
   )
 }
 
-/** As people see it. */
+/** One instance in the form in which people see it. */
 export function pendingShown(watch: Watch, rule: number, device: Device): readonly JsonObject[] {
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) return []
