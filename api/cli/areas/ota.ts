@@ -1,19 +1,19 @@
 // `fleet ota`: firmware, and its deployment to devices.
 
 import { randomUUID } from 'node:crypto'
-import { openAsBlob } from 'node:fs'
-import { basename } from 'node:path'
 import { setTimeout as passes } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { DeploymentBody } from '../../../schemas/deployment.ts'
 import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import type { Area } from '../area.ts'
 import type { Cli, Connection } from '../cli.ts'
+import { openCounted } from '../counted-file.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { progressBar } from '../progress-bar.ts'
 import { confirm } from '../prompt.ts'
 
 const FIELDS: readonly Column<DeploymentBody>[] = [
@@ -56,8 +56,20 @@ export const ota: Area = (command, cli) => {
   versions(command, cli)
 }
 
-function progressText({ succeeded, failed, in_progress, percent }: DeploymentBody['progress']): string {
-  return `${percent} %, ${succeeded} succeeded, ${failed} failed, ${in_progress} under way`
+function progressText({ percent, ...jobs }: DeploymentBody['progress']): string {
+  return `${percent} %, ${jobsText(jobs)}`
+}
+
+function barText({ percent, ...jobs }: DeploymentBody['progress']): string {
+  return `${progressBar(percent / 100)}, ${jobsText(jobs)}`
+}
+
+function jobsText({
+  succeeded,
+  failed,
+  in_progress,
+}: Pick<DeploymentBody['progress'], 'succeeded' | 'failed' | 'in_progress'>): string {
+  return `${succeeded} succeeded, ${failed} failed, ${in_progress} under way`
 }
 
 function countsText(counts: Readonly<Record<string, number>>): string | undefined {
@@ -87,10 +99,13 @@ function upload(command: Command, cli: Cli): void {
       body.set('device_type', type)
       if (changelog !== undefined) body.set('changelog', changelog)
       if (reportsAs !== undefined) body.set('reports_as', reportsAs)
-      // Read piece by piece while it is sent.
-      const image = await openAsBlob(file)
-      body.set('file', image, basename(file))
-      cli.output.progress(`sending ${image.size} bytes`)
+      let shown = ''
+      const image = await openCounted(file, (bytes) => {
+        const bar = progressBar(bytes / image.size)
+        if (bar !== shown) cli.output.progress(`sending ${bar} of ${image.size} bytes`)
+        shown = bar
+      })
+      body.set('file', image)
       const stored = await client.uploadFirmware({ body })
       cli.output.progress(undefined)
       cli.output.item(stored, [
@@ -216,7 +231,7 @@ async function follow(cli: Cli, { client }: Connection, deployment_id: string): 
       if (deployment.status === 'completed') return
       throw new Failure(EXIT.failed, `${deployment_id} is ${deployment.status}`)
     }
-    cli.output.progress(`${deployment_id}: ${deployment.status}, ${progressText(deployment.progress)}`)
+    cli.output.progress(`${deployment_id}: ${deployment.status} ${barText(deployment.progress)}`)
     await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
   }
 }

@@ -1,0 +1,33 @@
+// A file that is read piece by piece while it is sent, and tells how far that is.
+import { openAsBlob } from 'node:fs'
+import { basename } from 'node:path'
+import type { ReadableStream } from 'node:stream/web'
+
+class CountedFile extends File {
+  readonly #read: (bytes: number) => void
+
+  constructor(content: Blob, name: string, read: (bytes: number) => void) {
+    super([content], name)
+    this.#read = read
+  }
+
+  /** Whoever sends the file reads it from here. */
+  override stream(): ReadableStream<Uint8Array> {
+    const read = this.#read
+    let bytes = 0
+    return super.stream().pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(piece, next) {
+          bytes += piece.length
+          read(bytes)
+          next.enqueue(piece)
+        },
+      }),
+    )
+  }
+}
+
+/** `read` is told how many bytes were read so far. */
+export async function openCounted(path: string, read: (bytes: number) => void): Promise<File> {
+  return new CountedFile(await openAsBlob(path), basename(path), read)
+}
