@@ -11,7 +11,7 @@ class CountedFile extends File {
     this.#read = read
   }
 
-  /** Whoever sends the file reads it from here. */
+  /** The sender of the file reads it from here. */
   override stream(): ReadableStream<Uint8Array> {
     const read = this.#read
     let bytes = 0
