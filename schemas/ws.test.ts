@@ -67,7 +67,7 @@ test.each(['weather', 'rules'])('the channel %s is refused with those that exist
       code: 'VALIDATION_FAILED',
       detail: {
         message:
-          '/channel must be equal to one of the allowed values: devices, telemetry, commands, shadows, ota, logs, events, alerts, fleet',
+          '/channel must be equal to one of the allowed values: devices, telemetry, commands, shadows, ota, logs, events, alerts, audit, fleet',
         errors: [{ path: '/channel', code: 'ENUM' }],
       },
     },
