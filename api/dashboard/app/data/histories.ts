@@ -39,12 +39,20 @@ export function useHistories(wishes: readonly HistoryWish[], how: KeepOptions): 
 
 async function historyOf(wish: HistoryWish, signal: AbortSignal): Promise<History> {
   if (wish.metrics.length === 0) return { wish, interval: wish.interval, series: new Map() }
+  return await withFittingInterval(wish.interval, (interval) => ask(wish, interval, signal))
+}
+
+/** Asks once more with the interval that the service names when it finds the first one too fine. */
+export async function withFittingInterval<Answer>(
+  wanted: Interval,
+  ask: (interval: Interval) => Promise<Answer>,
+): Promise<Answer> {
   try {
-    return await ask(wish, wish.interval, signal)
+    return await ask(wanted)
   } catch (error) {
     const fitting = fittingInterval(error)
-    if (fitting === undefined || fitting === wish.interval) throw error
-    return await ask(wish, fitting, signal)
+    if (fitting === undefined || fitting === wanted) throw error
+    return await ask(fitting)
   }
 }
 
@@ -66,7 +74,7 @@ async function ask(wish: HistoryWish, interval: Interval, signal: AbortSignal): 
 }
 
 /** The interval that the service names when it refuses one as too fine. */
-export function fittingInterval(error: unknown): Interval | undefined {
+function fittingInterval(error: unknown): Interval | undefined {
   if (!(error instanceof RefusalError) || error.status !== 422) return undefined
   const text = [error.problem.detail, ...(error.problem.errors ?? []).map(({ message }) => message)].join(' ')
   const [, named] = /interval=(\w+)/.exec(text) ?? []

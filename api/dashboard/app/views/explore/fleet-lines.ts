@@ -3,7 +3,7 @@ import type { Aggregate, Interval } from '../../../../../schemas/vocabulary.ts'
 import { INTERVAL_SECONDS } from '../../../../../schemas/vocabulary.ts'
 import { type Columns, toColumns } from '../../charts/columns.ts'
 import { fleet } from '../../data/client.ts'
-import { type Bucket, fittingInterval } from '../../data/histories.ts'
+import { type Bucket, withFittingInterval } from '../../data/histories.ts'
 import { LIMITS } from '../../limits.ts'
 import { words } from '../../words/words.ts'
 
@@ -37,15 +37,8 @@ export interface FleetLines {
   readonly total: number
 }
 
-export async function fleetLines(wish: FleetWish, signal: AbortSignal): Promise<FleetLines> {
-  try {
-    return await ask(wish, wish.interval, signal)
-  } catch (error) {
-    const fitting = fittingInterval(error)
-    if (fitting === undefined || fitting === wish.interval) throw error
-    return await ask(wish, fitting, signal)
-  }
-}
+export const fleetLines = (wish: FleetWish, signal: AbortSignal): Promise<FleetLines> =>
+  withFittingInterval(wish.interval, (interval) => ask(wish, interval, signal))
 
 async function ask(wish: FleetWish, interval: Interval, signal: AbortSignal): Promise<FleetLines> {
   const { metrics, devices, group, by, shown } = wish

@@ -1,0 +1,66 @@
+// Metrics of many devices side by side, against the real service.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+
+const services = new ServiceHarness()
+const browser = new BrowserHarness()
+let service: Service
+
+describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
+  beforeAll(async () => {
+    service = await services.start()
+    const admin = await service.admin()
+    const token = await registerDevice(admin, 'probe-1')
+    const device = await connectDevice(service, 'probe-1', token)
+    const end = Date.now() - 60_000
+    const reports = Array.from({ length: 60 }, (_, i) => ({
+      timestamp: new Date(end - i * 30_000).toISOString(),
+      heat: 20 + i,
+    }))
+    await publish(device, 'probe-1', reports)
+    await device.endAsync()
+    await until('the points are stored', async () => {
+      const { body } = await admin.get('/telemetry/probe-1/history?metric=heat&interval=10s')
+      return (body['data'] as readonly unknown[] | undefined)?.length === 60
+    })
+  })
+  afterEach(() => browser.closePages())
+  afterAll(async () => {
+    await browser.close()
+    await services.close()
+  })
+
+  test('dragging over the chart zooms into the address', async () => {
+    const { page } = await browser.open(service, '/telemetry?metric=heat&devices=probe-1', { login: ADMIN })
+    await page.getByRole('application', { name: 'heat' }).waitFor()
+    const area = page.locator('.u-over')
+    const inAddress = (name: string) => new URL(page.url()).searchParams.get(name) ?? ''
+    // The chart may move while the rest of the page arrives, so that a drag misses it.
+    await until('a drag has chosen a range', async () => {
+      const box = await area.boundingBox()
+      if (box === null) return false
+      await page.mouse.move(box.x + box.width * 0.6, box.y + 50)
+      await page.mouse.down()
+      await page.mouse.move(box.x + box.width * 0.8, box.y + 50, { steps: 5 })
+      await page.mouse.up()
+      return inAddress('to') !== ''
+    })
+    // A fifth of the last hour, or less if it was chosen twice.
+    const shownMs = Date.parse(inAddress('to')) - Date.parse(inAddress('from'))
+    expect(shownMs).toBeGreaterThan(0)
+    expect(shownMs).toBeLessThan(15 * 60_000)
+  })
+
+  test('an interval that is too fine is replaced by the one that the service names, and that is said', async () => {
+    const { page } = await browser.open(
+      service,
+      '/telemetry?metric=heat&devices=probe-1&interval=10s&from=-30d',
+      { login: ADMIN, expected: [/422/] },
+    )
+    await page.getByText('Buckets of 10s would have been too many').waitFor()
+    await page.getByRole('application', { name: 'heat' }).waitFor()
+  })
+})
