@@ -116,7 +116,7 @@ function Editor({ rule, saved }: EditorProps) {
   }
   const written = json === undefined ? draft : (parsed(json)?.value as RuleWishBody | undefined)
   return (
-    <>
+    <div class="stack">
       <form
         class="stack"
         onSubmit={(event) => {
@@ -164,7 +164,7 @@ function Editor({ rule, saved }: EditorProps) {
         )}
       </form>
       {may('testAlertRule') && <RulePreview rule={written} />}
-    </>
+    </div>
   )
 }
 
