@@ -61,6 +61,8 @@ export interface AppOptions {
   /** Names under which the service may be asked. Without them any name is taken. */
   readonly hosts: KnownHosts | undefined
   readonly pages?: Pages | undefined
+  /** Adds what is no part of the REST API. */
+  readonly serveMore?: ((app: FastifyInstance, rates: Rates) => void) | undefined
   /** No links of devices are served. */
   readonly onlyProbes?: boolean | undefined
   /** Without it, a browser that opens the service is shown the documentation. */
@@ -162,6 +164,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const rates = createRates(options.requestRates, { clock: services.clock, shares: options.rateShares })
   const files = new FileStreams()
   if (options.onlyProbes !== true) serveArtifacts(app, options.artifacts)
+  options.serveMore?.(app, rates)
   for (const route of routes) {
     const tools = { services, validation, rates, files, images: options.artifacts, audit: audit(route) }
     if (route.streamsBody !== true) addRoute(app, route, tools)

@@ -189,6 +189,7 @@ function startEngine({
         urlTtlMs: ota.urlTtlMs,
         storageBytesMax: ota.storageBytesMax,
         downloadsMax: ota.downloadsMax,
+        hashesUploads: ota.ddi,
         retentionMs: ota.retentionMs,
         urlKey: otaKeys.urlKey,
         signing: otaKeys.signing,

@@ -20,6 +20,7 @@ import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import type { Passwords } from '../auth/passwords.ts'
 import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
+import { serveDdi } from '../ddi/serve-ddi.ts'
 import { buildApp, type RequestDone } from '../http/app.ts'
 import { type DownloadCounts, Downloads } from '../http/downloads.ts'
 import type { KnownHosts } from '../http/known-hosts.ts'
@@ -155,11 +156,13 @@ export function createHttp(options: HttpOptions) {
     .filter(({ path }) => options.onlyProbes !== true || PROBES.has(path))
     .filter(({ path }) => options.metricsElsewhere !== true || path !== metrics.path)
   const downloads = new Downloads({ ...options, ...settings.ota, silenceMs: standstill.downloadMs })
+  const hasDdi = settings.ota.ddi && options.onlyProbes !== true
   const redirects = settings.ota.downloads === 'redirect'
   const artifacts = { firmware: engine.firmware, downloads, clock, redirects }
   const app = buildApp({
     artifacts,
     onlyProbes: options.onlyProbes,
+    serveMore: hasDdi ? (to, rates) => serveDdi(to, { services, rates }) : undefined,
     services,
     routes,
     logger: options.logger,

@@ -4,6 +4,7 @@ import type { OtaSettings } from '../service/settings/ota.ts'
 export const OTA: OtaSettings = {
   publicUrl: undefined,
   downloads: 'proxy',
+  ddi: false,
   downloadsMax: 256,
   downloadBytesPerSec: 0,
   urlTtlMs: 86_400_000,

@@ -36,6 +36,7 @@ export const SERVERS = {
     tried: true,
   },
   chromium: { fetch: { apt: 'chromium' }, required: true },
+  swupdate: { fetch: { apt: 'swupdate' }, required: false },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
 }
 

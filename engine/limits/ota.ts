@@ -25,6 +25,19 @@ export const OTA_LIMITS = {
   otaRefusedMs: 1_000,
   otaErrorCharsMax: 1_024,
 
+  // --- hawkBit's device API (DDI)
+  /** For how long a device sleeps between two questions: with nothing to do, while a job is near, and while one has waited
+   *  for longer than `ddiNearMs`. */
+  ddiSleepSec: 300,
+  ddiSleepNearSec: 10,
+  ddiSleepWaitingSec: 60,
+  ddiNearMs: 600_000,
+  /** A device is gone after twice its sleep and this. */
+  ddiGraceMs: 60_000,
+  /** A device takes a place for this long after it asked. It asks again before, if a job is near. */
+  ddiTakesMs: 30_000,
+  ddiDeferMs: 600_000,
+
   // --- deployments
   deploymentsOpenMax: 1_000,
   deploymentMembersMax: 250_000,

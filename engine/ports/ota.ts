@@ -98,6 +98,8 @@ export interface OtaSettings {
   readonly storageBytesMax: number
   /** The bound of all deployments together, at any time. */
   readonly downloadsMax: number
+  /** Images are hashed as hawkBit's clients want it while they arrive. */
+  readonly hashesUploads: boolean
   /** How long finished deployments are kept. */
   readonly retentionMs: number
 }
@@ -116,6 +118,12 @@ export type OpenImage =
   | { readonly kind: 'open'; readonly blob: OpenBlob }
   /** It is gone, or has other bytes than the record says. */
   | { readonly kind: 'missing' }
+
+/** In lower-case hex. Clients of hawkBit may check them beside the SHA-256. */
+export interface ImageHashes {
+  readonly sha1: string
+  readonly md5: string
+}
 
 export type ImageAddress =
   | { readonly kind: 'address'; readonly url: string }
@@ -167,6 +175,10 @@ export interface FirmwareLibrary extends Firmwares {
   add(firmware: NewFirmware): Promise<AddedFirmware>
   edit(editing: FirmwareEditing): Promise<FirmwareOutcome>
   remove(removal: FirmwareRemoval): Promise<FirmwareOutcome>
+  /** A link for a device, signed now. */
+  linkOf(record: FirmwareRecord, job: JobName): string
+  /** Reads the image, unless that was done before. */
+  hashesOf(record: FirmwareRecord): Promise<ImageHashes>
   readLink(firmwareId: string, query: LinkQuery): Link | undefined
   readonly downloads: DownloadJobs
 }

@@ -15,6 +15,8 @@ export interface OtaSettings {
   /** The bound of all downloads of this node together. 0 means no limit. */
   readonly downloadBytesPerSec: number
   readonly urlTtlMs: number
+  /** hawkBit's device API is served. */
+  readonly ddi: boolean
   readonly uploadBytesMax: number
   readonly storageBytesMax: number
   /** How long finished deployments are kept. */
@@ -41,6 +43,7 @@ export function readOta(read: Reader, profile: 'embedded' | 'cluster'): OtaSetti
     downloadsMax: read.number('FLEET_OTA_DOWNLOADS_MAX', { min: 1, max: 10_000, default: 256 }),
     downloadBytesPerSec: read.number('FLEET_OTA_DOWNLOAD_RATE', { min: 0, max: TIB, default: 0 }),
     urlTtlMs: 1_000 * read.number('FLEET_OTA_URL_TTL_SEC', { min: 60, max: 604_800, default: 86_400 }),
+    ddi: read.word('FLEET_DDI', ['on', 'off'], 'off') === 'on',
     uploadBytesMax: bytes('FLEET_OTA_UPLOAD_BYTES_MAX', 2 * GIB),
     retentionMs: DAY_MS * read.number('FLEET_OTA_RETENTION_DAYS', { min: 1, max: 3_650, default: 365 }),
     storageBytesMax: bytes('FLEET_OTA_STORAGE_BYTES_MAX', 20 * GIB),

@@ -46,6 +46,7 @@ describe('settings', () => {
       deviceTypesPath: undefined,
       ota: {
         publicUrl: undefined,
+        ddi: false,
         downloads: 'proxy',
         downloadsMax: 256,
         downloadBytesPerSec: 0,

@@ -41,6 +41,7 @@ const LAYERS = [
   ['api/http/', 'http'],
   ['api/bulk/', 'bulk'],
   ['api/routes/', 'routes'],
+  ['api/ddi/', 'ddi'],
   ['api/ws/', 'ws'],
   ['api/dashboard/app/', 'dashboard'],
   ['api/dashboard/build/', 'tools'],
@@ -76,8 +77,9 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   /** Files for browsers, in memory. */
   pages: [...ENGINE, 'api', 'http'],
   routes: [...ENGINE, 'api', 'bodies', 'openapi', 'auth', 'http', 'bulk'],
+  ddi: [...ENGINE, 'api', 'rates', 'auth', 'http'],
   ws: [...ENGINE, 'api', 'bodies', 'rates', 'auth'],
-  service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'openapi', 'pages', 'routes', 'ws', 'profiles'],
+  service: [...ENGINE, 'api', 'rates', 'auth', 'http', 'openapi', 'pages', 'routes', 'ddi', 'ws', 'profiles'],
   profiles: [...ENGINE, 'adapters', 'api', 'auth', 'service'],
   main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
   /** A client of the API, with the simulated devices. */

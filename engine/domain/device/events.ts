@@ -9,6 +9,7 @@ import type { CommandWish } from '../command/create.ts'
 import type { SendKind } from '../command/messages.ts'
 import type { Command } from '../command/record.ts'
 import type { DownlinkMessage } from '../downlink.ts'
+import type { DdiAct } from '../ota/ddi.ts'
 import type { Job } from '../ota/job.ts'
 import type { Described } from '../ota/job-sessions.ts'
 import type { OtaSend } from '../ota/job-telling.ts'
@@ -67,6 +68,8 @@ export type DeviceRequest =
   | { readonly kind: 'command'; readonly id: CommandId; readonly wish: CommandWish }
   | { readonly kind: 'cancel'; readonly id: CommandId }
   | OtaRequest
+  /** The device itself, by hawkBit's device API. Each is a sign of life. */
+  | { readonly kind: 'ddi'; readonly act: DdiAct }
   | { readonly kind: 'alert'; readonly id: AlertId; readonly act: AlertAct }
 
 export type DeviceEvent =

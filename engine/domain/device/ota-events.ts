@@ -35,33 +35,33 @@ export function otaRequested(device: Device, wish: OtaRequest, now: Millis): Out
     case 'ota_grant':
       return grant(device, wish, now)
     case 'ota_cancel':
-      return apply(
+      return applyJobs(
         device,
         changeJob(firmware, { id: wish.deploymentId, now }, (job) => cancelJob(job, wish.code, now)),
       )
     case 'ota_retry':
       return retry(device, wish.deploymentId, now)
     case 'ota_roll_back':
-      return apply(
+      return applyJobs(
         device,
         changeJob(firmware, { id: wish.deploymentId, now }, (job) => rollBackJob(job, wish.goal, now)),
       )
     case 'ota_began':
-      return apply(
+      return applyJobs(
         device,
         changeJobs(firmware, now, (job) =>
           job.plan.deploymentId === wish.deploymentId && job.isGranted ? moveJob(job, 'download', now) : job,
         ),
       )
     case 'ota_refused':
-      return apply(
+      return applyJobs(
         device,
         changeJobs(firmware, now, (job) =>
           job.plan.deploymentId === wish.deploymentId ? waitJob(job, now) : job,
         ),
       )
     case 'ota_sent':
-      return apply(
+      return applyJobs(
         device,
         changeJob(firmware, { id: wish.deploymentId, now }, (job) => ({
           ...job,
@@ -69,7 +69,7 @@ export function otaRequested(device: Device, wish: OtaRequest, now: Millis): Out
         })),
       )
     case 'ota_unblock':
-      return apply(device, { firmware: unblock(firmware, wish.firmwareId), moves: [] })
+      return applyJobs(device, { firmware: unblock(firmware, wish.firmwareId), moves: [] })
   }
 }
 
@@ -79,7 +79,7 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
     case 'ota_reported':
       return reported(device, event, now)
     case 'ota_delivered':
-      return apply(
+      return applyJobs(
         device,
         changeJobs(firmware, now, (job) => delivered(job, event.deploymentId, now)),
       )
@@ -87,10 +87,10 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
       const { own } = event
       const moved = changeJobs(firmware, now, (job) => (own === undefined ? job : sessionOver(job, own, now)))
       const known = replaceWhole(moved.firmware, now, (job) => withReach(job, event.isReachable, now))
-      return apply(device, { firmware: known.firmware, moves: moved.moves })
+      return applyJobs(device, { firmware: known.firmware, moves: moved.moves })
     }
     case 'ota_overdue':
-      return apply(
+      return applyJobs(
         device,
         replaceWhole(firmware, now, (job) => expireJob(job, now, event.isAway)),
       )
@@ -125,13 +125,13 @@ export function proved(device: Device, said: Described, now: Millis): Outcome {
   const back = replaceWhole(change.firmware, now, (job) =>
     job.rollback === 'due' && isSameVersion(job.fromVersion, said.version) ? cameBack(job, now) : job,
   )
-  return apply(device, { firmware: back.firmware, moves: [...change.moves, ...back.moves] })
+  return applyJobs(device, { firmware: back.firmware, moves: [...change.moves, ...back.moves] })
 }
 
 /** Faults of a device that has to stay well. */
 export function faulted(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
-  return apply(
+  return applyJobs(
     device,
     changeJobs(device.firmware, now, (job) =>
       job.status === 'confirming' ? sessionOver(job, 'lost', now) : job,
@@ -142,7 +142,7 @@ export function faulted(device: Device, now: Millis): Outcome {
 /** Jobs of a device that is gone. */
 export function abandonJobs(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
-  return apply(
+  return applyJobs(
     device,
     replaceWhole(device.firmware, now, (job) => {
       const gone = isEarly(job.status) ? cancelJob(job, 'DECOMMISSIONED', now) : job
@@ -186,7 +186,7 @@ function enlist(device: Device, plan: JobPlan, now: Millis): Outcome {
     return refuse(device, 'COMMAND_QUEUE_FULL', { message: 'too many firmware jobs wait for this device' })
   // Whether the device can be reached follows at once, as an event of its own.
   const about = { createdAt: now, fromVersion: device.firmwareVersion, awaySince: undefined }
-  return apply(device, addJob(firmware, newJob(plan, about)))
+  return applyJobs(device, addJob(firmware, newJob(plan, about)))
 }
 
 /** Only the job whose turn it is can be given a place. */
@@ -194,7 +194,7 @@ function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>,
   const { deploymentId: id, number, notAfter } = wish
   if (activeJob(device.firmware)?.plan.deploymentId !== id) return { device, effects: [] }
   if (device.status === 'maintenance') return { device, effects: [] }
-  return apply(
+  return applyJobs(
     device,
     changeJob(device.firmware, { id, now }, (job) => {
       const granted = grantJob(job, { number, notAfter, now })
@@ -215,7 +215,7 @@ function retry(device: Device, id: DeploymentId, now: Millis): Outcome {
   const change = changeJob(device.firmware, { id, now }, (each) => beginAgain(each, now))
   if (change.firmware === device.firmware)
     return refuse(device, 'INVALID_STATE_TRANSITION', { from: job.status, to: 'pending', allowed: [] })
-  return apply(device, change)
+  return applyJobs(device, change)
 }
 
 function reported(
@@ -231,7 +231,7 @@ function reported(
     return again === undefined ? { device, effects: [] } : sent(device, job, again)
   }
   const said = { version: device.firmwareVersion, sha256: firmware.sha256 }
-  return apply(
+  return applyJobs(
     device,
     changeJobs(firmware, now, (each) =>
       each.plan.deploymentId === report.deploymentId ? reportJob(each, report, { now, said, session }) : each,
@@ -256,13 +256,14 @@ function replaceWhole(firmware: Firmware, now: Millis, change: (job: Job) => Job
   return next
 }
 
-function apply(device: Device, { firmware, moves }: FirmwareChange): Outcome {
+/** The device with changed jobs, and what is told of them. */
+export function applyJobs(device: Device, { firmware, moves }: FirmwareChange): Outcome {
   if (firmware === device.firmware) return { device, effects: [] }
   const effects = moves.map(({ job, previous }): Effect => ({ kind: 'job_moved', job, previous }))
   return { device: { ...device, firmware }, effects }
 }
 
-function refuse(
+export function refuse(
   device: Device,
   code: Extract<Effect, { kind: 'refuse' }>['code'],
   detail: Readonly<Record<string, unknown>>,

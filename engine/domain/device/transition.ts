@@ -9,12 +9,14 @@ import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { NO_ALERTS } from '../alert/alerts-part.ts'
 import { NO_COMMANDS } from '../command/record.ts'
+import type { DdiAct } from '../ota/ddi.ts'
 import { NO_FIRMWARE } from '../ota/firmware-part.ts'
 import { type Author, NEW_SHADOW } from '../shadow/record.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
 import { unreachable } from '../unreachable.ts'
 import { actOnAlert } from './alert-events.ts'
 import { abandon, acked, cancel, command, confirmed, expire } from './command-events.ts'
+import { ddiActed, withAttributes } from './ddi-events.ts'
 import { type DeviceEdit, judgeEdit } from './edit.ts'
 import type { DescribedDevice, DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
 import { withFaults, withoutFaults } from './faults.ts'
@@ -167,6 +169,10 @@ function request(
     case 'ota_refused':
     case 'ota_sent':
       return otaRequested(device, wish, now)
+    case 'ddi':
+      return wish.act.kind === 'configure'
+        ? configure(device, wish.act, now)
+        : ddiActed(device, wish.act, now)
     case 'alert':
       return actOnAlert(device, wish, { by: author, now })
     default:
@@ -188,6 +194,7 @@ const REFUSED_WHEN_GONE: ReadonlySet<DeviceRequest['kind']> = new Set([
   'ota_began',
   'ota_refused',
   'ota_sent',
+  'ddi',
 ])
 
 function edit(
@@ -254,6 +261,19 @@ function describe(device: Device, said: DescribedDevice, now: Millis): Outcome {
   const after = proved(isUpdated ? changed(known, now) : known, said, now)
   if (!isUpdated) return after
   return { device: after.device, effects: [{ kind: 'announce', event: 'device.updated' }, ...after.effects] }
+}
+
+/** What it says of its version is judged like any other word of a device. */
+function configure(
+  device: Device,
+  act: Extract<DdiAct, { readonly kind: 'configure' }>,
+  now: Millis,
+): Outcome {
+  const kept = withAttributes(device, act, now)
+  if (kept.effects.some(({ kind }) => kind === 'refuse') || act.version === undefined) return kept
+  const nothing = { sha256: undefined, bootId: undefined, boot: 'unsaid', session: undefined } as const
+  const after = describe(kept.device, { ...nothing, version: act.version }, now)
+  return { device: after.device, effects: [...kept.effects, ...after.effects] }
 }
 
 interface Move {

@@ -24,6 +24,8 @@ export interface Firmware {
   /** Oldest first: the open ones, of which the first one is active, and the newest of those that ended. */
   readonly jobs: readonly Job[]
   readonly blocks: readonly Block[]
+  /** When the device last told its attributes by the DDI. */
+  readonly configuredAt?: Millis | undefined
 }
 
 export const NO_FIRMWARE: Firmware = Object.freeze({

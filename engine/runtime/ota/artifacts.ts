@@ -3,7 +3,15 @@
 import { createHmac, sign, timingSafeEqual } from 'node:crypto'
 import { DeploymentId, FirmwareId, Millis, parseDeviceId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
-import type { Artifacts, Link, LinkQuery, OtaSettings, Sendable, SentAttempt } from '../../ports/ota.ts'
+import type {
+  Artifacts,
+  JobName,
+  Link,
+  LinkQuery,
+  OtaSettings,
+  Sendable,
+  SentAttempt,
+} from '../../ports/ota.ts'
 
 const ARTIFACTS_PATH = '/ota/artifacts'
 
@@ -17,15 +25,26 @@ export class SignedLinks implements Artifacts {
   }
 
   sendable(record: FirmwareRecord, about: SentAttempt): Sendable {
-    const { baseUrl, urlTtlMs } = this.#settings
-    // Whole seconds, as JWTs and the link have them.
-    const expiresAt = Millis(Math.ceil((about.issuedAt + urlTtlMs) / 1_000) * 1_000)
-    const link = {
-      firmwareId: record.id,
-      deviceId: about.deviceId,
-      deploymentId: about.deploymentId,
+    const expiresAt = this.#endOf(about.issuedAt)
+    return {
+      url: this.#url(record, { ...about, expiresAt }),
+      manifest: this.#manifest(record, about, expiresAt),
       expiresAt,
     }
+  }
+
+  /** The link alone, for a device that asks for it itself. */
+  linkOf(record: FirmwareRecord, job: JobName, now: Millis): string {
+    return this.#url(record, { ...job, expiresAt: this.#endOf(now) })
+  }
+
+  #endOf(from: number): Millis {
+    // Whole seconds, as JWTs and the link have them.
+    return Millis(Math.ceil((from + this.#settings.urlTtlMs) / 1_000) * 1_000)
+  }
+
+  #url(record: FirmwareRecord, { deviceId, deploymentId, expiresAt }: Omit<Link, 'firmwareId'>): string {
+    const link = { firmwareId: record.id, deviceId, deploymentId, expiresAt }
     const query = new URLSearchParams({
       device: link.deviceId,
       deployment: link.deploymentId,
@@ -33,11 +52,7 @@ export class SignedLinks implements Artifacts {
       signature: this.#mac(link).toString('base64url'),
     })
     const path = `${ARTIFACTS_PATH}/${record.id}/${encodeURIComponent(record.filename)}`
-    return {
-      url: `${baseUrl()}${path}?${query}`,
-      manifest: this.#manifest(record, about, expiresAt),
-      expiresAt,
-    }
+    return `${this.#settings.baseUrl()}${path}?${query}`
   }
 
   /** Undefined unless the link is one of ours, as it was made. Whether it is over is for the caller to say. */

@@ -26,11 +26,22 @@ interface OtaPorts {
 
 export function composeOta(ports: OtaPorts) {
   const { store, blobs, clock, schedule, newId, leader, settings, use, jobs, failed } = ports
-  const { storageBytesMax } = settings
+  const { storageBytesMax, hashesUploads } = settings
   const images = new Images({ blobs, clock, newId })
   const links = new SignedLinks(settings)
   const shelf = new FirmwareShelf({ documents: store.documents, schedule, failed })
-  const library = new LocalFirmware({ shelf, images, links, use, jobs, leader, storageBytesMax, failed })
+  const library = new LocalFirmware({
+    shelf,
+    images,
+    links,
+    use,
+    jobs,
+    leader,
+    storageBytesMax,
+    hashesUploads,
+    clock,
+    failed,
+  })
   return {
     shelf,
     library,

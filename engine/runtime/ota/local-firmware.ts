@@ -1,7 +1,9 @@
 // Firmware as a node's API uses it: records from memory, changes by the leader, images from where they are kept.
 import type { FirmwareId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
+import { LIMITS } from '../../limits.ts'
 import type { BlobAddress } from '../../ports/blobs.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type {
   AddedFirmware,
   DownloadJobs,
@@ -10,6 +12,8 @@ import type {
   FirmwareOutcome,
   FirmwareRemoval,
   FirmwareUse,
+  ImageHashes,
+  JobName,
   Link,
   LinkQuery,
   NewFirmware,
@@ -17,6 +21,7 @@ import type {
 } from '../../ports/ota.ts'
 import type { SignedLinks } from './artifacts.ts'
 import type { FirmwareShelf } from './firmware-shelf.ts'
+import { hashesOf, ImageHashing } from './image-hashes.ts'
 import type { Images } from './images.ts'
 import { storageOf } from './storage.ts'
 
@@ -35,6 +40,8 @@ interface LocalFirmwarePorts {
   readonly jobs: DownloadJobs
   readonly leader: FirmwareChanges
   readonly storageBytesMax: number
+  readonly hashesUploads: boolean
+  readonly clock: Pick<Clock, 'now'>
   readonly failed: (error: unknown) => void
 }
 
@@ -46,6 +53,8 @@ export class LocalFirmware implements FirmwareLibrary {
   readonly storageBytesMax: number
   readonly downloads: DownloadJobs
   #uploadedBytes = 0
+  /** Other hashes of images, by key. */
+  readonly #hashes = new Map<string, Promise<ImageHashes>>()
   /** Uploads under way on this node. */
   readonly #arriving = new Set<{ readonly bytes: number }>()
 
@@ -67,6 +76,8 @@ export class LocalFirmware implements FirmwareLibrary {
   openImage = (record: FirmwareRecord, range?: { readonly from: number; readonly to: number }) =>
     this.#ports.images.open(record, range)
   imageAddress = (record: FirmwareRecord, about: BlobAddress) => this.#ports.images.address(record, about)
+  linkOf = (record: FirmwareRecord, job: JobName) =>
+    this.#ports.links.linkOf(record, job, this.#ports.clock.now())
   readLink = (firmwareId: string, query: LinkQuery): Link | undefined =>
     this.#ports.links.read(firmwareId, query)
 
@@ -76,7 +87,10 @@ export class LocalFirmware implements FirmwareLibrary {
     const upload = { bytes: 0 }
     this.#arriving.add(upload)
     try {
-      return await this.#ports.images.store(this.#counted(content, upload), bytesMax)
+      const hashing = this.#ports.hashesUploads ? new ImageHashing() : undefined
+      const stored = await this.#ports.images.store(this.#counted(content, { upload, hashing }), bytesMax)
+      if (stored.kind === 'stored' && hashing !== undefined) void this.#keep(stored.image.key, hashing.done())
+      return stored
     } catch (error) {
       if (error instanceof NoRoom) return { kind: 'full' }
       throw error
@@ -88,10 +102,30 @@ export class LocalFirmware implements FirmwareLibrary {
   /** Bytes that arrived since the start, whatever became of them. */
   uploadedBytes = () => this.#uploadedBytes
 
-  async *#counted(content: AsyncIterable<Uint8Array>, upload: { bytes: number }): AsyncGenerator<Uint8Array> {
+  hashesOf(record: FirmwareRecord): Promise<ImageHashes> {
+    const { imageKey } = record
+    const known = this.#hashes.get(imageKey)
+    if (known !== undefined) return known
+    const hashes = hashesOf(this.readImage(record))
+    hashes.catch(() => this.#hashes.delete(imageKey))
+    return this.#keep(imageKey, hashes)
+  }
+
+  #keep(key: string, hashes: Promise<ImageHashes>): Promise<ImageHashes> {
+    // As many as there can be records: whatever is in excess belongs to images that are gone.
+    if (this.#hashes.size >= LIMITS.firmwareRecordsMax) this.#hashes.clear()
+    this.#hashes.set(key, hashes)
+    return hashes
+  }
+
+  async *#counted(
+    content: AsyncIterable<Uint8Array>,
+    { upload, hashing }: { readonly upload: { bytes: number }; readonly hashing: ImageHashing | undefined },
+  ): AsyncGenerator<Uint8Array> {
     for await (const part of content) {
       upload.bytes += part.length
       this.#uploadedBytes += part.length
+      hashing?.add(part)
       if (this.#arriving.size > 1 && this.#isFull()) throw new NoRoom()
       yield part
     }

@@ -5,7 +5,7 @@ import { commandDeadline } from '../../domain/device/command-events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { nextDeadline } from '../../domain/device/transition.ts'
 import { firmwareDeadline, isReachStale } from '../../domain/ota/firmware-jobs.ts'
-import { type Actor, otaWayOf, wayOf } from './actor.ts'
+import { type Actor, isPolling, isReachable, otaWayOf, wayOf } from './actor.ts'
 import { Deadlines } from './deadlines.ts'
 import { calmsAt } from './sessions.ts'
 
@@ -75,19 +75,29 @@ export class ActorDeadlines {
   #otaDeadline(actor: Actor): number {
     const { firmware } = actor.device
     const way = otaWayOf(actor)
-    if (isReachStale(firmware, way !== undefined)) return this.#now
-    return firmwareDeadline(firmware, { session: way?.session, now: this.#now })
+    if (isReachStale(firmware, isReachable(actor, this.#now))) return this.#now
+    const { polling } = actor
+    // The device may stop asking while it has a job.
+    const goneAt =
+      isPolling(actor, this.#now) && polling ? polling.at + polling.timeoutMs : Number.POSITIVE_INFINITY
+    return Math.min(goneAt, firmwareDeadline(firmware, { session: way?.session, now: this.#now }))
   }
 
   /** Puts off the silence of an online device. It is called for every message, so it does no more than that. */
-  heard({ slot }: Actor, at: Millis): void {
-    this.#deadlines.setPresence(slot, Math.max(at, this.#forgivenAt) + this.#heartbeatTimeoutMs)
+  heard(actor: Actor, at: Millis): void {
+    this.#deadlines.setPresence(actor.slot, Math.max(at, this.#forgivenAt) + this.#timeoutOf(actor))
   }
 
   /** The time at which the device counts as silent, or as recovered from its fault. */
-  presence({ heardAt, recoverAt }: Actor, device: Device): number {
+  presence(actor: Actor, device: Device): number {
+    const { heardAt, recoverAt } = actor
     const vitals = { heardAt: Math.max(heardAt, this.#forgivenAt), recoverAt }
-    return nextDeadline(device, vitals, this.#heartbeatTimeoutMs)
+    return nextDeadline(device, vitals, this.#timeoutOf(actor))
+  }
+
+  /** A device without a connection that asks by the DDI has a timeout of its own. */
+  #timeoutOf({ session, polling }: Actor): number {
+    return session === undefined && polling !== undefined ? polling.timeoutMs : this.#heartbeatTimeoutMs
   }
 
   /** Takes the actors that are due and clears their deadlines. `since` is the time of the sweep before this one. */

@@ -46,6 +46,8 @@ export interface Actor {
   latest: Latest | undefined
   /** Connections of an outside broker that brought messages, for recognising repeats. */
   origins: Origin[] | undefined
+  /** When the device last asked by the DDI, and after what silence it counts as gone. */
+  polling: { readonly at: Millis; readonly timeoutMs: number } | undefined
   /** When progress of an update was last told. */
   progressToldAt: Millis | undefined
   /** Dead letters of the last second that brought any, so that a flood of them is no load on the store. */
@@ -74,6 +76,7 @@ export function newActor(device: Device, slot: number): Actor {
     statusSessionId: undefined,
     latest: undefined,
     origins: undefined,
+    polling: undefined,
     progressToldAt: undefined,
     letters: undefined,
     watch: undefined,
@@ -109,6 +112,7 @@ type PackedVitals = readonly [
   origins?: Origin[] | null,
   wellNames?: readonly string[],
   watch?: WatchMemory | null,
+  polling?: readonly [at: number, timeoutMs: number] | null,
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
@@ -127,6 +131,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     actor.origins ?? null,
     actor.wellNames,
     (actor.watch === undefined ? actor.watchMemory : remember(actor.watch)) ?? null,
+    actor.polling === undefined ? null : [actor.polling.at, actor.polling.timeoutMs],
   ]
   return packr.pack(packed)
 }
@@ -142,6 +147,7 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
     10: origins = null,
     11: wellNames = [],
     12: watch = null,
+    13: polling = null,
   } = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
@@ -153,6 +159,7 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
   actor.wellNames = wellNames
   actor.watchMemory = watch ?? undefined
   actor.origins = origins ?? undefined
+  actor.polling = polling === null ? undefined : { at: Millis(polling[0]), timeoutMs: polling[1] }
   actor.session = liveSession(session, bootAt)
   actor.relay = liveSession(relay, bootAt)
   if (connects !== null) actor.connects = { lastAt: Micros(connects[0]), countedUntil: Millis(connects[1]) }
@@ -208,6 +215,27 @@ export function otaWayOf(actor: Actor): Way | undefined {
   const connection = connectionOf(actor)
   if (connection?.takesOta !== true) return undefined
   return { session: connection.number, via: actor.session === undefined ? actor.device.parentId : undefined }
+}
+
+/** The device asks by the DDI, and did so not long ago. */
+export function isPolling({ polling }: Actor, now: number): boolean {
+  return polling !== undefined && now < polling.at + polling.timeoutMs
+}
+
+/** The device has no connection, and does not ask by the DDI. */
+export function isAway(actor: Actor, now: number): boolean {
+  return !isConnected(actor) && !isPolling(actor, now)
+}
+
+/** A job can reach the device: it is sent, or fetched. */
+export function isReachable(actor: Actor, now: number): boolean {
+  return otaWayOf(actor) !== undefined || isPolling(actor, now)
+}
+
+/** The device can take a place now. One that asks by the DDI takes it when it asks, so that no place waits for it. */
+export function takesJobs(actor: Actor, now: number): boolean {
+  const { polling } = actor
+  return otaWayOf(actor) !== undefined || (polling !== undefined && now < polling.at + LIMITS.ddiTakesMs)
 }
 
 export function toView(actor: Actor, now: Millis, device: Device = actor.device): DeviceView {

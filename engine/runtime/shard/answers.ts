@@ -41,7 +41,7 @@ export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerC
     case 'firmware':
       return ask.deviceIds.map((id) => {
         const actor = actors.get(id)
-        return actor && toFirmwareState(actor)
+        return actor && toFirmwareState(actor, now)
       })
     case 'jobs':
       return talliesOf(actors, ask.deploymentIds, now)

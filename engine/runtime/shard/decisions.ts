@@ -9,7 +9,7 @@ import type { Device } from '../../domain/device/record.ts'
 import { transition } from '../../domain/device/transition.ts'
 import { isReachStale } from '../../domain/ota/firmware-jobs.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
-import { type Actor, otaWayOf, toView, wayOf } from './actor.ts'
+import { type Actor, isReachable, otaWayOf, toView, wayOf } from './actor.ts'
 import type { Open, Told } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
@@ -63,10 +63,10 @@ export class Decisions {
   /** A job knows whether its device can be reached: what it waits for depends on it. */
   #sendOta(actor: Actor, now: Millis): void {
     const way = otaWayOf(actor)
-    const isReachable = way !== undefined
+    const isNear = isReachable(actor, now)
     const device = this.deviceOf(actor)
-    if (isReachStale(device.firmware, isReachable)) {
-      const event = { kind: 'ota_session', own: undefined, isReachable } as const
+    if (isReachStale(device.firmware, isNear)) {
+      const event = { kind: 'ota_session', own: undefined, isReachable: isNear } as const
       this.#keep(actor, device, transition(device, event, now), now)
     }
     const before = this.deviceOf(actor)

@@ -46,7 +46,7 @@ function isSomethingHeld(actor: Actor, now: Millis): boolean {
     if (commands.some((command) => heldReason(command, status, isBusy) !== undefined)) return true
   }
   if (firmware.jobs.length === 0) return false
-  const state = toFirmwareState(actor)
+  const state = toFirmwareState(actor, now)
   return firmware.jobs.some((job) => {
     const held = heldAt(job, state, now)
     return held !== undefined && held !== 'offline'

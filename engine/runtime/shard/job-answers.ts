@@ -3,10 +3,10 @@ import type { DeploymentId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { type FirmwareState, type JobTally, Tallies } from '../../domain/ota/tally.ts'
-import { type Actor, type Actors, isConnected, otaWayOf } from './actor.ts'
+import { type Actor, type Actors, isAway, takesJobs } from './actor.ts'
 import { unmetBy } from './preconditions.ts'
 
-export function toFirmwareState(actor: Actor): FirmwareState {
+export function toFirmwareState(actor: Actor, now: Millis): FirmwareState {
   const { id: deviceId, firmware, firmwareVersion, status, parentId } = actor.device
   return {
     deviceId,
@@ -14,8 +14,8 @@ export function toFirmwareState(actor: Actor): FirmwareState {
     firmwareVersion,
     status,
     parentId,
-    isConnected: isConnected(actor),
-    takesOta: otaWayOf(actor) !== undefined,
+    isConnected: !isAway(actor, now),
+    takesOta: takesJobs(actor, now),
     unmet: unmetBy(actor),
     alertsAt: alertsAt(actor.device.alerts),
   }
@@ -33,6 +33,7 @@ function alertsAt({ open, resolved }: Alerts): FirmwareState['alertsAt'] {
 export function talliesOf(actors: Actors, ids: readonly DeploymentId[], now: Millis): readonly JobTally[] {
   const tallies = new Tallies(ids, now)
   for (const actor of actors.values())
-    if (actor.device.firmware.jobs.length > 0) tallies.add(toFirmwareState(actor), actor.connectionSince ?? 0)
+    if (actor.device.firmware.jobs.length > 0)
+      tallies.add(toFirmwareState(actor, now), actor.connectionSince ?? 0)
   return tallies.all()
 }

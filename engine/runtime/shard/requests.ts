@@ -1,18 +1,19 @@
 // Requests of the REST API as they come out of the log: decided by the device's actor, answered by a reply.
 
-import { type DeviceId, toMillis } from '../../../schemas/ids.ts'
+import { type DeviceId, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type AuditDraft, auditRow } from '../../domain/audit/entry.ts'
 import { numberOfPlace } from '../../domain/audit/number.ts'
 import type { DeviceRequest, Outcome } from '../../domain/device/events.ts'
 import { register, transition } from '../../domain/device/transition.ts'
+import { type DdiAct, ddiSleepSec, ddiTimeoutMs } from '../../domain/ota/ddi.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { Author } from '../../domain/shadow/record.ts'
 import { checkState } from '../../domain/shadow/state-check.ts'
 import { refuseState } from '../../domain/shadow/write.ts'
 import { LIMITS } from '../../limits.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
-import { newActor, toView } from './actor.ts'
+import { type Actor, newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import type { Incoming } from './incoming.ts'
 import { declines } from './preconditions.ts'
@@ -57,7 +58,8 @@ function holdsProto(data: JsonObject): boolean {
   return false
 }
 
-export function applyRequest(incoming: Incoming, batch: Batch): void {
+/** Returns the actor of the device if the request was its own: a sign of life. */
+export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefined {
   const { item } = incoming
   // Written by packRequest.
   const wish = packr.unpack(item.payload) as RequestPayload
@@ -75,8 +77,11 @@ export function applyRequest(incoming: Incoming, batch: Batch): void {
   if (outcome === undefined) {
     const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
     conclude(batch, { wish, incoming }, { requestId: wish.requestId, kind: 'refused', code, detail: {} })
-    return
+    return undefined
   }
+  const own = wish.request.kind === 'ddi' ? actor : undefined
+  // Before anything follows from it: the device can be reached now.
+  if (own !== undefined && wish.request.kind === 'ddi') own.polling = pollingOf(own, wish.request.act, now)
   const device = outcome.device
   const told = batch.decisions.follow(actor ?? newActor(device, NO_SLOT), before, outcome, now)
   const after = batch.open.devices.get(device.id) ?? device
@@ -92,6 +97,14 @@ export function applyRequest(incoming: Incoming, batch: Batch): void {
         }
       : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
   conclude(batch, { wish, incoming }, reply)
+  return own
+}
+
+/** Only what is answered to a poll says how long the device sleeps. */
+function pollingOf({ polling, device }: Actor, { kind }: DdiAct, at: Millis): Actor['polling'] {
+  const sleepSec = kind === 'poll' ? ddiSleepSec(device.firmware, at) : LIMITS.ddiSleepSec
+  const timeoutMs = kind === 'poll' ? ddiTimeoutMs(sleepSec) : (polling?.timeoutMs ?? ddiTimeoutMs(sleepSec))
+  return { at, timeoutMs }
 }
 
 function conclude(

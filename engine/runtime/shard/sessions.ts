@@ -6,7 +6,7 @@ import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
 import type { OwnSession } from '../../domain/ota/job-sessions.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
-import { type Actor, otaWayOf, toView } from './actor.ts'
+import { type Actor, isReachable, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
 
@@ -121,7 +121,7 @@ export function sessionListens(actor: Actor, incoming: Incoming, batch: Batch): 
 /** Tells the device's firmware jobs, if there are any, that it has another connection. */
 function otaSessionMoved(actor: Actor, own: OwnSession | undefined, now: Millis, batch: Batch): void {
   if (batch.decisions.deviceOf(actor).firmware.jobs.length === 0) return
-  batch.decisions.decide(actor, { kind: 'ota_session', own, isReachable: otaWayOf(actor) !== undefined }, now)
+  batch.decisions.decide(actor, { kind: 'ota_session', own, isReachable: isReachable(actor, now) }, now)
 }
 
 /** When the actor stops flapping, if that is after `since`; else never (R6). */

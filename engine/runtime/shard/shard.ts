@@ -18,15 +18,7 @@ import type { Entry } from '../../ports/log.ts'
 import type { StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { NO_WANTS } from '../feed.ts'
-import {
-  type Actor,
-  type Actors,
-  countLetter,
-  isConnected,
-  mayPark,
-  newActor,
-  restoreVitals,
-} from './actor.ts'
+import { type Actor, type Actors, countLetter, isAway, mayPark, newActor, restoreVitals } from './actor.ts'
 import { ActorDeadlines } from './actor-deadlines.ts'
 import { answer } from './answers.ts'
 import type { Batch } from './batch.ts'
@@ -244,7 +236,8 @@ export class Shard {
     const { item, isNew, isFirst } = incoming
     if (item.kind === ITEM.parked) return
     if (item.kind === ITEM.request) {
-      if (isNew) applyRequest(incoming, batch)
+      const own = isNew ? applyRequest(incoming, batch) : undefined
+      if (own !== undefined) this.#touch(own, incoming, batch)
       return
     }
     if (!isFirst && item.kind !== ITEM.message) return
@@ -319,7 +312,7 @@ export class Shard {
       }
       if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
       if (decisions.deviceOf(actor).firmware.jobs.length > 0)
-        decisions.decide(actor, { kind: 'ota_overdue', isAway: !isConnected(actor) }, now)
+        decisions.decide(actor, { kind: 'ota_overdue', isAway: isAway(actor, now) }, now)
       if (calmsAt(actor, since) <= now) {
         this.#alerts.connection(actor, now)
         tellConnection(actor, now, batch)

@@ -10,6 +10,7 @@ export const TEST_OTA: OtaSettings = {
   urlTtlMs: 86_400_000,
   signing: { kid: 'test', key },
   downloadsMax: 256,
+  hashesUploads: false,
   retentionMs: 365 * 86_400_000,
   storageBytesMax: 2 ** 30,
 }

@@ -1,0 +1,192 @@
+// hawkBit's device API (DDI), for clients such as SWUpdate: another way for devices to take part in deployments. It is no
+// part of the REST API, whose operations are for people and services.
+//
+// Every request of a device goes through its actor, where it is a sign of life, before it is answered.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+import { type DdiAct, ddiJob, isDdiEnded, offeredJob, stoppedJob } from '../../engine/domain/ota/ddi.ts'
+import type { Firmware } from '../../engine/domain/ota/firmware-part.ts'
+import { NO_FIRMWARE } from '../../engine/domain/ota/firmware-part.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
+import { sendProblem } from '../http/problems.ts'
+import type { Services } from '../http/services.ts'
+import { createValidation } from '../http/validation.ts'
+import type { Rates } from '../rates/rates.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import { cancelBody, controllerBody, deploymentBody } from './bodies.ts'
+import { ddiCaller } from './ddi-caller.ts'
+import { ConfigBody, FeedbackBody, isStopped, toConfigure, toReport } from './feedback.ts'
+
+/** There is one tenant. Clients write it as they like. */
+const TENANTS = ['DEFAULT', 'default'] as const
+/** What has ended does not come back. */
+const GONE = 410
+
+type Params = { readonly device_id: string; readonly number?: string }
+/** An answer without a body says only that it is well. */
+type Answered = { readonly body?: object } | Refusal | { readonly gone: Refusal }
+
+interface Ask {
+  readonly deviceId: DeviceId
+  readonly number: number
+  readonly body: unknown
+  /** URL of the device's own resource. */
+  readonly base: string
+}
+
+interface DdiRoute {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly body?: TSchema
+  answer(ask: Ask): Promise<Answered>
+}
+
+export function serveDdi(
+  app: FastifyInstance,
+  { services, rates }: { readonly services: Services; readonly rates: Rates },
+): void {
+  const { check } = createValidation()
+  for (const tenant of TENANTS)
+    for (const { method, path, body, answer } of ddiRoutes(services)) {
+      const wrong = body === undefined ? () => undefined : check(body, 'body')
+      app.route({
+        method,
+        url: `/${tenant}/controller/v1/:device_id${path}`,
+        onRequest: async (request, reply) => {
+          const refusal = await admitDevice({ request, reply }, { services, rates })
+          return refusal === undefined ? undefined : sendProblem(request, reply, refusal)
+        },
+        async handler(request, reply) {
+          const { device_id: id, number = '1' } = request.params as Params
+          if (!/^\d{1,10}$/.test(number)) return sendProblem(request, reply, noSuchAction())
+          const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+          const refusal =
+            body !== undefined && request.body === undefined
+              ? refused('VALIDATION_FAILED', { message: 'a body is required' })
+              : wrong(request.body, bytes)
+          if (refusal !== undefined) return sendProblem(request, reply, refusal)
+          const base = `${services.publicUrl()}/${tenant}/controller/v1/${encodeURIComponent(id)}`
+          // Admitted under this id.
+          const ask = { deviceId: id as DeviceId, number: Number(number), body: request.body, base }
+          return send({ request, reply }, await answer(ask))
+        },
+      })
+    }
+}
+
+function ddiRoutes(services: Services): readonly DdiRoute[] {
+  const { engine, clock } = services
+  const nothing = async () => noSuchAction()
+
+  /** Resolves with the device's jobs as they are then, or with why it was refused. */
+  async function act(deviceId: DeviceId, what: DdiAct): Promise<{ readonly firmware: Firmware } | Refusal> {
+    const by = { kind: 'device', id: deviceId } as const
+    const outcome = await engine.submit(deviceId, { kind: 'ddi', act: what }, { by })
+    if (outcome.kind === 'refused') return outcome
+    return { firmware: (await engine.firmwareOf(deviceId))?.firmware ?? NO_FIRMWARE }
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '',
+      async answer({ deviceId, base }) {
+        const acted = await act(deviceId, { kind: 'poll' })
+        return 'firmware' in acted ? { body: controllerBody(acted.firmware, base, clock.now()) } : acted
+      },
+    },
+    {
+      method: 'GET',
+      path: '/deploymentBase/:number',
+      async answer({ deviceId, number }) {
+        const acted = await act(deviceId, { kind: 'read', number })
+        if (!('firmware' in acted)) return ended(acted)
+        const job = offeredJob(acted.firmware)
+        if (job === undefined || ddiJob(acted.firmware, number) !== job) return noSuchAction()
+        await engine.firmware.ready()
+        const record = engine.firmware.get(job.plan.goal.firmwareId)
+        if (record === undefined || record.status === 'yanked')
+          return { gone: refused(record === undefined ? 'DOWNLOAD_WITHDRAWN' : 'FIRMWARE_YANKED') }
+        const { deploymentId } = job.plan
+        const url = engine.firmware.linkOf(record, { deviceId, deploymentId })
+        const hashes = await engine.firmware.hashesOf(record)
+        return { body: deploymentBody({ job, record, hashes, url, now: clock.now() }) }
+      },
+    },
+    {
+      method: 'POST',
+      path: '/deploymentBase/:number/feedback',
+      body: FeedbackBody,
+      async answer({ deviceId, number, body }) {
+        // Checked by the schema above, as in the routes below.
+        const acted = await act(deviceId, toReport(body as Parameters<typeof toReport>[0], number))
+        return 'firmware' in acted ? {} : ended(acted)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/cancelAction/:number',
+      async answer({ deviceId, number }) {
+        const acted = await act(deviceId, { kind: 'poll' })
+        if (!('firmware' in acted)) return acted
+        const job = stoppedJob(acted.firmware)
+        return job !== undefined && ddiJob(acted.firmware, number) === job
+          ? { body: cancelBody(job) }
+          : noSuchAction()
+      },
+    },
+    {
+      method: 'POST',
+      path: '/cancelAction/:number/feedback',
+      body: FeedbackBody,
+      async answer({ deviceId, number, body }) {
+        const hasStopped = isStopped(body as Parameters<typeof isStopped>[0])
+        const acted = await act(deviceId, hasStopped ? { kind: 'stopped', number } : { kind: 'poll' })
+        if (!('firmware' in acted)) return acted
+        const job = ddiJob(acted.firmware, number)
+        return job !== undefined && isDdiEnded(job) ? {} : noSuchAction()
+      },
+    },
+    {
+      method: 'PUT',
+      path: '/configData',
+      body: ConfigBody,
+      async answer({ deviceId, body }) {
+        const acted = await act(deviceId, toConfigure(body as Parameters<typeof toConfigure>[0]))
+        return 'firmware' in acted ? {} : acted
+      },
+    },
+    { method: 'GET', path: '/confirmationBase', answer: nothing },
+    { method: 'GET', path: '/installedBase/:number', answer: nothing },
+  ]
+}
+
+/** What the actor refuses because it has ended is gone. */
+function ended(refusal: Refusal): Answered {
+  return refusal.code === 'INVALID_STATE_TRANSITION' ? { gone: refusal } : refusal
+}
+
+async function admitDevice(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  { services, rates }: { readonly services: Services; readonly rates: Rates },
+): Promise<Refusal | undefined> {
+  const { device_id: id } = request.params as Params
+  const { authorization } = request.headers
+  const caller = await ddiCaller(services, { id, authorization, writes: request.method !== 'GET' })
+  if (caller.kind === 'refused') return rates.address(request.ip, reply) ?? caller
+  return rates.device({ userId: caller.deviceId, deviceId: caller.deviceId }, reply)
+}
+
+function send(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  answered: Answered,
+): FastifyReply {
+  if ('gone' in answered) return sendProblem(request, reply, answered.gone, GONE)
+  if ('code' in answered) return sendProblem(request, reply, answered)
+  const { body } = answered
+  reply.header('cache-control', 'no-store')
+  if (body === undefined) return reply.code(200).send()
+  return reply.code(200).type('application/hal+json; charset=utf-8').send(JSON.stringify(body))
+}
+
+const noSuchAction = () => refused('NOT_FOUND', { message: 'the device has no such action' })

@@ -1,0 +1,118 @@
+// What a device does by the DDI, as outcomes of its actor.
+import { Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { isSameVersion } from '../../../schemas/same-version.ts'
+import { LIMITS } from '../../limits.ts'
+import { type DdiAct, ddiJob, ddiNumber, isDdiEnded, isOffered } from '../ota/ddi.ts'
+import { changeJob, changeJobs, withVersion } from '../ota/firmware-jobs.ts'
+import { type Job, UNTOLD } from '../ota/job.ts'
+import { deferJob, moveJob } from '../ota/job-moves.ts'
+import { reportJob } from '../ota/job-report.ts'
+
+import { isObject } from '../telemetry/fields.ts'
+import type { Outcome } from './events.ts'
+import { metadataTooLarge } from './metadata-bound.ts'
+import { applyJobs, refuse } from './ota-events.ts'
+import type { Device } from './record.ts'
+
+type Configure = Extract<DdiAct, { kind: 'configure' }>
+type Report = Extract<DdiAct, { kind: 'report' }>
+
+export function ddiActed(device: Device, act: Exclude<DdiAct, Configure>, now: Millis): Outcome {
+  if (act.kind === 'poll') return { device, effects: [] }
+  const job = ddiJob(device.firmware, act.number)
+  if (job === undefined) return refuse(device, 'NOT_FOUND', { message: 'the device has no such action' })
+  if (act.kind === 'stopped') return stopped(device, job, now)
+  if (isDdiEnded(job))
+    return refuse(device, 'INVALID_STATE_TRANSITION', { from: job.status, to: job.status, allowed: [] })
+  const changed = applyJobs(
+    device,
+    changeJobs(device.firmware, now, (each) => {
+      if (ddiNumber(each) !== act.number || !isOffered(each)) return each
+      const seen = asSeen(each, now)
+      return act.kind === 'read' ? seen : reported(seen, act, { device, now })
+    }),
+  )
+  const after = ddiJob(changed.device.firmware, act.number)
+  // What it says that it installed, it runs, until it says something else.
+  return after?.status === 'confirming' && after.isProved ? running(changed, after, now) : changed
+}
+
+/** The attributes of a device, as they are kept in its metadata. */
+export function withAttributes(device: Device, { mode, attributes }: Configure, now: Millis): Outcome {
+  const { ddi: before } = device.metadata
+  const kept: JsonObject = mode === 'replace' || !isObject(before) ? {} : before
+  const names = new Set(Object.keys(attributes))
+  const ddi =
+    mode === 'remove'
+      ? Object.fromEntries(Object.entries(kept).filter(([name]) => !names.has(name)))
+      : { ...kept, ...attributes }
+  const metadata = { ...device.metadata, ddi }
+  const tooLarge = metadataTooLarge(metadata)
+  if (tooLarge !== undefined) return refuse(device, 'PAYLOAD_TOO_LARGE', tooLarge)
+  const configured = { ...device, firmware: { ...device.firmware, configuredAt: now } }
+  if (JSON.stringify(before) === JSON.stringify(ddi)) return { device: configured, effects: [] }
+  return {
+    device: { ...configured, metadata, updatedAt: now, revision: device.revision + 1 },
+    effects: [{ kind: 'announce', event: 'device.updated' }],
+  }
+}
+
+/** The device has the job now, so it is told of a cancellation; and it has no sessions that could prove anything. */
+function asSeen(job: Job, now: Millis): Job {
+  const { plan, telling } = job
+  const seen: Job = {
+    ...job,
+    plan: plan.proof === 'report' ? plan : { ...plan, proof: 'report' },
+    telling: telling.sends > 0 ? telling : { ...UNTOLD, sends: 1, sentAt: now },
+  }
+  const isNew = seen.plan !== plan || seen.telling !== telling
+  return moveJob(isNew ? seen : job, 'notify', now)
+}
+
+/** A success counts once the device has had time to say that it runs another version. */
+function reported(
+  job: Job,
+  act: Report,
+  { device, now }: { readonly device: Device; readonly now: Millis },
+): Job {
+  const { word, progress, error } = act
+  if (word === 'succeeded') return moveJob(job, 'confirm', now, { isProved: true })
+  if (word === 'deferred') return deferJob(job, Millis(now + LIMITS.ddiDeferMs), now)
+  // Clients say this while they download, too.
+  if (word === 'installing' && job.downloadingAt === undefined)
+    return { ...job, progress: progress ?? job.progress }
+  const { deploymentId } = job.plan
+  const report = {
+    deploymentId,
+    attempt: undefined,
+    word,
+    progress,
+    version: undefined,
+    error,
+    until: undefined,
+  }
+  const said = { version: device.firmwareVersion, sha256: device.firmware.sha256 }
+  return reportJob(job, report, { now, said, session: undefined })
+}
+
+function stopped(device: Device, { plan }: Job, now: Millis): Outcome {
+  const id = plan.deploymentId
+  return applyJobs(
+    device,
+    changeJob(device.firmware, { id, now }, (job) =>
+      job.notice === undefined ? job : { ...job, notice: undefined },
+    ),
+  )
+}
+
+function running({ device, effects }: Outcome, { plan }: Job, now: Millis): Outcome {
+  const { reportsAs: to } = plan.goal
+  const from = device.firmwareVersion
+  if (isSameVersion(from, to)) return { device, effects }
+  const firmware = withVersion(device.firmware, { from, to, now })
+  return {
+    device: { ...device, firmware, firmwareVersion: to, updatedAt: now, revision: device.revision + 1 },
+    effects: [...effects, { kind: 'announce', event: 'device.updated' }],
+  }
+}

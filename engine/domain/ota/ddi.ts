@@ -1,0 +1,94 @@
+// What hawkBit's device API (DDI) shows of a device's jobs. A device that speaks it is sent nothing: it asks again and
+// again, takes a job when it asks, and is proved by its own report.
+import type { Millis } from '../../../schemas/ids.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { LIMITS } from '../../limits.ts'
+import { activeJob } from './firmware-jobs.ts'
+import type { Firmware } from './firmware-part.ts'
+import type { Job, JobError } from './job.ts'
+import { isOpen } from './job-table.ts'
+import type { OtaWord } from './ota-report.ts'
+
+/** What a device did by one request of the DDI. `number` names a job. */
+export type DdiAct =
+  | { readonly kind: 'poll' }
+  /** It read what it is to install. */
+  | { readonly kind: 'read'; readonly number: number }
+  | {
+      readonly kind: 'report'
+      readonly number: number
+      readonly word: OtaWord
+      readonly progress: number | undefined
+      readonly error: JobError | undefined
+    }
+  /** It knows that the job was cancelled. */
+  | { readonly kind: 'stopped'; readonly number: number }
+  | {
+      readonly kind: 'configure'
+      readonly mode: 'merge' | 'replace' | 'remove'
+      readonly attributes: JsonObject
+      readonly version: string | undefined
+    }
+
+/** The number under which a device knows a job: positive, within 31 bits, and the same for ever (FNV-1a). */
+export function ddiNumber({ plan: { deploymentId, kind } }: Job): number {
+  const text = `${deploymentId}/${kind}`
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash & 0x7fffffff || 1
+}
+
+/** The job that the device is to work on: it has a place, and the device has not said that it ended. */
+export function offeredJob(firmware: Firmware): Job | undefined {
+  const active = activeJob(firmware)
+  const job = active?.status === 'rolling_back' ? active.back : active
+  return job !== undefined && isOffered(job) ? job : undefined
+}
+
+export function isOffered({ isGranted, status }: Job): boolean {
+  return isGranted && isOpen(status) && status !== 'confirming'
+}
+
+/** The job that the device still has to be told is cancelled. */
+export function stoppedJob({ jobs }: Firmware): Job | undefined {
+  return jobs.find(({ notice }) => notice !== undefined)
+}
+
+/** The job of this number, or the way back of one. */
+export function ddiJob({ jobs }: Firmware, number: number): Job | undefined {
+  for (const job of jobs)
+    for (const each of job.back === undefined ? [job] : [job.back, job])
+      if (ddiNumber(each) === number) return each
+  return undefined
+}
+
+/** The device has said that it ended, or it has ended without it. */
+export function isDdiEnded({ status }: Job): boolean {
+  return !isOpen(status) || status === 'confirming'
+}
+
+/** Whether the device is to tell its attributes: once after its registration, and after each success. */
+export function wantsConfig({ configuredAt, jobs }: Firmware): boolean {
+  if (configuredAt === undefined) return true
+  return jobs.some((job) =>
+    [job, job.back].some((each) => each?.isProved === true && (each.confirmingAt ?? 0) >= configuredAt),
+  )
+}
+
+/** For how long the device may sleep until it asks again, in seconds. */
+export function ddiSleepSec(firmware: Firmware, now: Millis): number {
+  const { ddiSleepSec: idle, ddiSleepNearSec: near, ddiSleepWaitingSec: waiting } = LIMITS
+  const job = activeJob(firmware) ?? firmware.jobs.find(({ rollback }) => rollback === 'due')
+  if (stoppedJob(firmware) !== undefined) return near
+  if (job === undefined) return idle
+  if (job.isGranted) return near
+  const waitsMs = (job.notBefore ?? 0) - now
+  if (waitsMs > 0) return Math.min(idle, Math.max(near, Math.ceil(waitsMs / 1_000)))
+  // What has waited for long may wait for days: for a window, or for other devices.
+  return now - Math.max(job.since, job.notBefore ?? 0) < LIMITS.ddiNearMs ? near : waiting
+}
+
+/** A device that does not ask for this long is silent. */
+export function ddiTimeoutMs(sleepSec: number): number {
+  return 2 * sleepSec * 1_000 + LIMITS.ddiGraceMs
+}
