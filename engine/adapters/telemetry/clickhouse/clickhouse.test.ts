@@ -108,6 +108,7 @@ test('the retention of raw telemetry and of the audit can be set, changed and li
 
 test('what is older than the retention is not read, although ClickHouse has not dropped it yet', async () => {
   const telemetry = await open({ retentionDays: 7 })
+  await query('SYSTEM STOP TTL MERGES points')
   const day = 86_400_000_000
   const now = Date.now() * 1000
   const at = [1, 6, 8, 40].map((age) => now - age * day)
@@ -144,6 +145,7 @@ test('what is older than the retention is not read, although ClickHouse has not 
   const filter = { deviceId: about.deviceId, kinds: ['log'] as const }
   expect((await telemetry.history({ ...filter, limit: 9 })).map(({ version }) => version)).toEqual([13])
   expect(await telemetry.countHistory(filter)).toBe(1)
+  await query('SYSTEM START TTL MERGES points')
   await telemetry.close()
 })
 
