@@ -15,6 +15,8 @@ export const BODY_LIMITS = {
   nameCharsMax: 256,
   descriptionCharsMax: 4_096,
   reasonCharsMax: 1_024,
+  heartbeatTimeoutSecMin: 1,
+  heartbeatTimeoutSecMax: 604_800,
 
   // --- shadows and commands
   shadowSideBytesMax: 64 * KIB,

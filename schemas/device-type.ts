@@ -19,6 +19,7 @@ const EXAMPLE = {
     },
   ],
   status_fields: [{ field: 'battery.percent', warn_below: 30, critical_below: 10 }],
+  heartbeat_timeout_sec: 900,
 }
 
 const ParameterBody = Type.Object(
@@ -61,6 +62,9 @@ const DeviceTypeBody = Type.Object(
     status_fields: Type.Array(
       Type.Object({ field: Type.String(), warn_below: number, critical_below: number }),
     ),
+    heartbeat_timeout_sec: orNull(Type.Number(), {
+      description: 'Silence after which devices of this type are offline. Null means that of the service.',
+    }),
   },
   { title: 'DeviceType', examples: [EXAMPLE] },
 )

@@ -34,6 +34,13 @@ const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token', 'parent_id'] as c
 /** [contract 2.5] These are refused with a code of their own: a caller who sends them expects a change. */
 const CHANGEABLE_ONLY = { additionalProperties: false, [IMMUTABLE]: IMMUTABLE_FIELDS } as const
 
+const HeartbeatTimeout = Type.Integer({
+  minimum: BODY_LIMITS.heartbeatTimeoutSecMin,
+  maximum: BODY_LIMITS.heartbeatTimeoutSecMax,
+  description: 'Silence after which the device is offline. Null means that of its type, or of the service.',
+  examples: [900],
+})
+
 export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
 
 /** `/devices/export` is a path of its own. */
@@ -49,6 +56,7 @@ export const RegisterDeviceBody = Type.Object(
     tags: Type.Optional(orNull(Tags, { examples: [['picker', 'floor-2']] })),
     metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187', floor: 2 }] })),
     parent_id: Type.Optional(orNull(DeviceIdText)),
+    heartbeat_timeout_sec: Type.Optional(orNull(HeartbeatTimeout)),
   },
   { title: 'RegisterDeviceBody', additionalProperties: false },
 )
@@ -61,11 +69,13 @@ export const ReplaceDeviceBody = Type.Object(
     group: Type.Optional(orNull(Group, { examples: ['warehouse/b'] })),
     tags: Type.Optional(orNull(Tags, { examples: [['picker']] })),
     metadata: Type.Optional(orNull(Metadata, { examples: [{ serial: 'A-1187' }] })),
+    heartbeat_timeout_sec: Type.Optional(orNull(HeartbeatTimeout)),
   },
   {
     title: 'ReplaceDeviceBody',
     ...CHANGEABLE_ONLY,
-    description: 'Group, tags and metadata are emptied if they are left out. Name and description stay.',
+    description:
+      'Group, tags and metadata are emptied if they are left out. Name, description and heartbeat timeout stay.',
   },
 )
 
@@ -76,6 +86,7 @@ export const EditDeviceBody = Type.Object(
     group: Type.Optional(orNull(Group)),
     tags: Type.Optional(orNull(Tags)),
     metadata: Type.Optional(orNull(FreeObject)),
+    heartbeat_timeout_sec: Type.Optional(orNull(HeartbeatTimeout)),
     status: Type.Optional(choice(DEVICE_STATUSES)),
     status_reason: Type.Optional(Type.String({ maxLength: BODY_LIMITS.reasonCharsMax })),
   },
@@ -120,7 +131,10 @@ const DEVICE_FIELDS = {
     description:
       'The faults that the device reported in its diagnostics, each with its name and message. A device leaves the status `error` when every one of them has been reported well (level 0 or 1) for ten seconds.',
   }),
-  heartbeat_timeout_sec: Type.Number({ examples: [60] }),
+  heartbeat_timeout_sec: Type.Number({
+    description: 'Silence after which the device is offline: its own, its type’s or the service’s.',
+    examples: [60],
+  }),
   connectivity: Type.Object(
     {
       connected: Type.Boolean({ examples: [true] }),

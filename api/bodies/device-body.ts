@@ -1,15 +1,14 @@
 // The body of a device in REST and /ws.
+import { type HeartbeatTimeouts, heartbeatTimeoutOf } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceView } from '../../engine/index.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 
-export interface DeviceBodySettings {
-  readonly heartbeatTimeoutMs: number
-}
+export type DeviceBodySettings = HeartbeatTimeouts
 
 const NO_ALERTS = { critical: 0, warning: 0, info: 0 }
 
-export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodySettings) {
+export function deviceBody(view: DeviceView, timeouts: DeviceBodySettings) {
   const { device } = view
   // Metadata arrived as JSON; the engine's type has the same shape.
   const metadata: JsonObject = device.metadata
@@ -27,7 +26,7 @@ export function deviceBody(view: DeviceView, { heartbeatTimeoutMs }: DeviceBodyS
     firmware_version: device.firmwareVersion ?? null,
     firmware: firmwareBody(view),
     issues: [...device.issues],
-    heartbeat_timeout_sec: heartbeatTimeoutMs / 1000,
+    heartbeat_timeout_sec: heartbeatTimeoutOf(device, timeouts) / 1_000,
     connectivity: {
       connected: view.connected,
       since: isoOrNull(view.connectedSince),

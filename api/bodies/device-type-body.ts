@@ -20,6 +20,7 @@ export function deviceTypeBody(type: DeviceType) {
       warn_below: warnBelow ?? null,
       critical_below: criticalBelow ?? null,
     })),
+    heartbeat_timeout_sec: type.heartbeatTimeoutSec ?? null,
   }
 }
 
@@ -33,6 +34,7 @@ export function builtInTypeBody(name: string) {
     telemetry: [],
     commands: null,
     status_fields: [],
+    heartbeat_timeout_sec: null,
   }
 }
 

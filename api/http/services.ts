@@ -37,6 +37,7 @@ export interface Services {
   readonly clock: Clock
   readonly work: WorkBudget
   readonly heartbeatTimeoutMs: number
+  readonly typeHeartbeatMs: ReadonlyMap<string, number>
   /** Base of every link sent out, without a slash at its end. */
   readonly publicUrl: () => string
   readonly deviceTypes: KnownTypes

@@ -80,6 +80,7 @@ async function edit(
       group: body.group,
       tags: unique(body.tags),
       metadata: body.metadata,
+      heartbeatTimeoutSec: body.heartbeat_timeout_sec,
       // [contract 2.5] Only PATCH moves the status.
       ...(replace ? {} : { status: body.status, statusReason: body.status_reason }),
       // The device's actor checks it again, since another edit may come first.

@@ -1,18 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
+import { emptyType } from '../testing/device-type.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const DEVICES = '/api/v1/devices'
 const SENSOR = { name: 'Sensor', type: 'simulator' }
-const GREENHOUSE = {
-  name: 'greenhouse',
-  displayName: 'Greenhouse',
-  icon: undefined,
-  telemetry: [],
-  commands: undefined,
-  statusFields: [],
-}
-
 async function asAdmin(options = {}) {
   const harness = openHarness(options)
   const { token } = await harness.login('admin')
@@ -183,7 +175,7 @@ describe('registering a device', () => {
   })
 
   test('a registration accepts the types of the type file', async () => {
-    const { send } = await asAdmin({ customTypes: new Map([['greenhouse', GREENHOUSE]]) })
+    const { send } = await asAdmin({ customTypes: new Map([['greenhouse', emptyType('greenhouse')]]) })
     expect((await send(`POST ${DEVICES}`, { name: 'x', type: 'greenhouse' })).status).toBe(201)
   })
 

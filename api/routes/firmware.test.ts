@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { FirmwareId } from '../../schemas/ids.ts'
+import { emptyType } from '../testing/device-type.ts'
 import { firmwareForm, MULTIPART, multipart, part, type TestPart } from '../testing/multipart.ts'
 import { type HarnessOptions, openHarness } from '../testing/rest.ts'
 
@@ -169,8 +170,8 @@ describe('an upload', () => {
 
   test('is bounded by its type, whether that comes before or after the file', async () => {
     const types = new Map([
-      ['tiny', { ...EMPTY_TYPE, name: 'tiny', firmwareBytesMax: 8 }],
-      ['small', { ...EMPTY_TYPE, name: 'small', firmwareBytesMax: 9 }],
+      ['tiny', { ...emptyType('tiny'), firmwareBytesMax: 8 }],
+      ['small', { ...emptyType('small'), firmwareBytesMax: 9 }],
     ])
     const { upload, post, images } = await asAdmin({ customTypes: types })
     expect(await upload({ device_type: 'tiny' })).toMatchObject({
@@ -197,14 +198,6 @@ describe('an upload', () => {
     expect(await images()).toBe(0)
   })
 })
-
-const EMPTY_TYPE = {
-  displayName: 'x',
-  icon: undefined,
-  telemetry: [],
-  commands: undefined,
-  statusFields: [],
-}
 
 describe('signatures', () => {
   const image = 'the image'

@@ -32,6 +32,7 @@ export function toRegistration(
     tags: unique(body.tags) ?? undefined,
     metadata: body.metadata ?? undefined,
     parentId: body.parent_id ?? undefined,
+    heartbeatTimeoutSec: body.heartbeat_timeout_sec ?? undefined,
   } as const
   return { kind: 'registration', deviceId, request }
 }

@@ -2,7 +2,7 @@
 import type { Server } from 'node:http'
 import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import { type DeviceTypes, heartbeatsOf } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -145,6 +145,7 @@ export function createHttp(options: HttpOptions) {
     clock,
     work,
     heartbeatTimeoutMs,
+    typeHeartbeatMs: heartbeatsOf(defined),
     publicUrl: () => (settings.publicUrl ?? phase.httpUrl ?? '').replace(/\/$/, ''),
     ota: { ...settings.ota, jwks: options.otaJwks, uploadSilenceMs: standstill.uploadMs },
     deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },

@@ -1,6 +1,6 @@
 // Serves HTTP: REST and `/ws` if the node has the role `api`, probes and metrics in any case.
 import { join } from 'node:path'
-import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
+import { type DeviceTypes, heartbeatsOf } from '../../engine/domain/device-type/definition.ts'
 import { type createEngine, createRepairs, type Ports, realSchedule } from '../../engine/index.ts'
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
 import type { OtaKeys } from '../auth/ota-keys.ts'
@@ -139,7 +139,7 @@ interface Inner {
 
 /** Opens `/ws`, and returns a function that closes it. */
 async function openWs(
-  { engine, ports, settings, logger }: ServeOptions,
+  { engine, ports, settings, logger, customTypes }: ServeOptions,
   { http, metrics, hosts }: Inner,
 ): Promise<() => Promise<void>> {
   const sockets = await openSockets({
@@ -157,6 +157,7 @@ async function openWs(
     },
     isKnownHost: (header) => hosts?.has(header) ?? true,
     heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+    typeHeartbeatMs: heartbeatsOf(customTypes),
     publicUrl: () => (settings.publicUrl ?? http.url).replace(/\/$/, ''),
     schedule: realSchedule,
     logger,

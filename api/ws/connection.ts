@@ -58,6 +58,7 @@ export interface ConnectionPorts {
   readonly limits: { readonly [Name in keyof typeof API_LIMITS]: number }
   readonly tally: Tally
   readonly heartbeatTimeoutMs: number
+  readonly typeHeartbeatMs?: ReadonlyMap<string, number> | undefined
   readonly publicUrl?: (() => string) | undefined
   readonly logger: SocketLogger | undefined
   readonly onClosed: (connection: Connection) => void

@@ -19,7 +19,14 @@ import type { Hello, Wire, WireEvents } from './wire.ts'
 export interface SocketsOptions
   extends Pick<
     ConnectionPorts,
-    'authenticate' | 'redeemTicket' | 'clock' | 'limits' | 'heartbeatTimeoutMs' | 'work' | 'publicUrl'
+    | 'authenticate'
+    | 'redeemTicket'
+    | 'clock'
+    | 'limits'
+    | 'heartbeatTimeoutMs'
+    | 'typeHeartbeatMs'
+    | 'work'
+    | 'publicUrl'
   > {
   readonly engine: SocketEngine
   readonly users: Pick<Users, 'onChange'>
@@ -48,11 +55,11 @@ export interface Sockets {
 const TUNNELS_BEYOND_SOCKETS = 64
 
 export async function openSockets(options: SocketsOptions): Promise<Sockets> {
-  const { engine, users, limits, schedule, heartbeatTimeoutMs } = options
+  const { engine, users, limits, schedule, heartbeatTimeoutMs, typeHeartbeatMs } = options
   const tally = openTally()
   const heldBudget = new Budget(limits.heldBytesMax)
   const selections = new Selections(limits.metricNamesPerUserMax)
-  const about = { devices: engine.devices, heartbeatTimeoutMs, publicUrl: options.publicUrl }
+  const about = { devices: engine.devices, heartbeatTimeoutMs, typeHeartbeatMs, publicUrl: options.publicUrl }
   const hub = new Hub(engine.feed, about, engine.deployments)
   const fleetHub = new FleetHub({
     ...{ fleet: engine.fleet, clock: options.clock, limits },

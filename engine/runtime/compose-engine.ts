@@ -5,6 +5,7 @@ import { Micros } from '../../schemas/ids.ts'
 import type { Rule } from '../domain/alert/rule.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
+import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Ports, RequestOutcome, Signed } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
@@ -56,14 +57,13 @@ import { unkeepable } from './shard/requests.ts'
 import { Shards } from './shards.ts'
 import { type ShardSignal, signalSink } from './signals.ts'
 
-export interface EngineSettings {
+export interface EngineSettings extends HeartbeatTimeouts {
   /** 0 on a node that owns no devices. */
   readonly shards: number
   /** Whether devices connect to this node. */
   readonly listens: boolean
   /** The address that clients are shown, if it differs from the broker's own. */
   readonly mqttUrl?: string | undefined
-  readonly heartbeatTimeoutMs: number
   readonly ota: OtaSettings
   /** Alert rules that the device types ask for. */
   readonly typeRules?: readonly Rule[] | undefined
@@ -183,6 +183,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
           // Where one process has all partitions, nobody claims them.
           claims: cluster === undefined ? [] : claims,
           heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+          typeHeartbeatMs: settings.typeHeartbeatMs,
           // The sessions of a broker outside go on over a restart.
           bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
           incarnation: `${incarnation}-${shard}-${runners++}`,

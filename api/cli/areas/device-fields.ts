@@ -1,8 +1,9 @@
 // Options for the fields of a device, shared by `create` and `edit`.
 import type { Command } from 'commander'
+import { BODY_LIMITS } from '../../../schemas/body-limits.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { given } from '../given.ts'
-import { collect, jsonObject } from '../option-parsers.ts'
+import { collect, jsonObject, wholeNumber } from '../option-parsers.ts'
 
 export interface FieldOptions {
   readonly name?: string
@@ -10,6 +11,7 @@ export interface FieldOptions {
   readonly group?: string
   readonly tag?: readonly string[]
   readonly metadata?: JsonObject
+  readonly heartbeatTimeout?: number | null
 }
 
 export function withFields(command: Command): Command {
@@ -17,13 +19,23 @@ export function withFields(command: Command): Command {
     .option('--description <text>', 'description')
     .option('--group <group>', 'group, such as warehouse/a')
     .option('--tag <tag>', 'tag (repeatable)', collect)
+    .option(
+      '--heartbeat-timeout <seconds>',
+      'silence after which it is offline, or `default` for that of its type or the service',
+      heartbeatTimeout,
+    )
     .option('--metadata <json>', 'JSON object of your own, @file, or - for standard input', jsonObject)
 }
 
-export function fieldsOf({ description, group, tag, metadata }: FieldOptions) {
+export function fieldsOf({ description, group, tag, metadata, heartbeatTimeout: seconds }: FieldOptions) {
   return {
     ...given({ description, group }),
     ...(tag === undefined ? {} : { tags: [...tag] }),
-    ...given({ metadata }),
+    ...given({ metadata, heartbeat_timeout_sec: seconds }),
   }
+}
+
+function heartbeatTimeout(text: string): number | null {
+  const { heartbeatTimeoutSecMin: min, heartbeatTimeoutSecMax: max } = BODY_LIMITS
+  return text === 'default' ? null : wholeNumber(min, max)(text)
 }

@@ -45,6 +45,17 @@ export interface DeviceType {
   readonly statusFields: readonly StatusField[]
   /** The bound of an image for this type, if it differs from the service's. */
   readonly firmwareBytesMax?: number | undefined
+  /** How long its devices may be silent, if not as long as the service says. */
+  readonly heartbeatTimeoutSec?: number | undefined
 }
 
 export type DeviceTypes = ReadonlyMap<string, DeviceType>
+
+/** In milliseconds, of the types that have one of their own. */
+export function heartbeatsOf(types: DeviceTypes): ReadonlyMap<string, number> {
+  return new Map(
+    [...types.values()].flatMap(({ name, heartbeatTimeoutSec: seconds }) =>
+      seconds === undefined ? [] : [[name, seconds * 1_000] as const],
+    ),
+  )
+}

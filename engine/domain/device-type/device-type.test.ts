@@ -35,6 +35,7 @@ const GREENHOUSE = {
     { name: 'stop', parameters: [] },
   ],
   status_fields: [{ field: 'battery', warn_below: 30, critical_below: 10 }],
+  heartbeat_timeout_sec: 900,
 }
 
 function greenhouse(): DeviceType {
@@ -50,6 +51,7 @@ test('a file of device types is read with everything it defines', () => {
     telemetry: [{ field: 'air.temperature', range: [-10, 60], alertAbove: 45, alertBelow: 2 }],
     commands: [{ name: 'set_vent' }, { name: 'self_test', parameters: undefined }, { parameters: [] }],
     statusFields: [{ field: 'battery', warnBelow: 30, criticalBelow: 10 }],
+    heartbeatTimeoutSec: 900,
   })
 })
 
@@ -61,6 +63,10 @@ test('a file may define empty types, or none', () => {
 test.each<[unknown, string]>([
   [5, 'device_types.greenhouse: must be a mapping'],
   [{ display_name: 5 }, 'device_types.greenhouse.display_name: must be text, is 5'],
+  [
+    { heartbeat_timeout_sec: 0 },
+    'device_types.greenhouse.heartbeat_timeout_sec: must be a whole number of seconds from 1 to 604800',
+  ],
   [{ telemetry: {} }, 'device_types.greenhouse.telemetry: must be a list'],
   [{ telemetry: [{}] }, 'device_types.greenhouse.telemetry[0]: field is missing'],
   [

@@ -4,6 +4,7 @@
 // The host reads the file and passes its text with a parser, so this module knows no YAML package. The parser must
 // refuse aliases, because with them a kilobyte of text could expand to gigabytes.
 import { Buffer } from 'node:buffer'
+import { BODY_LIMITS } from '../../../schemas/body-limits.ts'
 import { DEVICE_TYPES } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import {
@@ -76,6 +77,7 @@ const TYPE_KEYS = [
   'commands',
   'status_fields',
   'firmware_bytes_max',
+  'heartbeat_timeout_sec',
 ]
 
 function readType(name: string, value: unknown, reader: Reader): DeviceType | undefined {
@@ -107,6 +109,7 @@ function readType(name: string, value: unknown, reader: Reader): DeviceType | un
     commands,
     statusFields: statusFields ?? [],
     firmwareBytesMax: readBytes(fields, path, reader),
+    heartbeatTimeoutSec: readTimeout(fields, path, reader),
   }
 }
 
@@ -114,6 +117,21 @@ function readBytes(fields: Parameters<Reader['number']>[0], path: Path, reader: 
   const bytes = reader.number(fields, 'firmware_bytes_max', path)
   if (bytes === undefined || (Number.isSafeInteger(bytes) && bytes > 0)) return bytes
   return reader.problem([...path, 'firmware_bytes_max'], 'must be a whole number of bytes')
+}
+
+function readTimeout(
+  fields: Parameters<Reader['number']>[0],
+  path: Path,
+  reader: Reader,
+): number | undefined {
+  const seconds = reader.number(fields, 'heartbeat_timeout_sec', path)
+  const { heartbeatTimeoutSecMin: min, heartbeatTimeoutSecMax: max } = BODY_LIMITS
+  if (seconds === undefined || (Number.isSafeInteger(seconds) && seconds >= min && seconds <= max))
+    return seconds
+  return reader.problem(
+    [...path, 'heartbeat_timeout_sec'],
+    `must be a whole number of seconds from ${min} to ${max}`,
+  )
 }
 
 const TELEMETRY_KEYS = ['field', 'description', 'unit', 'range', 'alert_above', 'alert_below']

@@ -49,6 +49,10 @@ function applyEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): D {
     ...base,
     name: wish.name ?? base.name,
     description: wish.description === undefined ? base.description : (wish.description ?? undefined),
+    heartbeatTimeoutSec:
+      wish.heartbeatTimeoutSec === undefined
+        ? base.heartbeatTimeoutSec
+        : (wish.heartbeatTimeoutSec ?? undefined),
     group: wish.group === undefined ? base.group : (wish.group ?? undefined),
     tags: editedTags(wish.tags === undefined ? base.tags : (wish.tags ?? []), wish),
     metadata:
@@ -73,6 +77,7 @@ function isSameEdit(before: DeviceRecord, after: DeviceRecord): boolean {
     before.name === after.name &&
     before.description === after.description &&
     before.group === after.group &&
+    before.heartbeatTimeoutSec === after.heartbeatTimeoutSec &&
     JSON.stringify(before.tags) === JSON.stringify(after.tags) &&
     JSON.stringify(before.metadata) === JSON.stringify(after.metadata)
   )

@@ -30,6 +30,7 @@ export type DeviceRequest =
       readonly tags?: readonly string[] | undefined
       readonly metadata?: JsonObject | undefined
       readonly parentId?: string | undefined
+      readonly heartbeatTimeoutSec?: number | undefined
       readonly idempotencyKey?: string | undefined
     }
   | {
@@ -44,6 +45,7 @@ export type DeviceRequest =
       readonly tagsAdd?: readonly string[] | undefined
       readonly tagsRemove?: readonly string[] | undefined
       readonly metadata?: JsonObject | null | undefined
+      readonly heartbeatTimeoutSec?: number | null | undefined
       readonly status?: string | undefined
       readonly statusReason?: string | undefined
       readonly ifRevision?: number | undefined

@@ -18,6 +18,8 @@ export interface DeviceRecord {
   readonly tags: readonly string[]
   readonly metadata: JsonObject
   readonly parentId: DeviceId | undefined
+  /** Left out where that of the type or the service counts. */
+  readonly heartbeatTimeoutSec?: number | undefined
   readonly status: DeviceStatus
   readonly statusReason: string | undefined
   readonly statusSince: Millis

@@ -78,6 +78,7 @@ export function register(
     metadata: request.metadata ?? {},
     // The request's schema lets only a device id or nothing through.
     parentId: request.parentId as Device['parentId'],
+    heartbeatTimeoutSec: request.heartbeatTimeoutSec,
     status: 'provisioning',
     statusReason: undefined,
     statusSince: now,

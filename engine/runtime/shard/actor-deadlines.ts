@@ -2,6 +2,7 @@
 // flapping, or an alert may be due. A deadline is computed from record and vitals, so a restart loses none (R6).
 import { Millis } from '../../../schemas/ids.ts'
 import { commandDeadline } from '../../domain/device/command-events.ts'
+import { type HeartbeatTimeouts, heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { nextDeadline } from '../../domain/device/transition.ts'
 import { firmwareDeadline, isReachStale } from '../../domain/ota/firmware-jobs.ts'
@@ -12,7 +13,7 @@ import { calmsAt } from './sessions.ts'
 export class ActorDeadlines {
   readonly #deadlines = new Deadlines()
   readonly #bySlot: Actor[] = []
-  readonly #heartbeatTimeoutMs: number
+  readonly #timeouts: HeartbeatTimeouts
   readonly #alertsDueAt: (actor: Actor) => number
   /** Devices count as heard at this time at least. */
   #forgivenAt = 0
@@ -21,8 +22,8 @@ export class ActorDeadlines {
   /** Time of the current task. */
   #now = Millis(0)
 
-  constructor(heartbeatTimeoutMs: number, alertsDueAt: (actor: Actor) => number) {
-    this.#heartbeatTimeoutMs = heartbeatTimeoutMs
+  constructor(timeouts: HeartbeatTimeouts, alertsDueAt: (actor: Actor) => number) {
+    this.#timeouts = timeouts
     this.#alertsDueAt = alertsDueAt
   }
 
@@ -85,19 +86,22 @@ export class ActorDeadlines {
 
   /** Puts off the silence of an online device. It is called for every message, so it does no more than that. */
   heard(actor: Actor, at: Millis): void {
-    this.#deadlines.setPresence(actor.slot, Math.max(at, this.#forgivenAt) + this.#timeoutOf(actor))
+    const timeoutMs = this.#timeoutOf(actor, actor.device)
+    this.#deadlines.setPresence(actor.slot, Math.max(at, this.#forgivenAt) + timeoutMs)
   }
 
   /** The time at which the device counts as silent, or as recovered from its fault. */
   presence(actor: Actor, device: Device): number {
     const { heardAt, recoverAt } = actor
     const vitals = { heardAt: Math.max(heardAt, this.#forgivenAt), recoverAt }
-    return nextDeadline(device, vitals, this.#timeoutOf(actor))
+    return nextDeadline(device, vitals, this.#timeoutOf(actor, device))
   }
 
   /** A device without a connection that asks by the DDI has a timeout of its own. */
-  #timeoutOf({ session, polling }: Actor): number {
-    return session === undefined && polling !== undefined ? polling.timeoutMs : this.#heartbeatTimeoutMs
+  #timeoutOf({ session, polling }: Actor, device: Device): number {
+    return session === undefined && polling !== undefined
+      ? polling.timeoutMs
+      : heartbeatTimeoutOf(device, this.#timeouts)
   }
 
   /** Takes the actors that are due and clears their deadlines. `since` is the time of the sweep before this one. */

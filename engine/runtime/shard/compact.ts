@@ -24,6 +24,7 @@ export class Compactor {
       tags: tags.length === 0 ? NONE : this.#list(tags),
       metadata: Object.keys(metadata).length === 0 ? EMPTY : metadata,
       parentId: device.parentId,
+      heartbeatTimeoutSec: device.heartbeatTimeoutSec,
       // The same word, so of the same type.
       status: this.#word(device.status) as Device['status'],
       statusReason: device.statusReason === undefined ? undefined : this.#word(device.statusReason),

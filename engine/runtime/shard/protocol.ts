@@ -15,6 +15,7 @@ import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import type { CommandPlace, KeptCommand } from '../../domain/command/kept-commands.ts'
 import type { Command, Commands } from '../../domain/command/record.ts'
 import type { Confirmation } from '../../domain/device/events.ts'
+import type { HeartbeatTimeouts } from '../../domain/device/heartbeat.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
 import type { LatestValues } from '../../domain/fleet/latest-values.ts'
 import type { FleetKnown, FleetPart } from '../../domain/fleet/row.ts'
@@ -30,9 +31,8 @@ import type { ShardSave, StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import type { Progress } from './progress.ts'
 
-export interface ShardSettings {
+export interface ShardSettings extends HeartbeatTimeouts {
   readonly partitions: readonly Partition[]
-  readonly heartbeatTimeoutMs: number
   /** Sessions with smaller numbers ended with an earlier run of the broker. */
   readonly bootAt: Micros
   /** Unique for each incarnation of a shard, so that two incarnations never use the same block token. */

@@ -35,7 +35,8 @@ import type { Incoming } from './incoming.ts'
 import { KeptAlertCounts } from './kept-alert-counts.ts'
 
 interface ShardAlertsPorts {
-  readonly heartbeatTimeoutMs: number
+  /** How long it may be silent. */
+  readonly graceMsOf: (device: Device) => number
   /** Devices count as heard at this time at least. */
   readonly forgivenAt: () => number
   readonly reschedule: (actor: Actor) => void
@@ -382,10 +383,10 @@ export class ShardAlerts {
       value,
     }: { readonly at: Micros; readonly events: ReadonlySet<number>; readonly value: Json },
   ): Occasion {
-    const { heartbeatTimeoutMs, forgivenAt } = this.#ports
+    const { graceMsOf, forgivenAt } = this.#ports
     return {
       device,
-      sight: { ...sightOf(actor, device), forgivenAtMs: forgivenAt(), graceMs: heartbeatTimeoutMs },
+      sight: { ...sightOf(actor, device), forgivenAtMs: forgivenAt(), graceMs: graceMsOf(device) },
       now: at,
       silences: this.#book?.silences ?? [],
       isUpdating: isUpdating(device.firmware),

@@ -23,6 +23,25 @@ describe('presence', () => {
     expect([sweep(bench, TIMEOUT_MS + 4_999), sweep(bench, TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
   })
 
+  test('the timeout of the type counts before that of the service, and that of the device before both', () => {
+    const typeHeartbeatMs = new Map([[online.type, 10_000]])
+    const slow = { ...deviceOf('b', { status: 'online' }), heartbeatTimeoutSec: 900 }
+    const bench = new ShardBench([online, slow], { typeHeartbeatMs })
+    bench.apply([telemetry('a', 5_000, { x: 1 }), telemetry('b', 5_000, { x: 1 })])
+    expect([sweep(bench, 14_999), sweep(bench, 15_000)]).toEqual([[], ['a offline']])
+    expect([sweep(bench, 904_999), sweep(bench, 905_000)]).toEqual([[], ['b offline']])
+  })
+
+  test('a timeout that is changed counts from then on, for the silence that has begun, too', () => {
+    const bench = new ShardBench([online])
+    bench.apply([telemetry('a', 5_000, { x: 1 })])
+    bench.apply([request('a', 6_000, { kind: 'edit', replace: false, heartbeatTimeoutSec: 5 })])
+    expect([sweep(bench, 9_999), sweep(bench, 10_000)]).toEqual([[], ['a offline']])
+    bench.apply([telemetry('a', 11_000, { x: 1 })])
+    bench.apply([request('a', 12_000, { kind: 'edit', replace: false, heartbeatTimeoutSec: null })])
+    expect([sweep(bench, 16_000), sweep(bench, 11_000 + TIMEOUT_MS)]).toEqual([[], ['a offline']])
+  })
+
   test('a restart invents no silence, nor does time that was lost', () => {
     const bench = new ShardBench([deviceOf('a', { status: 'online', seenAt: at(-500_000) })])
     expect(sweep(bench, TIMEOUT_MS - 1)).toEqual([])

@@ -11,6 +11,7 @@ import { Buffer } from 'node:buffer'
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { ITEM, readItems } from '../../domain/bundle.ts'
 import type { DeviceEvent } from '../../domain/device/events.ts'
+import { heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Wants } from '../../ports/feed.ts'
@@ -76,15 +77,13 @@ export class Shard {
     this.#fleet = new ShardFleet(settings.incarnation)
     this.#alerts = new ShardAlerts({
       ticks,
-      heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+      graceMsOf: (device) => heartbeatTimeoutOf(device, settings),
       forgivenAt: () => this.#deadlines.forgivenAt,
       reschedule: (actor) => this.#deadlines.schedule(actor),
       slotValues: this.#rows.columns.shapes.slotValues,
       openMax: Math.ceil((LIMITS.alertsOpenMax * settings.partitions.length) / LIMITS.partitions),
     })
-    this.#deadlines = new ActorDeadlines(settings.heartbeatTimeoutMs, (actor) =>
-      this.#alerts.dueAt(actor, actor.device),
-    )
+    this.#deadlines = new ActorDeadlines(settings, (actor) => this.#alerts.dueAt(actor, actor.device))
   }
 
   run(task: ShardTask): WorkResult | undefined {

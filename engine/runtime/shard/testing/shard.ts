@@ -36,11 +36,17 @@ export class ShardBench {
 
   constructor(
     devices: readonly (DeviceRecord & Partial<Device>)[] = [],
-    options: { applied?: number; vitals?: Uint8Array; bootAt?: Millis } = {},
+    options: {
+      applied?: number
+      vitals?: Uint8Array
+      bootAt?: Millis
+      typeHeartbeatMs?: ReadonlyMap<string, number>
+    } = {},
   ) {
     const settings = {
       partitions: [P],
       heartbeatTimeoutMs: TIMEOUT_MS,
+      typeHeartbeatMs: options.typeHeartbeatMs,
       bootAt: Micros((options.bootAt ?? at(-1_000)) * 1000),
       incarnation: 'l',
       progress: newProgress(),

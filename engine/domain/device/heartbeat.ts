@@ -1,0 +1,16 @@
+// How long a device may be silent before it counts as offline: its own time, or its type's, or the service's.
+import type { DeviceRecord } from './record.ts'
+
+export interface HeartbeatTimeouts {
+  readonly heartbeatTimeoutMs: number
+  /** Of those types that have one of their own. */
+  readonly typeHeartbeatMs?: ReadonlyMap<string, number> | undefined
+}
+
+export function heartbeatTimeoutOf(
+  { type, heartbeatTimeoutSec }: Pick<DeviceRecord, 'type' | 'heartbeatTimeoutSec'>,
+  { heartbeatTimeoutMs, typeHeartbeatMs }: HeartbeatTimeouts,
+): number {
+  if (heartbeatTimeoutSec !== undefined) return heartbeatTimeoutSec * 1_000
+  return typeHeartbeatMs?.get(type) ?? heartbeatTimeoutMs
+}
