@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByLabel('Name', { exact: true }).fill(HOSTILE)
     await page.getByLabel('Tags').fill('one, two')
     await admin.call('PATCH', '/devices/desk-1', { group: 'office' })
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByText('Changed by somebody else: group').waitFor()
     await page.getByRole('button', { name: 'Save mine over it' }).click()
     const saved = await until('the change is saved', async () => {

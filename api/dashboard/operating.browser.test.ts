@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByLabel('Severity').selectOption('critical')
     await page.getByLabel('Metric').fill('temperature')
     await page.getByLabel('Value').fill('200')
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'oven too hot' }).waitFor()
 
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Alerts' }).click()
