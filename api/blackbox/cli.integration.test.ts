@@ -62,9 +62,7 @@ describe('devices', () => {
     expect(await fleet('devices list --group w --limit 1')).toMatchObject({
       stderr: 'only the first 1 are shown; use --limit to see more\n',
     })
-    const edited = await json(
-      'devices edit d1 --name Uno --heartbeat-timeout 900 --metadata {"a":1} --if-match 1-any',
-    )
+    const edited = await json('devices edit d1 --heartbeat-timeout 900 --metadata {"a":1} --if-match 1-any')
     expect(edited).toMatchObject({ heartbeat_timeout_sec: 900, metadata: { a: 1 }, tags: ['x', 'y'] })
     expect(await fleet('devices edit d1 --name X --if-match 1-any')).toMatchObject({ code: 5 })
     expect(await fleet('devices decommission d2')).toMatchObject({

@@ -182,8 +182,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
           partitions,
           // Where one process has all partitions, nobody claims them.
           claims: cluster === undefined ? [] : claims,
-          heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
-          typeHeartbeatMs: settings.typeHeartbeatMs,
+          ...{ heartbeatTimeoutMs: settings.heartbeatTimeoutMs, typeHeartbeatMs: settings.typeHeartbeatMs },
           // The sessions of a broker outside go on over a restart.
           bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
           incarnation: `${incarnation}-${shard}-${runners++}`,

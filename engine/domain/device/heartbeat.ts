@@ -3,7 +3,7 @@ import type { DeviceRecord } from './record.ts'
 
 export interface HeartbeatTimeouts {
   readonly heartbeatTimeoutMs: number
-  /** Of those types that have one of their own. */
+  /** Only types that have one of their own are in it. */
   readonly typeHeartbeatMs?: ReadonlyMap<string, number> | undefined
 }
 
