@@ -33,8 +33,7 @@ const PROCESSES = { pool: 'forks', testTimeout: 120_000, hookTimeout: 240_000 } 
 // A config file is read by the tool as its default export.
 export default defineConfig({
   test: {
-    // One more than the cores of a small machine: many tests wait for processes that they have started.
-    maxWorkers: 3,
+    maxWorkers: 2,
     projects: [
       // Milliseconds, but for the models with their thousand runs, which a busy machine stretches.
       { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER, testTimeout: 120_000 } },

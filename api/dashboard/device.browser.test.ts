@@ -298,6 +298,16 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByRole('combobox', { name: 'Add a metric' }).press('Enter')
     await page.getByRole('application', { name: 'temperature' }).waitFor()
     await page.getByLabel('Devices (ids, with commas)').fill('probe-1, probe-2')
+    // The page is drawn anew meanwhile, which takes nothing from who types.
+    await page.setViewportSize({ width: 1_000, height: 800 })
+    await expect
+      .poll(() =>
+        page
+          .locator('.chart-place')
+          .first()
+          .evaluate(({ clientWidth }) => clientWidth),
+      )
+      .toBeLessThan(1_000)
     await page.getByLabel('Devices (ids, with commas)').press('Enter')
     await page.waitForURL(/devices=probe-1,probe-2/)
     await page.reload()

@@ -1,5 +1,5 @@
 // Metrics of many devices side by side. Everything that is chosen is in the address.
-import { useId, useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { AGGREGATES, INTERVAL_SECONDS, INTERVALS, type Interval } from '../../../../../schemas/vocabulary.ts'
 import { flag, oneOf, text, words as wordsOf } from '../../address/codecs.ts'
 import { intervalFor } from '../../address/time-range.ts'
@@ -13,6 +13,7 @@ import { Page } from '../../parts/page.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { RangeBar, timeRange, useSpan } from '../../parts/range-bar.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { TextValue } from '../../parts/text-value.tsx'
 import { words } from '../../words/words.ts'
 import { MetricPicker } from '../device/telemetry/metric-picker.tsx'
 import '../device/telemetry/telemetry.css'
@@ -193,29 +194,4 @@ function useKnownMetrics(deviceId: string | undefined, group: string) {
   const answer = useAnswer('listMetrics', { device_id: id ?? '-' }, { isWanted: id !== undefined })
   const metrics = answer.data?.data.filter(({ type }) => type === 'number' || type === 'boolean') ?? []
   return { metrics, isNothing: deviceId === undefined && group === '' && first.data?.total === 0 }
-}
-
-interface TextValueProps {
-  readonly label: string
-  readonly value: string
-  readonly placeholder?: string
-  readonly onValue: (typed: string) => void
-}
-
-/** A text that counts once it is left or Enter is pressed. */
-function TextValue({ label, value, placeholder, onValue }: TextValueProps) {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        value={value}
-        placeholder={placeholder}
-        autocomplete="off"
-        spellcheck={false}
-        onChange={({ currentTarget }) => onValue(currentTarget.value)}
-      />
-    </div>
-  )
 }

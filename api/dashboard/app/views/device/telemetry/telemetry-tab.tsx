@@ -19,6 +19,7 @@ import { Empty } from '../../../parts/empty.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { RangeBar, timeRange, useSpan } from '../../../parts/range-bar.tsx'
 import { SelectField } from '../../../parts/select-field.tsx'
+import { TextValue } from '../../../parts/text-value.tsx'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { chartsOf, wishesOf } from './charts-of.ts'
@@ -262,16 +263,11 @@ function Compare() {
         }}
       />
       {isOther && (
-        <div class="field">
-          <label for="compare-ids">{t('devices')}</label>
-          <input
-            id="compare-ids"
-            value={compare}
-            autocomplete="off"
-            spellcheck={false}
-            onChange={({ currentTarget }) => compareValue.set(currentTarget.value.replaceAll(' ', ''))}
-          />
-        </div>
+        <TextValue
+          label={t('devices')}
+          value={compare}
+          onValue={(typed) => compareValue.set(typed.replaceAll(' ', ''))}
+        />
       )}
     </>
   )
