@@ -4,11 +4,9 @@ import type { DeviceView } from '../../engine/index.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 
-export type DeviceBodySettings = HeartbeatTimeouts
-
 const NO_ALERTS = { critical: 0, warning: 0, info: 0 }
 
-export function deviceBody(view: DeviceView, timeouts: DeviceBodySettings) {
+export function deviceBody(view: DeviceView, timeouts: HeartbeatTimeouts) {
   const { device } = view
   // Metadata arrived as JSON; the engine's type has the same shape.
   const metadata: JsonObject = device.metadata

@@ -1,5 +1,7 @@
 // The collaborators of all routes, made by the composition root.
+
 import type { KeyObject } from 'node:crypto'
+import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -21,7 +23,7 @@ export interface KnownTypes {
   readonly defined: DeviceTypes
 }
 
-export interface Services {
+export interface Services extends HeartbeatTimeouts {
   readonly engine: Engine
   readonly users: Users
   readonly repairs: Repairs
@@ -36,8 +38,6 @@ export interface Services {
   readonly repeats: Repeats
   readonly clock: Clock
   readonly work: WorkBudget
-  readonly heartbeatTimeoutMs: number
-  readonly typeHeartbeatMs: ReadonlyMap<string, number>
   /** Base of every link sent out, without a slash at its end. */
   readonly publicUrl: () => string
   readonly deviceTypes: KnownTypes

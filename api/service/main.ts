@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { rulesOfTypes } from '../../engine/domain/alert/type-rules.ts'
-import { type DeviceTypes, heartbeatsOf } from '../../engine/domain/device-type/definition.ts'
+import { heartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { createEngine, exposedGc, type Ports, REST_AFTER_LOAD_MS } from '../../engine/index.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Users } from '../../engine/ports/users.ts'
@@ -183,8 +184,7 @@ function startEngine({
       shards: profile.roles.includes('engine') ? settings.shards : 0,
       listens: profile.roles.includes('ingress'),
       mqttUrl: profile.kind === 'cluster' ? profile.mqtt.publicUrl : undefined,
-      heartbeatTimeoutMs,
-      typeHeartbeatMs: heartbeatsOf(base.customTypes),
+      ...heartbeatTimeouts(heartbeatTimeoutMs, base.customTypes),
       ota: {
         baseUrl: () => ota.publicUrl ?? publicUrl?.replace(/\/$/, '') ?? own.httpUrl,
         urlTtlMs: ota.urlTtlMs,

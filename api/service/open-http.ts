@@ -2,7 +2,8 @@
 import type { Server } from 'node:http'
 import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import { type DeviceTypes, heartbeatsOf } from '../../engine/domain/device-type/definition.ts'
+import { heartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -120,7 +121,6 @@ const PROBES: ReadonlySet<string> = new Set([livez, healthz, readyz, metrics].ma
 export function createHttp(options: HttpOptions) {
   const { engine, users, settings, tokens, clock, version, standstill = STANDSTILL } = options
   const ids = createIds(clock)
-  const { heartbeatTimeoutMs } = settings
   const apiKeys = createApiKeys({ users, ids, clock })
   const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
   const defined: DeviceTypes = options.customTypes ?? new Map()
@@ -144,8 +144,7 @@ export function createHttp(options: HttpOptions) {
     ids,
     clock,
     work,
-    heartbeatTimeoutMs,
-    typeHeartbeatMs: heartbeatsOf(defined),
+    ...heartbeatTimeouts(settings.heartbeatTimeoutMs, defined),
     publicUrl: () => (settings.publicUrl ?? phase.httpUrl ?? '').replace(/\/$/, ''),
     ota: { ...settings.ota, jwks: options.otaJwks, uploadSilenceMs: standstill.uploadMs },
     deviceTypes: { names: [...DEVICE_TYPES, ...defined.keys()], defined },

@@ -1,6 +1,7 @@
 // Serves HTTP: REST and `/ws` if the node has the role `api`, probes and metrics in any case.
 import { join } from 'node:path'
-import { type DeviceTypes, heartbeatsOf } from '../../engine/domain/device-type/definition.ts'
+import { heartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
+import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { type createEngine, createRepairs, type Ports, realSchedule } from '../../engine/index.ts'
 import { createFirstAdmin, type FirstAdmin } from '../auth/first-admin.ts'
 import type { OtaKeys } from '../auth/ota-keys.ts'
@@ -156,8 +157,7 @@ async function openWs(
       socketPongSecMax: settings.sockets.pingTimeoutSec,
     },
     isKnownHost: (header) => hosts?.has(header) ?? true,
-    heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
-    typeHeartbeatMs: heartbeatsOf(customTypes),
+    ...heartbeatTimeouts(settings.heartbeatTimeoutMs, customTypes),
     publicUrl: () => (settings.publicUrl ?? http.url).replace(/\/$/, ''),
     schedule: realSchedule,
     logger,

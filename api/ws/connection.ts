@@ -2,6 +2,7 @@
 // C1. Frames are acted upon one after the other, in the order they came.
 // C2. Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
 // C3. The user's scope is worked out again for each batch of events.
+import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -42,7 +43,7 @@ export interface SocketLogger {
   error(fields: object, text: string): void
 }
 
-export interface ConnectionPorts {
+export interface ConnectionPorts extends HeartbeatTimeouts {
   readonly id: string
   readonly engine: SocketEngine
   readonly hub: Hub
@@ -57,8 +58,6 @@ export interface ConnectionPorts {
   readonly schedule: Pick<Schedule, 'after'>
   readonly limits: { readonly [Name in keyof typeof API_LIMITS]: number }
   readonly tally: Tally
-  readonly heartbeatTimeoutMs: number
-  readonly typeHeartbeatMs?: ReadonlyMap<string, number> | undefined
   readonly publicUrl?: (() => string) | undefined
   readonly logger: SocketLogger | undefined
   readonly onClosed: (connection: Connection) => void

@@ -1,4 +1,6 @@
 // A notice is one feed event as subscriptions see it: encoded once, and sent to all whom it concerns.
+
+import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { FeedEvent } from '../../engine/index.ts'
@@ -14,7 +16,7 @@ import { channelNewsBody } from '../bodies/channel-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { letterBody } from '../bodies/dead-letter-body.ts'
 import { deploymentEventBody } from '../bodies/deployment-body.ts'
-import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
+import { deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import { jobEventBody } from '../bodies/job-body.ts'
 import { shadowChangeBody } from '../bodies/shadow-body.ts'
@@ -48,7 +50,7 @@ export const CHANNEL_OF = {
   dead_letter: 'audit',
 } as const satisfies Readonly<Record<FeedEvent['kind'], ChannelName>>
 
-export interface NoticeSettings extends DeviceBodySettings, AlertBodySettings {
+export interface NoticeSettings extends HeartbeatTimeouts, AlertBodySettings {
   readonly devices: Pick<Directory, 'summary'>
 }
 

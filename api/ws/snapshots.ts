@@ -1,6 +1,7 @@
 // The state a subscription starts from.
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
+import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { type Deployment, isFinalStatus } from '../../engine/domain/ota/deployment.ts'
 import { toDocument } from '../../engine/domain/shadow/messages.ts'
@@ -16,14 +17,14 @@ import { timelineKinds } from '../auth/timeline-access.ts'
 import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { deploymentBody } from '../bodies/deployment-body.ts'
-import { type DeviceBodySettings, deviceBody } from '../bodies/device-body.ts'
+import { deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import type { Notice } from './notice.ts'
 import { isContained, select } from './selection.ts'
 import type { SocketEngine } from './socket-engine.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
-export interface SnapshotPorts extends DeviceBodySettings, AlertBodySettings {
+export interface SnapshotPorts extends HeartbeatTimeouts, AlertBodySettings {
   readonly engine: Omit<SocketEngine, 'feed' | 'fleet'>
   readonly limits: {
     readonly snapshotDevicesMax: number

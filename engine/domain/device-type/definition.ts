@@ -50,12 +50,3 @@ export interface DeviceType {
 }
 
 export type DeviceTypes = ReadonlyMap<string, DeviceType>
-
-/** In milliseconds, of the types that have one of their own. */
-export function heartbeatsOf(types: DeviceTypes): ReadonlyMap<string, number> {
-  return new Map(
-    [...types.values()].flatMap(({ name, heartbeatTimeoutSec: seconds }) =>
-      seconds === undefined ? [] : [[name, seconds * 1_000] as const],
-    ),
-  )
-}

@@ -1,4 +1,5 @@
 // How long a device may be silent before it counts as offline: its own time, or its type's, or the service's.
+import type { DeviceTypes } from '../device-type/definition.ts'
 import type { DeviceRecord } from './record.ts'
 
 export interface HeartbeatTimeouts {
@@ -13,4 +14,14 @@ export function heartbeatTimeoutOf(
 ): number {
   if (heartbeatTimeoutSec !== undefined) return heartbeatTimeoutSec * 1_000
   return typeHeartbeatMs?.get(type) ?? heartbeatTimeoutMs
+}
+
+/** The timeouts of a service with these types. */
+export function heartbeatTimeouts(heartbeatTimeoutMs: number, types: DeviceTypes): HeartbeatTimeouts {
+  const typeHeartbeatMs = new Map(
+    [...types.values()].flatMap(({ name, heartbeatTimeoutSec: seconds }) =>
+      seconds === undefined ? [] : [[name, seconds * 1_000] as const],
+    ),
+  )
+  return { heartbeatTimeoutMs, typeHeartbeatMs }
 }
