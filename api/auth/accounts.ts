@@ -1,10 +1,11 @@
 // Accounts: registration, login, renewal and logout. Knows no HTTP.
+
+import { networkOf } from '../../engine/domain/network-of.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { AddUserResult, LoginOrigin, RefreshGrant, User } from '../../engine/ports/users.ts'
 import type { RegisterBody } from '../../schemas/auth.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
-import { networkOf } from '../rates/network-of.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'

@@ -1,8 +1,8 @@
 // Bounds of open connections: in all, so that files are left for the log and the store, and per address.
-import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net'
+import { networkOf } from '../../engine/domain/network-of.ts'
 import { API_LIMITS } from '../limits.ts'
-import { networkOf } from '../rates/network-of.ts'
+import { openFilesMax } from '../open-files.ts'
 
 /** A trusted proxy is not bounded, as it holds the connections of many. */
 export function boundConnections(server: Server, trustedProxies: readonly string[]): void {
@@ -45,13 +45,3 @@ function toBlockList(networks: readonly string[]): BlockList {
 
 const isIn = (list: BlockList, address: string) =>
   address !== '' && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-
-function openFilesMax(): number {
-  try {
-    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
-    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
-  } catch {
-    // Not Linux: the bound of all connections holds by itself.
-    return Number.POSITIVE_INFINITY
-  }
-}

@@ -1,11 +1,11 @@
 // The rate limits of REST: per user, per user and device in the path, and per address for unknown callers. Each
 // caller has limits of their own: nobody can use up those of another.
 import type { FastifyReply } from 'fastify'
+import { networkOf } from '../../engine/domain/network-of.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { networkOf } from './network-of.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RateShares } from './rate-shares.ts'
 

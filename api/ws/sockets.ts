@@ -1,9 +1,9 @@
 // The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import { networkOf } from '../../engine/domain/network-of.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Users } from '../../engine/ports/users.ts'
-import { networkOf } from '../rates/network-of.ts'
 import { Budget } from './budget.ts'
 import { Connection, type ConnectionPorts, type SocketLogger } from './connection.ts'
 import { FleetHub } from './fleet-hub.ts'

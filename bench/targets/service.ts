@@ -52,6 +52,7 @@ function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',
     FLEET_USER_WORK_RATE: '0',
     FLEET_DEVICE_PUBLISH_RATE: '0',
+    FLEET_MQTT_HANDSHAKES_PER_ADDRESS: '0',
     ...(heartbeatTimeoutSec === undefined
       ? {}
       : { FLEET_HEARTBEAT_TIMEOUT_SEC: String(heartbeatTimeoutSec) }),

@@ -40,8 +40,10 @@ export const BROKER_LIMITS = {
   offlineQueueMax: 1_000,
   offlineQueueBytesMax: 1 * MIB,
   sessionsMax: 50_000,
-  /** Sockets that have not got their CONNACK yet. */
+  /** Connections that have not got their CONNACK yet. */
   handshakesMax: 20_000,
+  /** How long a connection may wait for its CONNACK before it gives way to another one. */
+  handshakeGivesWayMs: 1_000,
   /** QoS 1 and 2 messages that a device has not acknowledged. Further ones wait. */
   sessionUnackedMax: 16_384,
   /** Interval at which handshakes, keep-alives and expiries are checked: no connection has a timer of its own. */
@@ -86,6 +88,7 @@ assert(LIMITS.connectBytesMax < LIMITS.packetBytesMax, 'the handshake is the tig
 assert(LIMITS.sessionPendingBytesMax >= LIMITS.packetBytesMax, 'a session can hold its largest message')
 assert(LIMITS.packetBytesMax < LIMITS.lanePacketBytesMax, 'a lane takes any message of a device')
 assert(LIMITS.sessionUnackedMax + LIMITS.offlineQueueMax < 65_535, 'there is always a free packet id')
+assert(LIMITS.handshakeGivesWayMs < LIMITS.handshakeTimeoutMs, 'a full room has somebody who gives way')
 assert(LIMITS.brokerSweepEveryMs * 2 <= LIMITS.revocationMs, 'one late sweep still revokes in time')
 assert(LIMITS.revocationMs < 2_000, 'a revoked session is cut within two seconds')
 assert(LIMITS.lanePingEveryMs * 5 < LIMITS.laneSilenceMs, 'a late ping does not count as silence')

@@ -12,6 +12,7 @@ import { MemoryTickets } from '../../../engine/adapters/tickets/memory.ts'
 import { openLmdbUsers, USER_TABLES } from '../../../engine/adapters/users/lmdb.ts'
 import { partitionOf } from '../../../engine/index.ts'
 import { LIMITS } from '../../../engine/limits.ts'
+import { openFilesMax } from '../../open-files.ts'
 import type { EmbeddedSettings, Settings } from '../settings/settings.ts'
 import { systemClock } from '../system-clock.ts'
 import { openOutbound } from './outbound.ts'
@@ -25,7 +26,7 @@ export async function openEmbedded(
 ): Promise<OpenProfile> {
   const { logger, tls } = ports
   const { durability, host, profile } = settings
-  const { mqttPort: port, devicePublishRate: publishRateMax } = profile
+  const { mqttPort: port, devicePublishRate: publishRateMax, handshakesPerAddressMax } = profile
   const dir = await openDataDir(profile.dataDir)
   const secure =
     tls === undefined || settings.tls === undefined
@@ -52,7 +53,10 @@ export async function openEmbedded(
   const kept = { retentionDays, auditRetentionDays, alertRetentionDays }
   const telemetry = embeddedTelemetry({ path: dir.telemetry, ...kept, logger })
   const blobs = settings.s3 === undefined ? await openFileBlobs(dir.blobs) : new S3Blobs(settings.s3)
-  const broker = new EmbeddedBroker({ host, port, secure, clock: systemClock, publishRateMax })
+  const broker = new EmbeddedBroker({
+    ...{ host, port, secure, clock: systemClock },
+    ...{ publishRateMax, handshakesPerAddressMax, openFilesMax: openFilesMax() },
+  })
   const outbound = openOutbound(settings, ports)
   return {
     ports: { clock: systemClock, log, store, users, telemetry, broker, blobs, outbound },

@@ -24,6 +24,7 @@ describe('settings', () => {
         dataDir: resolve('./data'),
         mqttPort: 1883,
         devicePublishRate: 100,
+        handshakesPerAddressMax: 10_000,
       },
       host: '127.0.0.1',
       httpPort: 8000,

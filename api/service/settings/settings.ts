@@ -27,6 +27,8 @@ export interface EmbeddedSettings {
   readonly mqttPort: number | undefined
   /** Messages per second and device. 0 means no limit. */
   readonly devicePublishRate: number
+  /** MQTT connections of one address that are not let in yet. 0 means no bound of its own. */
+  readonly handshakesPerAddressMax: number
 }
 
 export interface Settings {
@@ -175,6 +177,11 @@ function readEmbedded(read: Reader, tls: TlsSettings | undefined): EmbeddedSetti
     dataDir: resolve(read.text('FLEET_DATA_DIR') ?? './data'),
     mqttPort: read.numberIfSet('FLEET_MQTT_PORT', PORT) ?? (tls === undefined ? 1883 : undefined),
     devicePublishRate: read.number('FLEET_DEVICE_PUBLISH_RATE', { ...RATE, default: 100 }),
+    handshakesPerAddressMax: read.number('FLEET_MQTT_HANDSHAKES_PER_ADDRESS', {
+      min: 0,
+      max: LIMITS.handshakesMax,
+      default: LIMITS.handshakesMax / 2,
+    }),
   }
 }
 

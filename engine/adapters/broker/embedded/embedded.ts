@@ -33,10 +33,15 @@ import { Session } from './session.ts'
 import type { LiveSession, SessionHub } from './session-hub.ts'
 import type { Message } from './session-state.ts'
 import { SessionStates } from './session-states.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
   readonly sessionsMax?: number
+  /** Files that the process may have open, of which connections leave some for the rest. */
+  readonly openFilesMax?: number
+  /** Connections of one address that are not let in yet. 0 or undefined: as many as there is room for. */
+  readonly handshakesPerAddressMax?: number
   /** Messages per second that one device may publish. 0 or undefined: any number. */
   readonly publishRateMax?: number
 }
@@ -54,6 +59,7 @@ const ASLEEP_MS = LIMITS.brokerSweepEveryMs * 4
 export class EmbeddedBroker implements Broker {
   readonly #options: EmbeddedBrokerOptions
   readonly #handshakes = new Set<Handshake>()
+  readonly #waitingRoom: WaitingRoom
   readonly #live = new Map<DeviceId, LiveSession>()
   /** Sessions that have ended with messages that are not yet durable. */
   readonly #draining = new Set<LiveSession>()
@@ -79,8 +85,11 @@ export class EmbeddedBroker implements Broker {
   constructor(options: EmbeddedBrokerOptions) {
     this.#options = options
     this.#publishLimit = new PublishLimit(options.publishRateMax ?? 0, options.clock.ticks())
+    this.#waitingRoom = roomOf(options)
+    const connectionsMax = (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax
     this.#listeners = new Listeners({
-      connectionsMax: (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax,
+      connectionsMax: Math.min(connectionsMax, Math.floor((options.openFilesMax ?? connectionsMax * 2) / 2)),
+      waitingRoom: this.#waitingRoom,
       ticks: () => options.clock.ticks(),
       peer: (peer, certificate) => this.#accept(peer, certificate),
     })
@@ -306,6 +315,7 @@ export class EmbeddedBroker implements Broker {
       allowance: this.#publishLimit.of(deviceId),
     })
     this.#admitted++
+    this.#waitingRoom.leave(socket)
     hub.host.opened(session)
     // The host hears of the new session first, so that the device is never seen offline in between (B1).
     const earlier = this.#live.get(deviceId)
@@ -344,6 +354,12 @@ export class EmbeddedBroker implements Broker {
       }
     })
   }
+}
+
+function roomOf({ openFilesMax, handshakesPerAddressMax, clock }: EmbeddedBrokerOptions): WaitingRoom {
+  const max = Math.min(LIMITS.handshakesMax, Math.floor((openFilesMax ?? Number.POSITIVE_INFINITY) / 4))
+  const perAddressMax = Math.min(handshakesPerAddressMax || max, max)
+  return new WaitingRoom({ max, perAddressMax, ticks: () => clock.ticks() })
 }
 
 function welcome({ keepAliveMs, bounds }: Connect, sessionPresent: boolean): Uint8Array {

@@ -8,6 +8,7 @@ import type { Listener } from '../../../ports/broker.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { Peer } from './peer.ts'
 import { type BrokerTls, type ShownCertificate, shownCertificate } from './tls.ts'
+import type { WaitingRoom } from './waiting-room.ts'
 import { acceptUpgrade, refuseUpgrade, WebSocketPeer } from './websocket.ts'
 
 export interface ListenerOptions {
@@ -31,6 +32,7 @@ export type ReadCertificate = (now: Millis) => ShownCertificate | undefined
 
 export interface Accept {
   readonly connectionsMax: number
+  readonly waitingRoom: WaitingRoom
   /** Monotonic milliseconds. */
   ticks(): number
   peer(peer: Peer, certificate: ReadCertificate): void
@@ -118,10 +120,21 @@ export class Listeners {
   }
 
   #bind(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
-    server.maxConnections = this.#accept.connectionsMax
+    const { connectionsMax, waitingRoom } = this.#accept
+    server.maxConnections = connectionsMax
+    // Of TLS this is the plain socket, before its handshake costs anything.
     server.on('connection', (socket: Socket) => {
+      const { remoteAddress, remotePort, localPort } = socket
+      if (!waitingRoom.enter(socket)) {
+        socket.destroy()
+        return
+      }
       this.#sockets.add(socket)
-      socket.on('close', () => this.#sockets.delete(socket))
+      socket.on('close', () => {
+        this.#sockets.delete(socket)
+        // A closed socket does not know its ends any more.
+        waitingRoom.leave({ remoteAddress, remotePort, localPort })
+      })
     })
     return new Promise((resolve, reject) => {
       server.once('error', (cause: NodeJS.ErrnoException) => {

@@ -55,6 +55,8 @@ interface Frame {
 
 export class WebSocketPeer extends Duplex implements Peer {
   readonly remoteAddress: string | undefined
+  readonly remotePort: number | undefined
+  readonly localPort: number | undefined
   readonly #socket: Peer
   readonly #ticks: () => number
   #header = Buffer.alloc(0)
@@ -75,6 +77,8 @@ export class WebSocketPeer extends Duplex implements Peer {
     this.#socket = socket
     this.#ticks = ticks
     this.remoteAddress = socket.remoteAddress
+    this.remotePort = socket.remotePort
+    this.localPort = socket.localPort
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('drain', () => this.#answerPing())
     socket.on('end', () => this.#over())

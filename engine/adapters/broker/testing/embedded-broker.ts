@@ -1,6 +1,6 @@
 // For tests: the embedded broker with a fake host and a clock that the test owns.
 import { Millis } from '../../../../schemas/ids.ts'
-import { EmbeddedBroker } from '../embedded/embedded.ts'
+import { EmbeddedBroker, type EmbeddedBrokerOptions } from '../embedded/embedded.ts'
 import { FakeHost } from './fake-host.ts'
 
 export interface Stage {
@@ -15,7 +15,7 @@ export interface Stage {
 
 const STEP_MS = 250
 
-export async function openStage(options: { readonly sessionsMax?: number } = {}): Promise<Stage> {
+export async function openStage(options: Partial<EmbeddedBrokerOptions> = {}): Promise<Stage> {
   let at = 1_000_000
   const clock = { now: () => Millis(at), ticks: () => at }
   const host = new FakeHost()

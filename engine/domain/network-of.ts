@@ -1,8 +1,6 @@
-import { isIPv6 } from 'node:net'
-
 /** What counts as one caller: an IPv4 address, or a whole IPv6 /64, which is what one subscriber has. */
 export function networkOf(ip: string): string {
-  if (!isIPv6(ip)) return ip
+  if (!ip.includes(':')) return ip
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped !== undefined) return mapped
   const [head = '', tail] = ip.split('::', 2)
