@@ -3,4 +3,5 @@
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 
-await runBuilt('dist/api/cli/main.js')
+// A robot that only has the command line does not install the service.
+await runBuilt('dist/api/cli/main.js', { needs: 'commander' })

@@ -1,22 +1,71 @@
-// Before and after `npm pack`: a release carries the built program and the exact versions of its packages, so that
-// whoever installs it needs neither a compiler nor the packages of development. What other projects import has types.
+// Before and after `npm pack`. A release carries the built program, so that whoever installs it needs no compiler. As a
+// dependency it brings only what the device library, the client and the command line import, because a device must not
+// load the 700 MB of the service: those packages are installed into `dist/` once the service is started there.
 import './node-version.mjs'
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const { prepare, RELEASE_MARK, ROOT } = await import('./prepare.mjs')
 const { run } = await import('./run-child.mjs')
-const mark = join(ROOT, RELEASE_MARK)
-// npm leaves package-lock.json out of a package, and takes this name for it.
-const shrinkwrap = join(ROOT, 'npm-shrinkwrap.json')
 
-rmSync(mark, { force: true })
-rmSync(shrinkwrap, { force: true })
+/** What `fleet/device`, `fleet/client` and the command line import. */
+const EDGE_PACKAGES = ['commander', 'mqtt', 'typebox', 'ws', 'yaml']
+
+const manifest = join(ROOT, 'package.json')
+const mark = join(ROOT, RELEASE_MARK)
+const service = {
+  // `package.json` as it stands in the repository, for the time of packing.
+  kept: join(ROOT, 'dist', 'package.whole.json'),
+  manifest: join(ROOT, 'dist', 'package.json'),
+  // npm leaves package-lock.json out of a package, and takes this name for it.
+  lock: join(ROOT, 'dist', 'npm-shrinkwrap.json'),
+}
+
+undo()
 if (!process.argv.includes('--undo')) {
   await prepare()
   await declareTypes()
-  copyFileSync(join(ROOT, 'package-lock.json'), shrinkwrap)
+  const whole = readFileSync(manifest, 'utf8')
+  describeService(JSON.parse(whole))
+  writeFileSync(service.kept, whole)
+  replace(manifest, edgeManifest(JSON.parse(whole)))
   writeFileSync(mark, '')
+}
+
+/** Also mends what a `npm pack` that was killed left behind. */
+function undo() {
+  for (const path of [mark, service.manifest, service.lock]) rmSync(path, { force: true })
+  if (!existsSync(service.kept)) return
+  const isPacked = !('devDependencies' in JSON.parse(readFileSync(manifest, 'utf8')))
+  if (isPacked) renameSync(service.kept, manifest)
+  else rmSync(service.kept)
+}
+
+function edgeManifest({ devDependencies: _, allowScripts: __, dependencies, ...rest }) {
+  return {
+    ...rest,
+    dependencies: Object.fromEntries(EDGE_PACKAGES.map((name) => [name, dependencies[name]])),
+  }
+}
+
+/** The packages of the service with their exact versions, for `npm ci` in `dist/`. */
+function describeService({ name, version, license, dependencies, allowScripts }) {
+  const described = { name, version, license, private: true, type: 'module', allowScripts, dependencies }
+  writeFileSync(service.manifest, toJson(described))
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  const packages = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && dev !== true)
+  const root = { name, version, license, dependencies }
+  writeFileSync(service.lock, toJson({ ...lock, packages: { '': root, ...Object.fromEntries(packages) } }))
+}
+
+/** Whoever reads the file meanwhile finds the one or the other. */
+function replace(path, content) {
+  writeFileSync(`${path}.new`, toJson(content))
+  renameSync(`${path}.new`, path)
+}
+
+function toJson(content) {
+  return `${JSON.stringify(content, undefined, 2)}\n`
 }
 
 /** The types of what other projects import: the device library and the client. */

@@ -17,76 +17,100 @@ import { ROOT } from './prepare.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-pack-'))
 const release = join(folder, 'package')
+const project = join(folder, 'project')
+const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8')
+let tarball
+/** Why npm could not install the release in the project, where the registry is out of reach. */
+let offline
+
 afterAll(() => rmSync(folder, { recursive: true }))
 
 beforeAll(() => {
+  // What a `npm pack` that was killed leaves behind is no obstacle.
+  mkdirSync(join(ROOT, 'dist'), { recursive: true })
+  writeFileSync(join(ROOT, 'dist', 'package.whole.json'), '{}')
   const packed = spawnSync('npm', ['pack', '--silent', '--pack-destination', folder], {
     cwd: ROOT,
     encoding: 'utf8',
   })
   expect(packed.status, packed.stderr).toBe(0)
-  const [tarball] = readdirSync(folder)
-  expect(spawnSync('tar', ['-xzf', join(folder, tarball), '-C', folder]).status).toBe(0)
-  linkProductionPackages()
-}, 120_000)
+  tarball = join(folder, readdirSync(folder)[0])
+  expect(spawnSync('tar', ['-xzf', tarball, '-C', folder]).status).toBe(0)
+  linkServicePackages()
+  installInProject()
+}, 240_000)
 
-/** Stands in for `npm ci --omit=dev`, which would fetch the same packages again. */
-function linkProductionPackages() {
-  const { packages } = JSON.parse(readFileSync(join(release, 'npm-shrinkwrap.json'), 'utf8'))
-  for (const [path, { dev, devOptional }] of Object.entries(packages)) {
+/** Stands in for `npm ci` in `dist/`, which would fetch the same packages again. */
+function linkServicePackages() {
+  const dist = join(release, 'dist')
+  const { packages } = JSON.parse(readFileSync(join(dist, 'npm-shrinkwrap.json'), 'utf8'))
+  for (const path of Object.keys(packages)) {
     const isTop = path.startsWith('node_modules/') && !path.slice(1).includes('/node_modules/')
-    if (!isTop || dev || devOptional || !existsSync(join(ROOT, path))) continue
-    mkdirSync(dirname(join(release, path)), { recursive: true })
-    symlinkSync(join(ROOT, path), join(release, path))
+    if (!isTop || !existsSync(join(ROOT, path))) continue
+    mkdirSync(dirname(join(dist, path)), { recursive: true })
+    symlinkSync(join(ROOT, path), join(dist, path))
   }
 }
 
+function installInProject() {
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=1']
+  const { status, stderr } = spawnSync('npm', ['install', ...flags, tarball], {
+    cwd: project,
+    encoding: 'utf8',
+  })
+  if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(stderr)) offline = stderr
+  else expect([status, stderr]).toEqual([0, ''])
+}
+
 test('packing leaves nothing behind that a clone would mistake for a release', () => {
-  expect(existsSync(join(ROOT, 'npm-shrinkwrap.json'))).toBe(false)
-  expect(existsSync(join(ROOT, 'dist', '.fleet-release'))).toBe(false)
+  expect(readFileSync(join(ROOT, 'package.json'), 'utf8')).toBe(manifest)
+  const left = ['.fleet-release', 'package.json', 'package.whole.json', 'npm-shrinkwrap.json']
+  expect(left.filter((name) => existsSync(join(ROOT, 'dist', name)))).toEqual([])
 })
 
 test('a release holds the built program, and neither sources nor tests', () => {
-  const files = readdirSync(release, { recursive: true }).filter((path) => !path.startsWith('node_modules'))
+  const files = readdirSync(release, { recursive: true }).filter((path) => !path.includes('node_modules'))
   expect(files).toContain('dist/api/service/main.js')
   expect(files.filter((path) => /\.test\.|\/testing\/|blackbox/.test(path))).toEqual([])
   expect(files.filter((path) => /\.ts$/.test(path) && !path.endsWith('.d.ts'))).toEqual([])
 })
 
-test('a release starts without a compiler, and its command line answers', { timeout: 240_000 }, async () => {
-  const version = spawnSync(process.execPath, ['deploy/dev/fleet.mjs', '--version'], {
-    cwd: release,
-    encoding: 'utf8',
-  })
-  expect([version.status, version.stdout.trim()]).toEqual([0, '0.1.0'])
-  const env = {
-    ...process.env,
-    FLEET_HTTP_PORT: '0',
-    FLEET_MQTT_PORT: '0',
-    FLEET_DATA_DIR: join(folder, 'data'),
-  }
-  const service = spawn(process.execPath, ['deploy/dev/start.mjs'], {
-    cwd: release,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = new Promise((resolve) => service.once('close', resolve))
-  for await (const line of createInterface({ input: service.stdout })) {
-    if (!line.includes('"msg":"ready"')) continue
-    const { http_url: url } = JSON.parse(line)
-    expect((await fetch(`${url}/readyz`)).status).toBe(200)
-    service.kill('SIGTERM')
-  }
-  expect(await ended).toBe(0)
+test('a release names the packages of the service for its first start, in the versions of the lock file', () => {
+  const { dependencies } = JSON.parse(manifest)
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
+  const listed = JSON.parse(readFileSync(join(release, 'dist', 'package.json'), 'utf8'))
+  const { packages } = JSON.parse(readFileSync(join(release, 'dist', 'npm-shrinkwrap.json'), 'utf8'))
+  expect(listed.dependencies).toEqual(dependencies)
+  for (const name of Object.keys(dependencies))
+    expect(packages[`node_modules/${name}`]).toEqual(lock[`node_modules/${name}`])
+  expect(packages).not.toHaveProperty(['node_modules/vitest'])
+})
+
+test('a project that has the release as a dependency gets no package that only the service needs', (context) => {
+  context.skip(offline !== undefined, offline)
+  const { dependencies } = JSON.parse(manifest)
+  const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'))
+  const tree = Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, ''))
+  expect(tree).toContain('fleet')
+  const brought = Object.keys(dependencies).filter((name) => tree.includes(name))
+  expect(brought).toEqual(['commander', 'mqtt', 'mqtt-packet', 'typebox', 'ws', 'yaml'])
+  expect(existsSync(join(project, 'node_modules', 'fleet', 'dist', 'node_modules'))).toBe(false)
 })
 
 const PROGRAM = `import { FleetDevice, fileStorage } from 'fleet/device'
 import { createClient } from 'fleet/client'
 
+const [httpUrl = '', mqttUrl = '', email = '', password = ''] = process.argv.slice(2)
+const fleet = createClient({ baseUrl: httpUrl, credentials: { email, password } })
+const registered = await fleet.registerDevice({
+  body: { device_id: 'robot-7', name: 'Robot', type: 'ros2_robot' },
+})
 const device = new FleetDevice({
-  url: 'mqtt://localhost:1883',
+  url: mqttUrl,
   deviceId: 'robot-7',
-  token: 'secret',
+  token: registered.access_token,
   firmwareVersion: '1.0.0',
   storage: fileStorage('state'),
 })
@@ -94,46 +118,78 @@ device.onCommand('dock', async (data, { progress }) => {
   progress(50)
   return { bay: data['bay'] ?? null }
 })
-const fleet = createClient({ baseUrl: 'http://localhost:8000' })
-export async function list(): Promise<string[]> {
-  const page = await fleet.listDevices({ query: { group: 'hall' } })
-  return page.data.map((each) => each.device_id)
-}
+await device.connect()
+await device.telemetry({ temperature: 21.5 })
+const page = await fleet.listDevices({ query: { status: 'online' } })
+console.log(page.data.map((each) => each.device_id))
+await device.close()
 // @ts-expect-error a device has an id
-new FleetDevice({ url: 'mqtt://localhost:1883', firmwareVersion: '1.0.0' })
+export const wrong = () => new FleetDevice({ url: mqttUrl, firmwareVersion: '1.0.0' })
 `
 
-test('another project imports the device library and the client, with their types', {
-  timeout: 240_000,
-}, () => {
-  const project = join(folder, 'project')
-  mkdirSync(join(project, 'node_modules'), { recursive: true })
-  symlinkSync(release, join(project, 'node_modules', 'fleet'))
-  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+test('another project compiles with the types of the device library and of the client', (context) => {
+  context.skip(offline !== undefined, offline)
   writeFileSync(join(project, 'robot.ts'), PROGRAM)
-  const options = [
-    '--strict',
-    '--module',
-    'nodenext',
-    '--target',
-    'es2023',
-    '--types',
-    'node',
-    '--outDir',
-    'out',
-  ]
-  const typeRoots = ['--typeRoots', join(ROOT, 'node_modules', '@types')]
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-  const compiled = spawnSync(process.execPath, [compiler, ...options, ...typeRoots, 'robot.ts'], {
+  const options = '--strict --module nodenext --target es2023 --types node --outDir out'.split(' ')
+  const compiled = spawnSync(process.execPath, [compiler, ...options, 'robot.ts'], {
     cwd: project,
     encoding: 'utf8',
   })
   expect([compiled.status, compiled.stdout]).toEqual([0, ''])
-  const program =
-    "import('fleet/device').then((d) => import('fleet/client').then((c) => console.log(typeof d.FleetDevice, typeof c.createClient)))"
-  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-    cwd: project,
-    encoding: 'utf8',
-  })
-  expect([ran.stderr, ran.stdout.trim()]).toEqual(['', 'function function'])
 })
+
+test('the command line of such a project runs devices and bridges without the packages of the service', (context) => {
+  context.skip(offline !== undefined, offline)
+  for (const args of [
+    ['--version'],
+    ['bridge', 'ros', '--help'],
+    ['simulate', '--help'],
+    ['devices', '--help'],
+  ]) {
+    const program = join(project, 'node_modules', '.bin', 'fleet')
+    const { status, stderr } = spawnSync(program, args, { cwd: project, encoding: 'utf8' })
+    expect([args, status, stderr]).toEqual([args, 0, ''])
+  }
+})
+
+test('a release starts without a compiler, and a device of another project connects to it', {
+  timeout: 240_000,
+}, async () => {
+  const env = {
+    ...process.env,
+    FLEET_HTTP_PORT: '0',
+    FLEET_MQTT_PORT: '0',
+    FLEET_DATA_DIR: join(folder, 'data'),
+    FLEET_ADMIN_EMAIL: 'admin@example.com',
+    FLEET_ADMIN_PASSWORD: 'correct horse battery',
+  }
+  // As `fleet start` of the command line, which starts a release as `npm start` does.
+  const service = spawn(process.execPath, ['deploy/dev/fleet.mjs', 'start'], {
+    cwd: release,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise((resolve) => service.once('close', resolve))
+  let printed
+  for await (const line of createInterface({ input: service.stdout })) {
+    if (!line.includes('"msg":"ready"')) continue
+    const { http_url: httpUrl, mqtt_url: mqttUrl } = JSON.parse(line)
+    const urls = [httpUrl, mqttUrl, env.FLEET_ADMIN_EMAIL, env.FLEET_ADMIN_PASSWORD]
+    if (offline === undefined) printed = await output(['out/robot.js', ...urls])
+    expect((await fetch(`${httpUrl}/readyz`)).status).toBe(200)
+    service.kill('SIGTERM')
+  }
+  expect(await ended).toBe(0)
+  if (offline === undefined) expect(printed).toBe("[ 'robot-7' ]\n")
+})
+
+/** Not synchronous: the pipe of the service is read meanwhile. */
+function output(args) {
+  const program = spawn(process.execPath, args, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+  let text = ''
+  program.stdout.setEncoding('utf8').on('data', (more) => {
+    text += more
+  })
+  return new Promise((resolve) => program.once('close', () => resolve(text)))
+}

@@ -23,21 +23,25 @@ import { run } from './run-child.mjs'
 export const RELEASE_MARK = 'dist/.fleet-release'
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Resolves once everything is ready; throws an Error whose message is for the user. */
+/**
+ * Resolves once everything is ready; throws an Error whose message is for the user. A packed release gets the packages of
+ * the service only if `needs`, a package that the caller imports, is not there.
+ */
 export async function prepare({
   root = ROOT,
+  needs = 'fastify',
   install = installPackages,
   build = compile,
   say = sayOnStderr,
 } = {}) {
   const isPacked = existsSync(join(root, RELEASE_MARK))
-  if (isPacked ? arePackagesThere(root) : isInstalled(root) && isBuilt(root)) return
+  if (isPacked ? isThere(needs, root) : isInstalled(root) && isBuilt(root)) return
   const release = await acquireLock(join(root, 'dist', '.prepare.lock'), () =>
     say('waiting for another set-up'),
   )
   try {
-    // A packed release comes built: it needs neither a compiler nor the other packages of development.
-    if (isPacked) await install(root, say, ['--omit=dev'])
+    // A packed release comes built: it needs no packages of development, and lists those of the service in dist/.
+    if (isPacked) await install(join(root, 'dist'), say, [])
     else if (!isInstalled(root)) await step(root, installStamp, install, say)
     if (!isPacked && !isBuilt(root)) await step(root, buildStamp, build, say)
   } finally {
@@ -85,10 +89,10 @@ function isInstalledByHand(root) {
   )
 }
 
-/** True if the packages are beside this one, where npm puts them in a project that has the release as a dependency. */
-function arePackagesThere(root) {
+/** True if built files can import the package: it is in dist/, or where npm put it for a project that has the release. */
+function isThere(name, root) {
   try {
-    createRequire(join(root, 'package.json')).resolve('fastify')
+    createRequire(join(root, 'dist', 'package.json')).resolve(name)
     return true
   } catch {
     return false

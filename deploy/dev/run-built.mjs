@@ -2,10 +2,10 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** Installs and builds what is stale, then runs a built file as if it had been started directly. */
-export async function runBuilt(file) {
+export async function runBuilt(file, options) {
   const { prepare, ROOT } = await import('./prepare.mjs')
   try {
-    await prepare()
+    await prepare(options)
   } catch (error) {
     process.stderr.write(`fleet: ${error.message}\n`)
     process.exit(1)
