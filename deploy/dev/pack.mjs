@@ -58,7 +58,7 @@ function describeService({ name, version, license, dependencies, allowScripts })
   writeFileSync(service.lock, toJson({ ...lock, packages: { '': root, ...Object.fromEntries(packages) } }))
 }
 
-/** Whoever reads the file meanwhile finds the one or the other. */
+/** A reader never finds half of a file. */
 function replace(path, content) {
   writeFileSync(`${path}.new`, toJson(content))
   renameSync(`${path}.new`, path)
