@@ -14,11 +14,14 @@ const PASSWORD_BYTES = 12
 export interface FirstAdmin {
   readonly id: UserId
   readonly email: string
-  /** Set only if it was generated here. It is shown once and kept nowhere. */
+  /** Set only if it was generated here and is to be shown. */
   readonly generatedPassword: string | undefined
+  /** The file that has the generated password, if it is not to be shown. */
+  readonly passwordFile: string | undefined
 }
 
-/** Resolves with undefined if there is a user already, or if the first one to register becomes admin (`bootstrap`). */
+/** Resolves with undefined if there is a user already, if the first one to register becomes admin (`bootstrap`), or if
+ *  nobody could be given the password. */
 export async function createFirstAdmin(options: {
   readonly users: Users
   readonly passwords: Passwords
@@ -29,17 +32,26 @@ export async function createFirstAdmin(options: {
     readonly adminPassword: string | undefined
     readonly registration: Registration
   }
+  /** How somebody gets a generated password. The function puts it into a file and returns the path. */
+  readonly handOver: 'shown' | ((password: string) => string) | undefined
 }): Promise<FirstAdmin | undefined> {
-  const { users, passwords, settings } = options
+  const { users, passwords, settings, handOver } = options
   const { adminEmail, adminPassword } = settings
   const isNamed = adminEmail !== undefined || adminPassword !== undefined
   if (users.count() > 0 || (settings.registration === 'bootstrap' && !isNamed)) return undefined
   const generatedPassword =
     adminPassword === undefined ? randomBytes(PASSWORD_BYTES).toString('base64url') : undefined
+  if (generatedPassword !== undefined && handOver === undefined) return undefined
   const passwordHash = await passwords.hash(adminPassword ?? generatedPassword ?? '', 'start')
   if (passwordHash === 'busy') throw new Error('the first admin is made before anyone else can log in')
   const email = normalEmail(adminEmail ?? EMAIL)
   const user = newUser(options, { email, name: 'Admin', role: 'admin', passwordHash })
+  // Before the user exists: a crash in between leaves a file without a user, and the next start another one.
+  const passwordFile =
+    generatedPassword !== undefined && typeof handOver === 'function'
+      ? handOver(generatedPassword)
+      : undefined
+  const shown = passwordFile === undefined ? generatedPassword : undefined
   const added = await users.add(user, { onlyIfNone: true })
-  return added === 'added' ? { id: user.id, email, generatedPassword } : undefined
+  return added === 'added' ? { id: user.id, email, generatedPassword: shown, passwordFile } : undefined
 }

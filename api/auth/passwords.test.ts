@@ -66,7 +66,7 @@ test('a scope covers its group and the groups below it', () => {
 
 test('the first admin is created once, as configured or with a password that is shown once', async () => {
   const passwords = openPasswords()
-  const make = async (settings: object, users = new EditableUsers()) => {
+  const make = async (settings: object, users = new EditableUsers(), more: object = {}) => {
     const clock = new StandingTime(NOW)
     const all = {
       adminEmail: undefined,
@@ -74,7 +74,8 @@ test('the first admin is created once, as configured or with a password that is 
       registration: 'open' as const,
       ...settings,
     }
-    const made = await createFirstAdmin({ users, passwords, clock, ids: createIds(clock), settings: all })
+    const ports = { users, passwords, clock, ids: createIds(clock), settings: all }
+    const made = await createFirstAdmin({ ...ports, handOver: 'shown', ...more })
     return { made, users }
   }
   const generated = await make({})
@@ -89,4 +90,6 @@ test('the first admin is created once, as configured or with a password that is 
   expect(set.users.get(UserId('nobody'))).toBeUndefined()
   expect((await make({ registration: 'bootstrap' })).made).toBeUndefined()
   expect((await make({ registration: 'bootstrap', adminEmail: 'a@b.c' })).made?.email).toBe('a@b.c')
+  // A password that nobody can be given makes no admin.
+  expect((await make({}, new EditableUsers(), { handOver: undefined })).made).toBeUndefined()
 })

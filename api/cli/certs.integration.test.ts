@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openCliHarness } from './testing/cli.ts'
@@ -33,6 +33,16 @@ test('a CA issues, lists and revokes certificates without a running service', as
     { kind: 'server', name: 'mqtt.example.com', revoked_at: null },
     { kind: 'device', name: 'robot-7', revoked_at: expect.any(String) },
   ])
+})
+
+test('files of a CA go where nobody has put a link, and keys are for their owner', async () => {
+  const theirs = join(cli.configDir, 'theirs')
+  writeFileSync(theirs, '', { mode: 0o666 })
+  for (const name of ['ca.crl.new', join('devices', 'robot-9.key.new')]) symlinkSync(theirs, join(dir, name))
+  expect(await certs('issue', 'robot-9')).toMatchObject({ code: 0 })
+  expect(await certs('revoke', 'robot-9', '--yes')).toMatchObject({ code: 0 })
+  expect(readFileSync(theirs, 'utf8')).toBe('')
+  expect(statSync(join(dir, 'devices', 'robot-9.key')).mode & 0o777).toBe(0o600)
 })
 
 test('a name that is not a device id gets no certificate', async () => {

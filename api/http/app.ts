@@ -97,6 +97,7 @@ const PARAM_CHARS_MAX = 1_024
 const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/
 /** Refuses every query parameter: a misspelt filter must not look like one that matches everything. */
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const QUIET = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
 
 export function buildApp(options: AppOptions): FastifyInstance {
@@ -153,6 +154,11 @@ export function buildApp(options: AppOptions): FastifyInstance {
       reply,
       refused('MISDIRECTED_REQUEST', { message: `${host} is no name of this service` }),
     )
+  })
+  // Fastify would ask some of these for a body first.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (METHODS.has(request.method)) return done()
+    notFound({ ...options, cors }, request, reply)
   })
   app.setErrorHandler((error, request, reply) =>
     sendProblem(request, reply, toRefusal(error, request, logger)),

@@ -52,13 +52,13 @@ export function bannerText(facts: BannerFacts): string {
   return ['', `${title}ready in ${(facts.startedInMs / 1000).toFixed(1)} s`, ...rows, '', ''].join('\n')
 }
 
-/** Includes a generated password, because it is not shown anywhere else. */
+/** Names the file of a generated password, never the password: this line may be kept in a log. */
 export function readyLine(facts: BannerFacts, now: number): string {
   const { admin, httpUrl, mqttUrl, profile, startedInMs } = facts
   const login =
-    admin?.generatedPassword === undefined
+    admin?.passwordFile === undefined
       ? {}
-      : { admin_email: admin.email, admin_password: admin.generatedPassword }
+      : { admin_email: admin.email, admin_password_file: admin.passwordFile }
   const ready = {
     level: 'info',
     time: new Date(now).toISOString(),

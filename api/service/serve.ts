@@ -20,6 +20,7 @@ import { openSockets } from '../ws/sockets.ts'
 import type { ApiStores } from './api-stores.ts'
 import { openMetricsPort } from './metrics-port.ts'
 import { type HttpServer, openHttp } from './open-http.ts'
+import { handOverOf } from './password-file.ts'
 import { watchService } from './service-metrics.ts'
 import type { Settings } from './settings/settings.ts'
 import { systemClock } from './system-clock.ts'
@@ -51,7 +52,10 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   const passwords = openPasswords()
   const ids = createIds(systemClock)
   const admin = isApi
-    ? await createFirstAdmin({ users: ports.users, passwords, ids, clock: systemClock, settings })
+    ? await createFirstAdmin({
+        ...{ users: ports.users, passwords, ids, clock: systemClock, settings },
+        handOver: handOverOf(settings.profile, process.stdout.isTTY),
+      })
     : undefined
   if (isApi && admin === undefined) tellUnusedAdmin(settings, logger)
   const metrics = watchService(engine)

@@ -1,7 +1,7 @@
 // A backup of users and API keys, which the log could not restore after a loss of the store. The file holds hashes of
 // passwords and keys, so only its owner can read it. It contains no logins.
 import { randomUUID } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -53,8 +53,13 @@ export function backupUsers(users: Users, path: string, clock: Clock): MoveResul
       // The file is replaced atomically: readers see either the old or the new one. Nobody can have made a file or a
       // link by its name before.
       const unfinished = `${path}.${randomUUID()}.new`
-      writeFileSync(unfinished, text, { mode: 0o600, flush: true, flag: 'wx' })
-      renameSync(unfinished, path)
+      try {
+        writeFileSync(unfinished, text, { mode: 0o600, flush: true, flag: 'wx' })
+        renameSync(unfinished, path)
+      } finally {
+        // Hashes of passwords are not left lying about if the file cannot be put into its place.
+        rmSync(unfinished, { force: true })
+      }
     }
   } catch (error) {
     return { kind: 'wrong', line: `${path} cannot be written: ${messageOf(error)}` }

@@ -1,5 +1,6 @@
 // A certificate authority in a folder, which holds its key, its certificate, its revocation list and a ledger of issued
 // certificates. Anyone who has `ca.key` can impersonate any device.
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
@@ -170,8 +171,9 @@ export class Authority {
 
 /** Replaces the file atomically: a service may be reading it. */
 function write(path: string, text: string, mode: number): void {
-  const beside = `${path}.new`
-  writeFileSync(beside, text, { mode })
+  // Nobody can have made a file or a link by this name before, and the mode of a key is that of a new file.
+  const beside = `${path}.${randomUUID()}.new`
+  writeFileSync(beside, text, { mode, flag: 'wx' })
   renameSync(beside, path)
 }
 

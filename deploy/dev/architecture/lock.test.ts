@@ -1,0 +1,30 @@
+// Nothing may stand in for a package that we have pinned: the lock has the hash of each one.
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { readonly integrity?: string; readonly link?: boolean; readonly optional?: boolean }>
+  >
+}
+
+/** Native code for other platforms, whose hashes could not be had where the lock was made. */
+const WITHOUT_HASH = /^(@biomejs\/cli|@chdb\/lib|@msgpackr-extract\/msgpackr-extract)-/
+
+test('every package of the lock has its hash, but optional ones that are known to lack it', () => {
+  // npm's own file.
+  const { packages } = JSON.parse(
+    readFileSync(new URL('../../../package-lock.json', import.meta.url), 'utf8'),
+  ) as Lock
+  const entries = Object.entries(packages).filter(([path, { link }]) => path !== '' && link !== true)
+  const unpinned = entries
+    .filter(([, { integrity }]) => integrity?.startsWith('sha512-') !== true)
+    .map(([path, { optional }]) => ({
+      name: path.replace(/^.*node_modules\//, ''),
+      optional: optional === true,
+    }))
+  expect(unpinned.filter(({ name, optional }) => !optional || !WITHOUT_HASH.test(name))).toEqual([])
+  // Fewer is better; the number only falls.
+  expect(unpinned.length).toBeLessThanOrEqual(15)
+  expect(entries.length).toBeGreaterThan(100)
+})
