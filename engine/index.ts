@@ -12,7 +12,6 @@ import { realSchedule } from './runtime/schedule.ts'
 export { partitionOf } from './domain/partition.ts'
 export type { DeviceView } from './ports/device-view.ts'
 export type {
-  DependencyHealth,
   Engine,
   ExportRequest,
   Metric,

@@ -4,17 +4,18 @@ import { choice } from './json-schema.ts'
 
 export const Liveness = Type.Object({ status: choice(['live']) }, { title: 'Liveness' })
 
+export const Dependencies = Type.Array(
+  Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() }),
+  { examples: [[{ name: 'log', ok: true, detail: '' }]] },
+)
+
 const READINESS = ['ready', 'starting', 'draining', 'degraded'] as const
 export const Readiness = Type.Object(
   {
     status: choice(READINESS),
     http_url: Type.Optional(Type.String({ examples: ['http://localhost:8000'] })),
     mqtt_url: Type.Optional(Type.String({ examples: ['mqtt://localhost:1883'] })),
-    dependencies: Type.Optional(
-      Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() }), {
-        examples: [[{ name: 'log', ok: true, detail: '' }]],
-      }),
-    ),
+    dependencies: Type.Optional(Dependencies),
   },
   { title: 'Readiness' },
 )

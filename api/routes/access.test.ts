@@ -142,6 +142,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   listAudit: [200, 403, 403, 403],
   startRepair: [202, 403, 403, 403],
   getRepair: [200, 403, 403, 403],
+  getSystem: [200, 403, 403, 403],
   livez: OPEN,
   healthz: OPEN,
   readyz: OPEN,

@@ -33,6 +33,7 @@ import { savedViewRoutes } from './saved-views.ts'
 import { sessionRoutes } from './sessions.ts'
 import { shadowRoutes } from './shadows.ts'
 import { silenceRoutes } from './silences.ts'
+import { systemRoute } from './system.ts'
 import { telemetryRoutes } from './telemetry.ts'
 import { userRoutes } from './users.ts'
 
@@ -80,6 +81,7 @@ export function toRoutes(
     ...silenceRoutes(services),
     ...auditRoutes(services),
     ...repairRoutes(services),
+    systemRoute(services, version),
     ...operationRoutes(services, {
       ...{ phase, openApi, metricsToken },
       docs: once(() => docsPage(version)),

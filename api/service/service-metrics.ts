@@ -55,6 +55,15 @@ export function watchService({ registry }: { readonly registry: Registry }): {
     watchSockets(counts) {
       gauge(registry, 'fleet_ws_connections', 'Open /ws connections', () => counts().connections)
       gauge(registry, 'fleet_ws_subscriptions', 'Active /ws subscriptions', () => counts().subscriptions)
+      const dropped: Counter = new Counter({
+        name: 'fleet_ws_events_dropped_total',
+        help: 'Events of /ws left out because nothing more could be held for a slow client',
+        registers: [registry],
+        collect() {
+          dropped.reset()
+          dropped.inc(counts().dropped)
+        },
+      })
       gauge(registry, 'fleet_ws_held_bytes', 'Bytes buffered for slow /ws clients', () => counts().heldBytes)
     },
   }

@@ -9,6 +9,10 @@ export const SHARD_LIMITS = {
   asksPerBatchMax: 256,
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,
+  /** Looks over which rates are taken, one at each sweep. */
+  paceLooksMax: 40,
+  /** Inserts of which the slowest are told. */
+  paceInsertsMax: 500,
   /** A new owner says again what was decided within this time and may not have been said. */
   takeOverMs: 3_600_000,
   /** How long shards get at a stop to finish the log and store their rows. The next start does the rest. */

@@ -34,6 +34,7 @@ import type { FirmwareLibrary } from './ota.ts'
 import type { Outbound } from './outbound.ts'
 import type { OwnershipTable } from './ownership.ts'
 import type { DeadLetter, DeadLetters, Directory, LetterName, Store } from './store.ts'
+import type { DependencyHealth, SystemState } from './system.ts'
 import type { Export, Point, PointsQuery, Series, SeriesQuery, Telemetry, TrendQuery } from './telemetry.ts'
 import type { Users } from './users.ts'
 
@@ -132,12 +133,6 @@ export interface KeptCommandsQuery extends CommandFilter {
   readonly within?: readonly string[] | undefined
 }
 
-export interface DependencyHealth {
-  readonly name: string
-  readonly ok: boolean
-  readonly detail: string
-}
-
 /** The author of a request. An `entry` is completed with the outcome and saved together with it, for the audit. */
 export interface Signed {
   readonly by: Author
@@ -207,6 +202,8 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   /** Prometheus text, all threads together. */
   metrics(): Promise<string>
   health(): readonly DependencyHealth[]
+  /** Every node that owns partitions, and this one; the log as this one sees it. */
+  system(): Promise<SystemState>
   /** Address at which devices connect; empty until the engine is open. */
   mqttUrl(): string
   /** Stops taking messages, finishes what was taken, and closes everything. */

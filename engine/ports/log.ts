@@ -36,9 +36,19 @@ export interface Log {
   look(): Promise<Positions>
   /** The greatest `latestAt` ever appended, 0 if none: a restarted ingress hands out later times only. */
   latestAt(): Micros
+  /** What is kept now. Rejects with a `Fault` while that cannot be known. */
+  size(): Promise<LogSize>
   /** Entries at or below `upTo` are settled everywhere and may go once older than the retention. */
   trim(upTo: Positions): Promise<void>
   close(): Promise<void>
+}
+
+export interface LogSize {
+  readonly bytes: number
+  /** A log of this size takes nothing more until what is settled is removed. */
+  readonly bytesMax: number
+  /** Receive time of the oldest entry that is kept; undefined if there is none. */
+  readonly oldestAt: Micros | undefined
 }
 
 export interface LogReader {

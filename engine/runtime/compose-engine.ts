@@ -30,7 +30,7 @@ import { OTA_AUTHOR } from './deployments/orchestrator.ts'
 import { ErrorTeller } from './error-teller.ts'
 import { CensusTaker } from './fleet/census-taker.ts'
 import { LiveFleet } from './fleet/live-fleet.ts'
-import type { EngineHost } from './host.ts'
+import type { ComposingHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
 import { Ingest } from './ingress/ingest.ts'
 import { shareLanes } from './ingress/lanes.ts'
@@ -72,7 +72,7 @@ export interface EngineSettings extends HeartbeatTimeouts {
 
 export type EngineParts = ReturnType<typeof composeEngine>
 
-export function composeEngine(ports: Ports, settings: EngineSettings, host: EngineHost) {
+export function composeEngine(ports: Ports, settings: EngineSettings, host: ComposingHost) {
   const { clock, log, store, telemetry, broker, cluster } = ports
   const { schedule, newId, warn, fatal } = host
   const outbound = ports.outbound ?? NO_OUTBOUND
@@ -315,7 +315,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Engi
     replies,
     waits,
     settler,
-    schedule,
+    ...{ schedule, figures: host.figures },
     duties: () => leader.duties(),
     newRequestId: () => performer.requestId(newId()),
   })

@@ -21,7 +21,6 @@ import type {
   BroadcastRequest,
   BroadcastState,
   BroadcastsQuery,
-  DependencyHealth,
   Engine,
   ExportRequest,
   KeptCommandsQuery,
@@ -38,14 +37,16 @@ import type { FleetPort } from '../ports/fleet.ts'
 import type { CommandPlace } from '../ports/history.ts'
 import type { FirmwareLibrary } from '../ports/ota.ts'
 import type { DeadLetter, Directory, LetterName } from '../ports/store.ts'
+import type { DependencyHealth, NodeFigures, SystemState } from '../ports/system.ts'
 import type { Point, PointsQuery, Series, SeriesQuery, TrendQuery } from '../ports/telemetry.ts'
 import type { BroadcastAnswer } from './broadcasts/broadcasts.ts'
 import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
 import { discardLetters, replayLetters } from './dead-letter-replays.ts'
-import { examine } from './health.ts'
+import { examine, type HealthPorts } from './health.ts'
 import type { EngineHost } from './host.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
 import type { Metrics } from './metrics.ts'
+import { nodeFigures } from './node-figures.ts'
 import { ledAlerts } from './nodes/led-alerts.ts'
 import { ledDeployments } from './nodes/led-deployments.ts'
 import { LEADING } from './nodes/nodes.ts'
@@ -67,6 +68,7 @@ export class LocalEngine extends StoredReads implements Engine {
   readonly #parts: EngineParts
   readonly #stops: (() => void)[] = []
   #mqttUrls: readonly string[] = []
+  readonly #startedAt: Millis
   #isClosing = false
 
   constructor(ports: Ports, settings: EngineSettings, host: EngineHost) {
@@ -75,7 +77,8 @@ export class LocalEngine extends StoredReads implements Engine {
     this.#settings = settings
     this.#host = host
     this.devices = ports.store.devices
-    this.#parts = composeEngine(ports, settings, host)
+    this.#startedAt = ports.clock.now()
+    this.#parts = composeEngine(ports, settings, { ...host, figures: () => this.#figures() })
     this.feed = this.#parts.feed
     this.firmware = this.#parts.ota.library
     this.deployments = ledDeployments(this.#parts.nodes, this.#parts.deployments)
@@ -103,6 +106,7 @@ export class LocalEngine extends StoredReads implements Engine {
       schedule.every(LIMITS.sweepEveryMs, () => {
         this.#parts.ingest.advance()
         this.#parts.shards.sweep()
+        this.#parts.metrics.pace.look(this.#ports.clock.ticks())
         this.#parts.replies.expire()
         this.#parts.audit.tick()
         // What another process left there, too.
@@ -131,6 +135,7 @@ export class LocalEngine extends StoredReads implements Engine {
       },
       notificationsWaiting: () => this.#parts.leader.current()?.notifications.waiting() ?? 0,
       blocksWaiting: () => this.#parts.inserters.reduce((sum, { waiting }) => sum + waiting, 0),
+      rowsWaiting: () => this.#parts.inserters.reduce((sum, { rowsWaiting }) => sum + rowsWaiting, 0),
     })
   }
 
@@ -277,12 +282,25 @@ export class LocalEngine extends StoredReads implements Engine {
   }
 
   health(): readonly DependencyHealth[] {
-    return examine({
-      ports: this.#ports,
-      parts: this.#parts,
-      settings: this.#settings,
-      mqttUrls: this.#mqttUrls,
+    return examine(this.#node())
+  }
+
+  async system(): Promise<SystemState> {
+    const size = this.#ports.log.size().catch((error: unknown) => {
+      if (error instanceof Fault) return undefined
+      throw error
     })
+    const [nodes, log] = await Promise.all([this.#parts.nodes.figures(), size])
+    return { nodes, log }
+  }
+
+  #figures(): Promise<NodeFigures> {
+    return nodeFigures({ ...this.#node(), startedAt: this.#startedAt })
+  }
+
+  #node(): HealthPorts {
+    const parts = this.#parts
+    return { ports: this.#ports, parts, settings: this.#settings, mqttUrls: this.#mqttUrls }
   }
 
   /** Resolves once every partition has an owner that answers. Right after a start some have none. */

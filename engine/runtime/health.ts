@@ -1,5 +1,6 @@
 // The state of this node's dependencies, for `/readyz`.
-import type { DependencyHealth, Ports } from '../ports/engine.ts'
+import type { Ports } from '../ports/engine.ts'
+import type { DependencyHealth } from '../ports/system.ts'
 import type { EngineParts, EngineSettings } from './compose-engine.ts'
 
 export interface HealthPorts {

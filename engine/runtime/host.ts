@@ -1,6 +1,7 @@
 import type { Admission, ConnectAttempt } from '../ports/broker.ts'
 import type { TokenAnswer, TokenWish } from '../ports/device-tokens.ts'
 import type { Schedule } from '../ports/schedule.ts'
+import type { NodeFigures } from '../ports/system.ts'
 import type { ShardThread } from './runner/thread.ts'
 import type { ShardSettings } from './shard/protocol.ts'
 import type { Warn } from './signals.ts'
@@ -19,4 +20,9 @@ export interface EngineHost {
   readonly warn: Warn
   /** Ends the process, because only another one can go on. Nothing that was promised is lost. */
   readonly fatal: (error: unknown) => void
+}
+
+/** The host of the parts of an engine. `figures`: what the engine says of itself, once it is put together. */
+export interface ComposingHost extends EngineHost {
+  readonly figures: () => Promise<NodeFigures>
 }

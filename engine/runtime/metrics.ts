@@ -9,6 +9,7 @@ import { type AlertGauges, AlertMetrics } from './alert-metrics.ts'
 import type { NotifierSignal } from './alerts/notifier.ts'
 import type { IngestCounts } from './ingress/ingest.ts'
 import { type OtaGauges, OtaMetrics } from './ota-metrics.ts'
+import { Pace } from './pace.ts'
 import type { WorkResult } from './shard/protocol.ts'
 
 type Notified = Extract<NotifierSignal, { readonly kind: 'notified' }>
@@ -21,6 +22,7 @@ export interface Gauges {
   readonly devices: () => Readonly<Record<string, number>>
   readonly backlog: () => readonly number[]
   readonly blocksWaiting: () => number
+  readonly rowsWaiting: () => number
   readonly outbox: () => OutboxCounts
   readonly notificationsWaiting: () => number
   readonly ota: OtaGauges
@@ -31,6 +33,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 export class Metrics {
   readonly registry = new Registry()
+  readonly pace = new Pace()
   readonly alerts = new AlertMetrics(this.registry)
   readonly ota = new OtaMetrics(this.registry)
   readonly #messages = this.#counter(
@@ -101,6 +104,7 @@ export class Metrics {
 
   worked(shard: number, result: WorkResult): void {
     const { counts } = result
+    this.pace.worked(counts.stored + counts.refused + counts.ignored, counts.points)
     this.#messages.inc({ kind: 'uplink', result: 'stored' }, counts.stored)
     this.#messages.inc({ kind: 'uplink', result: 'refused' }, counts.refused)
     this.#messages.inc({ kind: 'uplink', result: 'ignored' }, counts.ignored)
@@ -118,6 +122,7 @@ export class Metrics {
   inserted(block: Block, seconds: number, lagSeconds: number | undefined): void {
     this.#rows.inc({ table: block.kind }, block.rows)
     this.#insertSeconds.observe(seconds)
+    this.pace.inserted(seconds * 1000)
     this.#batchRows.observe(block.rows)
     if (lagSeconds !== undefined) this.#lag.observe(lagSeconds)
   }
@@ -183,6 +188,7 @@ export class Metrics {
       g.set(gauges.notificationsWaiting()),
     )
     read('fleet_clickhouse_blocks_waiting', 'Blocks not yet stored', [], (g) => g.set(gauges.blocksWaiting()))
+    read('fleet_clickhouse_rows_waiting', 'Rows of these blocks', [], (g) => g.set(gauges.rowsWaiting()))
     read('fleet_history_rows_waiting', 'History rows not yet in ClickHouse', [], (g) =>
       g.set(gauges.outbox().rows),
     )

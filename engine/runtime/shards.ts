@@ -3,6 +3,7 @@ import type { Partition } from '../../schemas/ids.ts'
 import type { AlertSettings } from '../domain/alert/rule-book.ts'
 import type { Wants } from '../ports/feed.ts'
 import type { Claim } from '../ports/store.ts'
+import type { NodeFigures } from '../ports/system.ts'
 import { fanOut, type Owners } from './fan-out.ts'
 import { grouped } from './grouped.ts'
 import { type Assignment, notOwned } from './runner/assignment.ts'
@@ -87,6 +88,11 @@ export class Shards {
 
   backlog(): readonly number[] {
     return this.#assignments.map((assignment) => assignment.backlog())
+  }
+
+  lags(): NodeFigures['partitions'] {
+    const all = this.#assignments.flatMap((assignment) => assignment.lags())
+    return all.sort((a, b) => a.partition - b.partition)
   }
 
   async flush(): Promise<void> {

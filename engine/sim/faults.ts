@@ -172,6 +172,7 @@ export function faultyLog(log: Log, context: FaultContext, ledger: Ledger): Log 
     ends: () => log.ends(),
     look: () => log.look(),
     latestAt: () => log.latestAt(),
+    size: () => log.size(),
     trim: (upTo) => log.trim(upTo),
     close: () => log.close(),
   }

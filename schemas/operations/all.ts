@@ -21,6 +21,7 @@ import * as service from './service.ts'
 import * as sessions from './sessions.ts'
 import * as shadows from './shadows.ts'
 import * as silences from './silences.ts'
+import * as system from './system.ts'
 import * as telemetry from './telemetry.ts'
 import * as users from './users.ts'
 
@@ -48,4 +49,5 @@ export const OPERATIONS = {
   ...audit,
   ...repair,
   ...service,
+  ...system,
 } as const satisfies Readonly<Record<string, Operation>>

@@ -4,6 +4,7 @@ import type { Command } from '../../domain/command/record.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import type { RequestOutcome } from '../../ports/engine.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import type { NodeFigures } from '../../ports/system.ts'
 import type { CommandWaits } from '../command-waits.ts'
 import type { Ingest } from '../ingress/ingest.ts'
 import type { Replies } from '../replies.ts'
@@ -23,6 +24,7 @@ export interface LocalWorkPorts {
   readonly schedule: Pick<Schedule, 'sleep'>
   readonly duties: () => Promise<Duties>
   readonly newRequestId: () => string
+  readonly figures: () => Promise<NodeFigures>
 }
 
 type Doers = { [Kind in keyof NodeOutcomes]: (work: WorkOf<Kind>) => Promise<NodeOutcomes[Kind]> }
@@ -64,6 +66,7 @@ export class LocalWork {
       fleet_alert_counts: async ({ within }) => (await ports.duties()).fleetAlerts.counts(within),
       fleet_alert_act: async ({ id, act, by }) => (await ports.duties()).fleetAlerts.act(id, act, by),
       alert_change: async ({ change }) => (await ports.duties()).alerts.change(change),
+      figures: () => ports.figures(),
       flush: ({ horizon, partitions }) => this.#flush(horizon, partitions),
     }
   }

@@ -168,3 +168,33 @@ test('a command is shown with what its device had acknowledged before', async ()
   nodes.isBehind = false
   expect(await nodes.within(1_000, command)).toMatchObject({ status: 'completed' })
 })
+
+test('any node tells how all owners are, and names one that does not answer', async () => {
+  const { nodes, a, api } = await setUp()
+  const state = await nodes.within(1_000, api.engine.system())
+  if (typeof state === 'string') throw new Error(state)
+  expect(state.nodes.map(({ address }) => address)).toEqual(['a', 'api', 'b'])
+  const owned = state.nodes.map(({ figures }) => figures?.partitions.length)
+  expect(owned).toEqual([32, 0, 32])
+  expect(state.nodes.filter(({ figures }) => figures?.isLeading)).toHaveLength(1)
+  expect(state.log?.bytes).toBeGreaterThan(0)
+  nodes.isBehind = true
+  const [id = ''] = IDS
+  const acknowledged = {
+    partition: partitionOf(idOf(id)),
+    body: bundle([telemetry(id, nodes.time.now() - START, { n: 1 })]),
+  }
+  await nodes.log.append([acknowledged], Micros(nodes.time.now() * 1000))
+  await nodes.time.advance(2_000)
+  const later = await nodes.within(1_000, api.engine.system())
+  if (typeof later === 'string') throw new Error(later)
+  const lags = later.nodes.flatMap(({ figures }) => figures?.partitions ?? [])
+  const behind = lags.filter(({ lagMs = 0 }) => lagMs > 0)
+  expect(behind.map(({ partition }) => partition)).toEqual([acknowledged.partition])
+  expect(behind[0]?.lagMs).toBeGreaterThanOrEqual(1_500)
+  nodes.isBehind = false
+  a.die()
+  const asked = await nodes.within(60_000, api.engine.system())
+  if (typeof asked === 'string') throw new Error(asked)
+  expect(asked.nodes.find(({ address }) => address === 'a')?.figures).toBeUndefined()
+})

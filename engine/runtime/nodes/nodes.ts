@@ -14,6 +14,7 @@ import { Fault } from '../../ports/fault.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import type { NodeState } from '../../ports/system.ts'
 import { fanOut, type Owners } from '../fan-out.ts'
 import { grouped } from '../grouped.ts'
 import { notOwned } from '../runner/assignment.ts'
@@ -47,7 +48,11 @@ const READS: ReadonlySet<NodeWork['kind']> = new Set([
   'broadcast_state',
   'fleet_alerts',
   'fleet_alert_counts',
+  'figures',
 ])
+
+/** The address of a node without others. */
+const ALONE = 'local'
 
 /** A question about it only tells whether somebody answers. */
 const NO_BROADCAST = BroadcastId('')
@@ -138,6 +143,23 @@ export class Nodes {
     await Promise.all(
       groups.map(([address, partitions]) => this.#send(address, { kind: 'flush', horizon, partitions })),
     )
+  }
+
+  /** This node and every owner of a partition, by address. Who does not answer is among them. */
+  async figures(): Promise<readonly NodeState[]> {
+    const { here, others } = this.#ports
+    if (others === undefined) return [{ address: ALONE, figures: await here.do({ kind: 'figures' }) }]
+    const owners = ALL_PARTITIONS.map((partition) => others.addressOf(partition))
+    const addresses = new Set([others.mesh.address, ...owners.filter((address) => address !== undefined)])
+    const states = [...addresses].sort().map(async (address): Promise<NodeState> => {
+      try {
+        return { address, figures: await this.#send(address, { kind: 'figures' }) }
+      } catch (error) {
+        if (error instanceof Fault) return { address, figures: undefined }
+        throw error
+      }
+    })
+    return Promise.all(states)
   }
 
   /** Whether every partition has an owner that answers. */

@@ -48,6 +48,7 @@ import type {
   FirmwareRemoval,
   NewFirmware,
 } from '../../ports/ota.ts'
+import type { NodeFigures } from '../../ports/system.ts'
 import type { BroadcastAnswer } from '../broadcasts/broadcasts.ts'
 import type { Purge } from '../purges/purge-desk.ts'
 import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
@@ -93,6 +94,8 @@ export type NodeWork =
   | { readonly kind: 'fleet_alerts'; readonly query: AlertsQuery }
   | { readonly kind: 'fleet_alert_counts'; readonly within: readonly string[] | undefined }
   | { readonly kind: 'fleet_alert_act'; readonly id: AlertId; readonly act: AlertAct; readonly by: Author }
+  /** What the node says of itself. */
+  | { readonly kind: 'figures' }
   /** Telemetry before the horizon is marked late from now on, and what was received before is stored. */
   | { readonly kind: 'flush'; readonly horizon: Millis; readonly partitions: readonly Partition[] }
 
@@ -121,6 +124,7 @@ export interface NodeOutcomes {
   readonly fleet_alerts: AlertsFound
   readonly fleet_alert_counts: AlertCounts
   readonly fleet_alert_act: FleetActOutcome
+  readonly figures: NodeFigures
   readonly flush: undefined
 }
 

@@ -16,6 +16,7 @@ export class Inserter {
   readonly #signal: (signal: InsertSignal) => void
   #tail: Promise<void> = Promise.resolve()
   #waiting = 0
+  #rowsWaiting = 0
   #isClosed = false
 
   constructor(options: {
@@ -34,7 +35,12 @@ export class Inserter {
   insert(blocks: readonly Block[]): Promise<boolean> {
     for (const block of blocks) {
       this.#waiting++
-      this.#tail = this.#tail.then(() => this.#insertOne(block)).finally(() => this.#waiting--)
+      this.#rowsWaiting += block.rows
+      const over = () => {
+        this.#waiting--
+        this.#rowsWaiting -= block.rows
+      }
+      this.#tail = this.#tail.then(() => this.#insertOne(block)).finally(over)
     }
     return this.#tail.then(() => !this.#isClosed)
   }
@@ -45,6 +51,10 @@ export class Inserter {
 
   get waiting(): number {
     return this.#waiting
+  }
+
+  get rowsWaiting(): number {
+    return this.#rowsWaiting
   }
 
   /** Gives up what is not stored yet: the log still has it. */

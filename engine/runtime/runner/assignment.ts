@@ -14,6 +14,7 @@ import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim, Records } from '../../ports/store.ts'
+import type { NodeFigures } from '../../ports/system.ts'
 import type { Question } from '../fan-out.ts'
 import type { AnswerOf, Ask } from '../shard/protocol.ts'
 import type { ShardSignal } from '../signals.ts'
@@ -22,7 +23,7 @@ import { toFault } from './saver.ts'
 
 type ShardRunner = Pick<
   Runner,
-  'start' | 'ask' | 'want' | 'rule' | 'sweep' | 'flush' | 'backlog' | 'close' | 'abandon'
+  'start' | 'ask' | 'want' | 'rule' | 'sweep' | 'flush' | 'backlog' | 'lags' | 'close' | 'abandon'
 >
 
 export interface AssignmentPorts {
@@ -108,6 +109,12 @@ export class Assignment {
 
   backlog(): number {
     return this.#runner?.backlog() ?? 0
+  }
+
+  /** How far each partition that is ours is behind the log. */
+  lags(): NodeFigures['partitions'] {
+    const known = new Map(this.#runner?.lags().map(({ partition, lagMs }) => [partition, lagMs]))
+    return [...this.#owned.keys()].map((partition) => ({ partition, lagMs: known.get(partition) }))
   }
 
   /** Resolves like the runner's `flush`, once a change that is under way is over. */

@@ -6,7 +6,6 @@
 // H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next incarnation.
 // H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).
 // H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
-
 import type { Millis } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import { LIMITS } from '../../limits.ts'
@@ -31,6 +30,7 @@ import type {
 import type { RunnerSignal, SaveSignal } from '../signals.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
+import { type Lag, Lags } from './lags.ts'
 import { News } from './news.ts'
 import { Poison } from './poison.ts'
 import { ReadBarrier } from './read-barrier.ts'
@@ -86,6 +86,7 @@ export class Runner {
   readonly #saver: Saver
   readonly #checkpoints: Checkpointer
   readonly #progress = newProgress()
+  readonly #lags: Lags
   #source: Source
   #thread: ShardThread
   #incarnations = 0
@@ -131,6 +132,7 @@ export class Runner {
     this.#readBarrier = new ReadBarrier({ log, schedule, partitions, found: () => this.#latch.set() })
     this.#thread = this.#newThread()
     this.#positions = new ShardPositions(store)
+    this.#lags = new Lags({ partitions, log, clock })
     this.#source = this.#newSource()
   }
 
@@ -162,6 +164,7 @@ export class Runner {
     this.#silenceSweep.look()
     this.#asks.expire()
     this.#watchdog.sweep()
+    this.lags()
     this.#latch.set()
   }
 
@@ -174,12 +177,11 @@ export class Runner {
 
   /** Entries in the log that are not applied yet. */
   backlog(): number {
-    const ends = this.#ports.log.ends()
-    const { applied } = this.#positions
-    return this.#settings.partitions.reduce(
-      (sum, p) => sum + Math.max(0, (ends[p] ?? 0) - (applied[p] ?? 0)),
-      0,
-    )
+    return this.#lags.entries(this.#positions.applied)
+  }
+
+  lags(): readonly Lag[] {
+    return this.#lags.look(this.#positions.applied)
   }
 
   /** Works off what is in the log, checkpoints if it can within `deadlineMs`, and ends the thread. */

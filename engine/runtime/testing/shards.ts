@@ -81,6 +81,7 @@ export class ShardsNode {
       ends: () => place.log.ends(),
       look: () => place.log.look(),
       latestAt: () => place.log.latestAt(),
+      size: () => place.log.size(),
       trim: (upTo) => place.log.trim(upTo),
       close: () => place.log.close(),
     }

@@ -10,7 +10,7 @@ import { strict as assert } from 'node:assert'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
-import type { Bundle, Log, LogReader, Positions } from '../../../ports/log.ts'
+import type { Bundle, Log, LogReader, LogSize, Positions } from '../../../ports/log.ts'
 import type { NatsLink } from '../../nats/nats-link.ts'
 import type { Retention } from '../lmdb/commits.ts'
 import { LogEnds } from './jetstream-ends.ts'
@@ -120,6 +120,16 @@ class JetStreamLog implements Log {
 
   latestAt(): Micros {
     return this.#latestAt
+  }
+
+  async size(): Promise<LogSize> {
+    try {
+      const { firstSeq, lastSeq, bytes } = await this.#stream.state()
+      const oldestAt = lastSeq < firstSeq ? undefined : await this.#stream.latestAt(firstSeq)
+      return { bytes, bytesMax: this.#options.bytesMax ?? LIMITS.logBytesMax, oldestAt }
+    } catch (error) {
+      throw unavailable(error)
+    }
   }
 
   async trim(upTo: Positions): Promise<void> {

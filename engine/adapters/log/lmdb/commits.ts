@@ -1,5 +1,5 @@
 // The stored commits of a log, from oldest to newest, and the two searches every log needs over them.
-import type { Positions } from '../../../ports/log.ts'
+import type { LogSize, Positions } from '../../../ports/log.ts'
 import type { Commit, CommitHead } from './commit.ts'
 
 export interface Commits {
@@ -40,6 +40,14 @@ export function findStart(commits: Commits, partitions: readonly number[], from:
 /** Bytes on disk of all stored commits. */
 export function bytesKept(commits: Commits, bytesBefore: number): number {
   return commits.last < commits.first ? 0 : commits.head(commits.last).bytesUpTo - bytesBefore
+}
+
+export function sizeOf(
+  commits: Commits,
+  { bytesBefore, bytesMax }: { readonly bytesBefore: number; readonly bytesMax: number },
+): LogSize {
+  const oldestAt = commits.last < commits.first ? undefined : commits.head(commits.first).latestAt
+  return { bytes: bytesKept(commits, bytesBefore), bytesMax, oldestAt }
 }
 
 /** The first commit that must stay. All earlier ones are settled, and either too old or among the oldest `excess`

@@ -10,10 +10,10 @@ import { dirname } from 'node:path'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
-import type { Bundle, Durability, Log, LogReader, Positions } from '../../../ports/log.ts'
+import type { Bundle, Durability, Log, LogReader, LogSize, Positions } from '../../../ports/log.ts'
 import { CommitError } from '../../lmdb/lmdb-env.ts'
 import { bytesOnDisk, EMPTY_HEAD, encodeCommit } from './commit.ts'
-import { bytesKept, findKept, type Retention } from './commits.ts'
+import { bytesKept, findKept, type Retention, sizeOf } from './commits.ts'
 import { DiskCommits } from './disk-commits.ts'
 import { type DiskRoom, diskRoom, freeBytes } from './disk-room.ts'
 import { clearMark, setAsideIfTorn } from './power-cut.ts'
@@ -109,6 +109,11 @@ class LmdbLog implements Log {
 
   latestAt(): Micros {
     return this.#commits.newest.latestAt
+  }
+
+  async size(): Promise<LogSize> {
+    const { bytesBefore } = this.#commits
+    return sizeOf(this.#commits, { bytesBefore, bytesMax: this.#retention.bytesMax })
   }
 
   async trim(upTo: Positions): Promise<void> {

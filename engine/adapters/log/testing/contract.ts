@@ -225,6 +225,17 @@ export function logContract({ name, open, restart, trimsLater }: LogContract): v
       })
     })
 
+    test('its size grows with what is appended, and tells when the oldest entry was received', async () => {
+      expect((await log.size()).oldestAt).toBeUndefined()
+      await log.append([bundle(1, 'a')], Micros(10))
+      const { bytes, oldestAt } = await log.size()
+      expect(oldestAt).toBe(10)
+      await log.append([bundle(2, 'b'.repeat(10_000))], Micros(20))
+      const later = await log.size()
+      expect(later.oldestAt).toBe(10)
+      expect(later.bytes).toBeGreaterThanOrEqual(bytes + 10_000)
+    })
+
     if (!trimsLater)
       trimContract(open, (opened) => {
         log = opened

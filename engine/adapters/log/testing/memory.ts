@@ -3,9 +3,9 @@ import { strict as assert } from 'node:assert'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
-import type { Bundle, Log, LogReader, Positions } from '../../../ports/log.ts'
+import type { Bundle, Log, LogReader, LogSize, Positions } from '../../../ports/log.ts'
 import { bytesOnDisk, type Commit, type CommitHead, EMPTY_HEAD, encodeCommit } from '../lmdb/commit.ts'
-import { bytesKept, type Commits, findKept, type Retention } from '../lmdb/commits.ts'
+import { bytesKept, type Commits, findKept, type Retention, sizeOf } from '../lmdb/commits.ts'
 import { CommitReader } from '../lmdb/reader.ts'
 
 /** The data that would be on disk. */
@@ -97,6 +97,11 @@ export class MemoryLog implements Log {
 
   latestAt(): Micros {
     return this.#durable.newest.latestAt
+  }
+
+  async size(): Promise<LogSize> {
+    const { bytesBefore } = this.#durable
+    return sizeOf(this.#durable, { bytesBefore, bytesMax: this.#retention.bytesMax })
   }
 
   async trim(upTo: Positions): Promise<void> {

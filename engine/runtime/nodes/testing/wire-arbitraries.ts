@@ -219,6 +219,7 @@ export const anyWork: fc.Arbitrary<NodeWork> = fc.oneof(
   fc.record({ kind: fc.constant('image_missing' as const), firmwareId: name.map(FirmwareId) }),
   fc.record({ kind: fc.constant('channels' as const), call: anyChannelCall }),
   anyAlertWork,
+  fc.record({ kind: fc.constant('figures' as const) }),
   fc.record({ kind: fc.constant('flush' as const), horizon: millis, partitions: fc.array(partition) }),
 )
 
@@ -328,6 +329,17 @@ const deploymentState = { deployment: deployment(), held: { offline: 2 }, window
 
 export const anyOutcome: { readonly [Kind in keyof NodeOutcomes]: fc.Arbitrary<NodeOutcomes[Kind]> } = {
   submit: submitted,
+  figures: fc.record({
+    version: name,
+    startedAt: millis,
+    isLeading: fc.boolean(),
+    dependencies: fc.array(fc.record({ name, ok: fc.boolean(), detail: name }), { maxLength: 2 }),
+    partitions: fc.array(fc.record({ partition: fc.nat(63).map(Partition), lagMs: optional(count) })),
+    messagesPerSec: count,
+    pointsPerSec: count,
+    insertP99Ms: optional(count),
+    samples: fc.dictionary(name, count),
+  }),
   ask: answer,
   await: optional(command),
   broadcast: fc.oneof(fc.record({ kind: fc.constant('done' as const), broadcast }), refused),

@@ -8,6 +8,7 @@ import { fleet } from '../../data/client.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
+import { byteCount } from '../../parts/byte-count.ts'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -15,7 +16,7 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { stateWord } from '../../parts/state-words.ts'
-import { number, words } from '../../words/words.ts'
+import { words } from '../../words/words.ts'
 import { RolloutSections } from './sections.tsx'
 import { UploadForm } from './upload-form.tsx'
 
@@ -58,7 +59,7 @@ export default function Firmware() {
   const columns: readonly Column<Image>[] = [
     { name: t('version'), cell: ({ version }) => plainText(version) },
     { name: t('type'), cell: ({ device_type }) => device_type },
-    { name: t('size'), isNumber: true, cell: ({ size_bytes }) => bytes(size_bytes) },
+    { name: t('size'), isNumber: true, cell: ({ size_bytes }) => byteCount(size_bytes) },
     { name: t('hash'), cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
     {
       name: t('status'),
@@ -132,15 +133,4 @@ export default function Firmware() {
       )}
     </Page>
   )
-}
-
-/** In the unit that leaves at most three digits. */
-export function bytes(size: number): string {
-  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
-  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)))
-  return number(size / 1000 ** step, {
-    style: 'unit',
-    unit: units[step] ?? 'byte',
-    maximumSignificantDigits: 3,
-  })
 }

@@ -1,6 +1,8 @@
+import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { words } from '../../words/words.ts'
+import { Figures } from './figures.tsx'
 
 const t = words({
   ready: ['ready', 'bereit'],
@@ -9,6 +11,7 @@ const t = words({
   degraded: ['degraded', 'eingeschränkt'],
   fine: ['works', 'läuft'],
   broken: ['does not work', 'läuft nicht'],
+  parts: ['What it depends on', 'Wovon er abhängt'],
   service: ['The service', 'Der Dienst'],
   docs: ['Reference of the API', 'Referenz der API'],
   metrics: ['Metrics for Prometheus', 'Metriken für Prometheus'],
@@ -17,36 +20,44 @@ const t = words({
 export function Health() {
   const answer = useAnswer('readyz', { query: { verbose: '' } }, { everyMs: 5000 })
   return (
-    <AnswerArea answer={answer}>
-      {({ status, dependencies = [], http_url, mqtt_url }) => (
-        <div class="cards">
-          <section class="card">
-            <h2>{t('service')}</h2>
-            <p class={status === 'ready' ? 'status-online' : 'status-error'}>
-              <span aria-hidden="true">{status === 'ready' ? '●' : '✕'}</span> {t(status)}
-            </p>
-            <dl class="facts">
-              <dt>REST, /ws</dt>
-              <dd>{http_url ?? '–'}</dd>
-              <dt>MQTT</dt>
-              <dd>{mqtt_url ?? '–'}</dd>
-            </dl>
-            <p class="row">
-              <a href="/docs">{t('docs')}</a>
-              <a href="/metrics">{t('metrics')}</a>
-            </p>
-          </section>
-          {dependencies.map(({ name, ok, detail }) => (
-            <section key={name} class="card">
-              <h2>{name}</h2>
-              <p class={ok ? 'status-online' : 'status-error'}>
-                <span aria-hidden="true">{ok ? '●' : '✕'}</span> {ok ? t('fine') : t('broken')}
+    <div class="stack">
+      <AnswerArea answer={answer}>
+        {({ status, dependencies = [], http_url, mqtt_url }) => (
+          <div class="cards">
+            <section class="card">
+              <h2>{t('service')}</h2>
+              <p class={status === 'ready' ? 'status-online' : 'status-error'}>
+                <span aria-hidden="true">{status === 'ready' ? '●' : '✕'}</span> {t(status)}
               </p>
-              {detail !== '' && <p class="muted">{detail}</p>}
+              <dl class="facts">
+                <dt>REST, /ws</dt>
+                <dd>{http_url ?? '–'}</dd>
+                <dt>MQTT</dt>
+                <dd>{mqtt_url ?? '–'}</dd>
+              </dl>
+              <p class="row">
+                <a href="/docs">{t('docs')}</a>
+                <a href="/metrics">{t('metrics')}</a>
+              </p>
             </section>
-          ))}
-        </div>
-      )}
-    </AnswerArea>
+            <section class="card">
+              <h2>{t('parts')}</h2>
+              <ul class="lines">
+                {dependencies.map(({ name, ok, detail }) => (
+                  <li key={name} class="line">
+                    <strong>{name}</strong>
+                    <span class={ok ? 'status-online' : 'status-error'}>
+                      <span aria-hidden="true">{ok ? '●' : '✕'}</span> {ok ? t('fine') : t('broken')}
+                    </span>
+                    <span class="muted">{detail}</span>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          </div>
+        )}
+      </AnswerArea>
+      {may('getSystem') && <Figures />}
+    </div>
   )
 }

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { Partition } from '../../../schemas/ids.ts'
+import { Lags } from './lags.ts'
+
+function setUp(count: number) {
+  let [at, ends]: [number, readonly number[]] = [0, []]
+  const partitions = Array.from({ length: count }, (_, p) => Partition(p))
+  const lags = new Lags({ partitions, log: { ends: () => ends }, clock: { ticks: () => at } })
+  return (now: number, newEnds: readonly number[], applied: readonly number[]) => {
+    at = now
+    ends = newEnds
+    return { lagsMs: lags.look(applied).map(({ lagMs }) => lagMs), entries: lags.entries(applied) }
+  }
+}
+
+test('a partition lags for as long as an entry waits, whatever is appended behind it', () => {
+  const look = setUp(1)
+  expect(look(1_000, [5], [5])).toEqual({ lagsMs: [0], entries: 0 })
+  expect(look(2_000, [9], [5])).toEqual({ lagsMs: [0], entries: 4 })
+  expect(look(5_000, [20], [8])).toEqual({ lagsMs: [3_000], entries: 12 })
+  // The entries that were seen first are applied, and later ones wait since this look at most.
+  expect(look(6_000, [20], [9])).toEqual({ lagsMs: [0], entries: 11 })
+  expect(look(7_500, [20], [9])).toEqual({ lagsMs: [1_500], entries: 11 })
+  expect(look(8_000, [20], [20])).toEqual({ lagsMs: [0], entries: 0 })
+  expect(look(9_000, [21], [20]).lagsMs).toEqual([0])
+})
+
+test('each partition has its own lag', () => {
+  const look = setUp(2)
+  look(0, [1, 1], [0, 1])
+  expect(look(500, [1, 1], [0, 1])).toEqual({ lagsMs: [500, 0], entries: 1 })
+})
