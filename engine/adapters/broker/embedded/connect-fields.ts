@@ -1,4 +1,5 @@
 // What a CONNECT says, in either version.
+import type { Buffer } from 'node:buffer'
 import type { Qos } from '../filters.ts'
 
 export interface Connect {
@@ -19,6 +20,10 @@ export interface RawWill {
   readonly retain: boolean
   /** Seconds after the end of the connection. The device may be back by then, and then it is not published. */
   readonly delaySec?: number
+  /** Properties that go on with it, as bytes. */
+  readonly forwarded?: Buffer | undefined
+  /** Seconds from its publication after which it is not delivered any more. */
+  readonly expirySec?: number | undefined
 }
 
 /** What a device of MQTT 5 asks of the broker. */

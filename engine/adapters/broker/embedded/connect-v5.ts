@@ -98,6 +98,8 @@ function readWill(reader: Reader, flags: number): RawWill | undefined {
     qos: qos as RawWill['qos'],
     retain: (flags & FLAG.willRetain) !== 0,
     delaySec: properties?.values.get(PROPERTY.willDelay) ?? 0,
+    forwarded: properties?.forwarded,
+    expirySec: properties?.values.get(PROPERTY.messageExpiry),
   }
 }
 

@@ -105,6 +105,6 @@ export function allowWill(will: RawWill, deviceId: DeviceId): Will | undefined {
     (!will.retain || isRetainable(suffix))
   if (!isAllowed) return undefined
   // A copy: the will must not keep the bytes of the CONNECT, password included, in memory.
-  const { qos, retain, delaySec = 0 } = will
-  return { suffix, payload: Uint8Array.from(will.payload), qos, retain, delaySec }
+  const { qos, retain, delaySec = 0, forwarded, expirySec } = will
+  return { suffix, payload: Uint8Array.from(will.payload), qos, retain, delaySec, forwarded, expirySec }
 }

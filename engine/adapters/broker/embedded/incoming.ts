@@ -299,10 +299,19 @@ export class Incoming {
 
   #publishWill(will: Will): void {
     const { message, host, publishes } = this.#hub
-    const { suffix, payload, qos, retain } = will
+    const { suffix, payload, qos, retain, forwarded, expirySec } = will
     const { isPersistent, filters } = this.#session.state
     const isFollowed = retain || (isPersistent && filters.qosFor(suffix) >= 0)
-    if (isFollowed) this.#followUps.add({ suffix, payload: Buffer.from(payload), qos, retain })
+    const expiresAt = expirySec === undefined ? undefined : Millis(this.#hub.now() + expirySec * 1000)
+    if (isFollowed)
+      this.#followUps.add({
+        suffix,
+        payload: Buffer.from(payload),
+        qos,
+        retain,
+        properties: forwarded,
+        expiresAt,
+      })
     publishes[qos]++
     this.#ring.push(isFollowed ? FOLLOWED : OWES.nothing, payload.length)
     Object.assign(message, { suffix, payload, qos, retain, will: true })

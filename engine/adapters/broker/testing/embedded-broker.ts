@@ -7,6 +7,7 @@ export interface Stage {
   readonly host: FakeHost
   readonly broker: EmbeddedBroker
   readonly port: number
+  now(): number
   /** Advances the clock, with as many sweeps as the broker would make. */
   pass(ms: number): void
   /** Advances the clock as if the process had slept, then makes one sweep. */
@@ -28,5 +29,5 @@ export async function openStage(options: Partial<EmbeddedBrokerOptions> = {}): P
   const pass = (ms: number) => {
     for (let left = ms; left > 0; left -= STEP_MS) sleep(Math.min(left, STEP_MS))
   }
-  return { host, broker, port, pass, sleep }
+  return { host, broker, port, now: () => at, pass, sleep }
 }
