@@ -27,7 +27,7 @@ export interface PahoConnect {
   /** True if the test acknowledges what comes, by `ack`. */
   readonly manual?: boolean
   readonly will?: Readonly<Record<string, unknown>>
-  /** Of the CONNECT. */
+  /** Properties of the CONNECT. */
   readonly connect?: Properties
 }
 

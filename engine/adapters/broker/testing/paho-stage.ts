@@ -41,7 +41,7 @@ export class PahoStage {
     return `fleet/${this.id}/${suffix}`
   }
 
-  /** Of two devices with one id, the second one needs a name. */
+  /** The second device of the same id needs a name. */
   device(level: number, name = '', id = this.id): PahoDevice {
     if (this.#paho === undefined) throw new Error('there is no paho')
     return this.#paho.device(id, level, `${this.#number} ${name}`)
