@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import type { Condition } from './alert-condition.ts'
 import { LINE_PATTERN } from './auth.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_GROUPINGS,
@@ -214,8 +214,8 @@ export const RuleListQuery = Type.Object(
 export const RuleTestBody = Type.Object(
   {
     rule: RuleWishBody,
-    from: Type.String({ examples: ['-24h'], description: 'An instant, as in queries.' }),
-    to: Type.Optional(Type.String({ examples: ['now'], description: 'At most 7 days later. Default: now.' })),
+    from: instantText('inclusive', '-24h'),
+    to: Type.Optional(instantText('at most 7 days later; default: now', 'now')),
     device_ids: Type.Optional(
       Type.Array(Type.String({ maxLength: 64 }), {
         minItems: 1,

@@ -192,7 +192,7 @@ export const ResolveBody = Type.Object(
 )
 export const ALERT_SNOOZE_SEC_MAX = 31_622_400
 const SNOOZE_FIELDS = {
-  until: Type.Optional(Type.String({ format: 'date-time', examples: ['2030-03-01T18:00:00.000Z'] })),
+  until: Type.Optional(instantText('to come', '2030-03-01T18:00:00Z')),
   for_sec: Type.Optional(Type.Integer({ minimum: 1, maximum: ALERT_SNOOZE_SEC_MAX, examples: [3_600] })),
 }
 export const SnoozeBody = Type.Object(SNOOZE_FIELDS, {
@@ -294,8 +294,8 @@ const SilenceComment = Type.String({ minLength: 1, maxLength: 2_000, examples: [
 export const SilenceWish = Type.Object(
   {
     matchers: Matchers,
-    starts_at: Type.Optional(Instant),
-    ends_at: Type.String({ format: 'date-time', examples: ['2026-03-01T18:00:00.000Z'] }),
+    starts_at: Type.Optional(instantText('default: now')),
+    ends_at: instantText('at most a year after starts_at', '2026-03-01T18:00:00Z'),
     windows: Type.Optional(
       Type.Array(WindowBody, { maxItems: 14, description: 'It mutes within these only.', examples: [[]] }),
     ),
@@ -307,8 +307,8 @@ export type SilenceWish = Static<typeof SilenceWish>
 export const EditSilence = Type.Object(
   {
     matchers: Type.Optional(Matchers),
-    starts_at: Type.Optional(Instant),
-    ends_at: Type.Optional(Instant),
+    starts_at: Type.Optional(instantText('its beginning')),
+    ends_at: Type.Optional(instantText('at most a year after starts_at', '2026-03-01T18:00:00Z')),
     windows: Type.Optional(Type.Array(WindowBody, { maxItems: 14 })),
     comment: Type.Optional(SilenceComment),
   },

@@ -1,7 +1,7 @@
 // Bodies of /api-keys: credentials that services use instead of a login.
 import { type Static, Type } from 'typebox'
 import { PersonName } from './auth.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { Groups } from './users.ts'
 import { ROLES } from './vocabulary.ts'
@@ -15,7 +15,7 @@ export const NewApiKeyBody = Type.Object(
     name: PersonName,
     role: choice(ROLES, { examples: ['operator'] }),
     groups: Type.Optional(Groups),
-    expires_at: Type.Optional(orNull(Instant)),
+    expires_at: Type.Optional(orNull(instantText('to come', '2030-03-01T18:00:00Z'))),
   },
   {
     title: 'NewApiKeyBody',

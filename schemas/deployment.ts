@@ -75,7 +75,7 @@ export const DeploymentWish = wish(
     proof: Type.Optional(choice(['reconnect', 'report'], { default: 'reconnect' })),
     stable_sec: Type.Optional(whole(0, 86_400)),
     offline_ttl_sec: Type.Optional(whole(1, 7_776_000, { default: 604_800 })),
-    start_at: maybe(Instant),
+    start_at: maybe(instantText('nothing is sent before')),
     stages: maybe(Type.Array(StageWish, { minItems: 1, maxItems: 20 })),
     preconditions: Type.Optional(
       Type.Unknown({

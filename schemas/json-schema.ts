@@ -17,13 +17,13 @@ export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })
 /** ISO 8601 in UTC with milliseconds. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-03-01T08:30:00.000Z'] })
 
-/** A time in a query, as `parseInstant` reads it. */
-export const instantText = (description: string) =>
+/** A time in a request, as `parseInstant` reads it. */
+export const instantText = (description: string, example = '2026-03-01T08:30:00Z') =>
   Type.Unsafe<string>({
     type: 'string',
     anyOf: [{ format: 'date-time' }, { format: 'date' }, { pattern: RELATIVE_PATTERN }],
     description: `ISO 8601, milliseconds since 1970, \`now\`, or an age such as \`-15m\` (units s, m, h, d, w); ${description}.`,
-    examples: ['2026-03-01T08:30:00Z', '-15m'],
+    examples: [example, '-15m'],
   })
 
 /** The example is null unless the options have another. */

@@ -18,7 +18,7 @@ export function apiKeyRoutes({ apiKeys, clock, users }: Services): readonly Rout
       if (body.expires_at != null && (expiresAt === undefined || expiresAt <= clock.now()))
         return invalid('/expires_at', {
           code: 'OUT_OF_RANGE',
-          message: 'must be an instant to come, as ISO 8601',
+          message: 'must be a time to come',
         })
       const { name, role, groups = [] } = body
       const created = await apiKeys.create({ name: name.trim(), role, groups, expiresAt }, user.id)

@@ -5,7 +5,8 @@ import type { Members } from '../../engine/ports/deployments.ts'
 import type { FirmwareRecord } from '../../engine/ports/ota.ts'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
 import type { DeploymentWish } from '../../schemas/deployment.ts'
-import { type DeviceId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { type DeviceId, FirmwareId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import { DEVICE_STATUSES, RETRY_CAUSES } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
@@ -46,7 +47,7 @@ export function findFirmware(
   })
 }
 
-export function toSpec(body: DeploymentWish): Found<'spec', DeploymentSpec> {
+export function toSpec(body: DeploymentWish, now: Millis): Found<'spec', DeploymentSpec> {
   const { strategy = 'rolling', abort, timeouts, retry, ramp, windows = [] } = body
   const zone = windows.findIndex(({ tz = 'UTC' }) => !isZone(tz))
   if (zone >= 0) return invalid(`/windows/${zone}/tz`, 'is no time zone')
@@ -55,6 +56,9 @@ export function toSpec(body: DeploymentWish): Found<'spec', DeploymentSpec> {
   if (stableSec > confirmSec) return invalid('/stable_sec', 'must not be above timeouts.confirm_sec')
   const staging = toStaging(body)
   if (staging.kind === 'refused') return staging
+  const startAt = body.start_at ? parseInstant(body.start_at, now) : undefined
+  // Without this, a time that nobody can read would start the deployment at once.
+  if (body.start_at && startAt === undefined) return invalid('/start_at', `must be ${INSTANT_EXPECTED}`)
   const asked = toPreconditions(body.preconditions)
   if (asked.kind === 'refused') return asked
   const spec: DeploymentSpec = {
@@ -87,7 +91,7 @@ export function toSpec(body: DeploymentWish): Found<'spec', DeploymentSpec> {
     proof: body.proof ?? 'reconnect',
     stableSec,
     offlineTtlSec: body.offline_ttl_sec ?? 604_800,
-    startAt: body.start_at ? Millis(Date.parse(body.start_at)) : undefined,
+    startAt,
     windows: windows.map(({ days = [], start, duration_min: durationMin, tz = 'UTC' }) => ({
       ...{ days, start, durationMin, tz },
     })),

@@ -8,7 +8,6 @@ import type {
 } from '../../engine/ports/deployments.ts'
 import type { JobBody } from '../../schemas/deployment.ts'
 import { DeploymentId, type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
-import { parseInstant } from '../../schemas/instant-text.ts'
 import {
   approveDeployment,
   cancelDeployment,
@@ -32,6 +31,7 @@ import { pageAnswer, toWindow } from '../http/paging.ts'
 import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
+import { parseSpan, type Span } from '../http/span.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { findFirmware, toMembers, toSpec } from './deployment-request.ts'
 import { deviceFirmwareRoutes } from './device-firmware.ts'
@@ -46,8 +46,10 @@ export function deploymentRoutes(services: Services): readonly Route[] {
     ),
     route(listDeployments, async ({ query, user, url }) => {
       const deviceId = query.device_id === undefined ? undefined : parseDeviceId(query.device_id)
+      const span = parseSpan(query, services.clock.now())
+      if (span.kind === 'refused') return span
       const states = (await engine.deployments.list(deviceId)).filter(
-        ({ deployment }) => isVisible(deployment, user) && fits(services, deployment, query),
+        ({ deployment }) => isVisible(deployment, user) && fits(deployment, query, span),
       )
       const window = toWindow(query)
       const shown = states.slice(window.offset, window.offset + window.perPage)
@@ -94,7 +96,7 @@ interface CreateCall {
 async function create(services: Services, call: CreateCall): Promise<Answer | Refusal> {
   const { engine, ids } = services
   const { body, isDryRun, user, repeatKey } = call
-  const spec = toSpec(body)
+  const spec = toSpec(body, services.clock.now())
   if (spec.kind === 'refused') return spec
   await engine.firmware.ready()
   const firmware = findFirmware(services, body)
@@ -231,15 +233,10 @@ interface ListQuery {
   readonly firmware_version?: string
   readonly target_type?: string
   readonly group?: string
-  readonly from?: string
-  readonly to?: string
 }
 
-function fits({ clock }: Services, deployment: Deployment, query: ListQuery): boolean {
+function fits(deployment: Deployment, query: ListQuery, { from, to }: Span): boolean {
   const { firmware, spec, kind, status, groups, createdAt } = deployment
-  const time = (text: string | undefined) =>
-    text === undefined ? undefined : parseInstant(text, clock.now())
-  const [from, to] = [time(query.from), time(query.to)]
   return (
     (query.status === undefined || query.status.split(',').includes(status)) &&
     (query.kind === undefined || query.kind === kind) &&

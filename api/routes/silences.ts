@@ -4,7 +4,7 @@ import { isWithin } from '../../engine/domain/alert/target.ts'
 import { isZone } from '../../engine/domain/telemetry/zone.ts'
 import type { Silence, SilenceMatchers } from '../../engine/ports/alerts.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
-import { parseInstant } from '../../schemas/instant-text.ts'
+import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import {
   createSilence,
   deleteSilence,
@@ -113,9 +113,9 @@ async function put(
 
 function checkSilence({ starts_at: startsAt, ends_at: endsAt, windows }: Silence): Refusal | undefined {
   if (Number.isNaN(startsAt))
-    return invalid('/starts_at', { code: 'WRONG_FORMAT', message: 'must be an instant, as ISO 8601' })
+    return invalid('/starts_at', { code: 'WRONG_FORMAT', message: `must be ${INSTANT_EXPECTED}` })
   if (Number.isNaN(endsAt))
-    return invalid('/ends_at', { code: 'WRONG_FORMAT', message: 'must be an instant, as ISO 8601' })
+    return invalid('/ends_at', { code: 'WRONG_FORMAT', message: `must be ${INSTANT_EXPECTED}` })
   if (endsAt <= startsAt || endsAt - startsAt > YEAR_MS)
     return invalid('/ends_at', {
       code: 'OUT_OF_RANGE',
