@@ -285,7 +285,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
           outbound,
           clock,
           schedule,
-          dice: Math.random,
+          dice: host.dice ?? Math.random,
           rulesUsing: (id) => rulesUsing(store.documents, id),
           signal,
           tell: (events) => feed.tell(events),

@@ -16,6 +16,8 @@ export interface EngineHost {
   readonly issueToken?: (wish: TokenWish) => Promise<TokenAnswer | undefined>
   /** Unique, also over restarts. */
   readonly newId: () => string
+  /** A number from 0 to 1 that spreads retries. Left out: a random one. */
+  readonly dice?: () => number
   /** Tells the operator that something is wrong and is being dealt with. */
   readonly warn: Warn
   /** Ends the process, because only another one can go on. Nothing that was promised is lost. */

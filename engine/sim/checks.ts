@@ -5,11 +5,14 @@ import { AGGREGATES_DEFAULT, INTERVAL_SECONDS, type Interval } from '../../schem
 import { isFlapping } from '../domain/device/flapping.ts'
 import { byAge, HISTORY_KINDS, writtenRow } from '../domain/history/row.ts'
 import { gridOf } from '../domain/telemetry/grid.ts'
+import type { Alerting } from './alerting.ts'
 import { checkBroadcasts, checkControl } from './control-checks.ts'
 import { HEARTBEAT_MS, type SimulatedDevice, type Tally } from './simulated-device.ts'
 import type { World } from './world.ts'
 
 const ANSWER_MS = 8_000
+/** A channel that fails is tried once a minute. */
+const ALERTS_TOLD_MS = 90_000
 /** Reasons for refusing what a device says for another one that it is no gateway of; that one may not be registered yet. */
 const FORGED: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'UNKNOWN_DEVICE'])
 /** Reasons for refusing what a gateway says for a device. */
@@ -17,7 +20,7 @@ const FORGED: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'UNKNOWN_DEVICE'
 const UNCOUNTED: ReadonlySet<string> = new Set(['FORBIDDEN_TOPIC', 'UNKNOWN_COMMAND'])
 const SENDERS: ReadonlySet<string> = new Set([...FORGED, 'DEVICE_DECOMMISSIONED'])
 
-export async function checkAtRest(world: World): Promise<void> {
+export async function checkAtRest(world: World, alerting: Alerting | undefined): Promise<void> {
   for (const device of world.devices) {
     if (world.promised.get(device.id)?.isRegistered !== true) continue
     checkMessages(world, device)
@@ -33,6 +36,7 @@ export async function checkAtRest(world: World): Promise<void> {
   await checkBroadcasts(world, (question) => answered(world, question))
   await checkBuckets(world)
   await checkPresence(world)
+  if (alerting !== undefined) await checkAlerts(world, alerting)
 }
 
 /** Every acknowledged message is stored once, one that was sent twice at most twice, in the order in which they were
@@ -234,14 +238,19 @@ function bruteForce(world: World, { deviceId, metric, from, to, interval }: Aske
   }))
 }
 
+/** Every alert is told of. What was tried in vain was tried again by now. */
+async function checkAlerts(world: World, alerting: Alerting): Promise<void> {
+  for (let waited = 0; waited < ALERTS_TOLD_MS; waited += 10_000) await talk(world)
+  const query = { states: ['firing', 'recovering'], limit: 1_000 } as const
+  const found = await answered(world, world.process?.engine.alerts.list(query))
+  if (alerting.isReady) alerting.checkOpen(found?.alerts ?? [])
+  alerting.checkAtRest()
+}
+
 /** A device that speaks is online. One that falls silent goes offline after the timeout and not before. */
 async function checkPresence(world: World): Promise<void> {
-  const talking = world.devices.filter((device) => device.isSteady && device.isConnected())
-  for (let waited = 0; waited < HEARTBEAT_MS + 2_000; waited += 10_000) {
-    // A gateway stays online by what it says for others.
-    for (const device of talking) if (device.subDevices.length === 0) device.publish()
-    await world.time.advance(10_000)
-  }
+  const talking = talkers(world)
+  for (let waited = 0; waited < HEARTBEAT_MS + 2_000; waited += 10_000) await talk(world)
   for (const device of world.devices) {
     const status = world.store.devices.get(device.id)?.status
     if (status === undefined || status === 'decommissioned' || status === 'provisioning') continue
@@ -250,6 +259,17 @@ async function checkPresence(world: World): Promise<void> {
     if (status === 'error' && expected === 'offline' && device.isFaulty) continue
     if (status !== expected) world.violate(`${device.id} is ${status}, not ${expected}`)
   }
+}
+
+function talkers(world: World): readonly SimulatedDevice[] {
+  return world.devices.filter((device) => device.isSteady && device.isConnected())
+}
+
+/** Ten seconds in which steady devices go on speaking. */
+async function talk(world: World): Promise<void> {
+  // A gateway stays online by what it says for others.
+  for (const device of talkers(world)) if (device.subDevices.length === 0) device.publish()
+  await world.time.advance(10_000)
 }
 
 /** Advances time while waiting, because the engine's own loop answers questions. */

@@ -66,8 +66,8 @@ async function checkCommands(world: World, device: SimulatedDevice, ask: Ask): P
     const from = ends.get(commandId)
     const isWrong = from === undefined ? status !== 'pending' : from !== status && !isMove(from, status)
     // The log does not have the time of a sweep. After the clock was set back and a crash, a later step may have an
-    // earlier time.
-    if (isWrong && !world.time.wasSetBack)
+    // earlier time, and so may a message that came before the clock was set forward and a sweep that ran after it.
+    if (isWrong && !world.time.wasSet)
       world.violate(`${id} command ${commandId} goes from ${from} to ${status}`)
     const result = results.get(commandId)
     if (result !== undefined && RESULTS.includes(status) && status !== result)

@@ -28,6 +28,8 @@ export interface Luck {
   readonly pauses: number
   readonly clockSets: number
   readonly outages: number
+  /** The receiver of alerts fails, or takes a message and fails to say so. */
+  readonly receiverFails: number
   /** A device that is gone comes back. */
   readonly returns: number
   readonly delayMsMax: number
@@ -49,6 +51,7 @@ export const CALM: Luck = {
   pauses: 0,
   clockSets: 0,
   outages: 0,
+  receiverFails: 0,
   returns: 1,
   delayMsMax: 0,
   readBytesMax: Number.POSITIVE_INFINITY,
@@ -70,6 +73,7 @@ export function drawLuck(dice: Dice): Luck {
     pauses: now(0.003),
     clockSets: now(0.01),
     outages: dice.pick([0, 0.02, 0.1]),
+    receiverFails: dice.pick([0, 0.2, 0.6]),
     returns: dice.pick([0.01, 0.1]),
     delayMsMax: dice.pick([0, 5, 50, 400]),
     readBytesMax: dice.pick([1, 300, 3_000, Number.POSITIVE_INFINITY]),

@@ -13,6 +13,7 @@ import type { Bundle } from '../ports/log.ts'
 import type { Checkpoint, Save, Store } from '../ports/store.ts'
 import { decodeCommand, decodeShadow } from '../runtime/shard/kept.ts'
 import { readSession } from '../runtime/shard/sessions.ts'
+import { AlertLedger } from './alert-ledger.ts'
 import type { Rows } from './rows.ts'
 
 interface Point {
@@ -22,6 +23,7 @@ interface Point {
 }
 
 export class Ledger {
+  readonly alerts: AlertLedger
   readonly #rows: Rows
   readonly #violate: (what: string) => void
   /** The points that each entry of each partition must become, from its first entry on. */
@@ -35,6 +37,7 @@ export class Ledger {
   constructor(rows: Rows, violate: (what: string) => void) {
     this.#rows = rows
     this.#violate = violate
+    this.alerts = new AlertLedger(violate)
   }
 
   /** The connects of a device as the log gives them. */
@@ -59,7 +62,12 @@ export class Ledger {
     this.#connects.set(deviceId, countConnect(this.#connects.get(deviceId), Micros(number)))
   }
 
-  saved({ history, parts, commands }: Save): void {
+  saved(save: Save): void {
+    const { history, parts, commands } = save
+    this.alerts.saved(
+      save,
+      history.filter((row) => !this.#history.has(keyOf(row))),
+    )
     for (const { deviceId, part, bytes } of parts)
       if (part === 'shadow') this.#shadows.set(deviceId, decodeShadow(bytes))
     for (const { deviceId, commandId, bytes } of commands) {

@@ -1,5 +1,6 @@
 // A run of the simulation. A seed decides what devices, callers and faults do. Then faults end, and everything that was
 // promised must be true.
+import { Alerting } from './alerting.ts'
 import { Callers, TIMEOUT_SEC_MAX } from './callers.ts'
 import { checkAtRest } from './checks.ts'
 import { Listener } from './listener.ts'
@@ -20,14 +21,19 @@ const HOUR_MS = 3_600_000
 export async function simulate(seed: number): Promise<Run> {
   const world = new World(seed)
   const callers = new Callers(world)
+  const alerting = world.dice.chance(0.5) ? new Alerting(world) : undefined
+  if (alerting !== undefined) world.notify(alerting)
   world.listen(new Listener(world))
   await world.start()
   const devices = world.dice.between(3, 8)
   for (let i = 0; i < devices; i++) world.register(i < devices / 3)
   if (world.dice.chance(0.5)) registerFamily(world)
-  for (let step = 0; step < STEPS && world.violations.length === 0; step++) await stepOnce(world, callers)
+  for (let step = 0; step < STEPS && world.violations.length === 0; step++) {
+    alerting?.prepare()
+    await stepOnce(world, callers)
+  }
   await comeToRest(world)
-  await checkAtRest(world)
+  await checkAtRest(world, alerting)
   world.crash()
   const { violations, deaths, trace } = world
   return { seed, violations, deaths, hash: world.hash(), trace }

@@ -14,6 +14,7 @@ import { partitionOf } from '../domain/partition.ts'
 import { CONNACK } from '../ports/broker.ts'
 import type { RequestOutcome } from '../ports/engine.ts'
 import type { FeedEvent } from '../ports/feed.ts'
+import type { Outbound } from '../ports/outbound.ts'
 import { LocalEngine } from '../runtime/engine.ts'
 import { TEST_OTA } from '../runtime/ota/testing/ota-settings.ts'
 import { inlineThread } from '../runtime/runner/thread.ts'
@@ -70,6 +71,14 @@ export interface FeedListener {
   hear(events: readonly FeedEvent[]): void
 }
 
+/** Is told of alerts by every process. */
+export interface Receiver {
+  /** Another process begins. */
+  startOver(): void
+  /** Ways out of one process. */
+  outbound(context: FaultContext): Outbound
+}
+
 /** One incarnation of the service's process. */
 interface Process {
   readonly engine: LocalEngine
@@ -93,6 +102,7 @@ export class World {
   readonly ledger = new Ledger(this.rows, (what) => this.violate(what))
   readonly pledges = new Pledges()
   #listener: FeedListener | undefined
+  #receiver: Receiver | undefined
   #log = new MemoryLog()
   #store = new MemoryStore({ partitionOf })
   #users = new MemoryUsers()
@@ -134,6 +144,10 @@ export class World {
     this.#listener = listener
   }
 
+  notify(receiver: Receiver): void {
+    this.#receiver = receiver
+  }
+
   async start(): Promise<void> {
     assert(this.#process === undefined, 'one process at a time')
     const timers = this.time.newIncarnation()
@@ -170,6 +184,7 @@ export class World {
         telemetry,
         broker: faultyBroker(broker, context),
         blobs: this.#blobs,
+        outbound: this.#receiver?.outbound(context),
       },
       // Partitions change shards from one incarnation to the next.
       {
@@ -188,6 +203,7 @@ export class World {
             context,
           ),
         newId: () => `r${this.#ids++}`,
+        dice: () => this.dice.roll(),
         warn: () => {},
         fatal: (error) => this.violate(`fatal: ${error instanceof Error ? error.stack : String(error)}`),
         admit: async ({ clientId }) => this.#admit(clientId),
@@ -196,6 +212,7 @@ export class World {
     const process: Process = { engine, broker, after: incarnation.schedule.after, end: incarnation.end }
     this.#process = process
     this.#listener?.startOver()
+    this.#receiver?.startOver()
     const all = { all: true, devices: new Set<never>() }
     engine.feed.want({ telemetry: all, timeline: all, log: all })
     engine.feed.listen((events) => {

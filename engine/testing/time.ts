@@ -25,7 +25,7 @@ export class SimTime implements Clock {
   /** The change of the wall clock in `set`. */
   #set = 0
   #setMax = 0
-  #isSetBack = false
+  #wasSet = false
   #order = 0
   /** A heap, with the next event first. */
   readonly #events: Event[] = []
@@ -101,13 +101,13 @@ export class SimTime implements Clock {
   /** Sets the wall clock forwards or backwards. The passing of time is not affected. */
   set(ms: number): void {
     this.#set += ms
-    this.#isSetBack ||= ms < 0
+    this.#wasSet = true
     this.#setMax = Math.max(this.#setMax, this.#set)
   }
 
-  /** True if the wall clock was ever behind a time that it had shown. */
-  get wasSetBack(): boolean {
-    return this.#isSetBack
+  /** True if the wall clock ever went otherwise than time passed. */
+  get wasSet(): boolean {
+    return this.#wasSet
   }
 
   /** Sets the wall clock so that it is not behind any time it has shown. */

@@ -2,7 +2,8 @@
 // lets people act on them.
 //
 // L1. What it decides is saved with the leader's claim, and with the notices and rows that follow from it, before anybody
-//     sees it (A3). A round whose save fails has decided nothing.
+//     sees it (A3). A save that fails may have been carried out all the same, so it is tried until it is known to be:
+//     whoever decided again would open another alert.
 // L2. Without the counts of every owner nothing is judged: a part of the fleet that cannot be seen is not well.
 // L3. One thing at a time: a request of a person and a round never decide side by side.
 import type { AlertId, RuleId } from '../../../schemas/ids.ts'
@@ -29,9 +30,10 @@ import type { Author } from '../../domain/shadow/record.ts'
 import { LIMITS } from '../../limits.ts'
 import type { AlertCounts, AlertsFound, AlertsQuery, FleetActOutcome } from '../../ports/alerts.ts'
 import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import { type Claim, NO_SAVE, type Save, type Store } from '../../ports/store.ts'
 import type { AlertBook } from './alert-book.ts'
 import type { FailedDeployments } from './failed-deployments.ts'
 import { fleetDocument, fleetKey, goneFleetDocument, readFleetInstances } from './fleet-documents.ts'
@@ -49,7 +51,7 @@ export interface FleetAlertsPorts {
   readonly claims: readonly Claim[]
   readonly book: AlertBook
   readonly clock: Pick<Clock, 'now'>
-  readonly schedule: Pick<Schedule, 'every'>
+  readonly schedule: Pick<Schedule, 'every' | 'sleep'>
   /** What the owners of all devices count. `sums`: leaves whose values they are to add up, too. */
   readonly counts: (sums: readonly LeafName[]) => Promise<FleetCounts>
   readonly failures: FailedDeployments
@@ -75,6 +77,7 @@ export class FleetAlerts {
   #isLooking = false
   #lastMicros = 0
   #rounds = 0
+  #isClosed = false
   #stop: (() => void) | undefined
 
   constructor(ports: FleetAlertsPorts) {
@@ -90,6 +93,7 @@ export class FleetAlerts {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#stop?.()
   }
 
@@ -256,7 +260,7 @@ export class FleetAlerts {
   /** by L1 */
   async #keep(kept: readonly Kept[]): Promise<void> {
     if (kept.length === 0) return
-    const { store, claims, tell, stored } = this.#ports
+    const { claims, tell, stored } = this.#ports
     const now = this.#ports.clock.now()
     const outlet = fleetOutlet()
     for (const { before, after, by } of kept) {
@@ -267,7 +271,8 @@ export class FleetAlerts {
     const documents = kept.map(({ before, after }) =>
       after === undefined ? goneFleetDocument(before) : fleetDocument(after.instance),
     )
-    await store.save({ ...NO_SAVE, claims, documents, notices: outlet.notices, history: outlet.history })
+    const { notices, history } = outlet
+    await this.#saveUntilDone({ ...NO_SAVE, claims, documents, notices, history })
     for (const { before, after } of kept) {
       const key = fleetKey(before.ruleId, before.group)
       if (after === undefined) {
@@ -277,6 +282,20 @@ export class FleetAlerts {
     }
     if (outlet.history.length > 0) stored()
     tell(outlet.feed)
+  }
+
+  async #saveUntilDone(save: Save): Promise<void> {
+    const { store, schedule, failed } = this.#ports
+    for (;;) {
+      try {
+        await store.save(save)
+        return
+      } catch (error) {
+        if (this.#isClosed || (error instanceof Fault && error.code === 'STORE_FENCED')) throw error
+        failed(error)
+        await schedule.sleep(LIMITS.saveRetryMs)
+      }
+    }
   }
 
   #changed(before: FleetInstance, after: FleetJudgement): readonly Kept[] {

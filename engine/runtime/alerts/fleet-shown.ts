@@ -21,6 +21,7 @@ import type { AlertCounts } from '../../ports/alerts.ts'
 import { type FeedEvent, FLEET } from '../../ports/feed.ts'
 import type { Notice } from '../../ports/notices.ts'
 import { alertEventOf } from '../shard/alert-effects.ts'
+import { versionOf } from '../shard/history-rows.ts'
 
 /** What is known of an instance besides itself. */
 export interface FleetAbout {
@@ -109,6 +110,9 @@ function fleetPending(instance: FleetInstance, rule: CompiledRule): JsonObject {
   return pendingBody(rule, placeOf(instance), Micros(startedAt))
 }
 
+/** What the leader decides has no place in the log. */
+const SWEPT = { place: undefined }
+
 interface FleetOutlet {
   readonly feed: FeedEvent[]
   readonly history: WrittenRow[]
@@ -143,9 +147,9 @@ export function fleetOutlet(): FleetOutlet {
         writtenRow({
           deviceId: FLEET,
           kind: 'alert',
-          // Rows of one moment are told apart by their number.
+          // Several moves of one alert are in order by their number, and those of others are told apart by what they tell.
           at: Micros(now * 1_000 + (outlet.history.length % 1_000)),
-          version: alert.revision,
+          version: versionOf(SWEPT, alert.id, alert.revision),
           body: { event: name, ...told, actor },
         }),
       )

@@ -60,6 +60,8 @@ export interface NotifierPorts {
 export class Notifier {
   readonly #ports: NotifierPorts
   readonly #queues = new Map<ChannelId, DeliveryQueue>()
+  /** Keys of the notices that were taken last. */
+  readonly #taken = new Set<string>()
   #stop: (() => void) | undefined
   #isTaking = false
   #isClosed = false
@@ -143,7 +145,7 @@ export class Notifier {
     try {
       const taken = await notices.notices(LIMITS.noticesTakenMax)
       if (this.#isClosed) return
-      for (const { bytes } of taken) this.#enqueue(bytes)
+      for (const { key, bytes } of taken) if (this.#isNew(key)) this.#enqueue(bytes)
       kept.gone(taken.map(({ key }) => key))
       kept.forget(this.#ports.clock.now() - LIMITS.deliveriesKeptMs)
       await kept.save()
@@ -153,6 +155,15 @@ export class Notifier {
       this.#isTaking = false
     }
     this.look()
+  }
+
+  /** A save that failed and was carried out all the same is tried again, and brings back a notice that was taken. */
+  #isNew(key: string): boolean {
+    if (this.#taken.has(key)) return false
+    this.#taken.add(key)
+    const [oldest = key] = this.#taken.size > LIMITS.noticesRememberedMax ? this.#taken : []
+    if (oldest !== key) this.#taken.delete(oldest)
+    return true
   }
 
   #enqueue(bytes: Uint8Array): void {

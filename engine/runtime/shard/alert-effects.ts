@@ -10,6 +10,7 @@ import type { Device } from '../../domain/device/record.ts'
 import type { HistoryRow } from '../../domain/history/row.ts'
 import type { AlertEvent, FeedEvent } from '../../ports/feed.ts'
 import type { Notice as SavedNotice } from '../../ports/notices.ts'
+import { type RowPlace, versionOf } from './history-rows.ts'
 
 /** Where what follows from a move is collected. */
 interface AlertOutlet {
@@ -27,15 +28,14 @@ export function performAlertMove(
     device,
     before,
     now,
-    row,
+    place,
     shown,
   }: {
     readonly open: AlertOutlet
     readonly device: Device
     readonly before: Device | undefined
     readonly now: Millis
-    /** Number of the row among those of this moment. */
-    readonly row: number
+    readonly place: RowPlace
     readonly shown: (alert: Alert) => AlertShown
   },
 ): void {
@@ -53,8 +53,9 @@ export function performAlertMove(
     {
       deviceId,
       kind: 'alert',
-      at: Micros(now * 1_000 + row),
-      version: alert.revision,
+      // Two alerts may move at one moment, each to the same revision.
+      at: Micros(place.at + place.row),
+      version: versionOf(place, alert.id, alert.revision),
       body: { event: name, ...told, actor: by === undefined ? null : { type: by.kind, id: by.id } },
     },
     name,

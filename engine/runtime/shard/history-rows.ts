@@ -64,7 +64,10 @@ export interface RowPlace {
 
 /** Tells rows of one moment apart: the same for the same row for ever, and another for another. If the clock was set
  *  back, two sweeps may come at one moment with no place to tell them apart, so their rows go by what they tell. */
-export function versionOf({ place }: RowPlace, ...step: readonly (string | number | undefined)[]): number {
+export function versionOf(
+  { place }: Pick<RowPlace, 'place'>,
+  ...step: readonly (string | number | undefined)[]
+): number {
   return place ?? Number.parseInt(shortHash(step.join(' ')).slice(0, SAFE_DIGITS), 16)
 }
 

@@ -278,7 +278,10 @@ function performOne(
       ota.push({ deviceId, via: changed.otaVia, send: effect.send })
       return
     case 'alert_moved':
-      performAlertMove(effect, { open, device, before, now, row: moment.rows++, shown: changed.alertShown })
+      performAlertMove(effect, {
+        ...{ open, device, before, now, shown: changed.alertShown },
+        place: { ...moment, row: moment.rows++ },
+      })
       return
     case 'answer':
       told.command = effect.command
