@@ -61,6 +61,9 @@ export const API_LIMITS = {
   passwordsPerSecMax: 10,
   passwordsAtOnceMax: 40,
 
+  /** Requests of devices with one provisioning key. */
+  provisionsPerSecMax: 50,
+
   // --- work of one user, in units of a plain GET
   /** Work saved up by a user who asks for nothing. */
   workBurstSec: 5,

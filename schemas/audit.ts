@@ -6,7 +6,7 @@ import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 
 /** `anonymous`: the caller is not known, or unproven. `ota`: the service itself, by the rules of a deployment. */
-export const ACTOR_TYPES = ['user', 'api_key', 'device', 'anonymous', 'ota'] as const
+export const ACTOR_TYPES = ['user', 'api_key', 'provisioning_key', 'device', 'anonymous', 'ota'] as const
 /** `failed`: the service could not carry it out, and did not refuse it. */
 export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const
 
@@ -19,7 +19,7 @@ export const AuditEntry = Type.Object(
         type: choice(ACTOR_TYPES),
         id: orNull(Type.String(), { examples: ['usr_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
         name: orNull(Type.String(), {
-          description: 'E-mail of the user, or name of the API key.',
+          description: 'E-mail of the user, or name of the API key or provisioning key.',
           examples: ['ada@example.com'],
         }),
       },

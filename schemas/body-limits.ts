@@ -78,6 +78,12 @@ export const BODY_LIMITS = {
   downloadPathCharsMax: 8_192,
   deviceTokenHoursMax: 8_760,
   deviceTokenHoursDefault: 24,
+  provisionedDevicesMax: 100_000,
+  provisioningIdPatternCharsMax: 64,
+  provisioningKeyCharsMax: 4_096,
+  provisioningKeySecMin: 60,
+  provisioningKeySecMax: 5 * 365 * 86_400,
+  provisioningKeySecDefault: 30 * 86_400,
   deviceTokenSecMin: 60,
   deviceTokenSecMax: 5 * 365 * 86_400,
 

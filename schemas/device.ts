@@ -44,11 +44,14 @@ const HeartbeatTimeout = Type.Integer({
 export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
 
 /** `/devices/export` is a path of its own. */
-const NewId = Type.String({ pattern: '^(?!export$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', examples: ['robot-7'] })
+export const NewDeviceId = Type.String({
+  pattern: '^(?!export$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
+  examples: ['robot-7'],
+})
 
 export const RegisterDeviceBody = Type.Object(
   {
-    device_id: Type.Optional(NewId),
+    device_id: Type.Optional(NewDeviceId),
     name: Name,
     type: Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] }),
     description: Type.Optional(orNull(Description)),

@@ -30,6 +30,7 @@ export const TAGS = {
   auth: 'Accounts, logins, and the tokens of people and devices.',
   users: 'Users, their roles, and the groups they are limited to.',
   'api-keys': 'Credentials that services use instead of a login.',
+  provisioning: 'Keys with which devices register themselves, without a person beside them.',
   devices: 'The records of the fleet, one at a time or many at once.',
   fleet: 'The whole fleet at once: a row per device, counts, and how they went.',
   telemetry: 'Telemetry of devices: the latest values and the history.',

@@ -30,6 +30,34 @@ export const REFUSALS = {
     title: 'Your role does not allow this',
     advice: 'Ask an admin for the role that `detail` names, or let somebody with that role do it.',
   },
+  PROVISIONING_KEY_INVALID: {
+    status: 401,
+    title: 'There is no such provisioning key',
+    advice:
+      'Put a key on the device that was not deleted, exactly as `POST /api/v1/auth/provisioning-keys` answered it. It is shown there only.',
+  },
+  PROVISIONING_KEY_EXPIRED: {
+    status: 403,
+    title: 'The provisioning key has expired',
+    advice: 'Have an admin create another provisioning key. Devices that it registered keep their tokens.',
+  },
+  PROVISIONING_KEY_USED_UP: {
+    status: 403,
+    title: 'The provisioning key has registered as many devices as it may',
+    advice:
+      'Have an admin create another provisioning key, or reject devices that wait for approval and are not yours: their places are free then.',
+  },
+  PROVISIONING_ID_NOT_ALLOWED: {
+    status: 403,
+    title: 'The provisioning key is not for this device id',
+    advice: 'Use a device id that matches `id_pattern` of the key, or a key without a pattern.',
+  },
+  PROVISIONING_PENDING: {
+    status: 409,
+    title: 'The device waits for approval',
+    advice:
+      'An admin approves it with `POST /api/v1/auth/provisioning-keys/{provisioning_key_id}/devices/{waiting_id}/approve`. The device asks again, after `Retry-After` seconds at the earliest.',
+  },
   URL_INVALID: {
     status: 403,
     title: 'The download URL is not one of this service',

@@ -1,5 +1,4 @@
 // API keys of services: `flk_<id>_<secret>`, of which only the SHA-256 is kept. A key has a role and groups like a user.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { ApiKey, Users } from '../../engine/ports/users.ts'
@@ -9,6 +8,7 @@ import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { Caller } from './caller.ts'
+import { newSecret, readKey } from './key-secret.ts'
 
 export interface ApiKeys {
   create(
@@ -28,11 +28,9 @@ export interface ApiKeys {
   ): { readonly expiresAt: Millis | undefined; readonly current: () => Caller | undefined } | undefined
 }
 
-const API_KEY_PREFIX = 'key_'
-const TOKEN = /^flk_([0-9a-z]{26})_([A-Za-z0-9_-]{43})$/
-const SECRET_BYTES = 32
+const SORT = { prefix: 'flk_', idPrefix: 'key_' } as const
 
-export const isApiKey = (token: string): boolean => token.startsWith('flk_')
+export const isApiKey = (token: string): boolean => token.startsWith(SORT.prefix)
 
 export function createApiKeys({
   users,
@@ -45,12 +43,12 @@ export function createApiKeys({
 }): ApiKeys {
   return {
     async create(about, by) {
-      const id = ids.next(API_KEY_PREFIX)
-      const secret = randomBytes(SECRET_BYTES).toString('base64url')
+      const id = ids.next(SORT.idPrefix)
+      const { text, hash } = newSecret(SORT, id)
       const key: ApiKey = {
         ...about,
         id: UserId(id),
-        secretHash: hashOf(secret),
+        secretHash: hash,
         createdAt: clock.now(),
         createdBy: by,
         lastUsedAt: undefined,
@@ -60,16 +58,16 @@ export function createApiKeys({
           message: `there are ${LIMITS.apiKeysMax} API keys; delete those that are not used`,
           limit: LIMITS.apiKeysMax,
         })
-      return { kind: 'created', key, token: `flk_${id.slice(API_KEY_PREFIX.length)}_${secret}` }
+      return { kind: 'created', key, token: text }
     },
 
     remove: (id) => users.removeKey(id),
 
     find(token) {
-      const [, name = '', secret = ''] = TOKEN.exec(token) ?? []
-      const id = UserId(`${API_KEY_PREFIX}${name}`)
+      const shown = readKey(SORT, token)
+      const id = UserId(shown?.id ?? '')
       const key = users.getKey(id)
-      if (key === undefined || !isSame(key.secretHash, hashOf(secret))) return undefined
+      if (key === undefined || shown?.isOf(key.secretHash) !== true) return undefined
       noteUse(users, key, clock.now())
       return { expiresAt: key.expiresAt, current: () => toCaller(users.getKey(id)) }
     },
@@ -87,6 +85,3 @@ function noteUse(users: Pick<Users, 'editKey'>, { id, lastUsedAt }: ApiKey, now:
   if (now - (lastUsedAt ?? 0) < API_LIMITS.apiKeyTouchMs) return
   users.editKey(id, (key) => ({ ...key, lastUsedAt: now })).catch(() => undefined)
 }
-
-const hashOf = (secret: string) => createHash('sha256').update(secret).digest('base64url')
-const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(a), Buffer.from(b))

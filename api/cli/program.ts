@@ -56,6 +56,10 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'manage API keys for programs',
     load: async () => (await import('./areas/api-keys.ts')).apiKeys,
   },
+  'provisioning-keys': {
+    summary: 'manage keys with which devices register themselves',
+    load: async () => (await import('./areas/provisioning-keys.ts')).provisioningKeys,
+  },
   ota: {
     summary: 'upload firmware and deploy it to devices',
     load: async () => (await import('./areas/ota.ts')).ota,

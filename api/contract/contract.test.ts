@@ -71,6 +71,6 @@ describe.each(operations)('%s', (_, operation) => {
 function expectNoSecret({ replies }: Operation, { text }: Answered): void {
   expect(text).not.toMatch(/plain:|hash of a secret|password_?hash|secret_?hash/i)
   expect(text).not.toContain(SECRET)
-  if (!/_token|api_key/.test(JSON.stringify(replies)))
-    expect(text).not.toMatch(/\beyJ[\w-]+\.|\bflk_\w+_|\brt_[\w-]{20}/)
+  if (!/_token|api_key|flp_/.test(JSON.stringify(replies)))
+    expect(text).not.toMatch(/\beyJ[\w-]+\.|\bfl[kp]_\w+_|\brt_[\w-]{20}/)
 }

@@ -10,6 +10,8 @@ import type { Users } from '../../engine/ports/users.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import type { ApiKeys } from '../auth/api-keys.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
+import type { Provisioning } from '../auth/provisioning.ts'
+import type { ProvisioningKeys } from '../auth/provisioning-keys.ts'
 import type { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Ids } from '../ids.ts'
@@ -29,6 +31,8 @@ export interface Services extends HeartbeatTimeouts {
   readonly repairs: Repairs
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys
+  readonly provisioningKeys: ProvisioningKeys
+  readonly provisioning: Provisioning
   readonly authenticate: Authenticate
   readonly tokens: Tokens
   readonly tickets: Tickets

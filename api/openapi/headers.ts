@@ -104,8 +104,14 @@ const AGAIN = new Set<RefusalCode>([
   'RATE_LIMIT_EXCEEDED',
   'DEPENDENCY_UNAVAILABLE',
   'IDEMPOTENCY_KEY_IN_USE',
+  'PROVISIONING_PENDING',
 ])
-const CHALLENGES = new Set<RefusalCode>(['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'INVALID_CREDENTIALS'])
+const CHALLENGES = new Set<RefusalCode>([
+  'UNAUTHENTICATED',
+  'TOKEN_EXPIRED',
+  'INVALID_CREDENTIALS',
+  'PROVISIONING_KEY_INVALID',
+])
 
 /** True for an accepted operation that is already done. A preview is not what was asked for. */
 const isLate = ({ method, replies }: Operation, status: number) =>

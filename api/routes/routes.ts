@@ -28,6 +28,7 @@ import { fleetFeedRoutes } from './fleet-feeds.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
+import { provisioningRoutes } from './provisioning-keys.ts'
 import { repairRoutes } from './repair.ts'
 import { savedViewRoutes } from './saved-views.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -58,6 +59,7 @@ export function toRoutes(
     ...savedViewRoutes(services),
     ...userRoutes(services),
     ...apiKeyRoutes(services),
+    ...provisioningRoutes(services),
     ...deviceRoutes(services),
     ...bulkRoutes(services),
     bulkEditRoute(services),

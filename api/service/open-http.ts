@@ -19,6 +19,8 @@ import { createAccounts } from '../auth/accounts.ts'
 import { createApiKeys } from '../auth/api-keys.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import type { Passwords } from '../auth/passwords.ts'
+import { createProvisioning, type Provisioning } from '../auth/provisioning.ts'
+import { createProvisioningKeys } from '../auth/provisioning-keys.ts'
 import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { serveDdi } from '../ddi/serve-ddi.ts'
@@ -95,6 +97,8 @@ export interface HttpServer {
   readonly url: string
   /** For `/ws`: the same tokens count there. */
   readonly authenticate: Authenticate
+  /** For MQTT: devices ask there as well. */
+  readonly provisioning: Provisioning
   /** A ticket with which the user logs in once. Undefined if there are too many. */
   issueLoginTicket(userId: UserId): Promise<string | undefined>
   /** For `/ws?ticket=`. */
@@ -122,6 +126,8 @@ export function createHttp(options: HttpOptions) {
   const { engine, users, settings, tokens, clock, version, standstill = STANDSTILL } = options
   const ids = createIds(clock)
   const apiKeys = createApiKeys({ users, ids, clock })
+  const provisioningKeys = createProvisioningKeys({ users, ids, clock })
+  const provisioning = createProvisioning({ keys: provisioningKeys, users, engine, tokens, clock })
   const authenticate = createAuthenticate({ tokens, apiKeys, users, clock })
   const defined: DeviceTypes = options.customTypes ?? new Map()
   const { rates } = options.apiStores
@@ -135,6 +141,8 @@ export function createHttp(options: HttpOptions) {
     repairs: options.repairs,
     accounts: createAccounts({ ...options, ...settings, users, ids, rateShares }),
     apiKeys,
+    provisioningKeys,
+    provisioning,
     authenticate,
     tokens,
     repeats: createRepeats({ answers: options.apiStores.answers, clock }),
@@ -181,6 +189,7 @@ export function createHttp(options: HttpOptions) {
     app,
     routes,
     authenticate,
+    provisioning,
     tickets,
     loginTickets,
     work,
@@ -192,7 +201,8 @@ export function createHttp(options: HttpOptions) {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { app, authenticate, tickets, loginTickets, work, downloads, move } = createHttp(options)
+  const { app, authenticate, provisioning, tickets, loginTickets, work, downloads, move } =
+    createHttp(options)
   const { host, httpPort } = options.settings
   try {
     await app.listen({ host, port: httpPort })
@@ -211,6 +221,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     server: app.server,
     url,
     authenticate,
+    provisioning,
     async issueLoginTicket(userId) {
       const { token } = await options.tokens.issueAccess({ userId, at: options.clock.now() })
       return await loginTickets.issue(userId, token)

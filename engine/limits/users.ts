@@ -6,6 +6,11 @@ import { MIB } from './sizes.ts'
 export const USER_LIMITS = {
   usersMax: 50_000,
   apiKeysMax: 1_000,
+  provisioningKeysMax: 1_000,
+  /** Places of one provisioning key whose devices are not registered yet. */
+  provisioningClaimsMax: 1_000,
+  /** A registered device's claim is kept this long: another node may not know of the device yet. */
+  provisioningClaimKeptMs: 10_000,
   /** Refresh tokens kept for one user. The one unused for longest is dropped first. */
   grantsPerUserMax: 1_000,
   /** Replaced refresh tokens kept for one login. Using one of them again is recognised as theft. */

@@ -4,7 +4,7 @@
 // A change gets the record as it is when its turn comes, with nothing written in between: what it checks still holds
 // when it is durable. It is synchronous; the record it was given, handed back, means that nothing is written. Where
 // several processes share the users, it may be called again with a newer record: the last call counts.
-import type { Millis, UserId } from '../../schemas/ids.ts'
+import type { DeviceId, Millis, UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 
@@ -61,6 +61,38 @@ export interface ApiKey {
   /** Undefined if the key does not expire. */
   readonly expiresAt: Millis | undefined
   readonly lastUsedAt: Millis | undefined
+}
+
+/** A device presents a provisioning key to be registered. */
+export interface ProvisioningKey {
+  readonly id: UserId
+  readonly name: string
+  /** SHA-256. */
+  readonly secretHash: string
+  /** Type and group of the devices that it registers. */
+  readonly deviceType: string
+  readonly group: string | undefined
+  /** A glob that the ids of its devices match. Undefined: any id. */
+  readonly idPattern: string | undefined
+  /** An admin approves each device. */
+  readonly needsApproval: boolean
+  readonly devicesMax: number
+  /** Places that are taken, those of open claims included. */
+  readonly taken: number
+  /** The places of devices that are not registered yet, or were a moment ago. Oldest first. */
+  readonly claims: readonly ProvisioningClaim[]
+  readonly createdAt: Millis
+  readonly createdBy: UserId
+  readonly expiresAt: Millis
+}
+
+/** A place of a provisioning key that a device has taken. */
+export interface ProvisioningClaim {
+  readonly deviceId: DeviceId
+  readonly status: 'pending' | 'approved'
+  readonly at: Millis
+  /** Where the device asked from. */
+  readonly ip: string
 }
 
 /** An address of the dashboard that a user has named. */
@@ -131,6 +163,17 @@ export interface Users {
   editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void>
   /** Whether there was one. */
   removeKey(id: UserId): Promise<boolean>
+
+  getProvisioningKey(id: UserId): ProvisioningKey | undefined
+  listProvisioningKeys(): readonly ProvisioningKey[]
+  addProvisioningKey(key: ProvisioningKey): Promise<'added' | 'full'>
+  /** Hands back what the key is now; undefined if there is none. */
+  editProvisioningKey(
+    id: UserId,
+    change: (key: ProvisioningKey) => ProvisioningKey,
+  ): Promise<ProvisioningKey | undefined>
+  /** Whether there was one. */
+  removeProvisioningKey(id: UserId): Promise<boolean>
 
   getView(id: string): SavedView | undefined
   listViews(): readonly SavedView[]

@@ -15,6 +15,7 @@ import * as devices from './devices.ts'
 import * as firmware from './firmware.ts'
 import * as fleet from './fleet.ts'
 import * as history from './history.ts'
+import * as provisioning from './provisioning.ts'
 import * as repair from './repair.ts'
 import * as savedViews from './saved-views.ts'
 import * as service from './service.ts'
@@ -31,6 +32,7 @@ export const OPERATIONS = {
   ...users,
   ...savedViews,
   ...apiKeys,
+  ...provisioning,
   ...devices,
   ...bulk,
   ...fleet,

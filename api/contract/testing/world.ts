@@ -7,12 +7,14 @@ import {
   BroadcastId,
   ChannelId,
   CommandId,
+  type DeviceId,
   FirmwareId,
   Micros,
   Millis,
   toIso,
   UserId,
 } from '../../../schemas/ids.ts'
+import { newSecret } from '../../auth/key-secret.ts'
 import { toCursor } from '../../http/cursor.ts'
 import { NOW, openHarness } from '../../testing/rest.ts'
 import { webhookChannel } from '../../testing/webhook-channel.ts'
@@ -37,6 +39,11 @@ export interface World {
   state(): Promise<string>
 }
 
+const [ROBOT, OWN] = ['r' as DeviceId, 'own' as DeviceId]
+const PROVISIONING_KEY = `prk_${'0'.repeat(26)}`
+/** The key, as the device `own` has it. */
+const { text: SHOWN_KEY, hash: KEY_HASH } = newSecret({ prefix: 'flp_', idPrefix: 'prk_' }, PROVISIONING_KEY)
+
 /** Longer than any run: nothing expires in between. */
 const TIMEOUT_SEC = 604_800
 
@@ -50,6 +57,8 @@ export async function openWorld(): Promise<World> {
   async function furnish(): Promise<void> {
     const robot = await device('r', { group: 'a/b', tags: ['x'] })
     await device('gw', { group: 'a', type: 'gateway' })
+    const own = { kind: 'register', name: 'own', type: 'gateway', idempotencyKey: PROVISIONING_KEY } as const
+    await engine.submit(OWN, own, { by })
     const old = await device('old', { group: 'a/b' })
     await engine.alerts.change({
       kind: 'create_rule',
@@ -148,6 +157,12 @@ export async function openWorld(): Promise<World> {
     lastUsedAt: undefined,
     secretHash: 'hash of a secret',
   } as const
+  const provisioningKey = {
+    ...{ id: UserId(PROVISIONING_KEY), name: 'x', secretHash: KEY_HASH, deviceType: 'mqtt_device' },
+    ...{ group: undefined, idPattern: undefined, needsApproval: true, devicesMax: 2, taken: 1 },
+    claims: [{ deviceId: ROBOT, status: 'pending', at: Millis(NOW), ip: '10.0.0.1' }],
+    ...{ createdAt: Millis(NOW), createdBy: user.id, expiresAt: Millis(NOW + 1e12) },
+  } as const
   const signedIn = await request('POST /api/v1/auth/login', {
     body: { email: other.email, password: PASSWORD },
   })
@@ -163,9 +178,13 @@ export async function openWorld(): Promise<World> {
 
   return {
     known: {
-      device_id: ['r', 'r', 'gw', 'old'],
+      device_id: ['r', 'r', 'gw', 'old', 'own'],
+      key: [SHOWN_KEY],
       user_id: [other.id],
       key_id: [key.id],
+      provisioning_key_id: [provisioningKey.id],
+      waiting_id: ['r'],
+      id_pattern: ['r*'],
       cmd_id: ['cmd_1'],
       broadcast_id: ['bc_1'],
       channel_id: ['ch_1'],
@@ -233,6 +252,8 @@ export async function openWorld(): Promise<World> {
       for (const person of people) await engine.users.put(person)
       for (const { id } of engine.users.listKeys()) if (id !== key.id) await engine.users.removeKey(id)
       if (engine.users.getKey(key.id) === undefined) await engine.users.addKey(key)
+      for (const { id } of engine.users.listProvisioningKeys()) await engine.users.removeProvisioningKey(id)
+      await engine.users.addProvisioningKey(provisioningKey)
       for (const { id } of engine.users.listViews()) await engine.users.removeView(id)
       await engine.users.addView({ ...VIEW, owner: user.id })
       engine.recorded.length = 0
@@ -243,6 +264,7 @@ export async function openWorld(): Promise<World> {
         await devices(),
         engine.users.list(),
         engine.users.listKeys(),
+        engine.users.listProvisioningKeys(),
         engine.users.listViews(),
         engine.users.getPreferences(user.id),
       ]),

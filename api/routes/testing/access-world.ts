@@ -1,5 +1,6 @@
 // What the requests of the test of access ask for.
 import { spec } from '../../../engine/domain/ota/testing/deployment.ts'
+import type { ProvisioningKey } from '../../../engine/ports/users.ts'
 import {
   BroadcastId,
   ChannelId,
@@ -20,7 +21,7 @@ export const RULE = {
   condition: { kind: 'flapping' },
 } as const
 
-/** A command, a broadcast, a deployment, an alert rule, a silence, an account and an API key of another user. */
+/** A command, a broadcast, a deployment, an alert rule, a silence, an account, an API key and a provisioning key of another user. */
 export async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<void> {
   const wish = { name: 'go' }
   await engine.submit(
@@ -61,4 +62,25 @@ export async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<vo
   await engine.users.put({ ...about, ...rest, id, email: 'else@example.com' })
   const life = { expiresAt: undefined, lastUsedAt: undefined }
   await engine.users.addKey({ ...about, ...life, id: UserId('key_1'), secretHash: '', createdBy: id })
+  await engine.users.addProvisioningKey(provisioningKey(deviceId, id))
+}
+
+/** One device waits. It has the id that all requests name, and is none that is registered with the key. */
+function provisioningKey(deviceId: DeviceId, createdBy: UserId): ProvisioningKey {
+  const at = Millis(NOW)
+  return {
+    id: UserId('prk_1'),
+    name: 'x',
+    secretHash: '',
+    deviceType: 'mqtt_device',
+    group: undefined,
+    idPattern: undefined,
+    needsApproval: true,
+    devicesMax: 2,
+    taken: 1,
+    claims: [{ deviceId, status: 'pending', at, ip: '10.0.0.1' }],
+    createdAt: at,
+    createdBy,
+    expiresAt: Millis(NOW + 60_000),
+  }
 }

@@ -8,6 +8,7 @@ import type {
   AddUserResult,
   ApiKey,
   EditUserResult,
+  ProvisioningKey,
   RefreshGrant,
   SavedView,
   User,
@@ -20,12 +21,14 @@ export type UserChange =
   | { readonly kind: 'user'; readonly key: string; readonly value?: User }
   | { readonly kind: 'grant'; readonly key: string; readonly value?: RefreshGrant }
   | { readonly kind: 'api_key'; readonly key: string; readonly value?: ApiKey }
+  | { readonly kind: 'provisioning_key'; readonly key: string; readonly value?: ProvisioningKey }
   | { readonly kind: 'view'; readonly key: string; readonly value?: SavedView }
   | { readonly kind: 'preferences'; readonly key: string; readonly value?: JsonObject }
 
 export class Directory {
   readonly grants = new Grants()
   readonly keys = new Map<UserId, ApiKey>()
+  readonly provisioningKeys = new Map<UserId, ProvisioningKey>()
   readonly views = new Map<string, SavedView>()
   readonly preferences = new Map<UserId, JsonObject>()
   readonly #users = new Map<UserId, User>()
@@ -81,8 +84,7 @@ export class Directory {
   }
 
   #userOf(change: UserChange): UserId | undefined {
-    // Nobody's rights depend on these.
-    if (change.kind === 'view' || change.kind === 'preferences') return undefined
+    if (NO_RIGHTS.has(change.kind)) return undefined
     if (change.kind !== 'grant') return UserId(change.key)
     return (change.value ?? this.grants.get(change.key))?.userId
   }
@@ -100,6 +102,10 @@ export class Directory {
       case 'api_key':
         if (change.value === undefined) this.keys.delete(UserId(change.key))
         else this.keys.set(change.value.id, change.value)
+        return
+      case 'provisioning_key':
+        if (change.value === undefined) this.provisioningKeys.delete(UserId(change.key))
+        else this.provisioningKeys.set(change.value.id, change.value)
         return
       case 'view':
         if (change.value === undefined) this.views.delete(change.key)
@@ -137,4 +143,6 @@ export class Directory {
   }
 }
 
+/** Nobody's rights depend on these. */
+const NO_RIGHTS: ReadonlySet<UserChange['kind']> = new Set(['provisioning_key', 'view', 'preferences'])
 const isEnabledAdmin = ({ role, disabled }: User) => role === 'admin' && !disabled

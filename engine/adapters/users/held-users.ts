@@ -10,6 +10,7 @@ import type {
   AllUsers,
   ApiKey,
   EditUserResult,
+  ProvisioningKey,
   RefreshGrant,
   SavedView,
   User,
@@ -164,6 +165,43 @@ export class HeldUsers implements Users {
     return this.#inTurn(async () => {
       if (this.getKey(id) === undefined) return false
       await this.#write([{ kind: 'api_key', key: id }])
+      return true
+    })
+  }
+
+  getProvisioningKey(id: UserId): ProvisioningKey | undefined {
+    return this.#directory.provisioningKeys.get(id)
+  }
+
+  listProvisioningKeys(): readonly ProvisioningKey[] {
+    return [...this.#directory.provisioningKeys.values()]
+  }
+
+  addProvisioningKey(key: ProvisioningKey): Promise<'added' | 'full'> {
+    return this.#inTurn(async () => {
+      if (this.#directory.provisioningKeys.size >= LIMITS.provisioningKeysMax) return 'full'
+      await this.#write([{ kind: 'provisioning_key', key: key.id, value: key }])
+      return 'added'
+    })
+  }
+
+  editProvisioningKey(
+    id: UserId,
+    change: (key: ProvisioningKey) => ProvisioningKey,
+  ): Promise<ProvisioningKey | undefined> {
+    return this.#inTurn(async () => {
+      const before = this.getProvisioningKey(id)
+      const after = before && change(before)
+      if (after !== undefined && after !== before)
+        await this.#write([{ kind: 'provisioning_key', key: id, value: after }])
+      return after
+    })
+  }
+
+  removeProvisioningKey(id: UserId): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (this.getProvisioningKey(id) === undefined) return false
+      await this.#write([{ kind: 'provisioning_key', key: id }])
       return true
     })
   }

@@ -7,7 +7,8 @@ import { Directory, type UserChange } from './directory.ts'
 import { HeldUsers } from './held-users.ts'
 
 const ACCOUNTS = { user: 'users', grant: 'grants', api_key: 'api_keys' } as const
-const TABLES = { ...ACCOUNTS, view: 'views', preferences: 'preferences' } as const
+const MORE = { provisioning_key: 'provisioning_keys', view: 'views', preferences: 'preferences' } as const
+const TABLES = { ...ACCOUNTS, ...MORE } as const
 export const USER_TABLES: readonly string[] = Object.values(TABLES)
 /** Tables that files of former releases have, too: a file that is only read gets no others. */
 export const ACCOUNT_TABLES: readonly string[] = Object.values(ACCOUNTS)

@@ -5,7 +5,7 @@ import type { RedisLink } from '../redis/redis-link.ts'
 import { REDIS_SERVER, RedisServer, until } from '../redis/testing/redis-server.ts'
 import { CutProxy } from '../testing/proxy.ts'
 import { openRedisUsers, type RedisUsers } from './redis.ts'
-import { apiKey, grant, user, usersContract } from './testing/contract.ts'
+import { apiKey, grant, provisioningKey, user, usersContract } from './testing/contract.ts'
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
   let server: RedisServer
@@ -85,6 +85,20 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
     )
     expect(kinds.sort()).toEqual(['edited', 'kept'])
     expect(await one.add(user('u1'), { onlyIfNone: true })).toBe('not_the_first')
+    await close()
+  })
+
+  test('two processes together give no more places of a provisioning key than there are', async () => {
+    const { one, other, close } = await openTwo()
+    await one.addProvisioningKey(provisioningKey('prk_1', { devicesMax: 20 }))
+    const takes = Array.from({ length: 50 }, (_, i) =>
+      (i % 2 === 0 ? one : other).editProvisioningKey(UserId('prk_1'), (before) =>
+        before.taken < before.devicesMax ? { ...before, taken: before.taken + 1 } : before,
+      ),
+    )
+    await Promise.all(takes)
+    for (const users of [one, other])
+      await until(() => users.getProvisioningKey(UserId('prk_1'))?.taken === 20, 'twenty places to be taken')
     await close()
   })
 

@@ -59,7 +59,7 @@ export type DeviceRequest =
   /** Decommissions the device and forgets it. `createdAt` tells it from a later device with the same id. */
   | { readonly kind: 'purge'; readonly createdAt: Millis }
   /** Voids every token that the device has. */
-  | { readonly kind: 'revoke' }
+  | { readonly kind: 'revoke'; readonly ifRevision?: number | undefined }
   | {
       readonly kind: 'desire'
       readonly patch: JsonObject

@@ -85,6 +85,16 @@ test('a revocation voids every token that was issued before, ends sessions and m
   expect(refusal(transition(gone, revoke, at(11)))?.code).toBe('DEVICE_DECOMMISSIONED')
 })
 
+test('a revocation for a revision that is over is refused', () => {
+  const wish = { kind: 'revoke', ifRevision: 1 } as const
+  const revoke = { kind: 'requested', request: wish, by: userAuthor('ann') } as const
+  const once = transition(fresh, revoke, at(7))
+  expect(once.device.revision).toBe(2)
+  const again = transition(once.device, revoke, at(8))
+  expect(again.device).toBe(once.device)
+  expect(refusal(again)).toMatchObject({ code: 'PRECONDITION_FAILED', detail: { expected: 2, got: 1 } })
+})
+
 test('an edit that changes nothing is not saved', () => {
   const before = { ...fresh, tags: ['a'], metadata: { floor: 1 } }
   expect(transition(before, edit({ tags: ['a'], metadata: { floor: 1 } }), at(5)).device).toBe(before)

@@ -153,7 +153,7 @@ function request(
     case 'purge':
       return purge(device, wish.createdAt, { by: author, now })
     case 'revoke':
-      return revoke(device, now)
+      return revoke(device, wish, now)
     case 'desire':
       return applyDesired(device, wish, { by: author, now })
     case 'command':
@@ -240,7 +240,13 @@ function purge(
 }
 
 /** The time lies after every token that was issued before, also within this millisecond. */
-function revoke(device: Device, now: Millis): Outcome {
+function revoke(
+  device: Device,
+  { ifRevision }: Extract<DeviceRequest, { kind: 'revoke' }>,
+  now: Millis,
+): Outcome {
+  if (ifRevision !== undefined && ifRevision !== device.revision)
+    return refuse(device, 'PRECONDITION_FAILED', { expected: device.revision, got: ifRevision })
   const tokensValidFrom = Millis(Math.max(now, device.tokensValidFrom) + 1)
   const effects = [{ kind: 'announce', event: 'device.updated' }, { kind: 'end_sessions' }] as const
   return { device: changed({ ...device, tokensValidFrom }, now), effects }

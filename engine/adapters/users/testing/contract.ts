@@ -1,8 +1,8 @@
 // The contract of all stores of users. Each adapter's test runs it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Millis, UserId } from '../../../../schemas/ids.ts'
+import { type DeviceId, Millis, UserId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
-import type { ApiKey, RefreshGrant, User, Users } from '../../../ports/users.ts'
+import type { ApiKey, ProvisioningKey, RefreshGrant, User, Users } from '../../../ports/users.ts'
 
 export interface UsersContract {
   readonly name: string
@@ -56,6 +56,20 @@ export function apiKey(id: string, over: Partial<ApiKey> = {}): ApiKey {
   }
 }
 
+export function provisioningKey(id: string, over: Partial<ProvisioningKey> = {}): ProvisioningKey {
+  return {
+    ...{ id: UserId(id), name: `Name of ${id}`, secretHash: 'hash', deviceType: 'mqtt_device' },
+    ...{ group: 'eu', idPattern: 'a*', needsApproval: false, devicesMax: 20, taken: 0, claims: [] },
+    ...{
+      createdAt: Millis(1_700_000_000_000),
+      createdBy: UserId('u1'),
+      expiresAt: Millis(1_800_000_000_000),
+    },
+    ...over,
+  }
+}
+
+const DEVICE = 'robot-1' as DeviceId
 const U1 = UserId('u1')
 const ADMIN = user('a1', { role: 'admin' })
 
@@ -289,6 +303,35 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       expect(await users.addKey(apiKey('one more'))).toBe('full')
       await users.removeKey(UserId('key_0'))
       expect(await users.addKey(apiKey('one more'))).toBe('added')
+    })
+  })
+
+  describe(`users: ${name}: a provisioning key`, () => {
+    const K1 = UserId('prk_1')
+
+    test('a provisioning key is stored, edited and removed, also after a restart', async () => {
+      expect(await users.addProvisioningKey(provisioningKey('prk_1'))).toBe('added')
+      const claims = [{ deviceId: DEVICE, status: 'pending', at: Millis(7), ip: '10.0.0.1' }] as const
+      await users.editProvisioningKey(K1, (before) => ({ ...before, taken: 1, claims }))
+      await again()
+      expect(users.listProvisioningKeys()).toEqual([provisioningKey('prk_1', { taken: 1, claims })])
+      expect(await users.removeProvisioningKey(K1)).toBe(true)
+      await again()
+      expect(await users.editProvisioningKey(K1, (before) => ({ ...before, taken: 9 }))).toBeUndefined()
+      expect([users.getProvisioningKey(K1), await users.removeProvisioningKey(K1)]).toEqual([
+        undefined,
+        false,
+      ])
+    })
+
+    test('places that are taken at once are counted one by one', async () => {
+      await users.addProvisioningKey(provisioningKey('prk_1', { devicesMax: 20 }))
+      const take = () =>
+        users.editProvisioningKey(K1, (before) =>
+          before.taken < before.devicesMax ? { ...before, taken: before.taken + 1 } : before,
+        )
+      await Promise.all(Array.from({ length: 50 }, take))
+      expect(users.getProvisioningKey(K1)?.taken).toBe(20)
     })
   })
 

@@ -111,7 +111,7 @@ const deviceRequest: fc.Arbitrary<DeviceRequest> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('command' as const), id: commandId, wish }),
   fc.record({ kind: fc.constant('cancel' as const), id: commandId }),
-  fc.record({ kind: fc.constant('revoke' as const) }),
+  fc.record({ kind: fc.constant('revoke' as const), ifRevision: optional(fc.nat()) }),
   fc.record({ kind: fc.constant('purge' as const), createdAt: millis }),
 )
 const status = fc.constantFrom(...COMMAND_STATUSES)

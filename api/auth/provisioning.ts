@@ -1,0 +1,177 @@
+// A device registers itself with a provisioning key, over REST or MQTT, and gets its token.
+//
+// V1. The place is counted before the device is registered, and the registration bears the key's id: it can be repeated
+//     after a crash at any point, and neither counts a device twice nor exceeds the limit.
+// V2. A device has one token of these at a time: each voids those before it, by the revision of the record. After its
+//     first connection it gets no other token for the key, so whoever else has the key cannot take the device over.
+// V3. The key itself is in no log, entry or answer.
+
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { userAuthor } from '../../engine/domain/shadow/record.ts'
+import type { Engine, RequestOutcome, Signed } from '../../engine/index.ts'
+import type { AuditEntry } from '../../engine/ports/audit.ts'
+import type { Clock } from '../../engine/ports/clock.ts'
+import type { ProvisioningKey, Users } from '../../engine/ports/users.ts'
+import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
+import { API_LIMITS } from '../limits.ts'
+import { RateLimit } from '../rates/rate-limit.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import type { ProvisioningKeys } from './provisioning-keys.ts'
+import { freePlace, type Taken, takePlace, unfit } from './provisioning-places.ts'
+import type { IssuedToken, Tokens } from './tokens.ts'
+
+export interface Wish {
+  readonly key: string
+  readonly deviceId: DeviceId
+  readonly ip: string
+  /** Undefined: the device is named by its id. */
+  readonly name?: string | undefined
+  readonly requestId?: string | undefined
+}
+
+export interface Provisioned {
+  readonly kind: 'provisioned'
+  readonly device: DeviceRecord
+  readonly issued: IssuedToken
+  /** It was registered before, and asked again. */
+  readonly isRepeated: boolean
+}
+
+export interface Provisioning {
+  /** Says whether the key is good for the device as far as the key alone shows it. Takes no place. */
+  check(wish: Wish): Promise<ProvisioningKey | Refusal>
+  provision(wish: Wish): Promise<Provisioned | Refusal>
+}
+
+export interface ProvisioningPorts {
+  readonly keys: Pick<ProvisioningKeys, 'find'>
+  readonly users: Pick<Users, 'editProvisioningKey'>
+  readonly engine: Pick<Engine, 'devices' | 'view' | 'submit' | 'recordRefusal'>
+  readonly tokens: Pick<Tokens, 'issueDevice'>
+  readonly clock: Clock
+}
+
+export function createProvisioning({ keys, users, engine, tokens, clock }: ProvisioningPorts): Provisioning {
+  const rate = new RateLimit('provisioning key', API_LIMITS.provisionsPerSecMax)
+
+  async function check({ key: text, deviceId }: Wish): Promise<ProvisioningKey | Refusal> {
+    const key = await keys.find(text)
+    if (key === undefined) return refused('PROVISIONING_KEY_INVALID')
+    return unfit(key, { deviceId, now: clock.now() }) ?? key
+  }
+
+  async function provision(wish: Wish, key: ProvisioningKey): Promise<Provisioned | Refusal> {
+    const aheadMs = rate.take(key.id, clock.ticks())
+    if (aheadMs <= 0)
+      return refused('RATE_LIMIT_EXCEEDED', {
+        message: `a provisioning key registers ${API_LIMITS.provisionsPerSecMax} devices a second`,
+        retry_after_sec: Math.max(1, Math.ceil(-aheadMs / 1000)),
+      })
+    const known = engine.devices.get(wish.deviceId)
+    if (known !== undefined) return await issue(wish, key, { device: known, isRepeated: true })
+    const place = await take(wish, key)
+    if (place.kind === 'refused') return place
+    const registered = await register(wish, key)
+    return registered.kind === 'refused'
+      ? registered
+      : await issue(wish, key, { device: registered.view.device, isRepeated: false })
+  }
+
+  // by V2
+  async function issue(
+    wish: Wish,
+    key: ProvisioningKey,
+    { device, isRepeated }: { readonly device: DeviceRecord; readonly isRepeated: boolean },
+  ): Promise<Provisioned | Refusal> {
+    const { deviceId } = wish
+    let latest: DeviceRecord | undefined = device
+    for (let tries = 0; tries < TRIES_MAX && latest !== undefined; tries++) {
+      if (latest.registrationKey !== key.id) return exists(deviceId, 'the device was registered otherwise')
+      if (latest.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: deviceId })
+      if (latest.status !== 'provisioning') return exists(deviceId, CONNECTED)
+      const request = { kind: 'revoke', ifRevision: latest.revision } as const
+      const revoked = await engine.submit(deviceId, request, signed(wish, key))
+      if (revoked.kind === 'done') return await provisioned(revoked.view.device, isRepeated)
+      if (revoked.code !== 'PRECONDITION_FAILED') return revoked
+      latest = (await engine.view(deviceId))?.device
+    }
+    const message = 'the device asks several times at once, or is being changed'
+    return refused('RATE_LIMIT_EXCEEDED', { message, retry_after_sec: 1 })
+  }
+
+  async function take({ deviceId, ip }: Wish, { id }: ProvisioningKey): Promise<Taken> {
+    let result: Taken = refused('PROVISIONING_KEY_INVALID')
+    const now = clock.now()
+    const isRegistered = (other: DeviceId) => engine.devices.get(other)?.registrationKey === id
+    await users.editProvisioningKey(id, (before) => {
+      // By the key as it is now: it may have changed since it was found.
+      const place = takePlace(before, { deviceId, ip, now, isRegistered })
+      result = place.taken
+      return place.key
+    })
+    return result
+  }
+
+  async function register(wish: Wish, key: ProvisioningKey): Promise<RequestOutcome> {
+    const { deviceId, name = deviceId } = wish
+    const { deviceType: type, group, id: idempotencyKey } = key
+    const request = { kind: 'register', name, type, group, idempotencyKey } as const
+    const outcome = await engine.submit(deviceId, request, signed(wish, key))
+    // Somebody else registered the id meanwhile, so the place is of no use to anybody.
+    if (outcome.kind === 'refused' && outcome.code === 'ALREADY_EXISTS')
+      await users.editProvisioningKey(key.id, (before) => freePlace(before, deviceId))
+    return outcome
+  }
+
+  async function provisioned(device: DeviceRecord, isRepeated: boolean): Promise<Provisioned> {
+    const ttlSec = BODY_LIMITS.deviceTokenHoursMax * 3600
+    const about = { deviceId: device.id, validFrom: device.tokensValidFrom, ttlSec }
+    return { kind: 'provisioned', device, issued: await tokens.issueDevice(about), isRepeated }
+  }
+
+  return {
+    check,
+    async provision(wish) {
+      const key = await check(wish)
+      if ('kind' in key) {
+        engine.recordRefusal(refusalEntry(wish, key.code, undefined))
+        return key
+      }
+      const result = await provision(wish, key)
+      if (result.kind === 'refused') engine.recordRefusal(refusalEntry(wish, result.code, key))
+      return result
+    },
+  }
+}
+
+const CONNECTED =
+  'the device has connected before: it renews the token that it has, or an operator issues it another'
+/** How often another request for the same device may come first. */
+const TRIES_MAX = 8
+
+function exists(deviceId: DeviceId, message: string): Refusal {
+  return refused('ALREADY_EXISTS', { message, resource: 'device', device_id: deviceId })
+}
+
+const ACTION = 'provisionDevice'
+
+/** The engine writes the entry with the change. */
+function signed({ deviceId, ip, requestId }: Wish, { id, name }: ProvisioningKey): Signed {
+  const actor = { type: 'provisioning_key', id, name } as const
+  const target = `devices/${deviceId}`
+  return { by: userAuthor(id), entry: { actor, action: ACTION, target, requestId, ip, detail: {} } }
+}
+
+/** Without the key's record nobody is proved. */
+function refusalEntry(
+  { deviceId, ip, requestId }: Wish,
+  code: string,
+  key: ProvisioningKey | undefined,
+): AuditEntry {
+  const actor =
+    key === undefined
+      ? ({ type: 'anonymous' } as const)
+      : ({ type: 'provisioning_key', id: key.id, name: key.name } as const)
+  return { actor, action: ACTION, outcome: 'refused', code, deviceId, requestId, ip }
+}
