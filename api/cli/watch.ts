@@ -7,11 +7,13 @@ import type { Cli, Connection } from './cli.ts'
 import { EXIT, Failure, refusalExit } from './failure.ts'
 
 export interface Subscription {
-  readonly channel: 'devices' | 'telemetry' | 'commands' | 'shadows' | 'logs' | 'events'
+  readonly channel: 'devices' | 'telemetry' | 'commands' | 'shadows' | 'logs' | 'events' | 'audit'
   readonly filter: JsonObject
   readonly throttleMs?: number | undefined
   /** Asks for the current state before the first event. */
   readonly snapshot?: boolean | undefined
+  /** Called at each connection: events that happen from now on will come. */
+  readonly onSubscribed?: () => void
 }
 
 /** An `event` or `snapshot` frame of the subscription. */
@@ -69,7 +71,7 @@ interface Session {
 
 async function follow(
   { cli, connection, token }: Session,
-  { channel, filter, throttleMs, snapshot }: Subscription,
+  { channel, filter, throttleMs, snapshot, onSubscribed }: Subscription,
   onFrame: (frame: WatchFrame) => void,
 ): Promise<WatchEnd> {
   const socket = openSocket(new URL('/ws', connection.url))
@@ -91,6 +93,7 @@ async function follow(
       // Every frame of the service is a JSON object.
       const frame = JSON.parse(String(data)) as WatchFrame
       if (frame['type'] === 'auth_ok') wasAuthenticated = true
+      if (frame['type'] === 'subscribed') onSubscribed?.()
       if (frame['type'] === 'event' || frame['type'] === 'snapshot') onFrame(frame)
       if (frame['type'] === 'resync')
         cli.output.note(`this connection is too slow: ${String(frame['dropped'])} events were left out`)

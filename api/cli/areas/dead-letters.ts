@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { followDeadLetters } from '../follow-dead-letters.ts'
 import { given } from '../given.ts'
 import { instant, YES_OPTION } from '../option-parsers.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
@@ -10,6 +11,7 @@ import { confirm } from '../prompt.ts'
 interface Options {
   readonly device?: string
   readonly reason?: string
+  readonly follow?: boolean
   readonly limit: number
 }
 
@@ -21,12 +23,14 @@ export const deadLetters: Area = (command, cli) => {
     .option(...DEVICE)
     .option(...REASON)
     .option(...LIMIT_OPTION)
+    .option('--follow', 'go on with those that come, until Ctrl-C (for admins)')
     .addHelpText(
       'after',
-      '\nExamples:\n  fleet dead-letters --device robot-7 --reason MALFORMED_STATUS\n  fleet dead-letters summary\n' +
+      '\nExamples:\n  fleet dead-letters --device robot-7 --reason MALFORMED_STATUS\n  fleet dead-letters --follow\n  fleet dead-letters summary\n' +
         '  fleet dead-letters replay --reason MALFORMED_STATUS\n  fleet dead-letters discard --before 7d\n',
     )
-    .action(async ({ device, reason, limit }: Options) => {
+    .action(async ({ device, reason, limit, follow = false }: Options) => {
+      if (follow) return await followDeadLetters(cli, { device, reason, recent: pageSize(limit) })
       const { client } = await cli.connect()
       const query = { per_page: pageSize(limit), ...given({ device_id: device, reason }) }
       const { items, hasMore } = await take(client.pages.listDeadLetters({ query }), limit)

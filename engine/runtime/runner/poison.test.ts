@@ -22,7 +22,7 @@ const { message, parked } = ITEM
 function setUp(known: readonly DeadLetter[] = []) {
   const letters: DeadLetter[] = []
   const store = { deadLetters: async () => ({ letters: known, total: known.length }) }
-  return { letters, poison: new Poison(store, async (letter) => void letters.push(letter)) }
+  return { letters, poison: new Poison(store, async ({ deadLetters }) => void letters.push(...deadLetters)) }
 }
 
 test('a message its shard dies on again and again is parked; the others of its bundle go on', async () => {

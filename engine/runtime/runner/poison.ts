@@ -4,22 +4,23 @@
 import { type Item, readItems, withoutItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry } from '../../ports/log.ts'
-import type { DeadLetter, DeadLetters } from '../../ports/store.ts'
+import { type DeadLetter, type DeadLetters, NO_SAVE } from '../../ports/store.ts'
 import type { Suspect } from '../shard/progress.ts'
 import { toDeadLetter } from '../shard/proposal.ts'
+import type { Proposal } from '../shard/protocol.ts'
 
 /** Messages remembered as last seen in a death; that many different ones are not to blame for anything. */
 const SUSPECTS_MAX = 100
 
 export class Poison {
   readonly #store: Pick<DeadLetters, 'deadLetters'>
-  readonly #park: (letter: DeadLetter) => Promise<void>
+  readonly #park: (parked: Proposal) => Promise<void>
   #deaths = 0
   readonly #suspects = new Map<string, number>()
   readonly #parked = new Map<string, Set<number>>()
 
-  /** `park` resolves once the letter is saved. */
-  constructor(store: Pick<DeadLetters, 'deadLetters'>, park: (letter: DeadLetter) => Promise<void>) {
+  /** `park` resolves once the letter is saved and told. */
+  constructor(store: Pick<DeadLetters, 'deadLetters'>, park: (parked: Proposal) => Promise<void>) {
     this.#store = store
     this.#park = park
   }
@@ -58,7 +59,7 @@ export class Poison {
     const letter = toDeadLetter({ item, entry, index }, { reason: 'SHARD_CRASH', detail })
     const isKnown = await this.#isParked(letter)
     if (deaths < LIMITS.attemptsMax && !isKnown) return
-    if (!isKnown) await this.#park(letter)
+    if (!isKnown) await this.#park(onlyLetter(letter))
     this.#suspects.delete(key)
     const parked = this.#parked.get(keyOf(entry)) ?? new Set()
     this.#parked.set(keyOf(entry), parked.add(index))
@@ -69,6 +70,12 @@ export class Poison {
     const { letters } = await this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
     return letters.some((letter) => letter.id === id)
   }
+}
+
+/** What follows from a message that is parked: its letter, and nothing else. */
+function onlyLetter(letter: DeadLetter): Proposal {
+  const nothing = { replies: [], outbound: [], ota: [], cuts: [], ended: [], feed: [] }
+  return { ...NO_SAVE, ...nothing, deadLetters: [letter] }
 }
 
 function itemAt(entry: Entry, index: number): Item | undefined {

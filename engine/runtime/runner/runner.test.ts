@@ -155,6 +155,8 @@ describe('a shard', () => {
     expect(await answers).toEqual([{ n: 2 }, { n: 3 }])
     const { letters } = await bench.store.deadLetters({ offset: 0, limit: 10 })
     expect(letters.map(({ reason }) => reason)).toEqual(['SHARD_CRASH'])
+    // Listeners, the audit and the device learn of it as of any other dead letter.
+    expect(bench.performed.flatMap(({ deadLetters }) => deadLetters)).toEqual(letters)
     expect(bench.losses).toBe(LIMITS.attemptsMax)
   })
 

@@ -14,7 +14,7 @@ import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Entry, Log } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import { type Claim, type DeadLetters, NO_SAVE, type Records } from '../../ports/store.ts'
+import type { Claim, DeadLetters, Records } from '../../ports/store.ts'
 import { Latch } from '../latch.ts'
 import type { Inserter } from '../rows/inserter.ts'
 import { leave, newProgress, suspectOf } from '../shard/progress.ts'
@@ -122,8 +122,8 @@ export class Runner {
       watermark: () => host.watermark(),
     })
     this.#saver = new Saver({ store, schedule, claims }, { signal, fatal })
-    this.#poison = new Poison(store, async (letter) => {
-      await this.#saver.save({ ...NO_SAVE, deadLetters: [letter] })
+    this.#poison = new Poison(store, async (parked) => {
+      if (await this.#saver.save(parked)) host.perform(parked)
     })
     this.#checkpoints = new Checkpointer(
       { partitions, claims, clock, schedule, log, store },
