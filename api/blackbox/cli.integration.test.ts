@@ -290,7 +290,7 @@ test('simulated devices report until they are stopped', async () => {
   simulating.child.kill('SIGINT')
   expect(await simulating.ended).toMatchObject({
     code: 130,
-    stdout: '',
+    stdout: expect.stringMatching(/^devices\t2\nconnected\t2\n/m),
     stderr: expect.stringContaining('2 devices report to mqtt://'),
   })
 })

@@ -1,7 +1,8 @@
 // Rollouts to simulated devices, over crashes of the service and with firmware that does not work.
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { builtIn } from '../../engine/edge/simulator/scenario/built-in.ts'
 import { type Simulation, simulate } from '../../engine/edge/simulator/simulate.ts'
-import type { UpdateShares } from '../../engine/edge/simulator/update-kinds.ts'
+import type { UpdateShares } from '../../engine/edge/simulator/updates/update-kinds.ts'
 import { passed, type Service, ServiceHarness, until } from './testing/service.ts'
 import type { Rest } from './testing/service-rest.ts'
 
@@ -35,7 +36,10 @@ afterAll(() => harness.close())
 /** A fourth of them are of the type `mqtt_device`. */
 async function startFleet(count: number, updates: UpdateShares = {}): Promise<void> {
   const { httpUrl, mqttUrl } = service
-  const running = await simulate({ httpUrl, mqttUrl, token: admin.token ?? '', count, updates })
+  const running = await simulate({
+    ...{ httpUrl, mqttUrl, token: admin.token ?? '' },
+    scenario: builtIn({ count, seed: 1, updates }),
+  })
   simulation = running
   await until('all are connected', () => running.connected() === count)
   await until('all have said what they run', async () => {

@@ -21,7 +21,8 @@ export const HELP = `fleet: the device service
 Settings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see deploy/README.md.
 `
 
-const SIMULATED_MAX = 1_000
+/** The broker has as many sessions. */
+const SIMULATED_MAX = 50_000
 
 export function readArguments(args: readonly string[]): Arguments {
   try {

@@ -44,7 +44,10 @@ export function bannerText(facts: BannerFacts): string {
       : clusterLines(profile)),
     facts.simulated === 0
       ? undefined
-      : ['Simulator', `${facts.simulated} devices, each publishing about once a second`],
+      : [
+          'Simulator',
+          `${facts.simulated} devices, each publishing ${facts.simulated <= 1_000 ? 'about once a second' : 'every few seconds'}`,
+        ],
     ...(profile.roles.includes('api') ? nextSteps(facts) : []),
   ]
   const rows = lines.filter((line) => line !== undefined).map(([key, value]) => `  ${key.padEnd(12)}${value}`)

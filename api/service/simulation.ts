@@ -24,8 +24,16 @@ export async function startSimulation(parts: {
   const at = Millis(Math.max(systemClock.now(), admin.tokensValidFrom))
   const { token } = await tokens.issueAccess({ userId: admin.id, at })
   const { simulate } = await import('../../engine/edge/simulator/simulate.ts')
+  const { builtIn } = await import('../../engine/edge/simulator/scenario/built-in.ts')
+  const { openFilesMax } = await import('../../engine/edge/simulator/fleet/sockets.ts')
   const { httpUrl, mqttUrl, simulated } = facts
   const log = (fields: Readonly<Record<string, unknown>>, text: string) => logger.info(fields, text)
-  const simulation = await simulate({ httpUrl, mqttUrl, token, count: simulated, log })
+  // Both ends of a connection are in this process.
+  const isViaGateways = 2 * simulated + FILES_SPARE > openFilesMax()
+  const scenario = builtIn({ count: simulated, seed: 1, isViaGateways })
+  const simulation = await simulate({ httpUrl, mqttUrl, token, scenario, log })
   return () => simulation.stop()
 }
+
+/** Open files of the service, and requests to it. */
+const FILES_SPARE = 2_000

@@ -1,7 +1,7 @@
 // One simulated device: a raw socket, a ring of packets encoded in advance, and the send times of unacknowledged ones.
 import { connect, type Socket } from 'node:net'
+import type { Histogram } from '../../engine/edge/histogram.ts'
 import { ticks } from '../measure/deadline.ts'
-import type { Histogram } from '../measure/histogram.ts'
 import { AckReader, DISCONNECT, encodeConnect, type PacketRing } from './packets.ts'
 
 export interface DeviceLogin {

@@ -1,6 +1,7 @@
 // A fleet of device sockets, and the two ways to load a broker with it.
+
+import { Histogram } from '../../engine/edge/histogram.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
-import { Histogram } from '../measure/histogram.ts'
 import { DeviceSocket } from './device-socket.ts'
 import { encodeRing } from './packets.ts'
 import { makePayloads } from './payloads.ts'

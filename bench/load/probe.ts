@@ -1,7 +1,7 @@
 // Measures the way from a publish to /ws: a few devices send numbered messages, and one socket waits for the numbers.
 import type { WebSocket } from 'ws'
+import { Histogram } from '../../engine/edge/histogram.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
-import { Histogram } from '../measure/histogram.ts'
 import { DeviceSocket } from './device-socket.ts'
 import { encodePublish, encodeRing } from './packets.ts'
 import type { ProbeSettings } from './protocol.ts'

@@ -1,5 +1,5 @@
 // Messages between the bench and its load generator, over the IPC channel of `fork`.
-import type { Percentiles } from '../measure/histogram.ts'
+import type { Percentiles } from '../../engine/edge/histogram.ts'
 import type { DeviceLogin } from './device-socket.ts'
 import type { RestTarget } from './rest-lines.ts'
 

@@ -1,8 +1,8 @@
 // Times whole round trips of commands: POST, the device's socket, its answer, and `completed` on /ws. Each command
 // carries a number.
 import type { WebSocket } from 'ws'
+import { Histogram } from '../../engine/edge/histogram.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
-import { Histogram } from '../measure/histogram.ts'
 import type { Crowd } from './crowd.ts'
 import type { CommandsJob, CommandsResult } from './protocol.ts'
 import { RestLines } from './rest-lines.ts'

@@ -1,6 +1,7 @@
 // Each shadow has one writer, which names the version it read, so there are as many requests in flight as shadows.
+
+import { Histogram } from '../../engine/edge/histogram.ts'
 import { ticks } from '../measure/deadline.ts'
-import { Histogram } from '../measure/histogram.ts'
 import type { ShadowsJob, ShadowsResult } from './protocol.ts'
 import { RestLines } from './rest-lines.ts'
 

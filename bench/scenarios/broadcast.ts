@@ -1,12 +1,12 @@
 // Sends one command to a whole fleet, and measures how soon all devices have it and how it slows other work down.
 
+import type { Percentiles } from '../../engine/edge/histogram.ts'
+import { Histogram } from '../../engine/edge/histogram.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Generator } from '../load/generator.ts'
 import { RestLines } from '../load/rest-lines.ts'
 import { deviceIds, type Session, withGenerator, withSession } from '../load/session.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
-import type { Percentiles } from '../measure/histogram.ts'
-import { Histogram } from '../measure/histogram.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'

@@ -1,13 +1,13 @@
 // Queries one hour of one series in buckets of a minute from a large table, through REST.
 
 import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
+import { Histogram, type Percentiles } from '../../engine/edge/histogram.ts'
 import { METRICS } from '../load/payloads.ts'
 import type { HistoryQuery } from '../load/rest.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds } from '../load/session.ts'
 import { xorshift } from '../load/walk.ts'
 import { ticks } from '../measure/deadline.ts'
-import { Histogram, type Percentiles } from '../measure/histogram.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { UPDATE_KINDS } from '../edge/simulator/update-kinds.ts'
+import { UPDATE_KINDS } from '../edge/simulator/updates/update-kinds.ts'
 import { simulateRollouts } from './testing/simulate-rollouts.ts'
 
 // Large rollouts are dear: one has 200 devices, the others twelve each, and all kinds of update together.

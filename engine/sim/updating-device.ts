@@ -4,8 +4,8 @@ import type { DeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { MemoryBroker } from '../adapters/broker/testing/memory.ts'
 import { MemoryDevice } from '../adapters/broker/testing/memory-device.ts'
-import type { UpdateKind } from '../edge/simulator/update-kinds.ts'
-import { Updater } from '../edge/simulator/updater.ts'
+import type { UpdateKind } from '../edge/simulator/updates/update-kinds.ts'
+import { Updater } from '../edge/simulator/updates/updater.ts'
 import type { Schedule } from '../ports/schedule.ts'
 
 const DOWNLOAD_MS = 2_000

@@ -2,7 +2,7 @@
 // messages, sends again in order what was not acknowledged, reports, and carries out its commands.
 import { connect as dial, type Socket } from 'node:net'
 import packets, { type IPublishPacket } from 'mqtt-packet'
-import type { Random } from '../../../engine/edge/simulator/random.ts'
+import type { Random } from '../../../engine/edge/simulator/roaming/random.ts'
 import type { Message, Recorder, Series } from './recording.ts'
 
 /** Most messages in flight; with more the device waits. */

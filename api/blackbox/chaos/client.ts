@@ -1,6 +1,6 @@
 // The client of a user: records each REST call from its beginning to its answer, if there is one.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../../engine/edge/simulator/random.ts'
+import type { Random } from '../../../engine/edge/simulator/roaming/random.ts'
 import type { Call, Recorder } from './recording.ts'
 
 const ANSWER_MS = 12_000

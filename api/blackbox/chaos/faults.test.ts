@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { seeded } from '../../../engine/edge/simulator/random.ts'
+import { seeded } from '../../../engine/edge/simulator/roaming/random.ts'
 import { type Fault, planFaults } from './faults.ts'
 
 const targets = [

@@ -1,5 +1,5 @@
 // Plans which fault hits which part and when, from a seed alone.
-import type { Random } from '../../../engine/edge/simulator/random.ts'
+import type { Random } from '../../../engine/edge/simulator/roaming/random.ts'
 
 /** `stop` is an orderly end, as in a rolling restart. `kill`, `stop` and `pause` last until the process is back. */
 export const FAULT_KINDS = ['kill', 'stop', 'pause', 'cut', 'slow', 'freeze'] as const

@@ -1,9 +1,9 @@
 // A whole fleet falls silent at once. Measures when each device is declared offline, counted from its last message.
 import { withSession } from '../../../bench/load/session.ts'
 import { until } from '../../../bench/measure/deadline.ts'
-import { Histogram } from '../../../bench/measure/histogram.ts'
 import { toDigits } from '../../../bench/measure/report.ts'
 import type { Scenario } from '../../../bench/scenario.ts'
+import { Histogram } from '../../../engine/edge/histogram.ts'
 import { StatusWatch } from './status-watch.ts'
 
 /** Long enough for the whole fleet to connect. */

@@ -7,6 +7,7 @@ import type { BridgeConfig } from '../../../engine/edge/bridge/config/bridge-con
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
+import { problemLines } from '../problem-lines.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
@@ -48,10 +49,7 @@ async function read(cli: Cli, path: string): Promise<BridgeConfig> {
   const { readBridgeConfig } = await import('../../../engine/edge/bridge/config/bridge-config.ts')
   const found = readBridgeConfig(text, cli.environment.variables)
   if (found.kind === 'read') return found.config
-  const lines = found.problems.map(({ line, path: key, message }) =>
-    `${path}:${line}: ${key} ${message}`.replace(/: {2}/, ': '),
-  )
-  throw new Failure(EXIT.usage, lines.join('\n'))
+  throw new Failure(EXIT.usage, problemLines(path, found.problems))
 }
 
 function showChecked(cli: Cli, config: BridgeConfig): void {

@@ -106,7 +106,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   jose: ['api/auth/'],
   lmdb: ['engine/adapters/'],
   mqtt: ['engine/adapters/broker/', 'engine/edge/'],
-  'mqtt-packet': ['engine/adapters/broker/'],
+  'mqtt-packet': ['engine/adapters/broker/', 'engine/edge/'],
   msgpackr: ['engine/domain/packing.ts'],
   nodemailer: ['engine/adapters/mail/'],
   pino: ['api/'],

@@ -1,98 +1,125 @@
-// Registers the simulated devices with the service over REST. Their ids are stable, so a restart with the same data
-// finds its devices again and only asks for new tokens.
+// Registers the simulated devices with the service over REST, thousands in a call. Their ids are stable, so a restart with
+// the same data finds its devices again, and only asks for new tokens.
 import { setTimeout as wait } from 'node:timers/promises'
-import { SIMULATED_TYPES, type SimulatedType } from './report.ts'
 
-export interface EnrolledDevice {
+export interface Recruit {
   readonly id: string
-  readonly type: SimulatedType
-  readonly deviceToken: string
+  readonly type: string
+  readonly group: string | undefined
+  readonly tags: readonly string[]
+  /** The gateway that speaks for it. It needs no token then. */
+  readonly parentId: string | undefined
 }
 
-export interface Enrolment {
+export interface Registry {
+  /** An origin, for example `http://127.0.0.1:8000`. */
   readonly httpUrl: string
   /** An access token that may register devices. */
   readonly token: string
-  readonly count: number
   readonly signal: AbortSignal
 }
 
-const AT_ONCE = 8
-const ATTEMPTS_MAX = 5
+const ROWS_PER_CALL = 2_000
+const TOKENS_AT_ONCE = 16
+const ATTEMPTS_MAX = 10
 const RETRY_MS_MAX = 5_000
 const TOKEN_TTL_HOURS = 8_760
-const GROUPS = ['warehouse/a', 'warehouse/b', 'yard', 'plant/line-1']
 
-/** Resolves with the devices that may connect, and calls `skipped` for each that may not. */
+/** Resolves with the tokens of those who may connect by id, empty for those who need none. The others are `skipped`. */
 export async function enrol(
-  enrolment: Enrolment,
+  registry: Registry,
+  recruits: readonly Recruit[],
   skipped: (id: string, reason: string) => void,
-): Promise<readonly EnrolledDevice[]> {
-  const numbers = Array.from({ length: enrolment.count }, (_, index) => index + 1)
-  const enrolled: EnrolledDevice[] = []
-  const worker = async () => {
-    for (let number = numbers.shift(); number !== undefined; number = numbers.shift()) {
-      const device = await enrolOne(enrolment, number, skipped)
-      if (device !== undefined) enrolled.push(device)
+): Promise<ReadonlyMap<string, string>> {
+  const tokens = new Map<string, string>()
+  const known: Recruit[] = []
+  for (let from = 0; from < recruits.length; from += ROWS_PER_CALL) {
+    const some = recruits.slice(from, from + ROWS_PER_CALL)
+    const rows = await register(registry, some)
+    for (const [at, recruit] of some.entries()) {
+      const { access_token: token, error } = rows[at] ?? {}
+      if (token !== undefined) tokens.set(recruit.id, token)
+      else if (error?.code !== 'ALREADY_EXISTS') skipped(recruit.id, error?.message ?? 'no answer')
+      else if (recruit.parentId !== undefined) tokens.set(recruit.id, '')
+      else known.push(recruit)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  return enrolled.sort((a, b) => a.id.localeCompare(b.id))
+  const renew = async (): Promise<void> => {
+    for (let next = known.shift(); next !== undefined; next = known.shift()) {
+      const token = await askToken(registry, next.id)
+      if (token.kind === 'token') tokens.set(next.id, token.token)
+      else skipped(next.id, token.reason)
+    }
+  }
+  await Promise.all(Array.from({ length: TOKENS_AT_ONCE }, renew))
+  return tokens
 }
 
-async function enrolOne(
-  enrolment: Enrolment,
-  number: number,
-  skipped: (id: string, reason: string) => void,
-): Promise<EnrolledDevice | undefined> {
-  const id = `sim-${String(number).padStart(3, '0')}`
-  const type = pick(SIMULATED_TYPES, number)
-  const registered = await post(enrolment, '/devices', {
-    device_id: id,
-    name: `Simulated ${type} ${number}`,
-    type,
-    group: pick(GROUPS, Math.floor(number / SIMULATED_TYPES.length)),
-    tags: ['simulator'],
-    metadata: { simulated: true },
+interface Row {
+  readonly access_token?: string
+  readonly error?: { readonly code: string; readonly message: string }
+}
+
+async function register(registry: Registry, recruits: readonly Recruit[]): Promise<readonly Row[]> {
+  const lines = recruits.map(({ id, type, group, tags, parentId }) =>
+    JSON.stringify({
+      ...{ device_id: id, name: `Simulated ${type} ${/\d+$/.exec(id)?.[0] ?? id}`, type, tags },
+      ...(group !== undefined && { group }),
+      ...(parentId !== undefined && { parent_id: parentId }),
+      metadata: { simulated: true },
+    }),
+  )
+  const { status, body } = await post(registry, '/devices/bulk', {
+    type: 'application/x-ndjson',
+    text: lines.join('\n'),
   })
-  const answer = registered.status === 409 ? await askToken(enrolment, id) : registered
-  const { access_token: first, mqtt_token: renewed, code = '' } = answer.body
-  const deviceToken = first ?? renewed
-  if (typeof deviceToken === 'string') return { id, type, deviceToken }
-  skipped(id, `HTTP ${answer.status} ${code}`.trim())
-  return undefined
+  const { results, message, code } = body
+  // The schema of the answer has tests of its own.
+  if (status === 200 && Array.isArray(results)) return results as readonly Row[]
+  const error = { code: String(code ?? status), message: `HTTP ${status} ${message ?? code ?? ''}`.trim() }
+  return recruits.map(() => ({ error }))
 }
 
-function askToken(enrolment: Enrolment, id: string): Promise<Answer> {
-  const scopes = ['publish', 'subscribe']
-  return post(enrolment, '/auth/devices/token', { device_id: id, scopes, ttl_hours: TOKEN_TTL_HOURS })
+type Asked =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+async function askToken(registry: Registry, id: string): Promise<Asked> {
+  const asked = { device_id: id, scopes: ['publish', 'subscribe'], ttl_hours: TOKEN_TTL_HOURS }
+  const { status, body } = await post(registry, '/auth/devices/token', {
+    type: 'application/json',
+    text: JSON.stringify(asked),
+  })
+  const { mqtt_token: token, code } = body
+  return typeof token === 'string'
+    ? { kind: 'token', token }
+    : { kind: 'refused', reason: `HTTP ${status} ${code ?? ''}`.trim() }
 }
 
-interface Answer {
+interface Reply {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
 /** Asks a service that is busy or still starting again, a few times. */
-async function post({ httpUrl, token, signal }: Enrolment, path: string, body: unknown): Promise<Answer> {
+async function post(
+  { httpUrl, token, signal }: Registry,
+  path: string,
+  { type, text }: { readonly type: string; readonly text: string },
+): Promise<Reply> {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(`${httpUrl}/api/v1${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify(body),
+      headers: { 'content-type': type, authorization: `Bearer ${token}` },
+      body: text,
       signal,
     })
     if ((response.status !== 429 && response.status !== 503) || attempt === ATTEMPTS_MAX) {
       // The service answers with an object, also when it refuses.
-      return { status: response.status, body: (await response.json()) as Answer['body'] }
+      return { status: response.status, body: (await response.json()) as Reply['body'] }
     }
     await response.arrayBuffer()
     const afterMs = Number(response.headers.get('retry-after') ?? 1) * 1_000
     await wait(Math.min(afterMs || 1_000, RETRY_MS_MAX), undefined, { signal })
   }
-}
-
-function pick<T>(values: readonly [T, ...T[]] | readonly T[], number: number): T {
-  // The remainder keeps the index within bounds.
-  return values[number % values.length] as T
 }

@@ -1,9 +1,11 @@
-// The simulated fleet of `--simulate N`, which gives a newcomer something to see at once. It uses the service over REST
-// and MQTT, as real devices do, and knows nothing of its internals.
+// Runs a scenario against a service, over REST and MQTT as real devices do. It knows nothing of the service's internals.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { enrol } from './enrol.ts'
-import { seeded } from './random.ts'
-import { SimulatedDevice } from './simulated-device.ts'
-import { drawKind, type UpdateShares } from './update-kinds.ts'
+import { Fleet } from './fleet/fleet.ts'
+import { openFilesMax, tooFewFiles, tooFewPorts } from './fleet/sockets.ts'
+import { SLOT_MS, World } from './fleet/world.ts'
+import type { Scenario } from './scenario/scenario.ts'
+import { judge, type Summary, summaryOf } from './scenario/summary.ts'
 
 export interface SimulateOptions {
   /** An origin, for example `http://127.0.0.1:8000`. */
@@ -11,60 +13,101 @@ export interface SimulateOptions {
   readonly mqttUrl: string
   /** An admin's access token, used only at the start. */
   readonly token: string
-  readonly count: number
-  /** How devices go about updates, in percent. All do well if left out. */
-  readonly updates?: UpdateShares
+  readonly scenario: Scenario
   readonly signal?: AbortSignal
   readonly log?: (fields: Readonly<Record<string, unknown>>, text: string) => void
 }
 
 export interface Simulation {
-  /** Ids of the devices that were started, from `sim-001` on. */
-  readonly deviceIds: readonly string[]
+  /** Devices that take part, and those of them that are connected now. */
+  readonly devices: number
   connected(): number
+  /** Resolves once the time of the scenario is over, or the signal is aborted. */
+  readonly over: Promise<void>
+  /** What came of it, until now. Devices say nothing more by themselves, and what is under way arrives. */
+  conclude(): Promise<Summary>
   /** Every device says goodbye and disconnects. */
   stop(): Promise<void>
 }
 
-const DEVICES_MAX = 1_000
-/** Devices take turns, so that they do not all publish at once. */
-const TURNS_PER_SEC = 10
+/** More than the machine or the network lets one process do. */
+export class TooManyDevices extends Error {
+  override readonly name = 'TooManyDevices'
+}
 
-/** Resolves once the devices are registered and connecting. An aborted signal stops them as `stop` does. */
+const SETTLE_MS_MAX = 10_000
+const SETTLE_LOOK_MS = 20
+/** Farewells are on their way so long at most. */
+const GOODBYE_MS = 200
+
+/** Resolves once the devices are registered and connecting. An aborted signal ends that. */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
-  const { count, mqttUrl, signal, updates = {}, log = () => {} } = options
-  if (!Number.isInteger(count) || count < 1 || count > DEVICES_MAX) {
-    throw new RangeError(`the number of simulated devices is from 1 to ${DEVICES_MAX}, not ${count}`)
+  const { scenario, log = () => {} } = options
+  const fleet = new Fleet(scenario)
+  const { hostname, port, protocol } = new URL(options.mqttUrl)
+  const isTls = protocol === 'mqtts:'
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const lacking = tooFewFiles(fleet.sockets, openFilesMax()) ?? tooFewPorts(fleet.sockets, host)
+  if (lacking !== undefined) throw new TooManyDevices(lacking)
+  const ending = new AbortController()
+  const signal =
+    options.signal === undefined ? ending.signal : AbortSignal.any([options.signal, ending.signal])
+  const refused: string[] = []
+  const skipped = (deviceId: string, reason: string): void => {
+    if (refused.push(deviceId) <= LOGGED_MAX)
+      log({ deviceId, reason }, 'a simulated device is not registered')
   }
-  const refused = (deviceId: string, reason: string) => log({ deviceId, reason }, 'simulated device refused')
-  const enrolled = await enrol({ ...options, signal: signal ?? new AbortController().signal }, refused)
-  const devices = enrolled.map((device, index) => {
-    const random = seeded(index + 1)
-    const kind = drawKind(updates, seeded(-index - 1))
-    return new SimulatedDevice({ device, mqttUrl, random, now: Date.now, refused, updates: kind })
-  })
-  const stopTurns = takeTurns(devices)
-  let stopped: Promise<unknown> | undefined
-  const stop = async () => {
-    stopTurns()
-    stopped ??= Promise.all(devices.map((device) => device.stop()))
-    await stopped
-  }
-  signal?.addEventListener('abort', () => void stop(), { once: true })
-  if (signal?.aborted) await stop()
+  const tokens = await enrol(
+    { httpUrl: options.httpUrl, token: options.token, signal },
+    fleet.recruits(),
+    skipped,
+  )
+  const world = new World({ seed: scenario.seed, signal, log })
+  world.counts.error('not_registered', refused.length)
+  const { counts, latency, tray, parser } = world
+  const now = (): number => world.now()
+  fleet.begin(
+    world,
+    { host, port: Number(port) || (isTls ? 8883 : 1883), isTls, counts, latency, tray, parser, now },
+    tokens,
+  )
+  const timer = setInterval(() => {
+    fleet.advance()
+    world.advance()
+  }, SLOT_MS)
   return {
-    deviceIds: devices.map(({ id }) => id),
-    connected: () => devices.filter((device) => device.isConnected()).length,
-    stop,
+    devices: fleet.devices.length,
+    connected: () => fleet.connected(),
+    over: scenario.durationSec === undefined ? ended(signal) : lasted(scenario.durationSec * 1_000, signal),
+    conclude: () => conclude(fleet, world, scenario),
+    stop: async () => {
+      if (ending.signal.aborted) return
+      ending.abort()
+      clearInterval(timer)
+      fleet.stop()
+      await sleep(GOODBYE_MS)
+    },
   }
 }
 
-function takeTurns(devices: readonly SimulatedDevice[]): () => void {
-  let turn = 0
-  const timer = setInterval(() => {
-    const now = Date.now()
-    for (let index = turn; index < devices.length; index += TURNS_PER_SEC) devices[index]?.tick(now)
-    turn = (turn + 1) % TURNS_PER_SEC
-  }, 1_000 / TURNS_PER_SEC)
-  return () => clearInterval(timer)
+const LOGGED_MAX = 5
+
+async function conclude(fleet: Fleet, world: World, scenario: Scenario): Promise<Summary> {
+  const elapsedMs = world.elapsedSec() * 1_000
+  world.isQuiet = true
+  const deadline = world.now() + SETTLE_MS_MAX
+  while (fleet.unacked() > 0 && world.now() < deadline) await sleep(SETTLE_LOOK_MS)
+  world.counts.connected = fleet.connected()
+  const { name, seed, expect } = scenario
+  const summary = summaryOf({ name, seed, elapsedMs }, world.counts, world.latency)
+  return { ...summary, expect: expect.map((expectation) => judge(expectation, summary)) }
+}
+
+async function lasted(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined)
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

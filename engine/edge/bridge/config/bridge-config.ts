@@ -1,8 +1,8 @@
 // The configuration of the bridge: a YAML file, read once at start into a checked value.
 import { readFileSync } from 'node:fs'
 import { parseDeviceId } from '../../../../schemas/ids.ts'
+import { type Problem, type Section, YamlFile } from '../../config/yaml-file.ts'
 import { type Routes, readRoutes } from './route.ts'
-import { type Problem, type Section, YamlFile } from './yaml-file.ts'
 
 export interface BridgeConfig extends Routes {
   readonly deviceId: string

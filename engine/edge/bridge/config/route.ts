@@ -1,6 +1,6 @@
 // One entry of `bridges`: a ROS topic, service or action, and the MQTT topic that it is connected to.
 import { parseSuffix, TOPIC_ROOT } from '../../../../schemas/topics.ts'
-import type { Section } from './yaml-file.ts'
+import type { Section } from '../../config/yaml-file.ts'
 
 const PRESETS = ['battery', 'odom', 'diagnostics', 'navsat', 'pose', 'joint_state'] as const
 export type Preset = (typeof PRESETS)[number]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
 import { type Body, createBody } from './motion.ts'
 import { Orders } from './orders.ts'
 import { seeded } from './random.ts'

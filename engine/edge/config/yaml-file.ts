@@ -1,6 +1,6 @@
 // A YAML file, read value by value. Each mistake is noted with its line, so that a person sees all of them at once.
 import { LineCounter, parseDocument, visit } from 'yaml'
-import { unknownName } from '../../../../schemas/nearest-name.ts'
+import { unknownName } from '../../../schemas/nearest-name.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -95,6 +95,11 @@ export class Section {
     return [...this.#fields.keys()]
   }
 
+  /** The value as it stands in the file, for what may have several shapes. */
+  value(key: string): unknown {
+    return this.#get(key)
+  }
+
   refuse(key: string, message: string): undefined {
     return this.#file.refuse([...this.#path, key], message)
   }
@@ -148,8 +153,18 @@ export class Section {
     return []
   }
 
+  /** A mapping without keys in the place of the key's value. */
+  empty(key: string): Section {
+    return this.#file.section({}, [...this.#path, key])
+  }
+
   section(key: string): Section {
     return this.#file.section(this.#get(key) ?? {}, [...this.#path, key])
+  }
+
+  /** None if the key is left out. */
+  anySections(key: string, most: number): readonly Section[] {
+    return this.has(key) ? this.sections(key, most) : []
   }
 
   sections(key: string, most: number): readonly Section[] {

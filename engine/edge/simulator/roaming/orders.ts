@@ -1,6 +1,6 @@
 // The commands that a simulated device was sent, and the acks that it owes for them.
-import type { JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../payload.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject } from '../../payload.ts'
 import { type Body, hasArrived, type Point } from './motion.ts'
 import { obey } from './obey.ts'
 
@@ -20,6 +20,10 @@ const INTERRUPTED: JsonObject = { status: 'failed', error: { code: 'INTERRUPTED'
 export class Orders {
   #errand: Errand | undefined
   readonly #answers = new Map<string, JsonObject>()
+
+  get isBusy(): boolean {
+    return this.#errand !== undefined
+  }
 
   /** Carries out a command. One that is delivered twice is answered twice and done once. */
   take(body: Body, message: JsonObject, time: string): OrderOutcome {

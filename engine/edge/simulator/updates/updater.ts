@@ -1,9 +1,9 @@
 // The updates of a simulated device: it takes the message, downloads, says how far it is, restarts, and connects on the
 // version, or misbehaves as it was told to. It knows no clock and no connection, so a simulation in simulated time runs
 // the same devices.
-import type { JsonObject } from '../../../schemas/json.ts'
-import { isSameVersion } from '../../../schemas/same-version.ts'
-import { type FirmwareMessage, readFirmwareMessage } from '../device/firmware-message.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { isSameVersion } from '../../../../schemas/same-version.ts'
+import { type FirmwareMessage, readFirmwareMessage } from '../../device/firmware-message.ts'
 import type { UpdateKind } from './update-kinds.ts'
 
 export interface UpdaterPorts {
@@ -14,12 +14,19 @@ export interface UpdaterPorts {
   readonly sleep: (ms: number) => Promise<void>
   /** Disconnects. With a version the device is back with it after a while; without one it never is. */
   readonly reboot: (version: string | undefined) => Promise<void>
+  /** Told what it is doing, also if it says nothing of it. */
+  readonly moved?: (status: string) => void
 }
 
-const INSTALL_MS = 1_500
+export interface UpdatePace {
+  readonly installMs: number
+  /** Downloads that fail before one does well, of a device of that kind. */
+  readonly downloadsFailing: number
+}
+
+const PACE: UpdatePace = { installMs: 1_500, downloadsFailing: 1 }
 const SLOW = 10
 const DEFER_SEC = 5
-const DOWNLOADS_FAILING = 1
 const CRASHES = 10
 const CRASH_AFTER_MS = 5_000
 const OTHER_VERSION = '0.0.0-other'
@@ -28,6 +35,7 @@ export class Updater {
   version: string
   readonly #ports: UpdaterPorts
   readonly #kind: UpdateKind
+  readonly #pace: UpdatePace
   #message: FirmwareMessage | undefined
   #last: JsonObject | undefined
   /** Grows with each order: what an earlier one began ends when it looks at it. */
@@ -36,9 +44,10 @@ export class Updater {
   #hasRestarted = false
   #failedDownloads = 0
 
-  constructor(version: string, kind: UpdateKind, ports: UpdaterPorts) {
+  constructor(version: string, kind: UpdateKind, ports: UpdaterPorts, pace: UpdatePace = PACE) {
     this.version = version
     this.#kind = kind
+    this.#pace = pace
     this.#ports = ports
   }
 
@@ -81,7 +90,7 @@ export class Updater {
     this.#say(message, 'downloaded')
     this.#say(message, 'installing')
     if (kind === 'stall_installing') return
-    await this.#ports.sleep(kind === 'slow' ? SLOW * INSTALL_MS : INSTALL_MS)
+    await this.#ports.sleep((kind === 'slow' ? SLOW : 1) * this.#pace.installMs)
     if (turn === this.#turn) await this.#restart(message, kind)
   }
 
@@ -102,7 +111,7 @@ export class Updater {
   async #download(message: FirmwareMessage, kind: UpdateKind): Promise<boolean> {
     const failed = (code: string) =>
       this.#say(message, 'failed', { error: { code, message: 'as simulated' } })
-    if (kind === 'download_fail' && this.#failedDownloads < DOWNLOADS_FAILING) {
+    if (kind === 'download_fail' && this.#failedDownloads < this.#pace.downloadsFailing) {
       this.#failedDownloads++
       failed('DOWNLOAD_FAILED')
       return false
@@ -148,6 +157,7 @@ export class Updater {
   #say(message: FirmwareMessage, status: string, more: JsonObject = {}): void {
     const { deploymentId, attempt, action } = message
     this.#last = { deployment_id: deploymentId, attempt, status, ...more }
+    this.#ports.moved?.(status)
     if (this.#kind !== 'quiet' || action === 'rollback') this.#ports.say(this.#last)
   }
 }

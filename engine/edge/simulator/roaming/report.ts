@@ -1,6 +1,6 @@
 // The telemetry that each type of simulated device reports, at the precision of its sensors.
-import type { JsonObject } from '../../../schemas/json.ts'
-import type { BuiltInDeviceType } from '../../../schemas/vocabulary.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import type { BuiltInDeviceType } from '../../../../schemas/vocabulary.ts'
 import { ARENA_M, type Body } from './motion.ts'
 
 export const SIMULATED_TYPES = [

@@ -1,5 +1,5 @@
 // How a simulated device carries out a command. Pure.
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
 import { ARENA_M, type Body, MODES, type Point } from './motion.ts'
 
 export type CommandOutcome =

@@ -1,7 +1,7 @@
 // Loads an image and throws it away: what counts is whether the bytes are the announced ones.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FirmwareMessage } from '../device/firmware-message.ts'
+import type { FirmwareMessage } from '../../device/firmware-message.ts'
 
 const TRIES_MAX = 5
 const RETRY_MS_MAX = 60_000
@@ -9,17 +9,24 @@ const PROGRESS_EVERY_MS = 1_000
 /** Others are under way; the device comes back when it is told to. */
 const BUSY: readonly number[] = [429, 503]
 
+export interface FetchOptions {
+  readonly progress: (percent: number) => void
+  readonly signal: AbortSignal
+  /** Zero is as fast as it goes. */
+  readonly bytesPerSec: number
+}
+
 /** False if the bytes do not come, or are others. */
 export async function fetchImage(
   { url, sha256, sizeBytes }: Pick<FirmwareMessage, 'url' | 'sha256' | 'sizeBytes'>,
-  progress: (percent: number) => void,
-  signal: AbortSignal,
+  options: FetchOptions,
 ): Promise<boolean> {
+  const { signal } = options
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
     try {
       const response = await fetch(url, { signal })
       if (response.status === 200 && response.body !== null)
-        return (await hashOf(response.body, { sizeBytes, progress })) === sha256
+        return (await hashOf(response.body, sizeBytes, options)) === sha256
       await response.body?.cancel()
       if (!BUSY.includes(response.status)) return false
       const afterMs = Number(response.headers.get('retry-after') ?? 1) * 1_000
@@ -35,14 +42,18 @@ export async function fetchImage(
 
 async function hashOf(
   body: AsyncIterable<Uint8Array>,
-  { sizeBytes, progress }: { readonly sizeBytes: number; readonly progress: (percent: number) => void },
+  sizeBytes: number,
+  { progress, signal, bytesPerSec }: FetchOptions,
 ): Promise<string> {
   const hash = createHash('sha256')
   let bytes = 0
-  let toldAt = Date.now()
+  const startedAt = Date.now()
+  let toldAt = startedAt
   for await (const part of body) {
     hash.update(part)
     bytes += part.length
+    const aheadMs = bytesPerSec > 0 ? (bytes * 1_000) / bytesPerSec - (Date.now() - startedAt) : 0
+    if (aheadMs > 0) await sleep(aheadMs, undefined, { signal })
     if (Date.now() - toldAt < PROGRESS_EVERY_MS) continue
     toldAt = Date.now()
     progress(Math.min(99, Math.floor((bytes * 100) / Math.max(1, sizeBytes))))

@@ -1,5 +1,4 @@
 // How simulated devices go about an update: most well, some as badly as real ones do.
-import type { Random } from './random.ts'
 
 export const UPDATE_KINDS = [
   'ok',
@@ -34,15 +33,6 @@ export type UpdateKind = (typeof UPDATE_KINDS)[number]
 
 /** Shares in percent; the others do well. */
 export type UpdateShares = Readonly<Partial<Record<UpdateKind, number>>>
-
-export function drawKind(shares: UpdateShares, random: Random): UpdateKind {
-  let left = random() * 100
-  for (const kind of UPDATE_KINDS) {
-    left -= shares[kind] ?? 0
-    if (left < 0) return kind
-  }
-  return 'ok'
-}
 
 /** `brick=5,slow=20`. Undefined if it is none of that, or more than everybody. */
 export function parseShares(text: string): UpdateShares | undefined {

@@ -1,13 +1,13 @@
 // The reported state of a simulated device, which takes on whatever is desired.
-import type { JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../payload.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject } from '../../payload.ts'
 
 const KEYS_MAX = 64
 const INTERVAL_SEC_DEFAULT = 1
 const INTERVAL_SEC_MAX = 3_600
 
-export function createReported(firmwareVersion: string): JsonObject {
-  return { report_interval_sec: INTERVAL_SEC_DEFAULT, firmware_version: firmwareVersion }
+export function createReported(firmwareVersion: string, intervalSec = INTERVAL_SEC_DEFAULT): JsonObject {
+  return { report_interval_sec: intervalSec, firmware_version: firmwareVersion }
 }
 
 /** `publish` is the whole state, with null for what was removed: the topic is retained, so a part of the state would

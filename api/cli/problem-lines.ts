@@ -1,0 +1,13 @@
+// Mistakes in a file, one a line, as editors understand them.
+
+interface Problem {
+  readonly line: number
+  readonly path: string
+  readonly message: string
+}
+
+export function problemLines(file: string, problems: readonly Problem[]): string {
+  return problems
+    .map(({ line, path, message }) => `${file}:${line}: ${path === '' ? '' : `${path} `}${message}`)
+    .join('\n')
+}

@@ -1,0 +1,38 @@
+// How a device of a scenario answers a command. Pure.
+import type { JsonObject } from '../../../../schemas/json.ts'
+import type { CommandFate, CommandPlan } from '../scenario/scenario.ts'
+import { draw, numberOf } from './draw.ts'
+
+export interface Answer {
+  readonly fate: CommandFate
+  /** What is said, after how many milliseconds. */
+  readonly acks: readonly { readonly afterMs: number; readonly ack: JsonObject }[]
+}
+
+export interface Asked {
+  readonly seed: number
+  readonly device: number
+  readonly command: string
+  /** Commands that this device was sent before. */
+  readonly nth: number
+}
+
+export function answer(plans: ReadonlyMap<string, CommandPlan>, asked: Asked): Answer {
+  const { seed, device, command, nth } = asked
+  const plan = plans.get(command)
+  if (plan === undefined) {
+    const message = `known are ${[...plans.keys()].join(', ')}`
+    const error = { code: 'UNKNOWN_COMMAND', message }
+    return { fate: 'unknown', acks: [{ afterMs: 0, ack: { status: 'failed', error } }] }
+  }
+  const chance = 100 * draw(seed, numberOf(command), device, nth)
+  if (chance < plan.ignorePercent) return { fate: 'ignored', acks: [] }
+  const began = plan.ackMs === undefined ? [] : [{ afterMs: plan.ackMs, ack: { status: 'acked' } }]
+  const afterMs = (plan.ackMs ?? 0) + plan.runMs
+  if (chance < plan.ignorePercent + plan.failPercent) {
+    const error = { code: 'SIMULATED_FAILURE', message: 'as the scenario says' }
+    return { fate: 'failed', acks: [...began, { afterMs, ack: { status: 'failed', error } }] }
+  }
+  const done = { status: 'completed', result: plan.result }
+  return { fate: 'completed', acks: [...began, { afterMs, ack: done }] }
+}

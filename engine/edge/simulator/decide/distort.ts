@@ -1,0 +1,86 @@
+// What a fault makes of a telemetry message. Pure: the decisions follow from the seed.
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import type { Fault } from '../scenario/scenario.ts'
+import { draw, numberOf } from './draw.ts'
+
+export type Distorted =
+  | { readonly kind: 'sent'; readonly fields: JsonObject }
+  /** Bytes that are no JSON. */
+  | { readonly kind: 'raw'; readonly text: string }
+  | { readonly kind: 'dropped' }
+
+export interface DistortedMoment {
+  readonly seed: number
+  readonly device: number
+  readonly nth: number
+  /** Seconds since the fault began. */
+  readonly sinceSec: number
+  /** The fields of the last message, undefined before the first. */
+  readonly last: JsonObject | undefined
+}
+
+const WHAT = numberOf('fault')
+
+export function isActive(fault: Fault, elapsedSec: number): boolean {
+  return elapsedSec >= fault.atSec && (fault.forSec === undefined || elapsedSec < fault.atSec + fault.forSec)
+}
+
+export function distort(fault: Fault, fields: JsonObject, moment: DistortedMoment): Distorted {
+  const { seed, device, nth, sinceSec, last } = moment
+  const isHit = 100 * draw(seed, WHAT, device, nth) < fault.messagePercent
+  switch (fault.kind) {
+    case 'bad_json':
+      return isHit ? { kind: 'raw', text: `${JSON.stringify(fields).slice(0, -1)},` } : sent(fields)
+    case 'dropout':
+      return isHit ? { kind: 'dropped' } : sent(fields)
+    case 'spike':
+      return isHit ? sent(mapNumbers(fields, (value) => value * fault.times)) : sent(fields)
+    case 'drift':
+      return sent(mapNumbers(fields, (value) => value + (fault.perMin * sinceSec) / 60))
+    case 'stuck':
+      return sent(last ?? fields)
+    case 'oversize':
+      return isHit ? { kind: 'raw', text: `{"padding":"${'x'.repeat(fault.bytes)}"}` } : sent(fields)
+    case 'offline':
+    case 'flap':
+    case 'half_open':
+    case 'slow_reader':
+    case 'duplicate_acks':
+    case 'late_acks':
+    case 'clock_skew':
+      return sent(fields)
+  }
+}
+
+/** Whether a fault of the connection has it down at this time. A fault without an end stays. */
+export function isDown(fault: Fault, elapsedSec: number): boolean {
+  if (!isActive(fault, elapsedSec)) return false
+  if (fault.kind === 'offline') return true
+  if (fault.kind !== 'flap') return false
+  return (elapsedSec - fault.atSec) % (fault.everySec + fault.downSec) < fault.downSec
+}
+
+/** When the connection changes next because of the fault: seconds from the beginning; undefined if never. */
+export function nextChangeSec(fault: Fault, elapsedSec: number): number | undefined {
+  const end = fault.forSec === undefined ? Number.POSITIVE_INFINITY : fault.atSec + fault.forSec
+  if (elapsedSec < fault.atSec) return fault.atSec
+  if (elapsedSec >= end) return undefined
+  if (fault.kind !== 'flap') return Number.isFinite(end) ? end : undefined
+  const cycle = fault.everySec + fault.downSec
+  const into = (elapsedSec - fault.atSec) % cycle
+  const rest = into < fault.downSec ? fault.downSec - into : cycle - into
+  return Math.min(end, elapsedSec + rest)
+}
+
+function sent(fields: JsonObject): Distorted {
+  return { kind: 'sent', fields }
+}
+
+function mapNumbers(fields: JsonObject, change: (value: number) => number): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]): [string, Json] => [
+      name,
+      typeof value === 'number' ? change(value) : value,
+    ]),
+  )
+}

@@ -1,0 +1,44 @@
+// Decisions by the seed. A draw depends on the seed, on what is decided, for whom and for the how-manieth time, never on the
+// order in which things happen: networks and machines differ from run to run, and the decisions do not.
+
+/** Uniform in [0, 1). */
+export function draw(seed: number, what: number, whose: number, nth: number): number {
+  let mixed = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(what + 0x7f4a7c15, 0xc2b2ae35)
+  mixed = Math.imul(mixed ^ (mixed >>> 15) ^ Math.imul(whose + 1, 0x27d4eb2f), 0x2c1b3c6d)
+  mixed = Math.imul(mixed ^ (mixed >>> 13) ^ Math.imul(nth + 1, 0x165667b1), 0x297a2d39)
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b)
+  return ((mixed ^ (mixed >>> 15)) >>> 0) / 4_294_967_296
+}
+
+/** A number for a text, so that a name can be what is decided. */
+export function numberOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return hash >>> 0
+}
+
+/** Gives each of `count` devices a place by chance. Shares are cut from places, so they are exact. */
+export function places(seed: number, what: number, count: number): Uint32Array {
+  const order = Uint32Array.from({ length: count }, (_, at) => at)
+  for (let at = count - 1; at > 0; at--) {
+    const other = Math.floor(draw(seed, what, at, 0) * (at + 1))
+    const moved = order[at] ?? 0
+    order[at] = order[other] ?? 0
+    order[other] = moved
+  }
+  return order
+}
+
+/** Which of these shares, in percent, has the place; undefined for the rest. */
+export function shareOf<Share extends { readonly percent: number }>(
+  shares: readonly Share[],
+  place: number,
+  count: number,
+): Share | undefined {
+  let end = 0
+  for (const share of shares) {
+    end += share.percent
+    if (place < Math.round((end * count) / 100)) return share
+  }
+  return undefined
+}

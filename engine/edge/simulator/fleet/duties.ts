@@ -1,0 +1,92 @@
+// What a device makes of what it is told: commands, the desired state, and updates.
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject, parsePayload } from '../../payload.ts'
+import { applyDesired, createReported, reportIntervalMs } from '../roaming/shadow.ts'
+import type { Fault } from '../scenario/scenario.ts'
+import type { Updater } from '../updates/updater.ts'
+import { Inbox } from './inbox.ts'
+import { openUpdater, type Updating } from './open-updater.ts'
+import type { Roamer } from './roamer.ts'
+
+export interface Dutiful extends Updating {
+  readonly roamer: Roamer | undefined
+  /** What is wrong with it now. */
+  fault(): Fault | undefined
+  sayRetained(suffix: string, body: JsonObject): void
+  setInterval(ms: number): void
+  /** It is on its way somewhere. */
+  hurry(): void
+}
+
+export class Duties {
+  readonly #device: Dutiful
+  #reported: JsonObject
+  #inbox: Inbox | undefined
+  #updater: Updater | undefined
+
+  constructor(device: Dutiful) {
+    const { telemetry, firmware } = device.kin.plan
+    this.#device = device
+    const isRoaming = telemetry.source.kind === 'motion'
+    this.#reported = isRoaming ? createReported(firmware.version, telemetry.intervalSec) : NO_STATE
+  }
+
+  /** The whole reported state, as it is told on each connection. */
+  report(more: JsonObject = this.#reported): void {
+    const state = { ...more, firmware_version: this.#device.version }
+    this.#device.sayRetained('shadow/reported', state)
+  }
+
+  receive(suffix: string, payload: Buffer): void {
+    const message = parsePayload(payload)
+    if (message === undefined) return
+    if (suffix === 'command') this.#command(message)
+    else if (suffix === 'shadow/desired') this.#desire(message)
+    else if (suffix === 'ota') {
+      this.#updater ??= openUpdater(this.#device)
+      this.#updater.take(message)
+    }
+  }
+
+  /** The acks of a body that moves. */
+  answer(acks: readonly JsonObject[]): void {
+    for (const ack of acks) {
+      const { status } = ack
+      if (status === 'completed' || status === 'failed') this.#device.world.counts.commands[status]++
+      this.#device.say('command/ack', ack)
+    }
+  }
+
+  #command(message: JsonObject): void {
+    const { world, index, kin, roamer } = this.#device
+    if (roamer !== undefined) {
+      world.counts.commands.received++
+      this.answer(roamer.take(message, world.stamp()))
+      if (roamer.isBusy) this.#device.hurry()
+      return
+    }
+    this.#inbox ??= new Inbox({
+      ...{ world, seed: kin.seed, index, commands: kin.plan.commands },
+      fault: () => this.#device.fault(),
+      say: (ack) => this.#device.say('command/ack', ack),
+    })
+    this.#inbox.take(message)
+  }
+
+  #desire(message: JsonObject): void {
+    const { kin, world, roamer } = this.#device
+    const { follow, delayMs } = kin.plan.shadow
+    if (!follow || !isObject(message['state'])) return
+    const apply = (): void => {
+      const applied = applyDesired(this.#reported, message)
+      if (applied === undefined) return
+      this.#reported = applied.reported
+      if (roamer !== undefined) this.#device.setInterval(reportIntervalMs(applied.reported))
+      this.report(applied.publish)
+    }
+    if (delayMs > 0) world.after(delayMs, apply)
+    else apply()
+  }
+}
+
+const NO_STATE: JsonObject = {}

@@ -1,0 +1,184 @@
+// All devices of a simulation: who they are, when they connect, and what the timeline does to them.
+import type { Recruit } from '../enrol.ts'
+import type { Scenario, Step, TypePlan } from '../scenario/scenario.ts'
+import type { Wire } from '../wire/link.ts'
+import { Kin } from './kin.ts'
+import { SimDevice } from './sim-device.ts'
+import { sourceAddress } from './sockets.ts'
+import { SLOT_MS, type World } from './world.ts'
+
+/** The devices of one type, and the gateways that speak for them. */
+interface Clan {
+  readonly kin: Kin
+  readonly gateways: Kin | undefined
+  readonly perGateway: number
+}
+
+export class Fleet {
+  readonly #scenario: Scenario
+  readonly #clans: readonly Clan[]
+  readonly #devices: SimDevice[] = []
+  readonly #gateways: SimDevice[] = []
+  /** Those that are still to connect, at the pace of the scenario. */
+  readonly #queue: SimDevice[] = []
+  #queued = 0
+  #credit = 0
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario
+    this.#clans = scenario.types.map((plan) => ({
+      kin: new Kin(plan, scenario.seed),
+      gateways: plan.perGateway === undefined ? undefined : new Kin(gatewaysOf(plan), scenario.seed),
+      perGateway: plan.perGateway ?? 1,
+    }))
+  }
+
+  /** Connections that it needs. */
+  get sockets(): number {
+    return this.#clans.reduce((sum, { kin, gateways }) => sum + (gateways ?? kin).plan.count, 0)
+  }
+
+  get devices(): readonly SimDevice[] {
+    return this.#devices
+  }
+
+  /** Everybody, gateways before their sub-devices. */
+  recruits(): readonly Recruit[] {
+    const gateways = this.#clans.flatMap((clan) =>
+      clan.gateways === undefined ? [] : recruitsOf(clan.gateways),
+    )
+    const others = this.#clans.flatMap(({ kin, gateways: over, perGateway }) =>
+      recruitsOf(kin, (index) => over?.idOf(Math.floor(index / perGateway))),
+    )
+    return [...gateways, ...others]
+  }
+
+  /** Makes the devices that have a token, or need none, and begins to connect them. */
+  begin(world: World, wire: Wire, tokens: ReadonlyMap<string, string>): void {
+    let nth = 0
+    const make = (kin: Kin, index: number, isGateway: boolean): SimDevice | undefined => {
+      const token = tokens.get(kin.idOf(index))
+      if (token === undefined) return undefined
+      const localAddress = sourceAddress(nth++, this.sockets, wire.host)
+      return new SimDevice({ world, kin, index, over: { kind: 'own', wire, token, localAddress, isGateway } })
+    }
+    for (const { kin, gateways, perGateway } of this.#clans) {
+      const over = Array.from({ length: gateways?.plan.count ?? 0 }, (_, at) =>
+        gateways === undefined ? undefined : make(gateways, at, true),
+      )
+      this.#gateways.push(...over.filter((gateway) => gateway !== undefined))
+      for (let at = 0; at < kin.plan.count; at++) {
+        const gateway = over[Math.floor(at / perGateway)]
+        const isKnown = gateway !== undefined && tokens.has(kin.idOf(at))
+        const place = { world, kin, index: at }
+        const device =
+          gateways === undefined
+            ? make(kin, at, false)
+            : isKnown
+              ? new SimDevice({ ...place, over: { kind: 'gateway', gateway } })
+              : undefined
+        if (device !== undefined) this.#devices.push(device)
+      }
+    }
+    world.counts.devices = this.#devices.length
+    // In turn over the gateways, because each of them has a rate.
+    const turnOf = (device: SimDevice): number =>
+      device.isSub ? device.index % (device.kin.plan.perGateway ?? 1) : 0
+    this.#connect([...this.#gateways, ...this.#devices.toSorted((a, b) => turnOf(a) - turnOf(b))])
+    for (const step of this.#scenario.timeline) world.after(step.atSec * 1_000, () => this.#act(step))
+  }
+
+  /** Called every `SLOT_MS`: connects as many as the pace allows. */
+  advance(): void {
+    if (this.#queued === this.#queue.length) return
+    this.#credit = Math.min(
+      this.#credit + (this.#scenario.connectPerSec * SLOT_MS) / 1_000,
+      this.#scenario.connectPerSec,
+    )
+    while (this.#credit >= 1 && this.#queued < this.#queue.length) {
+      this.#credit--
+      this.#queue[this.#queued++]?.connect()
+    }
+    if (this.#queued < this.#queue.length) return
+    this.#queue.length = 0
+    this.#queued = 0
+  }
+
+  connected(): number {
+    return this.#devices.reduce((sum, device) => sum + (device.isConnected() ? 1 : 0), 0)
+  }
+
+  /** Messages that are not acknowledged yet. */
+  unacked(): number {
+    const own = this.#devices.reduce((sum, device) => sum + (device.isSub ? 0 : device.link.unacked), 0)
+    return this.#gateways.reduce((sum, { link }) => sum + link.unacked, own)
+  }
+
+  stop(): void {
+    for (const device of this.#devices) device.leave()
+    for (const gateway of this.#gateways) gateway.leave()
+  }
+
+  #connect(devices: readonly SimDevice[]): void {
+    for (const device of devices) this.#queue.push(device)
+  }
+
+  #act({ target: { of, percent }, act }: Step): void {
+    const meant = this.#devices.filter(
+      ({ kin, index }) =>
+        (of === undefined || of === kin.plan.type || of === kin.plan.idPrefix) &&
+        kin.isTarget(index, percent),
+    )
+    switch (act.kind) {
+      case 'connect':
+        this.#connect(meant)
+        return
+      case 'disconnect':
+      case 'storm':
+      case 'stop':
+        for (const device of meant) device[act.kind]()
+        return
+      case 'set':
+        for (const device of meant) device.override(act.field, act.value)
+        return
+      case 'rate':
+        for (const device of meant) device.setInterval(act.intervalSec * 1_000)
+        return
+      case 'fault':
+        for (const device of meant) device.break(act.fault)
+    }
+  }
+}
+
+function recruitsOf(
+  kin: Kin,
+  parentOf: (index: number) => string | undefined = () => undefined,
+): readonly Recruit[] {
+  const { count, type, group, tags, numberAt } = kin.plan
+  return Array.from({ length: count }, (_, index) => ({
+    ...{ id: kin.idOf(index), type, group: group(numberAt(index)), tags, parentId: parentOf(index) },
+  }))
+}
+
+/** The gateways of a type, which have little to say of themselves. */
+function gatewaysOf(plan: TypePlan): TypePlan {
+  const { count, gatewayPrefix, perGateway = 1, group } = plan
+  const telemetry: TypePlan['telemetry'] = {
+    ...{ intervalSec: 20, jitter: 0, qos: 1 },
+    source: {
+      kind: 'fields',
+      fields: [{ name: 'messages', generator: { kind: 'counter', start: 0, step: 1 } }],
+    },
+  }
+  return {
+    ...plan,
+    ...{ type: 'gateway', count: Math.ceil(count / perGateway), idPrefix: gatewayPrefix },
+    ...{
+      idDigits: 3,
+      numberAt: (index) => index + 1,
+      group: (number) => group((number - 1) * perGateway + 1),
+    },
+    ...{ perGateway: undefined, telemetry, faults: [] },
+    firmware: { ...plan.firmware, behaviours: [] },
+  }
+}

@@ -1,0 +1,91 @@
+// The commands that a device of a scenario was sent, and what it has answered.
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject } from '../../payload.ts'
+import { answer } from '../decide/answer.ts'
+import type { CommandPlan, Fault } from '../scenario/scenario.ts'
+import type { World } from './world.ts'
+
+const KEPT_MAX = 64
+
+export interface Addressee {
+  readonly world: World
+  readonly seed: number
+  readonly index: number
+  readonly commands: ReadonlyMap<string, CommandPlan>
+  /** What is wrong with it now. */
+  fault(): Fault | undefined
+  say(ack: JsonObject): void
+}
+
+export class Inbox {
+  readonly #owner: Addressee
+  /** The last answer to each command; undefined while there is none, `cancelled` if there will be none. */
+  readonly #answers = new Map<string, JsonObject | 'cancelled' | undefined>()
+  #count = 0
+
+  constructor(owner: Addressee) {
+    this.#owner = owner
+  }
+
+  /** One that is delivered twice is answered twice and carried out once. */
+  take({ request_id: requestId, command, data, expires_at: expiresAt }: JsonObject): void {
+    if (typeof requestId !== 'string' || typeof command !== 'string') return
+    if (command === '$cancel') this.#cancel(data)
+    else this.#carryOut(requestId, command, expiresAt)
+  }
+
+  #carryOut(requestId: string, command: string, expiresAt: unknown): void {
+    const { commands, index, seed, world } = this.#owner
+    const { counts } = world
+    counts.commands.received++
+    if (this.#answers.has(requestId)) {
+      counts.commands.repeated++
+      const given = this.#answers.get(requestId)
+      if (isObject(given)) this.#owner.say(given)
+      return
+    }
+    this.#answers.set(requestId, undefined)
+    this.#forget()
+    if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now()) {
+      counts.commands.ignored++
+      const error = { code: 'EXPIRED', message: 'it came too late' }
+      this.#say(requestId, { status: 'rejected', error })
+      return
+    }
+    const { fate, acks } = answer(commands, { seed, device: index, command, nth: this.#count++ })
+    counts.commands[fate]++
+    for (const { afterMs, ack } of acks) this.#sayLater(requestId, ack, afterMs)
+  }
+
+  #sayLater(requestId: string, ack: JsonObject, afterMs: number): void {
+    const fault = this.#owner.fault()
+    const lateMs = fault?.kind === 'late_acks' ? fault.delaySec * 1_000 : 0
+    if (afterMs + lateMs === 0) this.#say(requestId, ack)
+    else this.#owner.world.after(afterMs + lateMs, () => this.#say(requestId, ack))
+  }
+
+  #say(requestId: string, fields: JsonObject): void {
+    if (this.#answers.get(requestId) === 'cancelled') return
+    const { world } = this.#owner
+    const ack = { request_id: requestId, ...fields, executed_at: world.stamp() }
+    this.#answers.set(requestId, ack)
+    const fault = this.#owner.fault()
+    const times = fault?.kind === 'duplicate_acks' ? fault.times : 1
+    for (let time = 0; time < times; time++) this.#owner.say(ack)
+  }
+
+  #cancel(data: unknown): void {
+    const { request_id: requestId } = isObject(data) ? data : {}
+    if (typeof requestId !== 'string' || !this.#answers.has(requestId)) return
+    const given = this.#answers.get(requestId)
+    const isOver = isObject(given) && given['status'] !== 'acked'
+    if (!isOver) this.#answers.set(requestId, 'cancelled')
+  }
+
+  #forget(): void {
+    for (const oldest of this.#answers.keys()) {
+      if (this.#answers.size <= KEPT_MAX) break
+      this.#answers.delete(oldest)
+    }
+  }
+}

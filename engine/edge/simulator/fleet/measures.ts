@@ -1,0 +1,54 @@
+// What a device measures, as the body of a message. A fault may have its say in it.
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { distort } from '../decide/distort.ts'
+import type { Fault } from '../scenario/scenario.ts'
+import type { Kin } from './kin.ts'
+import type { Roamer } from './roamer.ts'
+import type { World } from './world.ts'
+
+export class Measures {
+  readonly #world: World
+  readonly #kin: Kin
+  readonly #index: number
+  readonly #roamer: Roamer | undefined
+  #nth = 0
+  #overrides: Readonly<Record<string, Json>> | undefined
+  /** What a sensor that hangs goes on to say. */
+  #stuck: JsonObject | undefined
+
+  constructor(about: { readonly world: World; readonly kin: Kin; readonly index: number }, roamer?: Roamer) {
+    this.#world = about.world
+    this.#kin = about.kin
+    this.#index = about.index
+    this.#roamer = roamer
+  }
+
+  override(field: string, value: Json): void {
+    this.#overrides = { ...this.#overrides, [field]: value }
+  }
+
+  /** The next message; undefined if there is none this time. */
+  next(fault: Fault | undefined): string | undefined {
+    const nth = this.#nth++
+    if (fault !== undefined || this.#overrides !== undefined) return this.#unusual(nth, fault)
+    const stamp = this.#world.stamp()
+    if (this.#roamer !== undefined) return JSON.stringify(this.#roamer.report(stamp))
+    return this.#kin.text(this.#index, nth, { elapsedSec: this.#world.elapsedSec(), stamp })
+  }
+
+  #unusual(nth: number, fault: Fault | undefined): string | undefined {
+    const elapsedSec = this.#world.elapsedSec()
+    const stamp = this.#world.stamp(fault?.kind === 'clock_skew' ? fault.delaySec * 1_000 : 0)
+    const measured = this.#roamer?.report(stamp) ?? this.#kin.fields(this.#index, nth, elapsedSec)
+    const fields = { ...measured, ...this.#overrides, timestamp: stamp }
+    if (fault === undefined) return JSON.stringify(fields)
+    const about = { seed: this.#kin.seed, device: this.#index, nth, sinceSec: elapsedSec - fault.atSec }
+    const distorted = distort(fault, fields, { ...about, last: this.#stuck })
+    this.#stuck = fault.kind === 'stuck' ? (this.#stuck ?? fields) : undefined
+    if (distorted.kind === 'dropped') return undefined
+    // A sensor that hangs still has a clock.
+    return distorted.kind === 'raw'
+      ? distorted.text
+      : JSON.stringify({ ...distorted.fields, timestamp: stamp })
+  }
+}

@@ -1,0 +1,44 @@
+// The updates of a simulated device, on its connection and in its time.
+import type { JsonObject } from '../../../../schemas/json.ts'
+import type { FirmwareMessage } from '../../device/firmware-message.ts'
+import { fetchImage } from '../updates/fetch-image.ts'
+import { Updater } from '../updates/updater.ts'
+import type { Kin } from './kin.ts'
+import type { World } from './world.ts'
+
+export interface Updating {
+  readonly world: World
+  readonly kin: Kin
+  readonly index: number
+  readonly version: string
+  say(suffix: string, body: JsonObject): void
+  reboot(version: string | undefined): Promise<void>
+  updating(status: string): void
+}
+
+export function openUpdater(device: Updating): Updater {
+  const { world, kin, index } = device
+  const { download, rateKibPerSec, installSec } = kin.plan.firmware
+  const { kind, failures } = kin.behaviourOf(index)
+  const bytesPerSec = rateKibPerSec * 1_024
+  const sleep = (ms: number): Promise<void> => new Promise((resolve) => world.after(ms, resolve))
+  const ports = {
+    say: (report: JsonObject) => device.say('ota/status', { ...report, timestamp: world.stamp() }),
+    download: async (message: FirmwareMessage, progress: (percent: number) => void) => {
+      if (download === 'fake') {
+        await sleep(bytesPerSec > 0 ? (message.sizeBytes * 1_000) / bytesPerSec : 0)
+        return true
+      }
+      const isRight = await fetchImage(message, { progress, signal: world.signal, bytesPerSec })
+      if (!isRight && !world.signal.aborted) world.counts.error('download_failed')
+      return isRight
+    },
+    sleep,
+    reboot: (version: string | undefined) => device.reboot(version),
+    moved: (status: string) => device.updating(status),
+  }
+  return new Updater(device.version, kind, ports, {
+    installMs: installSec * 1_000,
+    downloadsFailing: failures,
+  })
+}

@@ -1,0 +1,398 @@
+// A simulated device, or a gateway with its sub-devices: when it is there, what it says, and what it makes of what it is told.
+//
+// D1. It has one turn in the wheel. Whatever else it does later is a task of its own.
+// D2. A sub-device speaks over its gateway's link, and has no session.
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { waitBeforeConnect } from '../../device/backoff.ts'
+import { isActive } from '../decide/distort.ts'
+import { draw } from '../decide/draw.ts'
+import { COMMANDS } from '../roaming/obey.ts'
+import type { Fault } from '../scenario/scenario.ts'
+import type { ErrorKind } from '../scenario/summary.ts'
+import { Link, type LinkOwner, type Wire } from '../wire/link.ts'
+import { type Breakable, Breakage } from './breakage.ts'
+import { Duties, type Dutiful } from './duties.ts'
+import type { Kin } from './kin.ts'
+import { Measures } from './measures.ts'
+import { Roamer } from './roamer.ts'
+import type { Task, World } from './world.ts'
+
+export interface Place {
+  readonly world: World
+  readonly kin: Kin
+  /** Counts from 0 within its type. */
+  readonly index: number
+  readonly over:
+    | {
+        readonly kind: 'own'
+        readonly wire: Wire
+        readonly token: string
+        readonly localAddress: string | undefined
+        readonly isGateway: boolean
+      }
+    | { readonly kind: 'gateway'; readonly gateway: SimDevice }
+}
+
+const HEARTBEAT_MS = 20_000
+const MOVE_MS = 1_000
+const WINDOW = 16
+const GATEWAY_WINDOW = 4_096
+const INBOX = ['command', 'shadow/desired', 'ota'] as const
+const KEPT = { qos: 1, retain: false, keep: true } as const
+const RETAINED = { qos: 1, retain: true, keep: true } as const
+const TELEMETRY = [
+  { qos: 0, retain: false, keep: false },
+  { qos: 1, retain: false, keep: false },
+] as const
+const PHASE = 10
+const JITTER = 11
+const BACKOFF = 12
+
+/** `away` until it is told to come back, `off` and `stopped` for good. */
+type State = 'new' | 'live' | 'away' | 'off' | 'stopped'
+
+export class SimDevice implements LinkOwner, Breakable, Dutiful {
+  readonly id: string
+  readonly index: number
+  readonly world: World
+  readonly kin: Kin
+  readonly link: Link
+  readonly subs: Map<string, SimDevice> | undefined
+  readonly #prefix: string
+  readonly isSub: boolean
+  version: string
+  #state: State = 'new'
+  #isBooting = false
+  #isGreeted = false
+  #isMute = false
+  #turn: Turn | undefined
+  #sessions = 0
+  #boots = 1
+  #seq = 0
+  #nth = 0
+  #failures = 0
+  #intervalMs: number
+  /** When a message would be due without its jitter. */
+  #baseAt = 0
+  #reportAt = 0
+  #spokeAt = 0
+  #bootedSec = 0
+  #measures: Measures | undefined
+  #breakage: Breakage | undefined
+  roamer: Roamer | undefined
+  readonly #duties: Duties
+  #ota: string | undefined
+  #onGreeted: (() => void) | undefined
+
+  constructor({ world, kin, index, over }: Place) {
+    const { plan } = kin
+    this.world = world
+    this.kin = kin
+    this.index = index
+    this.id = kin.idOf(index)
+    this.version = plan.firmware.version
+    this.#intervalMs = plan.telemetry.intervalSec * 1_000
+    this.#duties = new Duties(this)
+    this.isSub = over.kind === 'gateway'
+    if (over.kind === 'gateway') {
+      this.#prefix = `fleet/${over.gateway.id}/sub/${this.id}/`
+      this.link = over.gateway.link
+      over.gateway.subs?.set(this.id, this)
+      return
+    }
+    this.#prefix = `fleet/${this.id}/`
+    this.subs = over.isGateway ? new Map() : undefined
+    const places = over.isGateway ? [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)] : INBOX
+    this.link = new Link(
+      over.wire,
+      {
+        ...{ clientId: this.id, token: over.token, keepAliveSec: plan.keepAliveSec },
+        ...{ localAddress: over.localAddress, window: over.isGateway ? GATEWAY_WINDOW : WINDOW },
+        subscriptions: places.map((suffix) => this.#prefix + suffix),
+      },
+      this,
+    )
+    this.#keepAlive()
+  }
+
+  isConnected(): boolean {
+    return this.#state === 'live' && this.link.isOpen && this.#isGreeted
+  }
+
+  /** Begins, or comes back after it was sent away. */
+  connect(): void {
+    if (this.#state !== 'new' && this.#state !== 'away') return
+    const isNew = this.#state === 'new'
+    this.#state = 'live'
+    if (isNew) this.break(this.kin.faultOf(this.index))
+    this.#up()
+  }
+
+  /** Is gone without a word until it is told to connect. */
+  disconnect(): void {
+    if (this.#state !== 'live') return
+    if (this.isSub) this.#say('status', this.#status('offline', 'lost'), RETAINED)
+    this.#state = 'away'
+    this.#down()
+  }
+
+  /** Breaks off and connects again at once. */
+  storm(): void {
+    if (this.#state === 'stopped' || this.#state === 'off') return
+    this.#down()
+    this.#state = 'live'
+    this.#up()
+  }
+
+  /** Says goodbye, for good. */
+  stop(): void {
+    if (this.#state === 'stopped') return
+    const isThere = this.#state === 'live' && this.#isGreeted
+    if (isThere && this.link.isOpen) this.#say('status', this.#status('offline', 'shutdown'), RETAINED)
+    this.#state = 'stopped'
+    if (!this.isSub) this.link.leave()
+  }
+
+  /** Ends the connection of a whole fleet that stops: what its gateway says holds for a sub-device. */
+  leave(): void {
+    if (this.isSub) this.#state = 'stopped'
+    else this.stop()
+  }
+
+  override(field: string, value: Json): void {
+    this.#measures ??= this.#measure()
+    this.#measures.override(field, value)
+  }
+
+  setInterval(ms: number): void {
+    if (ms === this.#intervalMs) return
+    this.#intervalMs = ms
+    if (this.#turn === undefined) return
+    const now = this.world.now()
+    this.#baseAt = now + ms * draw(this.kin.seed, PHASE, this.index, this.#nth)
+    this.#reportAt = this.#baseAt
+    this.#schedule(now)
+  }
+
+  /** Sets what is wrong with it from now on; undefined is nothing. */
+  break(fault: Fault | undefined): void {
+    this.#breakage?.end()
+    this.#breakage = fault === undefined ? undefined : new Breakage(this, fault)
+  }
+
+  /** A half open connection: it hears and says nothing, and does not know. */
+  mute(isMute: boolean): void {
+    this.#isMute = isMute
+    if (this.isSub) return
+    this.link.mute(isMute)
+    // What was silent for long is given up.
+    if (!isMute) this.storm()
+  }
+
+  /** It is its turn in the wheel. */
+  run(turn: Turn, now: number): void {
+    // By D1. Another turn has taken the place of this one.
+    if (turn !== this.#turn) return
+    if (this.#state === 'stopped' || this.#state === 'off') return
+    if (this.roamer !== undefined)
+      this.#duties.answer(this.roamer.move(this.world.elapsedSec(), this.world.stamp()))
+    const canSpeak = this.isConnected() && !this.#isMute && !this.world.isQuiet
+    if (now + 1 >= this.#reportAt) {
+      this.#reportAt = this.#afterReport(now)
+      if (canSpeak) this.#report(now)
+    } else if (canSpeak && now - this.#spokeAt >= HEARTBEAT_MS) {
+      this.#spokeAt = now
+      this.#say('status', this.#status('online', 'heartbeat'), RETAINED)
+    }
+    this.#schedule(now, turn)
+  }
+
+  will(): { readonly topic: string; readonly payload: string } {
+    this.#sessions++
+    return { topic: `${this.#prefix}status`, payload: JSON.stringify(this.#status('offline', 'lwt')) }
+  }
+
+  opened(): void {
+    this.#failures = 0
+    this.#greet()
+    const subs = this.subs === undefined ? [] : [...this.subs.values()]
+    for (const sub of subs) if (sub.#state === 'live' && !sub.#isGreeted) sub.#greet()
+  }
+
+  closed(cause: ErrorKind): void {
+    if (cause === 'refused') {
+      this.#state = 'off'
+      this.world.log({ deviceId: this.id }, 'the broker refuses the device, which gives up')
+      return
+    }
+    if (this.#state !== 'live' || this.#isBooting) return
+    const random = draw(this.kin.seed, BACKOFF, this.index, this.#sessions)
+    const waitMs = waitBeforeConnect(++this.#failures, false, random)
+    this.world.after(waitMs, () => {
+      if (this.#state === 'live' && !this.#isBooting) this.link.open()
+    })
+  }
+
+  message(topic: string, payload: Buffer): void {
+    const suffix = topic.slice(this.#prefix.length)
+    if (!suffix.startsWith('sub/')) {
+      this.#receive(suffix, payload)
+      return
+    }
+    const end = suffix.indexOf('/', 4)
+    const sub = this.subs?.get(suffix.slice(4, end))
+    if (sub !== undefined) sub.#receive(suffix.slice(end + 1), payload)
+  }
+
+  say(suffix: string, body: JsonObject): void {
+    this.#say(suffix, body, KEPT)
+  }
+
+  sayRetained(suffix: string, body: JsonObject): void {
+    this.#say(suffix, body, RETAINED)
+  }
+
+  hurry(): void {
+    if (this.#turn !== undefined) this.#schedule(this.world.now())
+  }
+
+  /** Disconnects, and is back with this version after a while; without one, never. */
+  async reboot(version: string | undefined): Promise<void> {
+    if (version === undefined) this.#state = 'off'
+    this.#isBooting = true
+    this.#down()
+    if (version === undefined) return
+    this.version = version
+    this.#boots++
+    this.#bootedSec = this.world.elapsedSec()
+    await new Promise<void>((resolve) => {
+      this.#onGreeted = resolve
+      this.world.after(this.kin.plan.firmware.rebootSec * 1_000, () => {
+        this.#isBooting = false
+        if (this.#state === 'live') this.#up()
+      })
+    })
+  }
+
+  /** What it does about an update now. */
+  updating(status: string): void {
+    this.world.counts.moveOta(this.#ota, status)
+    this.#ota = status
+  }
+
+  #up(): void {
+    if (this.#state !== 'live' || this.#isBooting || this.#isGreeted) return
+    if (!this.isSub) this.link.open()
+    else if (this.link.isOpen) this.#greet()
+  }
+
+  #down(): void {
+    this.#isGreeted = false
+    if (!this.isSub) this.link.cut()
+  }
+
+  #greet(): void {
+    this.#isGreeted = true
+    if (this.#isBooting) return
+    this.#say('status', this.#status('online', 'connect'), RETAINED)
+    this.#duties.report()
+    const now = this.world.now()
+    this.#spokeAt = now
+    this.#measures ??= this.#measure()
+    if (this.#turn === undefined) {
+      this.#baseAt = now + draw(this.kin.seed, PHASE, this.index, 0) * this.#intervalMs
+      this.#reportAt = this.#baseAt
+      this.#schedule(now)
+    }
+    const greeted = this.#onGreeted
+    this.#onGreeted = undefined
+    greeted?.()
+  }
+
+  /** Puts its turn into the wheel (D1). Without one it gets a new one. */
+  #schedule(now: number, turn: Turn = new Turn(this)): void {
+    const patienceMs = this.roamer?.isBusy ? MOVE_MS : HEARTBEAT_MS
+    turn.dueAt = Math.min(this.#reportAt, now + patienceMs)
+    this.#turn = turn
+    this.world.add(turn)
+  }
+
+  #afterReport(now: number): number {
+    const { kin, index } = this
+    const { jitter } = kin.plan.telemetry
+    const late = jitter === 0 ? 0 : jitter * this.#intervalMs * draw(kin.seed, JITTER, index, this.#nth)
+    this.#baseAt = Math.max(this.#baseAt + this.#intervalMs, now)
+    return this.#baseAt + late
+  }
+
+  #measure(): Measures {
+    const { kin, world, index } = this
+    if (kin.plan.telemetry.source.kind === 'motion')
+      this.roamer ??= new Roamer(index + kin.seed, kin.plan.type, world.elapsedSec())
+    return new Measures(this, this.roamer)
+  }
+
+  #report(now: number): void {
+    this.#spokeAt = now
+    this.#nth++
+    const text = this.#measures?.next(this.fault())
+    if (text === undefined) return
+    const { qos } = this.kin.plan.telemetry
+    this.link.publish(`${this.#prefix}telemetry`, text, TELEMETRY[qos])
+  }
+
+  /** What is wrong with it at this time. */
+  fault(): Fault | undefined {
+    const fault = this.#breakage?.fault
+    return fault !== undefined && isActive(fault, this.world.elapsedSec()) ? fault : undefined
+  }
+
+  #receive(suffix: string, payload: Buffer): void {
+    if (this.#state !== 'live' || this.#isBooting || this.#isMute) return
+    this.#duties.receive(suffix, payload)
+  }
+
+  #say(suffix: string, body: JsonObject, options: typeof KEPT | typeof RETAINED): void {
+    this.link.publish(this.#prefix + suffix, JSON.stringify(body), options)
+  }
+
+  #status(status: 'online' | 'offline', reason: string): JsonObject {
+    const { world, kin } = this
+    const commands = kin.plan.telemetry.source.kind === 'motion' ? COMMANDS : [...kin.plan.commands.keys()]
+    return {
+      ...{ status, seq: this.#seq++, timestamp: world.stamp(), reason },
+      ...(this.isSub ? {} : { session_id: `${world.runId}-${this.#sessions}` }),
+      uptime_sec: Math.round(world.elapsedSec() - this.#bootedSec),
+      firmware_version: this.version,
+      boot_id: `${world.runId}-${this.#boots}`,
+      capabilities: { commands },
+    }
+  }
+
+  /** Its connection is looked at all its life. */
+  #keepAlive(): void {
+    const everyMs = this.kin.plan.keepAliveSec * 250
+    const run = (now: number): void => {
+      if (this.#state === 'stopped' || this.#state === 'off') return
+      this.link.check(now)
+      check.dueAt = now + everyMs
+      this.world.add(check)
+    }
+    const check = { dueAt: this.world.now() + everyMs, run }
+    this.world.add(check)
+  }
+}
+
+/** The place of a device in the wheel. */
+class Turn implements Task {
+  dueAt = 0
+  readonly #device: SimDevice
+
+  constructor(device: SimDevice) {
+    this.#device = device
+  }
+
+  run(now: number): void {
+    this.#device.run(this, now)
+  }
+}

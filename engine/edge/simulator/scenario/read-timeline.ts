@@ -1,0 +1,51 @@
+// One entry of `timeline`: what happens when, to which part of the devices.
+import type { Section } from '../../config/yaml-file.ts'
+import { readFault } from './read-faults.ts'
+import { type Act, STEP_KINDS, type Step, type TypePlan } from './scenario.ts'
+
+const AT_SEC = { min: 0, max: 31_536_000 }
+const INTERVAL_SEC = { min: 0.05, max: 86_400 }
+
+export function readStep(section: Section, types: readonly TypePlan[]): Step {
+  const atSec = section.number('at', AT_SEC) ?? 0
+  if (!section.has('at')) section.refuse('at', 'is needed: seconds from the beginning')
+  const of = section.text('type')
+  const names = types.flatMap(({ type, idPrefix }) => [type, idPrefix])
+  if (of !== undefined && !names.includes(of))
+    section.refuse('type', `must be a type or an id_prefix of this file: ${[...new Set(names)].join(', ')}`)
+  const target = { of, percent: section.number('percent', { min: 0, max: 100 }) ?? 100 }
+  return { atSec, target, act: readAct(section, atSec) }
+}
+
+function readAct(section: Section, atSec: number): Act {
+  const kind = section.oneOf('do', STEP_KINDS)
+  if (!section.has('do')) section.refuse('do', `is needed, one of ${STEP_KINDS.join(', ')}`)
+  switch (kind) {
+    // The keys of an unknown step are not known either.
+    case undefined:
+      return { kind: 'connect' }
+    case 'fault':
+      return { kind, fault: readFault(section, atSec) }
+    case 'set': {
+      const act = { kind, field: section.needed('field'), value: readValue(section) }
+      section.end()
+      return act
+    }
+    case 'rate': {
+      if (!section.has('interval_sec')) section.refuse('interval_sec', 'is needed')
+      const act = { kind, intervalSec: section.number('interval_sec', INTERVAL_SEC) ?? 1 }
+      section.end()
+      return act
+    }
+    default:
+      section.end()
+      return { kind }
+  }
+}
+
+function readValue(section: Section): number | boolean | string {
+  const value = section.value('value')
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value
+  section.refuse('value', 'is needed: a number, a text, true or false')
+  return 0
+}

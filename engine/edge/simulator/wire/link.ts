@@ -1,0 +1,309 @@
+// One MQTT connection of a simulated device or gateway: a bare socket, and what it has not been acknowledged.
+//
+// L1. All links share the buffer that sockets read into, the buffer that packets are written to, and one parser.
+// L2. A message to be kept is sent until it is acknowledged, over connections. Telemetry is sent once: what is not acknowledged
+//     when the connection ends is counted.
+// L3. What is not acknowledged is bounded by the window.
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import mqttPacket from 'mqtt-packet'
+import type { Histogram } from '../../histogram.ts'
+import type { Counts, ErrorKind } from '../scenario/summary.ts'
+import { cutFrames } from './frames.ts'
+import type { PublishParser } from './publish-parser.ts'
+import type { Sink, Tray } from './tray.ts'
+
+export interface Wire {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+  readonly tray: Tray
+  readonly parser: PublishParser
+  readonly counts: Counts
+  readonly latency: Histogram
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number
+}
+
+export interface LinkOptions {
+  readonly clientId: string
+  readonly token: string
+  readonly keepAliveSec: number
+  readonly localAddress: string | undefined
+  /** Messages that may be unacknowledged. */
+  readonly window: number
+  readonly subscriptions: readonly string[]
+}
+
+export interface LinkOwner {
+  /** The body of the last will, of the connection that begins. */
+  will(): { readonly topic: string; readonly payload: string }
+  opened(): void
+  closed(cause: ErrorKind): void
+  message(topic: string, payload: Buffer): void
+}
+
+interface Kept {
+  readonly topic: string
+  readonly payload: string
+  readonly retain: boolean
+}
+
+const CONNECT_MS_MAX = 20_000
+const WAITING_MAX = 10_000
+/** Return codes of CONNACK: client identifier rejected, bad user name or password, not authorised. */
+const REFUSALS: readonly number[] = [2, 4, 5]
+const PINGREQ = Buffer.from([0xc0, 0])
+const DISCONNECT = Buffer.from([0xe0, 0])
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+
+type Phase = 'closed' | 'connecting' | 'open'
+
+export class Link implements Sink {
+  readonly #wire: Wire
+  readonly #options: LinkOptions
+  readonly #owner: LinkOwner
+  /** When each unacknowledged message was sent, by its packet id less one; 0 if there is none. */
+  readonly #sentAt: Float64Array
+  #unacked = 0
+  #nextId = 0
+  #kept: Map<number, Kept> | undefined
+  #waiting: Kept[] | undefined
+  #socket: Socket | undefined
+  #phase: Phase = 'closed'
+  #rest: Buffer | undefined
+  #heardAt = 0
+  #writtenAt = 0
+  /** A half open connection: nothing goes out and nothing comes in. */
+  #isMute = false
+
+  constructor(wire: Wire, options: LinkOptions, owner: LinkOwner) {
+    this.#wire = wire
+    this.#options = options
+    this.#owner = owner
+    this.#sentAt = new Float64Array(options.window)
+  }
+
+  get isOpen(): boolean {
+    return this.#phase === 'open'
+  }
+
+  get unacked(): number {
+    return this.#unacked + (this.#waiting?.length ?? 0)
+  }
+
+  open(): void {
+    if (this.#phase !== 'closed') return
+    const { host, port, isTls } = this.#wire
+    const { localAddress } = this.#options
+    this.#phase = 'connecting'
+    this.#heardAt = this.#wire.now()
+    this.#isMute = false
+    const local = localAddress === undefined ? {} : { localAddress }
+    const callback = (length: number): boolean => this.#read(socket, readBuffer.subarray(0, length))
+    const socket: Socket = isTls
+      ? connectTls({ host, port, ...local, ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }) })
+      : connectTcp({ host, port, noDelay: true, ...local, onread: { buffer: readBuffer, callback } })
+    this.#socket = socket
+    // A secure socket has no `onread`.
+    if (isTls) socket.on('data', (bytes: Buffer) => void this.#read(socket, bytes))
+    socket.on('error', () => this.#ended(socket, 'unreachable'))
+    socket.on('close', () => this.#ended(socket, 'disconnected'))
+    this.write(this.#connectPacket())
+  }
+
+  /** False if it was not sent, and will not be. */
+  publish(topic: string, payload: string, { qos, retain, keep }: PublishOptions): boolean {
+    if (this.#phase !== 'open' || this.#isMute) {
+      if (keep) this.#wait({ topic, payload, retain })
+      return false
+    }
+    const { counts, tray, now } = this.#wire
+    if (qos === 0) {
+      counts.published++
+      tray.publish(this, { topic, payload, head: retain ? 0x31 : 0x30, packetId: 0 })
+      return true
+    }
+    const slot = this.#nextId
+    if (this.#sentAt[slot] !== 0) {
+      if (keep) this.#wait({ topic, payload, retain })
+      else counts.error('held_back')
+      return false
+    }
+    this.#nextId = (slot + 1) % this.#sentAt.length
+    this.#sentAt[slot] = now()
+    this.#unacked++
+    if (keep) {
+      this.#kept ??= new Map()
+      this.#kept.set(slot, { topic, payload, retain })
+    }
+    counts.published++
+    tray.publish(this, { topic, payload, head: retain ? 0x33 : 0x32, packetId: slot + 1 })
+    return true
+  }
+
+  /** Called now and then: keeps the connection alive, and gives up one that is silent. */
+  check(now: number): void {
+    const { keepAliveSec } = this.#options
+    if (this.#phase === 'connecting' && now - this.#heardAt > CONNECT_MS_MAX) this.#end('unreachable')
+    if (this.#phase !== 'open' || this.#isMute) return
+    if (now - this.#heardAt > keepAliveSec * 1_500 + 10_000) this.#end('silent')
+    else if (now - Math.min(this.#writtenAt, this.#heardAt) > keepAliveSec * 400)
+      this.#wire.tray.add(this, PINGREQ)
+  }
+
+  /** Breaks the connection: the broker publishes the last will. */
+  cut(): void {
+    this.#end(undefined)
+  }
+
+  /** Ends the session in order. */
+  leave(): void {
+    const socket = this.#socket
+    if (this.#phase === 'open' && !this.#isMute) {
+      this.#wire.tray.add(this, DISCONNECT)
+      this.#wire.tray.flush()
+    }
+    this.#close()
+    socket?.end()
+    socket?.destroySoon()
+  }
+
+  mute(isMute: boolean): void {
+    this.#isMute = isMute
+    this.read(!isMute)
+  }
+
+  read(isReading: boolean): void {
+    if (isReading) this.#socket?.resume()
+    else this.#socket?.pause()
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#writtenAt = this.#wire.now()
+    this.#socket?.write(bytes)
+  }
+
+  #connectPacket(): Buffer {
+    const { clientId, token, keepAliveSec: keepalive } = this.#options
+    const { topic, payload } = this.#owner.will()
+    return mqttPacket.generate({
+      ...{ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: false, clientId, keepalive },
+      ...{ username: clientId, password: Buffer.from(token) },
+      will: { topic, payload: Buffer.from(payload), qos: 1, retain: true },
+    })
+  }
+
+  /** Returning false would pause the socket. */
+  #read(socket: Socket, chunk: Buffer): boolean {
+    if (socket !== this.#socket || this.#isMute) return true
+    this.#heardAt = this.#wire.now()
+    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
+    try {
+      const rest = cutFrames(bytes, (from, start, end) => this.#take(from, start, end))
+      // The buffer is read into again (L1).
+      this.#rest = rest === undefined ? undefined : Buffer.from(rest)
+    } catch {
+      // What is no MQTT ends the connection, as the broker's own faults do.
+      this.#end('disconnected')
+    }
+    this.#wire.tray.flush()
+    return true
+  }
+
+  #take(bytes: Buffer, start: number, end: number): void {
+    const kind = (bytes[start] ?? 0) >> 4
+    if (kind === 4) this.#acked(((bytes[start + 2] ?? 0) << 8) | (bytes[start + 3] ?? 0))
+    else if (kind === 3) this.#received(bytes.subarray(start, end))
+    else if (kind === 2) this.#connacked(bytes[start + 3] ?? 0xff)
+  }
+
+  #connacked(code: number): void {
+    if (code !== 0) {
+      this.#end(REFUSALS.includes(code) ? 'refused' : 'unreachable')
+      return
+    }
+    this.#phase = 'open'
+    this.#wire.counts.connects++
+    const subscriptions = this.#options.subscriptions.map((topic) => ({ topic, qos: 1 as const }))
+    // Packet ids of messages begin at 1 and end at the window.
+    const messageId = 0xffff
+    this.#wire.tray.add(this, mqttPacket.generate({ cmd: 'subscribe', messageId, subscriptions }))
+    this.#owner.opened()
+    this.#drain()
+  }
+
+  #received(packet: Buffer): void {
+    const parsed = this.#wire.parser.parse(packet)
+    if (parsed === undefined) return
+    const { topic, payload, qos, messageId = 0 } = parsed
+    if (qos > 0) this.#wire.tray.add(this, Buffer.from([0x40, 2, messageId >> 8, messageId & 0xff]))
+    this.#owner.message(topic, typeof payload === 'string' ? Buffer.from(payload) : payload)
+  }
+
+  #acked(packetId: number): void {
+    const slot = packetId - 1
+    const sentAt = this.#sentAt[slot] ?? 0
+    if (sentAt === 0) return
+    this.#sentAt[slot] = 0
+    this.#unacked--
+    this.#kept?.delete(slot)
+    const { counts, latency, now } = this.#wire
+    counts.acked++
+    latency.record((now() - sentAt) * 1_000)
+    if (this.#waiting !== undefined) this.#drain()
+  }
+
+  #wait(message: Kept): void {
+    this.#waiting ??= []
+    if (this.#waiting.length < WAITING_MAX) this.#waiting.push(message)
+    else this.#wire.counts.error('held_back')
+  }
+
+  #drain(): void {
+    const waiting = this.#waiting
+    if (waiting === undefined) return
+    this.#waiting = undefined
+    for (const { topic, payload, retain } of waiting)
+      this.publish(topic, payload, { qos: 1, retain, keep: true })
+  }
+
+  #ended(socket: Socket, cause: ErrorKind): void {
+    if (socket !== this.#socket) return
+    this.#end(this.#phase === 'connecting' ? 'unreachable' : cause === 'unreachable' ? 'disconnected' : cause)
+  }
+
+  /** Without a cause it was the owner who wanted it. */
+  #end(cause: ErrorKind | undefined): void {
+    if (this.#phase === 'closed') return
+    this.#wire.tray.flush()
+    const socket = this.#socket
+    this.#close()
+    socket?.destroy()
+    if (cause !== undefined) {
+      this.#wire.counts.error(cause)
+      this.#owner.closed(cause)
+    }
+  }
+
+  #close(): void {
+    this.#phase = 'closed'
+    this.#socket = undefined
+    this.#rest = undefined
+    this.#isMute = false
+    const kept = [...(this.#kept?.values() ?? [])]
+    // By L2. They are sent first, and count as published anew.
+    this.#wire.counts.error('unacknowledged', this.#unacked)
+    this.#waiting = kept.length > 0 ? [...kept, ...(this.#waiting ?? [])] : this.#waiting
+    this.#kept = undefined
+    this.#unacked = 0
+    this.#nextId = 0
+    this.#sentAt.fill(0)
+  }
+}
+
+export interface PublishOptions {
+  readonly qos: 0 | 1
+  readonly retain: boolean
+  readonly keep: boolean
+}

@@ -1,0 +1,69 @@
+import mqttPacket, { type Packet } from 'mqtt-packet'
+import { expect, test } from 'vitest'
+import { cutFrames } from './frames.ts'
+import { type Sink, Tray } from './tray.ts'
+
+class Taken implements Sink {
+  readonly writes: Buffer[] = []
+
+  write(bytes: Uint8Array): void {
+    this.writes.push(Buffer.from(bytes))
+  }
+
+  /** What a broker reads. */
+  packets(): readonly Packet[] {
+    const read: Packet[] = []
+    const parser = mqttPacket.parser({ protocolVersion: 4 })
+    parser.on('packet', (packet) => read.push(packet))
+    for (const bytes of this.writes) parser.parse(bytes)
+    return read
+  }
+}
+
+test('what one link says in a row goes out in one write, and others in their own', () => {
+  const tray = new Tray()
+  const [a, b] = [new Taken(), new Taken()]
+  tray.publish(a, { topic: 'fleet/a/telemetry', payload: '{"x":1}', head: 0x32, packetId: 1 })
+  tray.publish(a, { topic: 'fleet/a/status', payload: '{"mode":"größer"}', head: 0x33, packetId: 300 })
+  tray.publish(b, { topic: 'fleet/b/telemetry', payload: '{}', head: 0x30, packetId: 0 })
+  tray.add(b, Buffer.from([0xc0, 0]))
+  tray.flush()
+  expect([a.writes.length, b.writes.length]).toEqual([1, 1])
+  expect(a.packets()).toMatchObject([
+    { cmd: 'publish', topic: 'fleet/a/telemetry', qos: 1, retain: false, messageId: 1 },
+    { cmd: 'publish', topic: 'fleet/a/status', qos: 1, retain: true, messageId: 300 },
+  ])
+  expect(String(Reflect.get(Object(a.packets()[1]), 'payload'))).toBe('{"mode":"größer"}')
+  expect(b.packets()).toMatchObject([{ qos: 0 }, { cmd: 'pingreq' }])
+})
+
+test.each([10, 200, 20_000, 65_500, 300_000])('a payload of %i bytes arrives whole', (size) => {
+  const tray = new Tray()
+  const sink = new Taken()
+  for (let packetId = 1; packetId <= 3; packetId++)
+    tray.publish(sink, { topic: 't', payload: 'x'.repeat(size), head: 0x32, packetId })
+  tray.flush()
+  expect(sink.packets().map((packet) => [Reflect.get(packet, 'payload').length, packet.messageId])).toEqual([
+    ...[1, 2, 3].map((id) => [size, id]),
+  ])
+})
+
+test('packets are found wherever a read ends', () => {
+  const publish = mqttPacket.generate({
+    cmd: 'publish',
+    topic: 't',
+    payload: 'y'.repeat(300),
+    qos: 0,
+    retain: false,
+    dup: false,
+  })
+  const stream = Buffer.concat([Buffer.from([0x40, 2, 0, 7]), publish, Buffer.from([0xd0, 0])])
+  for (let cut = 0; cut <= stream.length; cut++) {
+    const sizes: number[] = []
+    const take = (_: Buffer, start: number, end: number) => void sizes.push(end - start)
+    const rest = cutFrames(stream.subarray(0, cut), take) ?? Buffer.alloc(0)
+    cutFrames(Buffer.concat([rest, stream.subarray(cut)]), take)
+    expect(sizes).toEqual([4, publish.length, 2])
+  }
+  expect(() => cutFrames(Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff, 1]), () => undefined)).toThrow(RangeError)
+})
