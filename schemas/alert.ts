@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { WindowBody } from './alert-rule.ts'
 import { Group } from './device.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, orNull, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_END_REASONS,
@@ -98,14 +98,6 @@ export const AlertDetail = Type.Object(
 )
 
 export const AlertParams = Type.Object({ alert_id: AlertIdText })
-
-/** One or several of the words, separated by commas. */
-function words(allowed: readonly string[], description: string) {
-  const one = `(?:${allowed.join('|')})`
-  return Type.Optional(
-    Type.String({ pattern: `^${one}(?:,${one})*$`, description, examples: [allowed.slice(0, 2).join(',')] }),
-  )
-}
 
 export const AlertListQuery = Type.Object(
   {

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { CanaryWish, StageWish } from './deployment-stage.ts'
-import { choice, FreeObject, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, FreeObject, Instant, instantText, orNull, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
 import { DEPLOYMENT_STATUSES, HELD_REASONS, JOB_STATUSES, RETRY_CAUSES } from './vocabulary.ts'
@@ -216,7 +216,7 @@ export const DeploymentQuery = Type.Object(
 export const DeploymentListQuery = Type.Object(
   {
     ...PAGE_QUERY,
-    status: Type.Optional(Type.String({ maxLength: 200, description: 'Several with commas between them.' })),
+    status: words(DEPLOYMENT_STATUSES, 'Several with commas between them.'),
     kind: Type.Optional(choice(['install', 'rollback'])),
     device_type: Type.Optional(Type.String({ maxLength: 64 })),
     firmware_version: Type.Optional(Type.String({ maxLength: 128 })),
@@ -241,7 +241,7 @@ export const BlockParams = Type.Object({
 export const MemberListQuery = Type.Object(
   {
     ...PAGE_QUERY,
-    status: Type.Optional(Type.String({ maxLength: 200, description: 'Several with commas between them.' })),
+    status: words([...JOB_STATUSES, 'skipped'], 'Several with commas between them.'),
     held: Type.Optional(choice(HELD_REASONS)),
     group: Type.Optional(
       Type.String({

@@ -8,6 +8,14 @@ export function choice<const Words extends readonly string[]>(words: Words, opti
   return Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options })
 }
 
+/** One or several of the words, separated by commas. */
+export function words(allowed: readonly string[], description: string) {
+  const one = `(?:${allowed.join('|')})`
+  return Type.Optional(
+    Type.String({ pattern: `^${one}(?:,${one})*$`, description, examples: [allowed.slice(0, 2).join(',')] }),
+  )
+}
+
 /** Annotation of a closed object: names that are known and cannot be set there. */
 export const IMMUTABLE = 'x-immutable'
 

@@ -117,8 +117,11 @@ export function toMembers(
     case 'fleet':
       return matching({})
     case 'device':
+      return text === undefined
+        ? invalid('/target/value', 'must be the id of a device')
+        : named(engine, [text], within)
     case 'devices':
-      return named(engine, type === 'device' ? [value] : value, within)
+      return named(engine, value, within)
     case 'group':
       if (text === undefined) return invalid('/target/value', 'must name a group')
       return isInScope(text, within)
@@ -144,6 +147,7 @@ function named(
 ): Found<'members', Members> {
   if (!Array.isArray(value) || value.length === 0 || value.length > DEVICES_MAX)
     return invalid('/target/value', `must be 1 to ${DEVICES_MAX} device ids`)
+  if (value.some((each) => typeof each !== 'string')) return invalid('/target/value', 'must be device ids')
   const deviceIds: DeviceId[] = []
   for (const each of value) {
     const id = parseDeviceId(each)

@@ -75,6 +75,8 @@ describe('deploying', () => {
     expect((await deploy({ firmware_version: '9' })).body.code).toBe('VALIDATION_FAILED')
     expect((await deploy({ firmware_version: null, firmware_id: firmwareId })).status).toBe(201)
     expect((await deploy({ target: { type: 'group' } })).status).toBe(422)
+    expect((await deploy({ target: { type: 'device' } })).status).toBe(422)
+    expect((await deploy({ target: { type: 'devices', value: [1] } })).status).toBe(422)
     expect((await deploy({ target: { type: 'device', value: 'nobody' } })).status).toBe(404)
     const windows = [{ start: '22:00', duration_min: 60, tz: 'Moon/Base' }]
     expect((await deploy({ windows })).status).toBe(422)
