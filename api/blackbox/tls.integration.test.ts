@@ -1,5 +1,6 @@
 // TLS from outside: MQTT on its own port and in WebSockets, certificates in place of tokens, their revocation while devices
 // are connected, REST and /ws.
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import packets from 'mqtt-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { Authority } from '../cli/certs/authority.ts'
+import { signFiles } from '../cli/certs/sign-files.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { closedOf, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
@@ -59,6 +61,15 @@ const shown = (made: { certificate: string; key: string }) => ({
 })
 const certificateOf = (id: string, by = authority, at = now) =>
   shown(by.issueDevice(id, { days: 5, now: at }))
+
+/** What a device has that made its key and a request itself, which the CA then signed. */
+function requestedBy(id: string) {
+  const [key, csr] = [join(dir, `${id}.key`), join(dir, `${id}.csr`)]
+  const args = ['req', '-new', '-nodes', '-newkey', 'ed25519', '-keyout', key, '-subj', `/CN=${id}`]
+  execFileSync('openssl', [...args, '-out', csr], { stdio: 'pipe' })
+  const [signed] = signFiles(authority, [csr], { days: 5, now })
+  return shown({ certificate: signed?.certificate ?? expect.fail(String(signed?.error)), key })
+}
 
 /** Resolves with the client, or with the return code of the refusal. */
 async function enter(clientId: string, options: IClientOptions): Promise<MqttClient | number | string> {
@@ -122,6 +133,13 @@ describe('MQTT over TLS', () => {
     await (await entered('dev', { ...certificate, ...byToken('dev') })).endAsync()
     expect(await enter('dev', { ...certificate, username: 'dev', password: 'guessed' })).toBe(5)
     expect(await enter('dev', { ...certificate, ...byToken('other') })).toBe(5)
+  })
+
+  test('a device whose own request was signed connects with the key that never left it', async () => {
+    const client = await entered('dev', requestedBy('dev'))
+    await publish(client, 'dev', { t: 3 })
+    await client.endAsync()
+    expect(await enter('dev', requestedBy('other'))).toBe(5)
   })
 
   test('a certificate that is expired, foreign, revoked or of another device is refused', async () => {

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openCliHarness } from './testing/cli.ts'
@@ -43,6 +44,37 @@ test('files of a CA go where nobody has put a link, and keys are for their owner
   expect(await certs('revoke', 'robot-9', '--yes')).toMatchObject({ code: 0 })
   expect(readFileSync(theirs, 'utf8')).toBe('')
   expect(statSync(join(dir, 'devices', 'robot-9.key')).mode & 0o777).toBe(0o600)
+})
+
+test('requests of devices are signed one by one or all of a folder, and bad ones are named', async () => {
+  const folder = join(cli.configDir, 'requests')
+  mkdirSync(folder)
+  const make = (id: string) => {
+    const [key, csr] = [join(folder, `${id}.key`), join(folder, `${id}.csr`)]
+    const args = ['req', '-new', '-nodes', '-newkey', 'ed25519', '-keyout', key, '-subj', `/CN=${id}`]
+    execFileSync('openssl', [...args, '-out', csr], { stdio: 'pipe' })
+    return csr
+  }
+  const one = await certs('sign', '--csr', make('robot-a'), '--device', 'robot-1', '--json')
+  expect(JSON.parse(one.stdout)).toEqual({
+    device_id: 'robot-1',
+    certificate: join(dir, 'devices', 'robot-1.crt'),
+  })
+  make('robot-b')
+  expect(await certs('sign', '--csr', folder, '--device', 'robot-1')).toMatchObject({ code: 2 })
+  expect(await certs('sign', '--csr', folder)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('signed 2 of 2 requests'),
+  })
+  writeFileSync(join(folder, 'broken.csr'), 'rubbish')
+  expect(await certs('sign', '--csr', folder)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('robot-b.crt'),
+    stderr: expect.stringMatching(/signed 2 of 3 requests\n[\s\S]*broken\.csr was not signed: /),
+  })
+  for (const name of ['robot-a.crt', 'robot-b.crt', 'robot-1.crt'])
+    expect([name, existsSync(join(dir, 'devices', name))]).toEqual([name, true])
+  expect(existsSync(join(dir, 'devices', 'robot-a.key'))).toBe(false)
 })
 
 test('a name that is not a device id gets no certificate', async () => {

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { Area } from '../area.ts'
 import { Authority, AuthorityError, type CertificateFiles, type Issued } from '../certs/authority.ts'
+import { requestFiles, type SignedFile, signFiles } from '../certs/sign-files.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { wholeNumber } from '../option-parsers.ts'
@@ -16,6 +17,11 @@ const COLUMNS: readonly Column<Issued>[] = [
   ['REVOKED', ({ revoked_at }) => revoked_at],
   ['SERIAL', ({ serial }) => serial],
 ]
+const SIGNED_COLUMNS: readonly Column<SignedFile>[] = [
+  ['FILE', ({ file }) => file],
+  ['DEVICE', ({ device_id }) => device_id],
+  ['CERTIFICATE', ({ certificate }) => certificate],
+]
 const DIR = ['--dir <folder>', 'folder of the CA', 'certs'] as const
 const DAYS = wholeNumber(1, 36_500)
 
@@ -23,6 +29,7 @@ export const certs: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet certs init --server mqtt.example.com\n  fleet certs issue robot-7\n' +
+      '  fleet certs sign --csr robot-7.csr\n  fleet certs sign --csr requests/\n' +
       '  fleet certs issue --server mqtt.example.com 10.0.0.1\n  fleet certs revoke robot-7\n\n' +
       'Start the service with FLEET_TLS_CERT=certs/server.crt, FLEET_TLS_KEY=certs/server.key,\n' +
       'FLEET_TLS_CLIENT_CA=certs/ca.crt and FLEET_TLS_CRL=certs/ca.crl. It reloads the files when they change.\n' +
@@ -30,6 +37,7 @@ export const certs: Area = (command, cli) => {
   )
   init(command, cli)
   issue(command, cli)
+  sign(command, cli)
   revoke(command, cli)
   list(command, cli)
 }
@@ -92,6 +100,44 @@ interface IssueOptions {
   readonly dir: string
   readonly days: number
   readonly server?: readonly string[]
+}
+
+function sign(command: Command, cli: Cli): void {
+  command
+    .command('sign')
+    .description('sign certificate requests of devices, which keep their keys to themselves')
+    .requiredOption('--csr <file|folder>', 'a request (PEM or DER), or a folder of files *.csr')
+    .option('--device <device_id>', 'id of the device (default: the common name of the request)')
+    .option(...DIR)
+    .option('--days <days>', 'validity of the certificates', DAYS, 365)
+    .action(({ csr, device, dir, days }: SignOptions) =>
+      tell(() => {
+        const authority = Authority.open(dir)
+        const { files, isFolder } = requestFiles(csr)
+        if (isFolder && device !== undefined)
+          throw new Failure(EXIT.usage, '--device names the device of one request; leave it out for a folder')
+        const signed = signFiles(authority, files, { deviceId: device, days, now: Date.now() })
+        const [only] = signed
+        const failures = signed.filter(({ error }) => error !== null)
+        if (isFolder) {
+          cli.output.list(signed, SIGNED_COLUMNS)
+          cli.output.note(`signed ${signed.length - failures.length} of ${signed.length} requests`)
+        } else if (only?.error === null)
+          cli.output.item({ device_id: only.device_id, certificate: only.certificate })
+        if (failures.length > 0)
+          throw new Failure(
+            EXIT.failed,
+            failures.map(({ file, error }) => `${file} was not signed: ${error}`).join('\n'),
+          )
+      }),
+    )
+}
+
+interface SignOptions {
+  readonly csr: string
+  readonly device?: string
+  readonly dir: string
+  readonly days: number
 }
 
 function revoke(command: Command, cli: Cli): void {

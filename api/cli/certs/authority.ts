@@ -25,6 +25,21 @@ export interface CertificateFiles {
   readonly key: string
 }
 
+export interface DeviceRequest {
+  readonly deviceId: string
+  /** The public key of the device. */
+  readonly key: Issuer['key']
+}
+
+interface Wanted {
+  readonly kind: Issued['kind']
+  readonly name: DeviceId | string
+  readonly hosts?: readonly string[]
+  readonly key: Issuer['key']
+  readonly days: number
+  readonly now: number
+}
+
 interface Ledger {
   readonly name: string
   readonly crl_url: string | null
@@ -81,13 +96,30 @@ export class Authority {
 
   /** The common name is the device id, so the key of the certificate identifies the device. */
   issueDevice(deviceId: string, { days, now }: { days: number; now: number }): CertificateFiles {
-    const known = parseDeviceId(deviceId)
-    if (known === undefined)
-      throw new AuthorityError(
-        `"${deviceId}" is not a device id; use letters, digits, _ and -, at most 64 characters`,
-      )
+    const known = toDeviceId(deviceId)
     mkdirSync(join(this.#dir, 'devices'), { recursive: true, mode: 0o700 })
     return this.#issue({ kind: 'device', name: known, path: join(this.#dir, 'devices', known), days, now })
+  }
+
+  /** Signs requests that devices made with keys of their own. The name of each is checked again here. */
+  signRequests(
+    requests: readonly DeviceRequest[],
+    { days, now }: { days: number; now: number },
+  ): readonly Pick<CertificateFiles, 'certificate'>[] {
+    const dir = join(this.#dir, 'devices')
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const made = requests.map(({ deviceId, key }) =>
+      this.#make({ kind: 'device', name: toDeviceId(deviceId), key, days, now }),
+    )
+    this.#enter(
+      made.map(({ entry }) => entry),
+      now,
+    )
+    return made.map(({ entry, pem }) => {
+      const certificate = join(dir, `${entry.name}.crt`)
+      write(certificate, pem, 0o644)
+      return { certificate }
+    })
   }
 
   /** Overwrites the files of the previous certificate, which stays valid. */
@@ -117,16 +149,20 @@ export class Authority {
     return open
   }
 
-  #issue(wanted: {
-    kind: Issued['kind']
-    name: DeviceId | string
-    hosts?: readonly string[]
-    path: string
-    days: number
-    now: number
-  }): CertificateFiles {
-    const { kind, name, hosts = [], path, days, now } = wanted
+  #issue({ path, ...wanted }: Omit<Wanted, 'key'> & { readonly path: string }): CertificateFiles {
     const key = newKey()
+    const { entry, pem } = this.#make({ ...wanted, key })
+    this.#enter([entry], wanted.now)
+    const files = { certificate: `${path}.crt`, key: `${path}.key` }
+    write(files.key, keyToPem(key), 0o600)
+    write(files.certificate, pem, 0o644)
+    return files
+  }
+
+  #make({ kind, name, hosts = [], key, days, now }: Wanted): {
+    readonly entry: Issued
+    readonly pem: string
+  } {
     // A certificate is never valid for longer than its CA.
     const until = Math.min(now + days * DAY_MS, Date.parse(this.#ledger.expires_at))
     const { serial, pem } = makeCertificate(this.#issuer(), {
@@ -138,13 +174,13 @@ export class Authority {
       until,
     })
     const entry = { serial, kind, name, issued_at: toIso(now), expires_at: toIso(until), revoked_at: null }
-    // The ledger is written first: a certificate missing from it could not be revoked.
-    this.#ledger = { ...this.#ledger, issued: [...this.#ledger.issued, entry] }
+    return { entry, pem }
+  }
+
+  /** Comes before the files: a certificate missing from the ledger could not be revoked. */
+  #enter(entries: readonly Issued[], now: number): void {
+    this.#ledger = { ...this.#ledger, issued: [...this.#ledger.issued, ...entries] }
     this.#save({ now })
-    const files = { certificate: `${path}.crt`, key: `${path}.key` }
-    write(files.key, keyToPem(key), 0o600)
-    write(files.certificate, pem, 0o644)
-    return files
   }
 
   /** The revocation list is valid as long as the CA, because an expired list invalidates every certificate. */
@@ -167,6 +203,14 @@ export class Authority {
   #issuer(): Issuer {
     return { name: this.#ledger.name, key: this.#key, crlUrl: this.#ledger.crl_url ?? undefined }
   }
+}
+
+function toDeviceId(text: string): DeviceId {
+  const known = parseDeviceId(text)
+  if (known !== undefined) return known
+  throw new AuthorityError(
+    `"${text}" is not a device id; use letters, digits, _ and -, at most 64 characters`,
+  )
 }
 
 /** Replaces the file atomically: a service may be reading it. */

@@ -39,6 +39,7 @@ export interface CertificateOptions {
   readonly name: string
   /** Host names and addresses of the server. */
   readonly hosts?: readonly string[]
+  /** A public key is enough. */
   readonly key: KeyObject
   readonly from: number
   readonly until: number
@@ -184,7 +185,8 @@ function algorithm(): Buffer {
 }
 
 function publicKeyOf(key: KeyObject): Buffer {
-  return createPublicKey(key).export({ type: 'spki', format: 'der' })
+  const known = key.type === 'public' ? key : createPublicKey(key)
+  return known.export({ type: 'spki', format: 'der' })
 }
 
 /** Any identifier works, as long as it is the same in the certificate and its issuer. */
