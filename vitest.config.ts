@@ -1,5 +1,6 @@
 // Which tests run how. The folder decides; a file `*.integration.test.ts` is an integration test anywhere.
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const TESTS = '!(*.integration).test.{ts,mjs}'
 /** No native modules, no sockets, no child processes: they may share a process and should take milliseconds. */
@@ -27,16 +28,30 @@ const CLUSTER = [
 /** Without one of them there is no cluster; `npm test` says which was not found. */
 const SERVERS = ['TEST_SERVER_NATS_SERVER', 'TEST_SERVER_REDIS_SERVER', 'TEST_SERVER_MOSQUITTO']
 const HAS_SERVERS = SERVERS.every((name) => process.env[name] !== undefined)
-/** lmdb, uWebSockets.js, argon2 and process signals do not work in worker threads. */
-const PROCESSES = { pool: 'forks', testTimeout: 120_000, hookTimeout: 240_000 } as const
+/** Files share two workers, each of which loads the product once. No module has state, so they do not see each other. */
+const SHARED = { isolate: false, testTimeout: 120_000 } as const
+/** lmdb, argon2 and process signals do not work in worker threads. */
+const PROCESSES = { ...SHARED, pool: 'forks', hookTimeout: 240_000 } as const
+
+/** Small files that take a minute and more. Begun last, as small files are, one of them would run alone at the end. */
+const LONG = /many-(seeds|rollouts)|contract\/contract\.test/
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 // A config file is read by the tool as its default export.
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongFirst },
     projects: [
       // Milliseconds, but for the models with their thousand runs, which a busy machine stretches.
-      { test: { name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER, testTimeout: 120_000 } },
+      { test: { ...SHARED, name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER } },
       {
         test: {
           ...PROCESSES,

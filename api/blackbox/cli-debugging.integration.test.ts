@@ -34,11 +34,11 @@ test('what a device did wrong is found on the command line', async () => {
   await client.endAsync(true)
   await connectDevice(service, 'w1', 'a wrong token', { reconnectPeriod: 0 }).catch(() => undefined)
   const refused = await until('the refusal', async () => {
-    const { stdout } = await cli.run(['audit', '--device', 'w1', '--action', 'mqtt.connect'], { env })
+    const { stdout } = await cli.runHere(['audit', '--device', 'w1', '--action', 'mqtt.connect'], { env })
     return stdout !== '' && stdout
   })
   expect(refused).toMatch(/devices\/w1\trefused\tMQTT_CONNECTION_REFUSED\t\S+/)
-  expect((await cli.run(['whoami'], { env })).stdout).toMatch(
+  expect((await cli.runHere(['whoami'], { env })).stdout).toMatch(
     new RegExp(`^url\t${service.httpUrl}\n[^]*role\tadmin\n`),
   )
 })
@@ -50,7 +50,7 @@ test('one command shows the state of a device, what it was refused, and what it 
   await publish(client, 'w2', '{"a":1}', 'telemtry')
   await admin.post('/commands/w2', { command: 'dock', timeout_sec: 60 })
   const shown = await until('everything to be shown', async () => {
-    const { stdout } = await cli.run(['debug', 'w2', '--once'], { env })
+    const { stdout } = await cli.runHere(['debug', 'w2', '--once'], { env })
     return ['refused', 'dead_letter', 'command'].every((what) => stdout.includes(`\t${what}\t`)) && stdout
   })
   expect(shown).toContain('\nconnected\ttrue\n')

@@ -18,7 +18,7 @@ beforeAll(async () => {
   admin = await service.admin()
   const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
   run = async (...args) => {
-    const { code, stdout, stderr } = await cli.run(args, { env })
+    const { code, stdout, stderr } = await cli.runHere(args, { env })
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')])
     return stdout
   }

@@ -19,7 +19,7 @@ async function openFleet() {
   const service = await harness.start()
   const admin = await service.admin()
   const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
-  const fleet = (line: string) => cli.run(line.split(' '), { env })
+  const fleet = (line: string) => cli.runHere(line.split(' '), { env })
   const json = async (line: string) => JSON.parse((await fleet(`${line} --json`)).stdout)
   return { service, admin, fleet, json }
 }

@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 /** Splits a command line into words, none of which contains a blank. */
-const fleet = (line: string) => cli.run(line.split(' '))
+const fleet = (line: string) => cli.runHere(line.split(' '))
 
 async function json(line: string): Promise<unknown> {
   const { code, stdout, stderr } = await fleet(`${line} --json`)
@@ -310,7 +310,7 @@ describe('a login', () => {
     const line = `login --url ${service.httpUrl} --email ${ACCOUNT.email} --as wrong --password-stdin`
     expect(await cli.run(line.split(' '), { stdin: 'no horse' })).toMatchObject({ code: 4 })
     expect(await fleet('contexts use wrong')).toMatchObject({ code: 3 })
-    expect(await fleet('login --email a@example.com')).toMatchObject({
+    expect(await cli.run(['login', '--email', 'a@example.com'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--password-stdin'),
     })
@@ -390,11 +390,11 @@ describe('a command line', () => {
     expect(all).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Exit codes:') })
     expect(short.stdout).toBe(all.stdout)
     expect(one.stdout).toContain('--wait [seconds]')
-    expect(await fleet('--version')).toMatchObject({ code: 0, stdout: '0.1.0\n' })
+    expect(await cli.run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n' })
   })
 
   test('completion suggests commands', async () => {
-    expect((await fleet('__complete devices dec')).stdout).toBe('decommission\n')
+    expect((await cli.run(['__complete', 'devices', 'dec'])).stdout).toBe('decommission\n')
     expect((await fleet('completion bash')).stdout).toContain('complete -o default -F _fleet fleet')
   })
 })

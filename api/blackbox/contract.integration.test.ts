@@ -6,7 +6,7 @@ import { validRequests, wrongRequests } from '../contract/testing/requests.ts'
 import { IN_SERVICE, openServiceWorld } from '../contract/testing/service-world.ts'
 import { ServiceHarness } from './testing/service.ts'
 
-const RUNS = { numRuns: 12, seed: 20_260_301 }
+const RUNS = { numRuns: 6, seed: 20_260_301 }
 const harness = new ServiceHarness()
 let world: Awaited<ReturnType<typeof openServiceWorld>>
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { createProgram, type Program } from './program.ts'
 
 function open(): Program {
   const writer = { write: () => undefined }
-  const program = createProgram('1.2.3', () => cli)
+  const program = createProgram('1.2.3', () => cli, process)
   const cli = createCli({
     environment: {
       configDir: '/nowhere',

@@ -28,7 +28,7 @@ export interface Output {
   failure(report: FailureReport): void
 }
 
-interface Streams {
+export interface Streams {
   readonly stdout: Writer
   readonly stderr: Writer
 }

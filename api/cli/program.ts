@@ -1,8 +1,9 @@
 // The tree of commands. An area's commands are loaded only when they are used, so that `fleet --help` is fast.
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import type { Area } from './area.ts'
 import type { Cli, GlobalOptions } from './cli.ts'
 import { EXIT } from './failure.ts'
+import type { Streams } from './output.ts'
 
 interface AreaEntry {
   readonly summary: string
@@ -152,8 +153,15 @@ export interface Program {
   load(area: string): Promise<void>
 }
 
+/** Where Commander writes help and usage errors. */
+type CommandOutput = Pick<OutputConfiguration, 'writeOut' | 'writeErr'>
+
 /** `cli` is called once the command line has been parsed. */
-export function createProgram(version: string, cli: () => Cli): Program {
+export function createProgram(version: string, cli: () => Cli, { stdout, stderr }: Streams): Program {
+  const output: CommandOutput = {
+    writeOut: (text) => void stdout.write(text),
+    writeErr: (text) => void stderr.write(text),
+  }
   const command = new Command('fleet')
     .description('Manage a fleet of connected devices.')
     .version(version, '-V, --version', 'print the version')
@@ -164,6 +172,7 @@ export function createProgram(version: string, cli: () => Cli): Program {
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', EPILOGUE)
+    .configureOutput(output)
     .exitOverride()
   for (const [name, { summary }] of Object.entries(AREAS)) command.command(name).description(summary)
   const loaded = new Set<string>()
@@ -174,7 +183,7 @@ export function createProgram(version: string, cli: () => Cli): Program {
     loaded.add(name)
     const add = await area.load()
     add(found, cli())
-    settle(found)
+    settle(found, output)
   }
   command.hook('preSubcommand', (_, subcommand) => load(subcommand.name()))
   return {
@@ -190,9 +199,9 @@ export function createProgram(version: string, cli: () => Cli): Program {
 }
 
 /** Commander passes settings on only to commands that are added later, so these are set again. */
-function settle(command: Command): void {
-  command.exitOverride().helpCommand(false)
-  for (const below of command.commands) settle(below)
+function settle(command: Command, output: CommandOutput): void {
+  command.exitOverride().helpCommand(false).configureOutput(output)
+  for (const below of command.commands) settle(below, output)
 }
 
 /** The exit code for an error of Commander. Undefined for any other error. */

@@ -1,9 +1,11 @@
-// Runs the built command line as a process with its own home directory, and collects its output.
+// Runs the command line with its own home directory, as a process of the build or in this one, and collects its output.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runCommandLine } from '../command-line.ts'
+import { readEnvironment } from '../environment.ts'
 
 /** The tests rely on a build made before they run. */
 const MAIN = fileURLToPath(new URL('../../../dist/api/cli/main.js', import.meta.url))
@@ -23,6 +25,8 @@ export interface Running {
 export interface CliHarness {
   readonly configDir: string
   run(args: readonly string[], options?: RunOptions): Promise<CommandResult>
+  /** Runs a command that needs no standard input in this process, which takes a tenth of the time of a process. */
+  runHere(args: readonly string[], options?: Pick<RunOptions, 'env'>): Promise<CommandResult>
   /** Starts a command that runs until it is stopped. */
   begin(args: readonly string[], options?: RunOptions): Running
   close(): Promise<void>
@@ -37,11 +41,26 @@ export function openCliHarness(): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'fleet-cli-'))
   const running = new Set<Running>()
 
-  function begin(args: readonly string[], { stdin = '', env = {} }: RunOptions = {}): Running {
+  function variables(env: RunOptions['env'] = {}) {
     // Settings of the developer's environment must not affect the tests.
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
+    return { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: home, ...env }
+  }
+
+  async function runHere(args: readonly string[], { env }: RunOptions = {}): Promise<CommandResult> {
+    let [stdout, stderr] = ['', '']
+    const code = await runCommandLine(args, {
+      environment: readEnvironment(variables(env)),
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: (text) => (stderr += text) },
+      signal: new AbortController().signal,
+    })
+    return { code, stdout, stderr }
+  }
+
+  function begin(args: readonly string[], { stdin = '', env }: RunOptions = {}): Running {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      env: { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: home, ...env },
+      env: variables(env),
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     let [stdout, stderr] = ['', '']
@@ -69,6 +88,7 @@ export function openCliHarness(): CliHarness {
     configDir: join(home, 'fleet'),
     begin,
     run: (args, options) => begin(args, options).ended,
+    runHere,
     async close() {
       const all = [...running]
       for (const { child } of all) child.kill('SIGKILL')

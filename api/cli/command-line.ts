@@ -1,0 +1,37 @@
+// Parses a command line, runs its command and returns the exit code. What the process has to offer is an argument.
+import { readFileSync } from 'node:fs'
+import { type CliOptions, createCli } from './cli.ts'
+import { EXIT, toFailureReport } from './failure.ts'
+import { createProgram, exitOfCommander, type Program } from './program.ts'
+import { ROOT } from './root.ts'
+
+type CommandLineOptions = Omit<CliOptions, 'options'>
+
+/** `signal` is aborted by Ctrl-C. */
+export async function runCommandLine(args: readonly string[], options: CommandLineOptions): Promise<number> {
+  const program: Program = createProgram(versionOf(), () => cli, options)
+  const cli = createCli({ ...options, options: program.options })
+  if (args[0] === '__complete') {
+    const { complete } = await import('./completion.ts')
+    const found = await complete(program, args.slice(1))
+    cli.output.text(found.map((text) => `${text}\n`).join(''))
+    return EXIT.ok
+  }
+  const { signal } = options
+  try {
+    await program.run(args)
+    return signal.aborted ? EXIT.interrupted : EXIT.ok
+  } catch (error) {
+    const exitCode = signal.aborted ? EXIT.interrupted : exitOfCommander(error)
+    if (exitCode !== undefined) return exitCode
+    const report = toFailureReport(error)
+    cli.output.failure(report)
+    return report.exitCode
+  }
+}
+
+function versionOf(): string {
+  // Our own package.json.
+  const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string }
+  return version
+}
