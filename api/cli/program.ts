@@ -118,6 +118,10 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     summary: 'connect a robot with ROS 2 to a service',
     load: async () => (await import('./areas/bridge.ts')).bridge,
   },
+  conformance: {
+    summary: 'check that a device keeps to what the service expects of devices',
+    load: async () => (await import('./areas/conformance.ts')).conformance,
+  },
   doctor: {
     summary: 'check the installation and suggest fixes',
     load: async () => (await import('./areas/doctor.ts')).doctor,

@@ -1,0 +1,159 @@
+// What a check of a device works with: a broker, a download server and, if the kit starts it, the device's program.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { Skipped, Unmet } from '../verdict.ts'
+import { Broker } from './broker.ts'
+import type { BrokerConnection } from './broker-connection.ts'
+import { Downloads } from './downloads.ts'
+import { newManifestKey } from './manifest-key.ts'
+import { Program } from './program.ts'
+import { ShadowService } from './shadow-service.ts'
+
+export interface DeviceUnderTest {
+  readonly deviceId: string
+  /** A line for the shell that starts the device. Left out, somebody else starts it. */
+  readonly run: string | undefined
+  readonly port: number
+  /** What the device's program finds in its environment besides what it is given here. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly deviceType: string
+  /** A command that the device knows. */
+  readonly command: string
+  /** A command that takes some seconds, with its data. */
+  readonly slowCommand: { readonly command: string; readonly data: JsonObject } | undefined
+  /** A field of the shadow that the device applies, and the values it may have. */
+  readonly field: { readonly name: string; readonly values: readonly (string | number | boolean)[] }
+  /** Shortens what the kit itself decides how long to do, between 0 and 1. */
+  readonly pace: number
+  readonly signal: AbortSignal
+}
+
+const CONNECTED_WITHIN_MS = 60_000
+const LONGEST_WITHOUT_PERSON_MS = 600_000
+const QUIET_LEAST_MS = 400
+
+export class Bench {
+  readonly device: DeviceUnderTest
+  readonly broker: Broker
+  readonly downloads: Downloads
+  readonly shadow: ShadowService
+  readonly key = newManifestKey()
+  readonly #folder: string
+  readonly #program: Program | undefined
+  #value = 0
+
+  private constructor(device: DeviceUnderTest, broker: Broker, downloads: Downloads, folder: string) {
+    this.device = device
+    this.broker = broker
+    this.downloads = downloads
+    this.shadow = new ShadowService(broker)
+    this.#folder = folder
+    downloads.publishKeys({ keys: [this.key.publicKey] })
+    const { run: command } = device
+    if (command !== undefined) this.#program = new Program({ command, environment: this.#environment() })
+  }
+
+  static async open(device: DeviceUnderTest, port: number): Promise<Bench> {
+    const host = device.run === undefined ? '0.0.0.0' : '127.0.0.1'
+    const broker = await Broker.open({ deviceId: device.deviceId, host, port })
+    const downloads = await Downloads.open(host, () => broker.emit('seen'))
+    return new Bench(device, broker, downloads, await mkdtemp(join(tmpdir(), 'fleet-conformance-')))
+  }
+
+  /** Resolves once the device is connected, ready for another check. */
+  async ready(): Promise<BrokerConnection> {
+    this.broker.calm()
+    const program = this.#program
+    program?.start()
+    const isPerson = program === undefined && this.broker.recordings.length === 0
+    try {
+      return await this.until(
+        'the device connects',
+        () => this.broker.current,
+        isPerson ? LONGEST_WITHOUT_PERSON_MS : CONNECTED_WITHIN_MS,
+      )
+    } catch (error) {
+      if (!(error instanceof Unmet) || program === undefined) throw error
+      const said = program.output === '' ? 'nothing' : program.output
+      throw new Unmet(`${error.message}; the program wrote: ${said.slice(-500)}`)
+    }
+  }
+
+  /** Like `ready`, over a connection that begins now. */
+  async connectAnew(): Promise<BrokerConnection> {
+    await this.ready()
+    this.broker.cut()
+    return this.ready()
+  }
+
+  until<T>(what: string, find: () => T | undefined, withinMs: number): Promise<T> {
+    return this.broker.until(what, find, withinMs, this.device.signal)
+  }
+
+  /** Waits for as long as the kit decides, and watches that nothing of this kind is seen. */
+  async never<T>(find: () => T | undefined, ms: number): Promise<T | undefined> {
+    const until = Date.now() + Math.max(QUIET_LEAST_MS, ms * this.device.pace)
+    while (Date.now() < until) {
+      const found = find()
+      if (found !== undefined) return found
+      await this.wait(50)
+    }
+    return find()
+  }
+
+  wait(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.device.signal })
+  }
+
+  /** The program, which the check starts and ends. A device that somebody else runs cannot be ended from here. */
+  get program(): Program {
+    if (this.#program === undefined)
+      throw new Skipped('the kit must start the device for this: give it the line with --run')
+    return this.#program
+  }
+
+  /** Ends the program without a warning, and starts it again. */
+  async killAndStart(): Promise<BrokerConnection> {
+    await this.program.stop('SIGKILL')
+    await this.until(
+      'the connection of the killed program ends',
+      () => (this.broker.current === undefined ? true : undefined),
+      10_000,
+    )
+    return this.ready()
+  }
+
+  /** Another value for the field than the one before. */
+  nextValue(): string | number | boolean {
+    const { values } = this.device.field
+    return values[this.#value++ % values.length] ?? this.#value
+  }
+
+  downloadUrl(name: string): string {
+    const host = (this.broker.current?.localAddress ?? '127.0.0.1').replace('::ffff:', '')
+    return `http://${host}:${this.downloads.port}/ota/artifacts/conformance/${name}`
+  }
+
+  async close(): Promise<void> {
+    await this.#program?.stop('SIGKILL')
+    await this.broker.close()
+    await this.downloads.close()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  #environment(): Readonly<Record<string, string | undefined>> {
+    const { environment, deviceId, deviceType } = this.device
+    return {
+      ...environment,
+      FLEET_MQTT_URL: `mqtt://127.0.0.1:${this.broker.port}`,
+      FLEET_DEVICE_ID: deviceId,
+      FLEET_DEVICE_TOKEN: 'conformance',
+      FLEET_DEVICE_TYPE: deviceType,
+      FLEET_STATE_DIR: this.#folder,
+      FLEET_OTA_KEYS_URL: `http://127.0.0.1:${this.downloads.port}/.well-known/ota-keys.json`,
+    }
+  }
+}

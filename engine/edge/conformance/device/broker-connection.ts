@@ -1,0 +1,149 @@
+// One connection of the device, on the broker's side: MQTT 3.1.1 and 5 on a socket.
+import type { Socket } from 'node:net'
+import { generate, type IConnectPacket, type IPublishPacket, type Packet, parser } from 'mqtt-packet'
+import { parsePayload } from '../../payload.ts'
+import type { Manners } from './broker.ts'
+import { type Published, type Recording, type Subscribed, takes } from './recording.ts'
+
+export interface BrokerConnectionPorts {
+  readonly manners: Readonly<Manners>
+  readonly seen: () => void
+  readonly published: (message: Published) => void
+  readonly accepted: (connection: BrokerConnection) => void
+}
+
+interface Seen extends Published {
+  isAcknowledged: boolean
+}
+
+const NOT_AUTHORISED = { v3: 5, v5: 0x87 } as const
+
+export class BrokerConnection implements Recording {
+  readonly openedAt = Date.now()
+  connect: IConnectPacket | undefined
+  acceptedAt: number | undefined
+  closedAt: number | undefined
+  disturbedAt: number | undefined
+  readonly published: Seen[] = []
+  readonly subscribed: Subscribed[] = []
+  readonly #socket: Socket
+  readonly #ports: BrokerConnectionPorts
+  readonly #parser: ReturnType<typeof parser>
+  #messageId = 0
+
+  constructor(socket: Socket, ports: BrokerConnectionPorts) {
+    this.#socket = socket
+    this.#ports = ports
+    this.#parser = parser()
+    this.#parser.on('packet', (packet: Packet) => this.#take(packet))
+    this.#parser.on('error', () => this.cut())
+    socket.setNoDelay(true)
+    socket.on('data', (bytes) => {
+      if (!ports.manners.answers) this.disturbedAt ??= Date.now()
+      this.#parser.parse(bytes)
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      this.closedAt ??= Date.now()
+      ports.seen()
+    })
+  }
+
+  /** The address under which the device reached this machine. */
+  get localAddress(): string {
+    return this.#socket.localAddress ?? '127.0.0.1'
+  }
+
+  /** True if the device waits for a PUBACK that is kept back. */
+  get hasWithheld(): boolean {
+    return this.published.some(({ qos, isAcknowledged }) => qos > 0 && !isAcknowledged)
+  }
+
+  takes(topic: string): boolean {
+    return this.subscribed.some((subscription) => takes(subscription.topic, topic))
+  }
+
+  send(topic: string, payload: Buffer): void {
+    const messageId = (this.#messageId % 65_535) + 1
+    this.#messageId = messageId
+    this.#write({ cmd: 'publish', topic, payload, qos: 1, retain: false, dup: false, messageId })
+  }
+
+  cut(): void {
+    if (this.closedAt !== undefined) return
+    this.closedAt = Date.now()
+    this.#socket.resetAndDestroy()
+  }
+
+  #take(packet: Packet): void {
+    const { manners, seen } = this.#ports
+    if (packet.cmd === 'connect') this.#welcome(packet)
+    else if (packet.cmd === 'publish') this.#keep(packet)
+    else if (packet.cmd === 'subscribe') {
+      const at = Date.now()
+      for (const { topic, qos } of packet.subscriptions) this.subscribed.push({ at, topic, qos })
+      const { messageId } = packet
+      if (manners.answers)
+        this.#write({
+          cmd: 'suback',
+          ...given(messageId),
+          granted: packet.subscriptions.map(({ qos }) => Math.min(qos, 1)),
+        })
+    } else if (manners.answers) this.#answer(packet)
+    seen()
+  }
+
+  #answer(packet: Packet): void {
+    const { messageId } = packet
+    if (packet.cmd === 'pingreq') this.#write({ cmd: 'pingresp' })
+    else if (packet.cmd === 'pubrel') this.#write({ cmd: 'pubcomp', ...given(messageId) })
+    else if (packet.cmd === 'unsubscribe')
+      this.#write({ cmd: 'unsuback', ...given(messageId), granted: packet.unsubscriptions.map(() => 0) })
+    else if (packet.cmd === 'disconnect') this.#socket.end()
+  }
+
+  #welcome(packet: IConnectPacket): void {
+    this.connect = packet
+    const { door, answers } = this.#ports.manners
+    if (!answers) return
+    if (door === 'cut') {
+      this.cut()
+      return
+    }
+    const isV5 = packet.protocolVersion === 5
+    const code = door === 'refuse' ? (isV5 ? NOT_AUTHORISED.v5 : NOT_AUTHORISED.v3) : 0
+    const how = isV5 ? { reasonCode: code } : { returnCode: code }
+    this.#write({ cmd: 'connack', sessionPresent: false, ...how })
+    if (code !== 0) return void this.#socket.end()
+    this.acceptedAt = Date.now()
+    this.#ports.accepted(this)
+  }
+
+  #keep(packet: IPublishPacket): void {
+    const { topic, qos, retain, dup, messageId } = packet
+    const payload = Buffer.from(packet.payload)
+    const { manners, published } = this.#ports
+    const message: Seen = {
+      ...{ at: Date.now(), topic, payload, qos, retain, dup, messageId },
+      body: parsePayload(payload),
+      isAcknowledged: false,
+    }
+    this.published.push(message)
+    if (manners.answers && qos > 0) {
+      if (manners.acknowledges(message)) {
+        message.isAcknowledged = true
+        this.#write({ cmd: qos === 2 ? 'pubrec' : 'puback', ...given(messageId) })
+      } else this.disturbedAt ??= Date.now()
+    }
+    published(message)
+  }
+
+  #write(packet: Packet): void {
+    const version = this.connect?.protocolVersion ?? 4
+    if (this.#socket.writable) this.#socket.write(generate(packet, { protocolVersion: version }))
+  }
+}
+
+function given(messageId: number | undefined): { readonly messageId?: number } {
+  return messageId === undefined ? {} : { messageId }
+}

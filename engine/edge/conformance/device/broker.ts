@@ -1,0 +1,161 @@
+// The broker that a device under examination connects to. It does what it is told to: refuses, stays silent, keeps PUBACKs
+// back, cuts the connection. It serves one device, and writes down all that it sees.
+import { EventEmitter } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { Unmet } from '../verdict.ts'
+import { BrokerConnection } from './broker-connection.ts'
+import type { Published, Recording } from './recording.ts'
+
+/** How the broker treats the device. */
+export interface Manners {
+  /** `refuse` answers CONNECT with "not authorised"; `cut` ends the connection before an answer. */
+  door: 'open' | 'refuse' | 'cut'
+  /** False: nothing that comes is answered, as if the network were dead. */
+  answers: boolean
+  acknowledges: (message: Published) => boolean
+}
+
+export interface BrokerOptions {
+  readonly deviceId: string
+  readonly host: string
+  /** 0 takes any. */
+  readonly port: number
+}
+
+interface BrokerSignals {
+  /** Something was seen. */
+  readonly seen: []
+  readonly published: [message: Published]
+}
+
+const SUBSCRIBED_WITHIN_MS = 10_000
+
+export class Broker extends EventEmitter<BrokerSignals> {
+  readonly manners: Manners = { door: 'open', answers: true, acknowledges: () => true }
+  readonly #deviceId: string
+  readonly #server: Server
+  readonly #connections: BrokerConnection[] = []
+
+  private constructor(deviceId: string) {
+    super({ captureRejections: false })
+    this.setMaxListeners(0)
+    this.#deviceId = deviceId
+    this.#server = createServer((socket) => this.#take(socket))
+  }
+
+  static async open({ deviceId, host, port }: BrokerOptions): Promise<Broker> {
+    const broker = new Broker(deviceId)
+    await new Promise<void>((resolve, reject) => {
+      broker.#server.once('error', reject).listen(port, host, resolve)
+    })
+    return broker
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    return typeof address === 'object' && address !== null ? address.port : 0
+  }
+
+  /** All connections so far, in order. */
+  get recordings(): readonly Recording[] {
+    return this.#connections
+  }
+
+  /** The connection that stands now. */
+  get current(): BrokerConnection | undefined {
+    return this.#connections.findLast(
+      ({ acceptedAt, closedAt }) => acceptedAt !== undefined && closedAt === undefined,
+    )
+  }
+
+  /** Everything that the device published on a topic below its own, in order. */
+  published(suffix: string, since = 0): readonly Published[] {
+    const topic = this.topic(suffix)
+    return this.#connections.flatMap(({ published }) =>
+      published.filter((message) => message.topic === topic && message.at >= since),
+    )
+  }
+
+  topic(suffix: string): string {
+    return `fleet/${this.#deviceId}/${suffix}`
+  }
+
+  /** Sends a message as soon as the device takes it. Resolves when it is sent. */
+  async send(suffix: string, body: JsonObject | string | Buffer): Promise<void> {
+    const topic = this.topic(suffix)
+    const connection = await this.until(
+      `the device subscribes to ${topic}`,
+      () => (this.current?.takes(topic) === true ? this.current : undefined),
+      SUBSCRIBED_WITHIN_MS,
+    )
+    const payload = Buffer.isBuffer(body)
+      ? body
+      : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+    connection.send(topic, payload)
+  }
+
+  /** Waits for what the device does. Fails, with these words, if it does not. */
+  async until<T>(
+    what: string,
+    find: () => T | undefined,
+    withinMs: number,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const found = find()
+    if (found !== undefined) return found
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void) => {
+        this.off('seen', look)
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', stop)
+        settle()
+      }
+      const look = () => {
+        const now = find()
+        if (now !== undefined) end(() => resolve(now))
+      }
+      const timer = setTimeout(() => {
+        const now = find()
+        const late = new Unmet(`not seen within ${withinMs / 1_000} s: ${what}`)
+        end(() => (now === undefined ? reject(late) : resolve(now)))
+      }, withinMs)
+      const stop = () => end(() => reject(signal?.reason))
+      this.on('seen', look)
+      signal?.addEventListener('abort', stop)
+    })
+  }
+
+  /** Breaks the connection that stands. */
+  cut(): void {
+    this.current?.cut()
+  }
+
+  /** Back to the ordinary treatment. A connection that was treated otherwise ends. */
+  calm(): void {
+    const wasOdd = !this.manners.answers
+    this.manners.door = 'open'
+    this.manners.answers = true
+    this.manners.acknowledges = () => true
+    if (wasOdd || this.current?.hasWithheld === true) this.cut()
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#connections) connection.cut()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #take(socket: Socket): void {
+    const connection = new BrokerConnection(socket, {
+      manners: this.manners,
+      seen: () => this.emit('seen'),
+      published: (message) => this.emit('published', message),
+      // A second connection of a client ends the first one.
+      accepted: (newest) => {
+        for (const other of this.#connections) if (other !== newest) other.cut()
+      },
+    })
+    this.#connections.push(connection)
+    this.emit('seen')
+  }
+}

@@ -1,0 +1,207 @@
+// CMD: how a device carries out commands.
+import { randomUUID } from 'node:crypto'
+import type { JsonObject } from '../../../../../schemas/json.ts'
+import { Skipped, Unmet } from '../../verdict.ts'
+import type { Bench } from '../bench.ts'
+import type { Check } from '../check.ts'
+import { type Published, shown } from '../recording.ts'
+
+const CLAUSE = 'DEVICES.md, What a device is sent'
+const ANSWER_MS = 10_000
+const QUIET_MS = 3_000
+const TIMEOUT_MS = 30_000
+const RESULT_BYTES_MAX = 64 * 1024
+const IN_A_ROW = 5
+const FINAL: readonly unknown[] = ['completed', 'failed', 'rejected']
+const NOT_DONE: readonly unknown[] = ['failed', 'rejected']
+
+export const COMMAND_CHECKS: readonly Check[] = [
+  check('CMD-02', 'it answers a command under the same request id', async (bench) => {
+    await ask(bench, bench.device.command)
+  }),
+  check('CMD-03', 'the same request id twice: it carries it out once and answers twice', async (bench) => {
+    const order = orderOf(bench.device.command)
+    const first = await obeyed(bench, order)
+    await isTheSame(bench, { order, first })
+  }),
+  check('CMD-04', 'the same after it was killed in between', async (bench) => {
+    await diesAfter(bench)
+    await diesDuring(bench)
+  }),
+  check('CMD-05', 'it does not carry out a command that has expired', async (bench) => {
+    const order = {
+      ...orderOf(bench.device.command),
+      issued_at: new Date(Date.now() - 120_000).toISOString(),
+      expires_at: new Date(Date.now() - 60_000).toISOString(),
+    }
+    await bench.ready()
+    await bench.broker.send('command', order)
+    const done = await bench.never(() => answer(bench, order, ['completed']), QUIET_MS)
+    if (done !== undefined) throw new Unmet('it carried out a command that had expired', shown(done))
+    await ask(bench, bench.device.command)
+  }),
+  check('CMD-06', 'it says failed or rejected to a command that it does not know', async (bench) => {
+    const answer = await obeyed(bench, orderOf('no_such_command'))
+    if (!NOT_DONE.includes(answer.body?.['status']))
+      throw new Unmet('it does not refuse a command that it cannot know', shown(answer))
+  }),
+  check('CMD-07', 'a command that is cancelled ends without completing', cancels),
+  check('CMD-08', 'it ignores what is no command, and stays connected', ignoresNonsense),
+  {
+    ...check('CMD-09', 'a result has at most 64 KiB', async (bench) => {
+      await ask(bench, bench.device.command)
+      for (const message of bench.broker.published('command/ack')) {
+        const result = message.body?.['result']
+        const size = result === undefined ? 0 : Buffer.byteLength(JSON.stringify(result))
+        if (size > RESULT_BYTES_MAX) throw new Unmet(`a result has ${size} bytes`, shown(message))
+      }
+    }),
+  },
+  {
+    ...check('CMD-10', 'it carries commands out in the order in which they came', keepsOrder),
+    level: 'SHOULD',
+  },
+]
+
+function check(id: string, title: string, run: Check['run']): Check {
+  return { id, level: 'MUST', lane: 'commands', clause: CLAUSE, title, run }
+}
+
+function orderOf(command: string, data: JsonObject = {}): JsonObject & { readonly request_id: string } {
+  const now = Date.now()
+  return {
+    request_id: `cmd_${randomUUID()}`,
+    ...{ command, data, timeout_ms: TIMEOUT_MS, priority: 'normal' },
+    issued_at: new Date(now).toISOString(),
+    expires_at: new Date(now + TIMEOUT_MS).toISOString(),
+  }
+}
+
+/** Answers to the command with one of these words, the newest first. */
+function answer(
+  { broker }: Bench,
+  { request_id: id }: JsonObject,
+  words: readonly unknown[] = FINAL,
+  since = 0,
+): Published | undefined {
+  return broker
+    .published('command/ack', since)
+    .findLast(({ body }) => body?.['request_id'] === id && words.includes(body?.['status']))
+}
+
+/** Sends the command and waits for its end. */
+async function obeyed(bench: Bench, order: JsonObject): Promise<Published> {
+  await bench.ready()
+  const since = Date.now()
+  await bench.broker.send('command', order)
+  return bench.until(
+    `completed, failed or rejected on command/ack for ${String(order['command'])}, with its request_id`,
+    () => answer(bench, order, FINAL, since),
+    ANSWER_MS,
+  )
+}
+
+async function ask(bench: Bench, command: string): Promise<void> {
+  const done = await obeyed(bench, orderOf(command))
+  if (done.body?.['status'] === 'rejected')
+    throw new Unmet(`it does not know ${command}; name a command that it knows with --command`, shown(done))
+}
+
+interface Asked {
+  readonly order: JsonObject
+  readonly first: Published
+}
+
+/** Delivered again, the command has the same answer as before: another end would be another run. */
+async function isTheSame(bench: Bench, { order, first }: Asked): Promise<void> {
+  const second = await obeyed(bench, order)
+  const core = ({ body }: Published) =>
+    JSON.stringify([body?.['status'], body?.['executed_at'], body?.['result'], body?.['error']])
+  if (core(first) !== core(second))
+    throw new Unmet(
+      'it carried a command out twice: its second answer is not the first one again',
+      `${shown(first)}; then ${shown(second)}`,
+    )
+}
+
+async function diesAfter(bench: Bench): Promise<void> {
+  const order = orderOf(bench.device.command)
+  const first = await obeyed(bench, order)
+  await bench.killAndStart()
+  await isTheSame(bench, { order, first })
+}
+
+/** Killed in the middle, it may say that it failed; it must not begin again. */
+async function diesDuring(bench: Bench): Promise<void> {
+  const { slowCommand: slow } = bench.device
+  if (slow === undefined) return
+  const order = orderOf(slow.command, slow.data)
+  await bench.ready()
+  await bench.broker.send('command', order)
+  await bench.until(
+    `an answer to ${slow.command} that says it has begun`,
+    () => answer(bench, order, ['acked', 'accepted', 'in_progress']),
+    ANSWER_MS,
+  )
+  await bench.killAndStart()
+  const again = await obeyed(bench, order)
+  if (again.body?.['status'] === 'completed')
+    throw new Unmet('it was killed during a command, and carried it out once more', shown(again))
+}
+
+async function cancels(bench: Bench): Promise<void> {
+  const { slowCommand: slow } = bench.device
+  if (slow === undefined)
+    throw new Skipped('name a command that takes some seconds, like --slow-command \'drive={"sec":5}\'')
+  const order = orderOf(slow.command, slow.data)
+  await bench.ready()
+  await bench.broker.send('command', order)
+  const begun = ['acked', 'accepted', 'in_progress']
+  await bench.until(`${slow.command} begins`, () => answer(bench, order, begun), ANSWER_MS)
+  const cancel = {
+    ...orderOf('$cancel', { request_id: order.request_id }),
+    request_id: `${order.request_id}_cancel`,
+  }
+  await bench.broker.send('command', cancel)
+  // Nothing waits for it any more, so the next command is carried out at once.
+  await ask(bench, bench.device.command)
+  const done = answer(bench, order, ['completed'])
+  if (done !== undefined) throw new Unmet('it completed a command that was cancelled', shown(done))
+}
+
+async function ignoresNonsense(bench: Bench): Promise<void> {
+  const connection = await bench.ready()
+  const bad: readonly (string | Buffer | JsonObject)[] = [
+    '',
+    'no json',
+    '[]',
+    '"text"',
+    'null',
+    '{"request_id":',
+    {},
+    { command: bench.device.command },
+    { request_id: 7, command: {}, data: [] },
+    { request_id: 'cmd_x', command: 7 },
+    Buffer.from([0xff, 0xfe, 0x00, 0x80]),
+  ]
+  for (const payload of bad) await bench.broker.send('command', payload)
+  await ask(bench, bench.device.command)
+  if (connection.closedAt !== undefined)
+    throw new Unmet('it disconnected because of a message that is no command')
+}
+
+async function keepsOrder(bench: Bench): Promise<void> {
+  await bench.ready()
+  const orders = Array.from({ length: IN_A_ROW }, () => orderOf(bench.device.command))
+  for (const order of orders) await bench.broker.send('command', order)
+  const ends = () => orders.map((order) => answer(bench, order))
+  await bench.until(
+    'answers to five commands in a row',
+    () => (ends().every((end) => end !== undefined) ? true : undefined),
+    ANSWER_MS,
+  )
+  const acks = bench.broker.published('command/ack')
+  const places = ends().map((end) => (end === undefined ? -1 : acks.indexOf(end)))
+  if (places.some((place, index) => index > 0 && place < (places[index - 1] ?? 0)))
+    throw new Unmet('it ended a later command before an earlier one')
+}

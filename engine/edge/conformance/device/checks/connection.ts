@@ -1,0 +1,156 @@
+// CONN: what a device does to stay connected. Checks that only look at what was recorded are in `recorded.ts`.
+import { Skipped, Unmet } from '../../verdict.ts'
+import type { Bench } from '../bench.ts'
+import type { Check } from '../check.ts'
+
+const CLAUSE = 'DEVICES.md, Connect'
+const TRIALS = 5
+/** Five random waits hardly end within so short a time of each other. */
+const SPREAD_LEAST_MS = 10
+const FAILING_MS = 10_000
+const REFUSED_MS = 60_000
+const REFUSED_TRIES_A_MINUTE = 6
+const FAREWELL_MS = 10_000
+const NOTICE_EXTRA_MS = 10_000
+const BIRTH_MS = 5_000
+
+export const CONNECTION_CHECKS: readonly Check[] = [
+  {
+    id: 'CONN-06',
+    level: 'MUST',
+    lane: 'connection',
+    clause: CLAUSE,
+    title: 'after a reset it is back, after waits that differ, and tries at most once a second',
+    run: comesBack,
+  },
+  {
+    id: 'CONN-07',
+    level: 'MUST',
+    lane: 'refused',
+    clause: CLAUSE,
+    title: 'while it is refused it tries at most six times a minute',
+    run: staysPolite,
+  },
+  {
+    id: 'CONN-08',
+    level: 'MUST',
+    lane: 'connection',
+    clause: 'DEVICES.md, What a device publishes',
+    title: 'on SIGTERM it says goodbye before it disconnects',
+    run: saysGoodbye,
+  },
+  {
+    id: 'CONN-09',
+    level: 'MUST',
+    lane: 'silence',
+    clause: CLAUSE,
+    title: 'it notices a dead network within one and a half keep-alives and 10 s',
+    run: noticesSilence,
+  },
+]
+
+async function comesBack(bench: Bench): Promise<void> {
+  const waits: number[] = []
+  for (let trial = 0; trial < TRIALS; trial++) {
+    await bench.ready()
+    await isGreeted(bench)
+    const cutAt = Date.now()
+    bench.broker.cut()
+    await bench.ready()
+    waits.push(Date.now() - cutAt)
+  }
+  const spread = Math.max(...waits) - Math.min(...waits)
+  if (spread < SPREAD_LEAST_MS)
+    throw new Unmet(
+      'it waits the same time before each connect, so a whole fleet would come back at one moment',
+      `waits in ms: ${waits.join(', ')}`,
+    )
+  const { manners, recordings } = bench.broker
+  const before = recordings.length
+  manners.door = 'cut'
+  bench.broker.cut()
+  const forMs = FAILING_MS * bench.device.pace
+  await bench.wait(forMs)
+  const tries = bench.broker.recordings.length - before
+  // The first two may follow each other quickly: the connection stood until then.
+  if (tries > forMs / 1_000 + 2)
+    throw new Unmet(
+      `it tried to connect ${tries} times within ${forMs / 1_000} s`,
+      `tries after ms: ${bench.broker.recordings.slice(before).map(({ openedAt }) => openedAt - cutStart(bench, before))}`,
+    )
+  await bench.ready()
+}
+
+function cutStart({ broker }: Bench, before: number): number {
+  return broker.recordings[before]?.openedAt ?? 0
+}
+
+async function staysPolite(bench: Bench): Promise<void> {
+  await bench.ready()
+  await isGreeted(bench)
+  const before = bench.broker.recordings.length
+  bench.broker.manners.door = 'refuse'
+  bench.broker.cut()
+  const first = await bench.until(
+    'the device connects again, to be refused',
+    () => bench.broker.recordings[before],
+    60_000,
+  )
+  const forMs = REFUSED_MS * bench.device.pace
+  await bench.wait(forMs)
+  const tries = bench.broker.recordings.slice(before)
+  const allowed = Math.ceil((REFUSED_TRIES_A_MINUTE * forMs) / 60_000)
+  if (tries.length > allowed)
+    throw new Unmet(
+      `it tried ${tries.length} times within ${forMs / 1_000} s although it was refused; ${allowed} are allowed`,
+      `tries after s: ${tries.map(({ openedAt }) => Math.round((openedAt - first.openedAt) / 100) / 10)}`,
+    )
+}
+
+async function saysGoodbye(bench: Bench): Promise<void> {
+  const { program } = bench
+  const connection = await bench.ready()
+  const { sessionId } = await isGreeted(bench)
+  await program.stop('SIGTERM', FAREWELL_MS)
+  const topic = bench.broker.topic('status')
+  const last = connection.published.findLast((message) => message.topic === topic)
+  const evidence = last?.payload.toString('utf8')
+  if (last?.body?.['status'] !== 'offline')
+    throw new Unmet('its last word on status is not offline', evidence)
+  if (last.body['session_id'] !== sessionId)
+    throw new Unmet('its farewell names another session than its first message', evidence)
+  await bench.ready()
+}
+
+async function noticesSilence(bench: Bench): Promise<void> {
+  const connection = await bench.ready()
+  await isGreeted(bench)
+  const keepaliveSec = connection.connect?.keepalive ?? 0
+  if (keepaliveSec === 0) throw new Unmet('it connects with a keep-alive of 0, so it notices nothing')
+  bench.broker.manners.answers = false
+  const withinMs = keepaliveSec * 1_500 + NOTICE_EXTRA_MS
+  const before = bench.broker.recordings.length
+  await bench.until(
+    `it gives up a connection over which nothing comes back (its keep-alive is ${keepaliveSec} s)`,
+    () => (connection.closedAt !== undefined || bench.broker.recordings.length > before ? true : undefined),
+    withinMs,
+  )
+  await bench.ready()
+}
+
+/** Waits for the message with which the device begins its session, or for what comes instead. */
+async function isGreeted(bench: Bench): Promise<{ readonly sessionId: unknown }> {
+  const connection = await bench.ready()
+  const topic = bench.broker.topic('status')
+  try {
+    const birth = await bench.until(
+      'it says that it is online',
+      () => connection.published.find((message) => message.topic === topic),
+      BIRTH_MS,
+    )
+    return { sessionId: birth.body?.['session_id'] }
+  } catch (error) {
+    if (error instanceof Unmet) throw new Skipped('the device does not say that it is online: see CONN-03')
+    throw error
+  }
+}

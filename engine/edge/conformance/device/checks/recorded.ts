@@ -1,0 +1,293 @@
+// Checks that look at everything that was recorded, whatever it was recorded for.
+import { Skipped, Unmet } from '../../verdict.ts'
+import type { Bench } from '../bench.ts'
+import type { Check } from '../check.ts'
+import { calmUntil, type Published, type Recording, shown } from '../recording.ts'
+
+const CONNECT = 'DEVICES.md, Connect'
+const STATUS = 'DEVICES.md, What a device publishes'
+const TOPICS = 'DEVICES.md, What a device publishes'
+const BIRTH_MS = 5_000
+const HEARTBEAT_MS = 30_000
+const GRACE_MS = 1_000
+const RETAINED: readonly string[] = ['status', 'shadow/reported']
+const FROM_SERVICE = /^(sub\/[^/]+\/)?(command|ota|shadow\/desired)$/
+
+export const RECORDED_CHECKS: readonly Check[] = [
+  {
+    id: 'CONN-01',
+    level: 'MUST',
+    isBasic: true,
+    lane: 'last',
+    clause: CONNECT,
+    title: 'its client id is its device id',
+    run: async (bench, recordings) => {
+      await bench.ready()
+      for (const { connect } of both(bench, recordings))
+        if (connect !== undefined && connect.clientId !== bench.device.deviceId)
+          throw new Unmet(
+            `it connects as ${JSON.stringify(connect.clientId)}, not as ${bench.device.deviceId}`,
+            `CONNECT with client id ${connect.clientId}`,
+          )
+    },
+  },
+  {
+    id: 'CONN-02',
+    level: 'MUST',
+    lane: 'last',
+    clause: STATUS,
+    title: 'its last will is on its own status, QoS 1, retained, and names the session',
+    run: hasWill,
+  },
+  {
+    id: 'CONN-03',
+    level: 'MUST',
+    lane: 'last',
+    clause: STATUS,
+    title: 'within 5 s of its connect it says that it is online, with the session of its will',
+    run: isBorn,
+  },
+  {
+    id: 'CONN-04',
+    level: 'MUST',
+    lane: 'last',
+    clause: STATUS,
+    title: 'each connect has a session id of its own',
+    run: hasNewSessions,
+  },
+  {
+    id: 'CONN-05',
+    level: 'MUST',
+    lane: 'last',
+    clause: STATUS,
+    title: 'it says that it is online at least every 30 s',
+    run: beats,
+  },
+  {
+    id: 'CONN-10',
+    level: 'MUST',
+    isBasic: true,
+    lane: 'last',
+    clause: TOPICS,
+    title: 'it publishes and subscribes below its own topic only',
+    run: async (bench, recordings) => {
+      await bench.ready()
+      const own = bench.broker.topic('')
+      for (const { published, subscribed } of both(bench, recordings)) {
+        const stray = published.find(({ topic }) => !topic.startsWith(own))
+        if (stray !== undefined) throw new Unmet('it publishes outside its own topics', shown(stray))
+        const filter = subscribed.find(({ topic }) => !topic.startsWith(own))
+        if (filter !== undefined)
+          throw new Unmet('it subscribes outside its own topics', `SUBSCRIBE ${filter.topic}`)
+      }
+    },
+  },
+  {
+    id: 'CONN-11',
+    level: 'MUST',
+    isBasic: true,
+    lane: 'last',
+    clause: TOPICS,
+    title: 'it never publishes on the topics of the service: command, ota, shadow/desired',
+    run: (bench, recordings) =>
+      noneOf(bench, recordings, {
+        wrong: ({ topic }) => FROM_SERVICE.test(suffixOf(bench, topic)),
+        reason: 'it publishes on a topic on which only the service speaks',
+      }),
+  },
+  {
+    id: 'CONN-12',
+    level: 'MUST',
+    isBasic: true,
+    lane: 'last',
+    clause: TOPICS,
+    title: 'it retains nothing but status and shadow/reported',
+    run: (bench, recordings) =>
+      noneOf(bench, recordings, {
+        wrong: ({ topic, retain }) => retain && !RETAINED.includes(lastPart(suffixOf(bench, topic))),
+        reason: 'it retains a message that is outdated as soon as the next one comes',
+      }),
+  },
+  {
+    id: 'CONN-13',
+    level: 'MUST',
+    lane: 'last',
+    clause: CONNECT,
+    title: 'it subscribes again after each connect',
+    run: subscribesAgain,
+  },
+  {
+    id: 'CMD-01',
+    level: 'MUST',
+    lane: 'last',
+    clause: 'DEVICES.md, What a device is sent',
+    title: 'it subscribes to its commands within 5 s, with QoS 1 or 2',
+    run: (bench, recordings) => subscribes(bench, { recordings, suffix: 'command' }),
+  },
+]
+
+/** What was recorded until the check began, and what this bench has seen since. */
+function both(bench: Bench, recordings: readonly Recording[]): readonly Recording[] {
+  return [...new Set([...recordings, ...bench.broker.recordings])]
+}
+
+function accepted(bench: Bench, recordings: readonly Recording[]): readonly Recording[] {
+  return both(bench, recordings).filter(({ acceptedAt }) => acceptedAt !== undefined)
+}
+
+async function noneOf(
+  bench: Bench,
+  recordings: readonly Recording[],
+  { wrong, reason }: { readonly wrong: (message: Published) => boolean; readonly reason: string },
+): Promise<void> {
+  await bench.ready()
+  const found = both(bench, recordings)
+    .flatMap(({ published }) => published)
+    .find(wrong)
+  if (found !== undefined) throw new Unmet(reason, shown(found))
+}
+
+async function hasWill(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+  await bench.ready()
+  for (const { connect } of accepted(bench, recordings)) {
+    const will = connect?.will
+    if (will === undefined) throw new Unmet('it connects without a last will')
+    const text = will.payload.toString()
+    const evidence = `will on ${will.topic} (QoS ${will.qos ?? 0}${will.retain ? ', retained' : ''}): ${text}`
+    if (will.topic !== bench.broker.topic('status'))
+      throw new Unmet('its last will is not on its own status', evidence)
+    if (will.qos !== 1 || will.retain !== true)
+      throw new Unmet('its last will is not of QoS 1 and retained', evidence)
+    if (typeof sessionOf(text) !== 'string') throw new Unmet('its last will has no session_id', evidence)
+    if (field(text, 'status') !== 'offline') throw new Unmet('its last will does not say offline', evidence)
+  }
+}
+
+async function isBorn(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+  const connection = await bench.ready()
+  const topic = bench.broker.topic('status')
+  const find = () => connection.published.find((message) => message.topic === topic)
+  await bench.until('it says that it is online', find, BIRTH_MS)
+  for (const recording of accepted(bench, recordings)) {
+    const { acceptedAt = 0, published, connect } = recording
+    const birth = published.find((message) => message.topic === topic)
+    if (birth === undefined) {
+      const lasted = calmUntil(recording, Date.now()) - acceptedAt
+      if (lasted > BIRTH_MS + GRACE_MS) throw new Unmet('it was connected and never said that it is online')
+      continue
+    }
+    if (birth.at - acceptedAt > BIRTH_MS) throw new Unmet('it says late that it is online', shown(birth))
+    if (birth.body?.['status'] !== 'online')
+      throw new Unmet('its first message on status does not say online', shown(birth))
+    const will = connect?.will?.payload.toString()
+    if (will !== undefined && birth.body['session_id'] !== sessionOf(will))
+      throw new Unmet(
+        'its first message names another session than its last will',
+        `${shown(birth)}; will: ${will}`,
+      )
+  }
+}
+
+async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+  if (accepted(bench, recordings).length < 2) await bench.connectAnew()
+  await bench.ready()
+  const ids = accepted(bench, recordings).map(({ connect }) => sessionOf(connect?.will?.payload.toString()))
+  const known = ids.filter((id) => typeof id === 'string')
+  if (known.length < 2) throw new Skipped('its last wills name no session: see CONN-02')
+  if (new Set(known).size < known.length)
+    throw new Unmet(
+      'two connects have the same session id, so the service cannot tell an old last will from a new one',
+      `session ids: ${known.join(', ')}`,
+    )
+}
+
+async function beats(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+  const connection = await bench.ready()
+  const topic = bench.broker.topic('status')
+  const beatsOf = ({ published }: Recording) => published.filter((message) => message.topic === topic)
+  const isSeen = accepted(bench, recordings).some((recording) => beatsOf(recording).length > 1)
+  if (!isSeen)
+    await bench.until(
+      'it says on status again that it is online',
+      () => (beatsOf(connection).length > 1 ? true : undefined),
+      HEARTBEAT_MS + GRACE_MS,
+    )
+  for (const recording of accepted(bench, recordings)) {
+    const times = [recording.acceptedAt ?? 0, ...beatsOf(recording).map(({ at }) => at)]
+    const end = calmUntil(recording, Date.now())
+    for (const [index, at] of times.entries()) {
+      const gap = Math.min(times[index + 1] ?? end, end) - at
+      if (gap > HEARTBEAT_MS + GRACE_MS)
+        throw new Unmet(`it said nothing on status for ${Math.round(gap / 1_000)} s`)
+    }
+  }
+}
+
+async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+  if (accepted(bench, recordings).length < 2) await bench.connectAnew()
+  const connection = await bench.ready()
+  const [first] = accepted(bench, recordings).filter(({ subscribed }) => subscribed.length > 0)
+  if (first === undefined) throw new Skipped('the device subscribes to nothing')
+  const wanted = new Set(first.subscribed.map(({ topic }) => topic))
+  const missing = ({ subscribed }: Recording) => {
+    const topics = new Set(subscribed.map(({ topic }) => topic))
+    return [...wanted].filter((topic) => !topics.has(topic))
+  }
+  await bench
+    .until('it subscribes', () => (missing(connection).length === 0 ? true : undefined), BIRTH_MS)
+    .catch(() => undefined)
+  for (const recording of accepted(bench, recordings)) {
+    const lasted = calmUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
+    const [topic] = missing(recording)
+    if (topic !== undefined && lasted >= BIRTH_MS)
+      throw new Unmet(
+        'after a later connect it did not subscribe to what it subscribed to before',
+        `no SUBSCRIBE for ${topic} within 5 s of CONNACK`,
+      )
+  }
+}
+
+/** Of the connection that stands: it subscribes in time, and so that nothing is lost. */
+export async function subscribes(
+  bench: Bench,
+  about: { readonly recordings: readonly Recording[]; readonly suffix: string },
+): Promise<void> {
+  const connection = await bench.ready()
+  const topic = bench.broker.topic(about.suffix)
+  await bench.until(
+    `the device subscribes to ${topic}`,
+    () => (connection.takes(topic) ? true : undefined),
+    BIRTH_MS,
+  )
+  for (const { subscribed, acceptedAt = 0 } of accepted(bench, about.recordings)) {
+    const found = subscribed.find((subscription) => subscription.topic === topic)
+    if (found === undefined) continue
+    if (found.at - acceptedAt > BIRTH_MS) throw new Unmet(`it subscribes to ${topic} late`)
+    if (found.qos < 1)
+      throw new Unmet('it subscribes with QoS 0, so a message may be lost', `SUBSCRIBE ${topic} QoS 0`)
+  }
+}
+
+function suffixOf(bench: Bench, topic: string): string {
+  const own = bench.broker.topic('')
+  return topic.startsWith(own) ? topic.slice(own.length) : topic
+}
+
+/** Without the part of a sub-device. */
+function lastPart(suffix: string): string {
+  return suffix.replace(/^sub\/[^/]+\//, '')
+}
+
+function sessionOf(text: string | undefined): unknown {
+  return field(text, 'session_id')
+}
+
+function field(text: string | undefined, name: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text ?? '')
+    return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  } catch {
+    // A will that is no JSON names nothing.
+    return undefined
+  }
+}

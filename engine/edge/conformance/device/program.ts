@@ -1,0 +1,83 @@
+// The program of a device, run as a supervisor would: it is started again whenever it ends by itself.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface ProgramOptions {
+  /** A line for the shell. */
+  readonly command: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+const OUTPUT_MAX = 4_000
+const AGAIN_AFTER_MS = 200
+
+export class Program {
+  readonly #options: ProgramOptions
+  #child: ChildProcess | undefined
+  #output = ''
+  #isWanted = false
+  /** How often it ended by itself. */
+  #ends = 0
+
+  constructor(options: ProgramOptions) {
+    this.#options = options
+  }
+
+  /** The end of what it wrote, for a message about what went wrong. */
+  get output(): string {
+    return this.#output.trim()
+  }
+
+  get endsByItself(): number {
+    return this.#ends
+  }
+
+  start(): void {
+    this.#isWanted = true
+    if (this.#child !== undefined) return
+    const { command, environment } = this.#options
+    // A group of its own, so that what the shell starts ends with it.
+    const child = spawn(command, {
+      ...{ shell: true, detached: true, env: environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child = child
+    const keep = (bytes: Buffer) => {
+      this.#output = (this.#output + bytes.toString('utf8')).slice(-OUTPUT_MAX)
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    child.once('error', (error) => {
+      this.#output = error.message
+    })
+    child.once('exit', () => {
+      this.#child = undefined
+      if (!this.#isWanted) return
+      this.#ends++
+      setTimeout(() => this.#isWanted && this.start(), AGAIN_AFTER_MS)
+    })
+  }
+
+  /** Ends it and leaves it ended. SIGTERM is followed by SIGKILL if it takes too long. */
+  async stop(how: 'SIGTERM' | 'SIGKILL', withinMs = 10_000): Promise<void> {
+    this.#isWanted = false
+    const child = this.#child
+    if (child === undefined) return
+    const ended = once(child, 'exit')
+    signal(child, how)
+    const isOver = await Promise.race([ended.then(() => true), sleep(withinMs, false, { ref: false })])
+    if (isOver) return
+    signal(child, 'SIGKILL')
+    await ended
+  }
+}
+
+function signal({ pid }: ChildProcess, how: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, how)
+  } catch {
+    // It has ended meanwhile.
+  }
+}

@@ -1,0 +1,58 @@
+// What the kit saw of a device: its connections and what it published over each.
+import type { IConnectPacket } from 'mqtt-packet'
+import type { JsonObject } from '../../../../schemas/json.ts'
+
+export interface Published {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly topic: string
+  readonly payload: Buffer
+  /** The payload, if it is a JSON object. */
+  readonly body: JsonObject | undefined
+  readonly qos: number
+  readonly retain: boolean
+  readonly dup: boolean
+  /** Of QoS 1 and 2. */
+  readonly messageId: number | undefined
+  readonly isAcknowledged: boolean
+}
+
+export interface Subscribed {
+  readonly at: number
+  readonly topic: string
+  readonly qos: number
+}
+
+export interface Recording {
+  readonly openedAt: number
+  readonly connect: IConnectPacket | undefined
+  /** When CONNACK was sent that welcomed the device. */
+  readonly acceptedAt: number | undefined
+  readonly closedAt: number | undefined
+  /** From here on the kit did not answer, or let nothing through. */
+  readonly disturbedAt: number | undefined
+  readonly published: readonly Published[]
+  readonly subscribed: readonly Subscribed[]
+}
+
+/** A recording as far as the kit did nothing unusual to the connection. */
+export function calmUntil({ closedAt, disturbedAt }: Recording, now: number): number {
+  return Math.min(closedAt ?? now, disturbedAt ?? now)
+}
+
+/** One line that shows the packet. */
+export function shown({ topic, qos, retain, payload }: Published): string {
+  const text = payload.subarray(0, 300).toString('utf8')
+  return `PUBLISH ${topic} (QoS ${qos}${retain ? ', retained' : ''}): ${text}`
+}
+
+/** True if a subscription takes the topic. */
+export function takes(filter: string, topic: string): boolean {
+  const wanted = filter.split('/')
+  const parts = topic.split('/')
+  for (const [index, part] of wanted.entries()) {
+    if (part === '#') return true
+    if (part !== '+' && part !== parts[index]) return false
+  }
+  return wanted.length === parts.length
+}

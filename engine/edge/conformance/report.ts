@@ -1,0 +1,96 @@
+// What an examination found: one line per check, its sums, and the same as JUnit's XML for tools of continuous integration.
+
+/** A MUST that fails fails the examination; a SHOULD only warns. */
+export type Level = 'MUST' | 'SHOULD'
+
+export interface Finding {
+  readonly id: string
+  readonly level: Level
+  /** The section of the documentation that asks for it. */
+  readonly clause: string
+  readonly title: string
+  readonly result: 'pass' | 'fail' | 'skipped'
+  /** Why it failed or was skipped. */
+  readonly reason?: string
+  /** What was seen, for example the packet at fault. */
+  readonly evidence?: string
+  readonly duration_ms: number
+}
+
+export interface Report {
+  /** What was examined: a device id, or the address of a service. */
+  readonly subject: string
+  readonly profile: string
+  readonly passed: number
+  readonly failed: number
+  /** SHOULDs that are not met. */
+  readonly warned: number
+  readonly skipped: number
+  readonly checks: readonly Finding[]
+}
+
+export function toReport(
+  { subject, profile }: { readonly subject: string; readonly profile: string },
+  checks: readonly Finding[],
+): Report {
+  const count = (result: Finding['result'], level?: Level) =>
+    checks.filter((check) => check.result === result && (level === undefined || check.level === level)).length
+  return {
+    ...{ subject, profile },
+    passed: count('pass'),
+    failed: count('fail', 'MUST'),
+    warned: count('fail', 'SHOULD'),
+    skipped: count('skipped'),
+    checks,
+  }
+}
+
+/** One line for a person, with a second and third for what went wrong. */
+export function toText({ id, level, title, clause, result, reason, evidence }: Finding): string {
+  const word = result === 'fail' && level === 'SHOULD' ? 'warn' : result
+  const lines = [`${word.padEnd(7)} ${id.padEnd(8)} ${title}`]
+  if (reason !== undefined) lines.push(`        ${reason}`)
+  if (result === 'fail') lines.push(`        It is asked for in: ${clause}`)
+  if (result === 'fail' && evidence !== undefined) lines.push(`        ${evidence}`)
+  return `${lines.join('\n')}\n`
+}
+
+export function toJunit({ subject, profile, checks, failed, skipped }: Report): string {
+  const cases = checks.map((check) => {
+    const { id, title, duration_ms: ms } = check
+    const head = `<testcase classname="${xml(subject)}" name="${xml(`${id} ${title}`)}" time="${ms / 1_000}"`
+    const inner = innerOf(check)
+    return inner === '' ? `    ${head}/>` : `    ${head}>${inner}</testcase>`
+  })
+  const sums = `tests="${checks.length}" failures="${failed}" skipped="${skipped}"`
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuites>',
+    `  <testsuite name="${xml(`fleet conformance ${profile}`)}" ${sums}>`,
+    ...cases,
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n')
+}
+
+function innerOf({ result, level, reason = '', clause, evidence = '' }: Finding): string {
+  if (result === 'skipped') return `<skipped message="${xml(reason)}"/>`
+  if (result === 'pass') return ''
+  const text = `${reason} (${clause}) ${evidence}`.trim()
+  if (level === 'SHOULD') return `<system-out>${xml(`warning: ${text}`)}</system-out>`
+  return `<failure message="${xml(reason)}">${xml(text)}</failure>`
+}
+
+function xml(text: string): string {
+  return (
+    text
+      // XML takes no control characters, not even escaped ones.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are meant
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '?')
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+  )
+}

@@ -1,0 +1,25 @@
+// How a check ends that does not simply pass.
+
+/** What was asked for was not met. */
+export class Unmet extends Error {
+  override readonly name = 'Unmet'
+  /** What was seen, as one line. */
+  readonly evidence: string | undefined
+
+  constructor(reason: string, evidence?: unknown) {
+    super(reason)
+    this.evidence = evidence === undefined ? undefined : oneLine(evidence)
+  }
+}
+
+/** The check could not be made here. */
+export class Skipped extends Error {
+  override readonly name = 'Skipped'
+}
+
+const EVIDENCE_MAX = 600
+
+function oneLine(evidence: unknown): string {
+  const text = typeof evidence === 'string' ? evidence : JSON.stringify(evidence)
+  return text.length > EVIDENCE_MAX ? `${text.slice(0, EVIDENCE_MAX)}…` : text
+}
