@@ -84,17 +84,23 @@ async function examine(cli: Cli, options: Options & { readonly device: string })
   const found = (finding: Finding) => {
     if (!cli.output.isJson) cli.output.text(toText(finding))
   }
+  // Unlike other commands it has programs to end, however it is ended.
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  process.once('SIGTERM', end)
   try {
     return await examineDevice({
       ...{ deviceId, run, port, deviceType, only, profile, command, slowCommand, field, pace, found },
       environment: cli.environment.variables,
-      signal: cli.signal,
+      signal: AbortSignal.any([cli.signal, ended.signal]),
     })
   } catch (error) {
     if (error instanceof RangeError) throw new Failure(EXIT.usage, error.message)
     if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
       throw new Failure(EXIT.failed, `port ${port} is taken: choose another one with --port`)
     throw error
+  } finally {
+    process.off('SIGTERM', end)
   }
 }
 

@@ -7,6 +7,8 @@ export interface FirmwareMessage {
   readonly seq: number
   readonly action: 'install' | 'rollback' | 'cancel'
   readonly version: string
+  /** Empty if the message does not say it. */
+  readonly deviceType: string
   /** What the device says once it runs this firmware. */
   readonly reportsAs: string
   readonly url: string
@@ -38,6 +40,7 @@ export function readFirmwareMessage(body: JsonObject): FirmwareMessage | undefin
     seq: number('seq'),
     action: action ?? 'install',
     version: text('version'),
+    deviceType: text('device_type'),
     reportsAs: text('reports_as') || text('version'),
     url: text('url'),
     sha256: text('sha256').toLowerCase(),

@@ -68,6 +68,7 @@ async function boot(
   about: {
     readonly storage?: DeviceStorage
     readonly keys?: ManifestKeys
+    readonly deviceType?: string
     readonly handlers?: Partial<FirmwareHandlers>
   } = {},
 ): Promise<Running> {
@@ -80,6 +81,7 @@ async function boot(
   const updates = await FirmwareUpdates.open({
     deviceId: 'robot-1',
     storage: about.storage ?? memoryStorage(),
+    deviceType: about.deviceType,
     manifestKeys: about.keys,
     runningVersion: () => version,
     now: () => NOW,
@@ -263,4 +265,23 @@ test('with keys, only messages whose manifest is signed, says the same and is ne
   await device.updates.take(message({ manifest: signed() }))
   await device.rebooted
   expect(device.installed).toHaveLength(1)
+})
+
+test('firmware for another type is refused, also if its manifest is right', async () => {
+  const device = await boot('2.0.0', { deviceType: 'robot' })
+  await device.updates.take(message({ device_type: 'greenhouse' }))
+  expect(device.reports).toMatchObject([{ status: 'rejected', error: { code: 'INCOMPATIBLE' } }])
+})
+
+test('an order that comes before the device has said how the last one ended is not put off', async () => {
+  const storage = memoryStorage()
+  const first = await boot('2.0.0', { storage })
+  await first.updates.take(message())
+  await first.rebooted
+  const second = await boot('2.1.0', { storage })
+  await second.updates.take(message({ deployment_id: 'dep_2', version: '2.1.0' }))
+  expect(second.reports).toMatchObject([
+    { deployment_id: 'dep_1', status: 'succeeded' },
+    { deployment_id: 'dep_2', status: 'already_installed' },
+  ])
 })

@@ -31,6 +31,7 @@ export interface FirmwareHandlers {
 export interface FirmwarePorts {
   readonly deviceId: string
   readonly storage: DeviceStorage
+  readonly deviceType: string | undefined
   readonly manifestKeys: ManifestKeys | undefined
   readonly runningVersion: () => string
   readonly now: () => number
@@ -38,6 +39,11 @@ export interface FirmwarePorts {
   /** Publishes on `ota/status`. */
   readonly report: (body: JsonObject) => void
   readonly failed: (error: unknown) => void
+}
+
+interface FirmwareError {
+  readonly code: string
+  readonly message: string
 }
 
 type Phase = 'downloading' | 'installing' | 'rebooting' | 'ended'
@@ -63,11 +69,15 @@ export class FirmwareUpdates {
   /** Settles once a message with another address has come. */
   #refreshed: (() => void) | undefined
   #toldAt = Number.NEGATIVE_INFINITY
+  /** True while the job is one that began before this process did, and nobody was told yet what came of it. */
+  #isFromBefore: boolean
+  #settling: Promise<void> | undefined
 
   private constructor(ports: FirmwarePorts, job: Job | undefined, lastSeq: number) {
     this.#ports = ports
     this.#job = job
     this.#lastSeq = lastSeq
+    this.#isFromBefore = job !== undefined
   }
 
   static async open(ports: FirmwarePorts): Promise<FirmwareUpdates> {
@@ -83,7 +93,15 @@ export class FirmwareUpdates {
   }
 
   /** After a connect: says how an installation ended that a restart interrupted or completed. */
-  async connected(): Promise<void> {
+  connected(): Promise<void> {
+    this.#isFromBefore = false
+    this.#settling ??= this.#settle().finally(() => {
+      this.#settling = undefined
+    })
+    return this.#settling
+  }
+
+  async #settle(): Promise<void> {
     const job = this.#job
     if (job === undefined || this.#running !== undefined) return
     if (job.phase === 'ended' || job.phase === 'downloading') return
@@ -109,6 +127,9 @@ export class FirmwareUpdates {
     const message = readFirmwareMessage(body)
     const handlers = this.#handlers
     if (message === undefined || handlers === undefined) return
+    // A message may come before the connection counts as open.
+    if (this.#isFromBefore) await this.connected()
+    else await this.#settling
     if (message.action === 'cancel') return this.#cancel(message)
     const job = this.#job
     const { now, report } = this.#ports
@@ -116,7 +137,7 @@ export class FirmwareUpdates {
     if (message.expiresAt !== undefined && message.expiresAt <= now())
       return report(bodyOf(message, rejected('EXPIRED', 'the message came too late')))
     const doubt = this.#doubt(message)
-    if (doubt !== undefined) return report(bodyOf(message, rejected('MANIFEST_INVALID', doubt)))
+    if (doubt !== undefined) return report(bodyOf(message, rejected(doubt.code, doubt.message)))
     // Another one: the service knows that a device does one at a time.
     if (job?.phase === 'installing' || job?.phase === 'rebooting')
       return report(bodyOf(message, { status: 'deferred', retry_after_sec: 60 }))
@@ -257,10 +278,13 @@ export class FirmwareUpdates {
     })
   }
 
-  #doubt(message: FirmwareMessage): string | undefined {
-    const { manifestKeys: keys, deviceId, now } = this.#ports
+  #doubt(message: FirmwareMessage): FirmwareError | undefined {
+    const { manifestKeys: keys, deviceId, deviceType: type, now } = this.#ports
+    if (type !== undefined && message.deviceType !== '' && message.deviceType !== type)
+      return { code: 'INCOMPATIBLE', message: `the image is for ${message.deviceType}, and this is ${type}` }
     if (keys === undefined) return undefined
-    return distrust(message, { deviceId, keys, lastSeq: this.#lastSeq, now: now() })
+    const reason = distrust(message, { deviceId, keys, lastSeq: this.#lastSeq, now: now() })
+    return reason === undefined ? undefined : { code: 'MANIFEST_INVALID', message: reason }
   }
 
   /** Remembers first, then says it: after a crash the device knows at least what the service knows. */

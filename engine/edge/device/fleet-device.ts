@@ -29,6 +29,8 @@ export interface FleetDeviceOptions {
   readonly storage?: DeviceStorage
   readonly heartbeatSec?: number
   readonly keepaliveSec?: number
+  /** If given, firmware for another type is refused. */
+  readonly deviceType?: string
   /** If given, firmware without a manifest that is signed by one of these keys is refused. */
   readonly manifestKeys?: ManifestKeys
   /** What is kept while there is no connection. */
@@ -139,6 +141,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     this.#firmware = await FirmwareUpdates.open({
       ...{ storage, now, failed, random: Math.random },
       deviceId: this.#options.deviceId,
+      deviceType: this.#options.deviceType,
       manifestKeys: this.#options.manifestKeys,
       runningVersion: () => this.#firmwareVersion() ?? '',
       report: (body) => this.#say('ota/status', body),

@@ -25,7 +25,7 @@ export function distrust(
 ): string | undefined {
   const claims = message.manifest === undefined ? undefined : verified(message.manifest, about.keys)
   if (claims === undefined) return 'the message has no manifest that is signed by a known key'
-  const { sub, dep, attempt, seq, act, ver, sha256, size, exp } = claims
+  const { sub, dep, attempt, seq, act, ver, typ, sha256, size, exp } = claims
   if (sub !== about.deviceId) return 'the manifest is for another device'
   const isSame =
     dep === message.deploymentId &&
@@ -33,6 +33,7 @@ export function distrust(
     seq === message.seq &&
     act === message.action &&
     ver === message.version &&
+    (typ === undefined || typ === message.deviceType) &&
     sha256 === message.sha256 &&
     size === message.sizeBytes
   if (!isSame) return 'the manifest does not say what the message says'

@@ -1,4 +1,5 @@
 // What a check of a device works with: a broker, a download server and, if the kit starts it, the device's program.
+import { setMaxListeners } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,6 +45,7 @@ export class Bench {
   readonly #folder: string
   readonly #program: Program | undefined
   #value = 0
+  #seq = 0
 
   private constructor(device: DeviceUnderTest, broker: Broker, downloads: Downloads, folder: string) {
     this.device = device
@@ -57,6 +59,8 @@ export class Bench {
   }
 
   static async open(device: DeviceUnderTest, port: number): Promise<Bench> {
+    // One listener for each thing that is waited for.
+    setMaxListeners(0, device.signal)
     const host = device.run === undefined ? '0.0.0.0' : '127.0.0.1'
     const broker = await Broker.open({ deviceId: device.deviceId, host, port })
     const downloads = await Downloads.open(host, () => broker.emit('seen'))
@@ -130,6 +134,12 @@ export class Bench {
   nextValue(): string | number | boolean {
     const { values } = this.device.field
     return values[this.#value++ % values.length] ?? this.#value
+  }
+
+  /** Numbers firmware messages, upwards over restarts of the kit, too. */
+  nextSeq(): number {
+    this.#seq = Math.max(this.#seq + 1, Date.now())
+    return this.#seq
   }
 
   downloadUrl(name: string): string {

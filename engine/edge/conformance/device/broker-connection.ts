@@ -2,12 +2,13 @@
 import type { Socket } from 'node:net'
 import { generate, type IConnectPacket, type IPublishPacket, type Packet, parser } from 'mqtt-packet'
 import { parsePayload } from '../../payload.ts'
-import type { Manners } from './broker.ts'
+import type { Manners } from './manners.ts'
 import { type Published, type Recording, type Subscribed, takes } from './recording.ts'
 
 export interface BrokerConnectionPorts {
   readonly manners: Readonly<Manners>
   readonly seen: () => void
+  readonly nextNumber: () => number
   readonly published: (message: Published) => void
   readonly accepted: (connection: BrokerConnection) => void
 }
@@ -72,7 +73,9 @@ export class BrokerConnection implements Recording {
   cut(): void {
     if (this.closedAt !== undefined) return
     this.closedAt = Date.now()
-    this.#socket.resetAndDestroy()
+    // A reset of a socket that is being closed fails, and would leave it open.
+    if (this.#socket.writableEnded) this.#socket.destroy()
+    else this.#socket.resetAndDestroy()
   }
 
   #take(packet: Packet): void {
@@ -122,9 +125,9 @@ export class BrokerConnection implements Recording {
   #keep(packet: IPublishPacket): void {
     const { topic, qos, retain, dup, messageId } = packet
     const payload = Buffer.from(packet.payload)
-    const { manners, published } = this.#ports
+    const { manners, nextNumber, published } = this.#ports
     const message: Seen = {
-      ...{ at: Date.now(), topic, payload, qos, retain, dup, messageId },
+      ...{ number: nextNumber(), at: Date.now(), topic, payload, qos, retain, dup, messageId },
       body: parsePayload(payload),
       isAcknowledged: false,
     }

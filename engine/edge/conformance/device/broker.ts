@@ -5,16 +5,8 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { Unmet } from '../verdict.ts'
 import { BrokerConnection } from './broker-connection.ts'
+import type { Manners } from './manners.ts'
 import type { Published, Recording } from './recording.ts'
-
-/** How the broker treats the device. */
-export interface Manners {
-  /** `refuse` answers CONNECT with "not authorised"; `cut` ends the connection before an answer. */
-  door: 'open' | 'refuse' | 'cut'
-  /** False: nothing that comes is answered, as if the network were dead. */
-  answers: boolean
-  acknowledges: (message: Published) => boolean
-}
 
 export interface BrokerOptions {
   readonly deviceId: string
@@ -36,6 +28,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
   readonly #deviceId: string
   readonly #server: Server
   readonly #connections: BrokerConnection[] = []
+  #messages = 0
 
   private constructor(deviceId: string) {
     super({ captureRejections: false })
@@ -69,11 +62,16 @@ export class Broker extends EventEmitter<BrokerSignals> {
     )
   }
 
-  /** Everything that the device published on a topic below its own, in order. */
-  published(suffix: string, since = 0): readonly Published[] {
+  /** How many messages the device has published. */
+  get messages(): number {
+    return this.#messages
+  }
+
+  /** What the device published on a topic below its own, in order, after so many messages. */
+  published(suffix: string, after = 0): readonly Published[] {
     const topic = this.topic(suffix)
     return this.#connections.flatMap(({ published }) =>
-      published.filter((message) => message.topic === topic && message.at >= since),
+      published.filter((message) => message.topic === topic && message.number > after),
     )
   }
 
@@ -112,13 +110,16 @@ export class Broker extends EventEmitter<BrokerSignals> {
         settle()
       }
       const look = () => {
-        const now = find()
-        if (now !== undefined) end(() => resolve(now))
+        try {
+          const now = find()
+          if (now !== undefined) end(() => resolve(now))
+        } catch (error) {
+          end(() => reject(error))
+        }
       }
       const timer = setTimeout(() => {
-        const now = find()
-        const late = new Unmet(`not seen within ${withinMs / 1_000} s: ${what}`)
-        end(() => (now === undefined ? reject(late) : resolve(now)))
+        look()
+        end(() => reject(new Unmet(`not seen within ${withinMs / 1_000} s: ${what}`)))
       }, withinMs)
       const stop = () => end(() => reject(signal?.reason))
       this.on('seen', look)
@@ -149,6 +150,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
     const connection = new BrokerConnection(socket, {
       manners: this.manners,
       seen: () => this.emit('seen'),
+      nextNumber: () => ++this.#messages,
       published: (message) => this.emit('published', message),
       // A second connection of a client ends the first one.
       accepted: (newest) => {

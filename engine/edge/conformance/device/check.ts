@@ -14,7 +14,11 @@ export const LANES = [
   'silence',
   'telemetry',
   'commands',
+  'shadow',
   'firmware',
+  'downloads',
+  'killed',
+  'refusals',
   'stalled',
 ] as const
 export type Lane = (typeof LANES)[number] | 'last'

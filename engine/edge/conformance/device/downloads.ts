@@ -9,7 +9,7 @@ export interface Serving {
   readonly etag: string
   /** The connection breaks after this share of the image, the first time. */
   readonly cutAt?: number
-  /** Nothing more is sent after this share for so long, the first time. */
+  /** The first time, the server sends nothing for so long after this share. */
   readonly stall?: { readonly at: number; readonly ms: number }
   /** Ranges are not understood: the whole image is sent always. */
   readonly isRangeless?: boolean

@@ -6,7 +6,10 @@ import { Bench, type DeviceUnderTest } from './bench.ts'
 import { type Check, LANES, PROFILE_AREAS, type Profile } from './check.ts'
 import { COMMAND_CHECKS } from './checks/commands.ts'
 import { CONNECTION_CHECKS } from './checks/connection.ts'
+import { FIRMWARE_CHECKS } from './checks/firmware.ts'
 import { RECORDED_CHECKS } from './checks/recorded.ts'
+import { SHADOW_CHECKS } from './checks/shadow.ts'
+import { TELEMETRY_CHECKS } from './checks/telemetry.ts'
 
 export interface Examination extends DeviceUnderTest {
   readonly profile: Profile
@@ -16,7 +19,14 @@ export interface Examination extends DeviceUnderTest {
   readonly found?: (finding: Finding) => void
 }
 
-const CHECKS: readonly Check[] = [...CONNECTION_CHECKS, ...COMMAND_CHECKS, ...RECORDED_CHECKS]
+const CHECKS: readonly Check[] = [
+  ...CONNECTION_CHECKS,
+  ...TELEMETRY_CHECKS,
+  ...COMMAND_CHECKS,
+  ...SHADOW_CHECKS,
+  ...FIRMWARE_CHECKS,
+  ...RECORDED_CHECKS,
+]
 
 export async function examineDevice(examination: Examination): Promise<Report> {
   const { deviceId: subject, profile, run, port, signal } = examination

@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import type { JsonObject } from '../../../../schemas/json.ts'
 
 export interface ManifestKey {
-  /** As the service publishes it. */
+  /** A JSON Web Key, as the service publishes its own. */
   readonly publicKey: JsonObject
   /** A compact JWS. */
   sign(claims: JsonObject): string

@@ -3,6 +3,8 @@ import type { IConnectPacket } from 'mqtt-packet'
 import type { JsonObject } from '../../../../schemas/json.ts'
 
 export interface Published {
+  /** Counts the messages of all connections of a broker. */
+  readonly number: number
   /** Milliseconds since 1970. */
   readonly at: number
   readonly topic: string
@@ -12,7 +14,7 @@ export interface Published {
   readonly qos: number
   readonly retain: boolean
   readonly dup: boolean
-  /** Of QoS 1 and 2. */
+  /** Messages of QoS 0 have none. */
   readonly messageId: number | undefined
   readonly isAcknowledged: boolean
 }
@@ -29,7 +31,7 @@ export interface Recording {
   /** When CONNACK was sent that welcomed the device. */
   readonly acceptedAt: number | undefined
   readonly closedAt: number | undefined
-  /** From here on the kit did not answer, or let nothing through. */
+  /** When the kit began to leave something unanswered. */
   readonly disturbedAt: number | undefined
   readonly published: readonly Published[]
   readonly subscribed: readonly Subscribed[]

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { FleetDevice, fileStorage } from '../../device/index.ts'
+import { FleetDevice, fileStorage, type ManifestKeys } from '../../device/index.ts'
 
 const { values } = parseArgs({
   options: { heartbeat: { type: 'string' }, keepalive: { type: 'string' }, every: { type: 'string' } },
@@ -13,6 +13,8 @@ const {
   FLEET_DEVICE_ID: deviceId = '',
   FLEET_DEVICE_TOKEN: token = '',
   FLEET_STATE_DIR: folder = 'state',
+  FLEET_DEVICE_TYPE: deviceType = '',
+  FLEET_OTA_KEYS_URL: keysUrl,
 } = process.env
 const image = join(folder, 'running.image')
 
@@ -25,7 +27,8 @@ function runningVersion(): string {
 
 const version = runningVersion()
 const device = new FleetDevice({
-  ...{ url, deviceId, token },
+  ...{ url, deviceId, token, deviceType },
+  ...(keysUrl !== undefined && { manifestKeys: (await (await fetch(keysUrl)).json()) as ManifestKeys }),
   firmwareVersion: version,
   storage: fileStorage(folder),
   heartbeatSec: Number(values.heartbeat ?? 20),

@@ -92,7 +92,7 @@ function answer(
 /** Sends the command and waits for its end. */
 async function obeyed(bench: Bench, order: JsonObject): Promise<Published> {
   await bench.ready()
-  const since = Date.now()
+  const since = bench.broker.messages
   await bench.broker.send('command', order)
   return bench.until(
     `completed, failed or rejected on command/ack for ${String(order['command'])}, with its request_id`,

@@ -10,6 +10,9 @@ const TOPICS = 'DEVICES.md, What a device publishes'
 const BIRTH_MS = 5_000
 const HEARTBEAT_MS = 30_000
 const GRACE_MS = 1_000
+/** One a second, one at the beginning, and one for a message that came again. */
+const PROGRESS_MS = 3_000
+const PROGRESS_MAX = 6
 const RETAINED: readonly string[] = ['status', 'shadow/reported']
 const FROM_SERVICE = /^(sub\/[^/]+\/)?(command|ota|shadow\/desired)$/
 
@@ -60,7 +63,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     lane: 'last',
     clause: STATUS,
-    title: 'it says that it is online at least every 30 s',
+    title: 'it gives a sign of life at least every 30 s, if only on status',
     run: beats,
   },
   {
@@ -123,6 +126,22 @@ export const RECORDED_CHECKS: readonly Check[] = [
     clause: 'DEVICES.md, What a device is sent',
     title: 'it subscribes to its commands within 5 s, with QoS 1 or 2',
     run: (bench, recordings) => subscribes(bench, { recordings, suffix: 'command' }),
+  },
+  {
+    id: 'OTA-01',
+    level: 'MUST',
+    lane: 'last',
+    clause: 'DEVICES.md, What a device is sent',
+    title: 'it subscribes to its updates within 5 s, with QoS 1 or 2',
+    run: (bench, recordings) => subscribes(bench, { recordings, suffix: 'ota' }),
+  },
+  {
+    id: 'OTA-17',
+    level: 'MUST',
+    lane: 'last',
+    clause: 'DEVICES.md, What a device is sent',
+    title: 'it tells its progress at most once a second',
+    run: tellsSeldom,
   },
 ]
 
@@ -203,23 +222,41 @@ async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): P
 
 async function beats(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   const connection = await bench.ready()
-  const topic = bench.broker.topic('status')
-  const beatsOf = ({ published }: Recording) => published.filter((message) => message.topic === topic)
-  const isSeen = accepted(bench, recordings).some((recording) => beatsOf(recording).length > 1)
-  if (!isSeen)
-    await bench.until(
-      'it says on status again that it is online',
-      () => (beatsOf(connection).length > 1 ? true : undefined),
-      HEARTBEAT_MS + GRACE_MS,
-    )
+  const lasted = (recording: Recording) => calmUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
+  const isWatched = () => accepted(bench, recordings).some((each) => lasted(each) > HEARTBEAT_MS)
+  // One connection at least is watched for as long as a device may keep quiet.
+  const isAgain = () => isWatched() || connection.published.length > 1
+  const withinMs = HEARTBEAT_MS + GRACE_MS
+  await bench.until('a second message over its connection', () => (isAgain() ? true : undefined), withinMs)
   for (const recording of accepted(bench, recordings)) {
-    const times = [recording.acceptedAt ?? 0, ...beatsOf(recording).map(({ at }) => at)]
+    const times = [recording.acceptedAt ?? 0, ...recording.published.map(({ at }) => at)]
     const end = calmUntil(recording, Date.now())
     for (const [index, at] of times.entries()) {
       const gap = Math.min(times[index + 1] ?? end, end) - at
       if (gap > HEARTBEAT_MS + GRACE_MS)
-        throw new Unmet(`it said nothing on status for ${Math.round(gap / 1_000)} s`)
+        throw new Unmet(`it published nothing for ${Math.round(gap / 1_000)} s, so it counts as offline soon`)
     }
+  }
+}
+
+async function tellsSeldom(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+  await bench.ready()
+  const topic = bench.broker.topic('ota/status')
+  const told = both(bench, recordings).flatMap(({ published }) =>
+    published.filter(({ topic: at, body }) => at === topic && body?.['progress'] !== undefined),
+  )
+  if (told.length === 0) throw new Skipped('the device told no progress')
+  for (const message of told) {
+    const { at, body } = message
+    const near = told.filter((other) => {
+      const isSame = other.body?.['deployment_id'] === body?.['deployment_id']
+      return isSame && other.at >= at && other.at < at + PROGRESS_MS
+    })
+    if (near.length > PROGRESS_MAX)
+      throw new Unmet(
+        `it told its progress ${near.length} times within ${PROGRESS_MS / 1_000} s`,
+        shown(message),
+      )
   }
 }
 
@@ -247,8 +284,7 @@ async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): 
   }
 }
 
-/** Of the connection that stands: it subscribes in time, and so that nothing is lost. */
-export async function subscribes(
+async function subscribes(
   bench: Bench,
   about: { readonly recordings: readonly Recording[]; readonly suffix: string },
 ): Promise<void> {

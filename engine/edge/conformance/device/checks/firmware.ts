@@ -1,0 +1,272 @@
+// OTA: how a device takes firmware.
+import { isSameVersion } from '../../../../../schemas/same-version.ts'
+import { Skipped, Unmet } from '../../verdict.ts'
+import type { Bench } from '../bench.ts'
+import type { Check, Lane } from '../check.ts'
+import {
+  imageOf,
+  installed,
+  knownVersion,
+  makeOrder,
+  type Order,
+  offer,
+  refuses,
+  reportsOf,
+  said,
+} from '../firmware-order.ts'
+import { shown } from '../recording.ts'
+
+const CLAUSE = 'DEVICES.md, What a device is sent'
+const REFUSED_MS = 20_000
+const QUIET_MS = 3_000
+const SOON_MS = 30_000
+const RETRY_AFTER_SEC = 3
+/** A clock of the device and a clock of the kit may tick a little differently. */
+const EARLY_MS = 200
+const SLOW_BYTES_PER_SEC = 32 * 1024
+
+/** Ids of the checks that another program may go through meanwhile. */
+const BESIDE: Readonly<Record<string, Lane>> = {
+  'OTA-07': 'downloads',
+  'OTA-08': 'downloads',
+  'OTA-10': 'killed',
+  'OTA-11': 'downloads',
+  'OTA-14': 'refusals',
+  'OTA-15': 'refusals',
+  'OTA-16': 'refusals',
+  'OTA-19': 'stalled',
+}
+
+export const FIRMWARE_CHECKS: readonly Check[] = [
+  check('OTA-02', 'it downloads, installs, restarts and says the new version', async (bench) => {
+    await updates(bench, {})
+  }),
+  check('OTA-03', 'it refuses an image with another SHA-256, and stays as it is', async (bench) => {
+    const order = makeOrder(bench, { version: await other(bench) })
+    // The same size, other bytes.
+    const bytes = imageOf(order.version)
+    bench.downloads.serve(order.image, { bytes, etag: '"corrupt"' })
+    await refuses(bench, order, { quietMs: REFUSED_MS })
+  }),
+  check('OTA-04', 'it refuses an image that is larger than announced', async (bench) => {
+    const version = await other(bench)
+    const bytes = imageOf(version)
+    const order = makeOrder(bench, {
+      version,
+      serving: { bytes },
+      fields: { size_bytes: bytes.length - 1_000 },
+    })
+    await refuses(bench, order, { quietMs: REFUSED_MS })
+  }),
+  check('OTA-05', 'a download that breaks in the middle goes on where it ended', async (bench) => {
+    const order = await updates(bench, { cutAt: 0.5 })
+    const [, second] = bench.downloads.requests.filter(({ name }) => name === order.image)
+    if (second === undefined || !/^bytes=[1-9]\d*-/.test(second.range ?? ''))
+      throw new Unmet(
+        'it began anew instead of asking for the rest of the image',
+        `GET with Range: ${second?.range ?? 'none'}`,
+      )
+  }),
+  check('OTA-06', 'a server without ranges: it begins the download anew', async (bench) => {
+    await updates(bench, { cutAt: 0.5, isRangeless: true })
+  }),
+  check('OTA-07', 'on 429 and 503 it waits for as long as Retry-After says', waits),
+  check('OTA-08', 'an address that has expired: it asks for another one', refreshes),
+  check('OTA-09', 'the same message again: it installs nothing twice and says where it is', async (bench) => {
+    const order = await updates(bench, {})
+    const installs = () => count(bench, order, 'installing', 'rebooting')
+    const before = { reports: reportsOf(bench, order).length, installs: installs() }
+    await offer(bench, order)
+    await bench.until(
+      'a report on ota/status that answers the message',
+      () => (reportsOf(bench, order).length > before.reports ? true : undefined),
+      SOON_MS,
+    )
+    await bench.never(() => (installs() > before.installs ? true : undefined), QUIET_MS)
+    if (installs() > before.installs) throw new Unmet('it installed the same firmware twice')
+  }),
+  check(
+    'OTA-10',
+    'killed in a download and in an installation it comes up and says which version it runs',
+    dies,
+  ),
+  check('OTA-11', 'cancelled before it installs, it installs nothing', cancels),
+  check('OTA-12', 'a rollback brings the version before back', async (bench) => {
+    const before = await knownVersion(bench)
+    await updates(bench, {})
+    await updates(bench, {}, { version: before, action: 'rollback' })
+  }),
+  check('OTA-13', 'what it runs already it does not load', async (bench) => {
+    const order = makeOrder(bench, { version: await knownVersion(bench) })
+    await offer(bench, order)
+    const find = () => said(bench, order, 'already_installed', 'succeeded')
+    await bench.until('already_installed on ota/status', find, SOON_MS)
+    if (isAskedFor(bench, order)) throw new Unmet('it downloads what it runs already')
+  }),
+  check('OTA-14', 'it refuses firmware for another type of device', async (bench) => {
+    const order = makeOrder(bench, { version: await other(bench), fields: { device_type: 'another_type' } })
+    await refuses(bench, order, { quietMs: REFUSED_MS })
+  }),
+  check(
+    'OTA-15',
+    'it refuses a manifest that is not for it, wrongly signed or old, if it checks manifests',
+    distrusts,
+  ),
+  check('OTA-16', 'it does not begin an update that has expired', async (bench) => {
+    const past = new Date(Date.now() - 60_000).toISOString()
+    const order = makeOrder(bench, { version: await other(bench), fields: { expires_at: past } })
+    await refuses(bench, order, { quietMs: QUIET_MS })
+    if (isAskedFor(bench, order)) throw new Unmet('it downloads an image that it was offered too late')
+  }),
+  { ...check('OTA-18', 'a device that puts an update off says until when', defers), level: 'SHOULD' },
+  check('OTA-19', 'a download that stands still for a minute goes on', async (bench) => {
+    await updates(bench, { stall: { at: 0.5, ms: 60_000 * bench.device.pace } })
+  }),
+]
+
+function check(id: string, title: string, run: Check['run']): Check {
+  return { id, level: 'MUST', lane: BESIDE[id] ?? 'firmware', clause: CLAUSE, title, run }
+}
+
+/** A version that the device does not run. */
+async function other(bench: Bench): Promise<string> {
+  return nextVersion(await knownVersion(bench))
+}
+
+function nextVersion(version: string): string {
+  const [, head = '1.0.', last = '0'] = /^(.*?)(\d+)$/.exec(version) ?? []
+  return `${head}${Number(last) + 1}`
+}
+
+/** Offers an update and waits until the device runs it. */
+async function updates(
+  bench: Bench,
+  serving: Parameters<typeof makeOrder>[1]['serving'],
+  { version, action = 'install' }: { readonly version?: string; readonly action?: string } = {},
+): Promise<Order> {
+  const goal = version ?? (await other(bench))
+  const bytes = imageOf(goal)
+  const order = makeOrder(bench, { version: goal, serving: { bytes, ...serving }, fields: { action } })
+  await offer(bench, order)
+  await installed(bench, order)
+  return order
+}
+
+function isAskedFor({ downloads }: Bench, { image }: Order): boolean {
+  return downloads.requests.some(({ name }) => name === image)
+}
+
+function count(bench: Bench, order: Order, ...words: readonly string[]): number {
+  return reportsOf(bench, order).filter(({ body }) => words.includes(String(body?.['status']))).length
+}
+
+async function waits(bench: Bench): Promise<void> {
+  const refusal = { retryAfterSec: RETRY_AFTER_SEC, body: { code: 'RATE_LIMIT_EXCEEDED' } }
+  const order = await updates(bench, {
+    refusals: [
+      { ...refusal, status: 429 },
+      { ...refusal, status: 503 },
+    ],
+  })
+  const times = bench.downloads.requests.filter(({ name }) => name === order.image).map(({ at }) => at)
+  for (const [index, at] of times.entries()) {
+    const waited = at - (times[index - 1] ?? 0)
+    if (index > 0 && index < 3 && waited < RETRY_AFTER_SEC * 1_000 - EARLY_MS)
+      throw new Unmet(`it asked again after ${waited} ms; Retry-After was ${RETRY_AFTER_SEC} s`)
+  }
+}
+
+async function refreshes(bench: Bench): Promise<void> {
+  const refusals = [{ status: 403, body: { code: 'URL_EXPIRED', detail: 'URL_EXPIRED' } }]
+  const version = await other(bench)
+  const order = makeOrder(bench, { version, serving: { bytes: imageOf(version), refusals } })
+  await offer(bench, order)
+  await bench.until('refresh on ota/status', () => said(bench, order, 'refresh'), SOON_MS)
+  // The same order, with an address that is good.
+  await offer(bench, order)
+  await installed(bench, order)
+}
+
+async function dies(bench: Bench): Promise<void> {
+  const { program } = bench
+  const before = await knownVersion(bench)
+  const goal = nextVersion(before)
+  const serving = { bytes: imageOf(goal), bytesPerSec: SLOW_BYTES_PER_SEC }
+  const order = makeOrder(bench, { version: goal, serving })
+  await offer(bench, order)
+  await bench.until('it downloads', () => (isAskedFor(bench, order) ? true : undefined), SOON_MS)
+  await bench.wait(500)
+  await bench.killAndStart()
+  const after = await knownVersion(bench)
+  if (!isSameVersion(after, before))
+    throw new Unmet(`killed in a download it runs ${after}, and ran ${before} before`)
+  await offer(bench, order)
+  await installed(bench, order)
+  const next = makeOrder(bench, { version: nextVersion(goal) })
+  await offer(bench, next)
+  await bench.until('installing on ota/status', () => said(bench, next, 'installing', 'rebooting'), SOON_MS)
+  await program.stop('SIGKILL')
+  await bench.ready()
+  const now = await knownVersion(bench)
+  if (!isSameVersion(now, goal) && !isSameVersion(now, next.version))
+    throw new Unmet(`killed in an installation it runs ${now}, neither ${goal} nor ${next.version}`)
+}
+
+async function cancels(bench: Bench): Promise<void> {
+  const before = await knownVersion(bench)
+  const version = nextVersion(before)
+  const serving = { bytes: imageOf(version), bytesPerSec: SLOW_BYTES_PER_SEC }
+  const order = makeOrder(bench, { version, serving })
+  await offer(bench, order)
+  await bench.until('it downloads', () => (isAskedFor(bench, order) ? true : undefined), SOON_MS)
+  const { message } = makeOrder(bench, {
+    version,
+    fields: { ...order.message, action: 'cancel', seq: Number(order.message['seq']) + 1 },
+  })
+  await bench.broker.send('ota', message)
+  // Longer than the rest of the download takes.
+  const wholeMs = (serving.bytes.length / SLOW_BYTES_PER_SEC) * 1_000 + 1_000
+  const isOver = () => said(bench, order, 'cancelled', 'installing', 'rebooting')
+  const until = Date.now() + wholeMs
+  while (isOver() === undefined && Date.now() < until) await bench.wait(50)
+  const wrong = said(bench, order, 'installing', 'rebooting')
+  if (wrong !== undefined) throw new Unmet('it installs although it was told to stop', shown(wrong))
+  const after = await knownVersion(bench)
+  if (!isSameVersion(before, after)) throw new Unmet(`it runs ${after} now, and ran ${before} before`)
+}
+
+/** A device need not check manifests. One that installs this does not; one that refuses it has to refuse all three. */
+async function distrusts(bench: Bench): Promise<void> {
+  const version = await other(bench)
+  const forged = makeOrder(bench, { version, claims: { sub: 'another-device' } })
+  await offer(bench, forged)
+  const isTaken = () => said(bench, forged, 'downloading', 'downloaded', 'installing', 'rebooting')
+  const isOver = () => said(bench, forged, 'rejected', 'failed') ?? isTaken()
+  await bench.never(isOver, REFUSED_MS)
+  if (isTaken() !== undefined) {
+    await installed(bench, forged)
+    throw new Skipped('the device does not check manifests')
+  }
+  const [head = '', body = ''] = String(forged.message['manifest']).split('.')
+  const unsigned = makeOrder(bench, { version })
+  const bad = { ...unsigned, message: { ...unsigned.message, manifest: `${head}.${body}.AAAA` } }
+  await refuses(bench, bad, { quietMs: QUIET_MS })
+  await updates(bench, {})
+  const old = makeOrder(bench, { version: await other(bench), fields: { seq: 1 } })
+  await refuses(bench, old, { quietMs: QUIET_MS })
+}
+
+/** Whether a device puts updates off is its own affair, so this looks at what was seen. */
+async function defers(bench: Bench): Promise<void> {
+  await bench.ready()
+  const deferred = bench.broker
+    .published('ota/status')
+    .filter(({ body }) => String(body?.['status']).toLowerCase() === 'deferred')
+  if (deferred.length === 0) throw new Skipped('the device put nothing off')
+  for (const message of deferred) {
+    const { until, retry_after_sec: after } = message.body ?? {}
+    const isTime = typeof until === 'string' && !Number.isNaN(Date.parse(until))
+    if (!isTime && !(typeof after === 'number' && after >= 0))
+      throw new Unmet('it puts an update off and does not say for how long', shown(message))
+  }
+}

@@ -1,0 +1,166 @@
+// SHD: how a device follows its shadow.
+import type { Json, JsonObject } from '../../../../../schemas/json.ts'
+import { isObject } from '../../../payload.ts'
+import { Skipped, Unmet } from '../../verdict.ts'
+import type { Bench } from '../bench.ts'
+import type { Check } from '../check.ts'
+import { type Published, shown } from '../recording.ts'
+
+const CLAUSE = 'DEVICES.md, What a device is sent'
+const REPORT_MS = 10_000
+const QUIET_MS = 3_000
+const IN_A_ROW = 10
+
+export const SHADOW_CHECKS: readonly Check[] = [
+  check('SHD-01', 'it reports its state after it has connected', async (bench) => {
+    const connection = await bench.connectAnew()
+    const topic = bench.broker.topic('shadow/reported')
+    const find = () => connection.published.find((message) => message.topic === topic)
+    await bench.until('a report on shadow/reported', find, REPORT_MS)
+  }),
+  check('SHD-02', 'it applies a difference and reports it', async (bench) => {
+    await begin(bench)
+    await apply(bench, bench.nextValue())
+  }),
+  check('SHD-03', 'it ignores a version that is not above the last one', ignoresOlder),
+  check('SHD-04', 'an empty difference is nothing to do', async (bench) => {
+    await begin(bench)
+    await apply(bench, bench.nextValue())
+    const since = bench.broker.messages
+    bench.shadow.forget()
+    await bench.broker.send('shadow/desired', bench.shadow.message(bench.shadow.version, {}))
+    const report = await bench.never(() => reports(bench, since)[0], QUIET_MS)
+    if (report !== undefined) throw new Unmet('it reports although there was nothing to do', shown(report))
+  }),
+  check(
+    'SHD-05',
+    'a report that is refused as outdated: it reads the shadow and reports again',
+    reportsAgain,
+  ),
+  check('SHD-06', 'null removes a field', async (bench) => {
+    const { name } = bench.device.field
+    await begin(bench)
+    await apply(bench, bench.nextValue())
+    await bench.shadow.desire({ [name]: null })
+    await bench.until(
+      `a report that removes ${name}`,
+      () => (name in bench.shadow.reported ? undefined : true),
+      REPORT_MS,
+    )
+  }),
+  check(
+    'SHD-07',
+    'what changed while it was away wins over an older message that comes at the connect',
+    comesBack,
+  ),
+  check('SHD-08', 'ten changes in a row end with the last', async (bench) => {
+    await begin(bench)
+    for (let change = 0; change < IN_A_ROW; change++) await bench.shadow.desire(fieldOf(bench))
+    const last = fieldOf(bench)
+    await bench.shadow.desire(last)
+    await isReported(bench, last)
+    // Nothing older may come after it.
+    await bench.never(() => undefined, QUIET_MS)
+    await isReported(bench, last)
+  }),
+]
+
+function check(id: string, title: string, run: Check['run']): Check {
+  return { id, level: 'MUST', lane: 'shadow', clause: CLAUSE, title, run }
+}
+
+function fieldOf(bench: Bench): JsonObject {
+  return { [bench.device.field.name]: bench.nextValue() }
+}
+
+async function begin(bench: Bench): Promise<void> {
+  await bench.ready()
+  bench.shadow.forget()
+}
+
+function reports({ broker }: Bench, since: number): readonly Published[] {
+  return broker.published('shadow/reported', since)
+}
+
+function stateOf({ body }: Published): JsonObject {
+  const state = body?.['state']
+  return isObject(state) ? state : (body ?? {})
+}
+
+async function isReported(bench: Bench, wanted: JsonObject): Promise<void> {
+  const [[name, value] = ['', null]] = Object.entries(wanted)
+  await bench.until(
+    `shadow/reported says ${JSON.stringify(wanted)}`,
+    () => (same(bench.shadow.reported[name], value) ? true : undefined),
+    REPORT_MS,
+  )
+}
+
+function same(one: Json | undefined, other: Json | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+async function apply(bench: Bench, value: Json): Promise<void> {
+  const { name } = bench.device.field
+  await bench.shadow.desire({ [name]: value })
+  await isReported(bench, { [name]: value })
+}
+
+async function ignoresOlder(bench: Bench): Promise<void> {
+  const { name } = bench.device.field
+  await begin(bench)
+  const older = bench.shadow.version
+  await apply(bench, bench.nextValue())
+  const stale = bench.nextValue()
+  const since = bench.broker.messages
+  await bench.broker.send('shadow/desired', bench.shadow.message(older, { [name]: stale }))
+  const find = () => reports(bench, since).find((message) => same(stateOf(message)[name], stale))
+  const report = await bench.never(find, QUIET_MS)
+  if (report !== undefined) throw new Unmet(`it applied version ${older} after a later one`, shown(report))
+}
+
+async function reportsAgain(bench: Bench): Promise<void> {
+  const connection = await bench.ready()
+  const canHear = connection.takes(bench.broker.topic('shadow/reported/rejected'))
+  const named = bench.broker.published('shadow/reported').find(({ body }) => {
+    return isObject(body?.['state']) && typeof body['version'] === 'number'
+  })
+  if (!canHear && named === undefined)
+    throw new Skipped('the device names no version in its reports, so none is refused as outdated')
+  if (!canHear)
+    throw new Unmet('its reports name a version, and it does not subscribe to shadow/reported/rejected')
+  bench.shadow.forget()
+  const wanted = fieldOf(bench)
+  bench.shadow.refusesNext = 1
+  const since = bench.broker.messages
+  await bench.shadow.desire(wanted)
+  try {
+    await isReported(bench, wanted)
+  } finally {
+    bench.shadow.refusesNext = 0
+  }
+  if (bench.broker.published('shadow/get', since).length === 0)
+    throw new Unmet('it reported again without reading the shadow first')
+}
+
+async function comesBack(bench: Bench): Promise<void> {
+  const { name } = bench.device.field
+  await begin(bench)
+  await apply(bench, bench.nextValue())
+  bench.shadow.desireSilently({ [name]: bench.nextValue() })
+  const stale = bench.shadow.message(bench.shadow.version, bench.shadow.delta())
+  bench.broker.manners.door = 'cut'
+  bench.broker.cut()
+  const wanted = fieldOf(bench)
+  bench.shadow.desireSilently(wanted)
+  await bench.ready()
+  await bench.shadow.sendDelta()
+  // The broker hands out what it retained, which is not the newest.
+  await bench.broker.send('shadow/desired', stale)
+  await isReported(bench, wanted)
+  const since = bench.broker.messages
+  const find = () =>
+    reports(bench, since).find((message) => same(stateOf(message)[name], Object(stale['state'])[name]))
+  const report = await bench.never(find, QUIET_MS)
+  if (report !== undefined) throw new Unmet('it ended with what was outdated', shown(report))
+}

@@ -1,0 +1,230 @@
+// TEL and LOG: what a device measures and says.
+import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
+import { isObject } from '../../../payload.ts'
+import { Skipped, Unmet } from '../../verdict.ts'
+import type { Bench } from '../bench.ts'
+import type { Check } from '../check.ts'
+import { type Published, type Recording, shown } from '../recording.ts'
+
+const CLAUSE = 'DEVICES.md, What a device publishes'
+const MEASURED_MS = 120_000
+const WITHHELD_MS = 3_000
+const CUT_MS = 30_000
+const AGAIN_MS = 60_000
+const FLOOD_MS = 10_000
+const IN_FLIGHT_MAX = 100
+const BYTES_MAX = 256 * 1024
+const LINES_MAX = 100
+const EARLIEST = Date.UTC(2015, 0)
+const AHEAD_MS = 3_600_000
+/** JSON has none of them; some libraries write them all the same. */
+const NOT_FINITE = /(?<=[:,[\s]|^)-?(NaN|Infinity)(?=[,\]}\s]|$)/g
+const TIME_WITH_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]00:?00)$/i
+
+export const TELEMETRY_CHECKS: readonly Check[] = [
+  {
+    ...check('TEL-01', 'its measurements are objects, or arrays of objects'),
+    isBasic: true,
+    run: async (bench, recordings) => {
+      for (const message of await measured(bench, recordings)) isReadable(bench, message)
+    },
+  },
+  {
+    ...check('TEL-02', 'its numbers are finite, and its times are UTC'),
+    isBasic: true,
+    run: async (bench, recordings) => {
+      for (const message of await measured(bench, recordings)) isPlausible(message)
+    },
+  },
+  {
+    ...check('TEL-03', 'what was not acknowledged comes again after a cut'),
+    lane: 'telemetry',
+    run: comesAgain,
+  },
+  {
+    ...check('TEL-04', 'what comes again has the time of its measurement'),
+    lane: 'telemetry',
+    run: hasOwnTime,
+  },
+  {
+    ...check('TEL-05', 'no message has more than 256 KiB'),
+    isBasic: true,
+    run: async (bench, recordings) => {
+      await measured(bench, recordings)
+      const large = all(bench, recordings).find(({ payload }) => payload.length > BYTES_MAX)
+      if (large !== undefined)
+        throw new Unmet(`a message on ${large.topic} has ${large.payload.length} bytes`)
+    },
+  },
+  {
+    ...check('TEL-06', 'it has a bounded number of messages under way'),
+    lane: 'telemetry',
+    run: isBounded,
+  },
+  { ...check('LOG-01', 'a log line has a level and a message'), run: logsWell },
+]
+
+function check(id: string, title: string): Omit<Check, 'run'> {
+  return { id, level: 'MUST', lane: 'last', clause: CLAUSE, title }
+}
+
+function all(bench: Bench, recordings: readonly Recording[]): readonly Published[] {
+  return [...new Set([...recordings, ...bench.broker.recordings])].flatMap(({ published }) => published)
+}
+
+/** Messages with measurements; waits for the first one. */
+async function measured(bench: Bench, recordings: readonly Recording[]): Promise<readonly Published[]> {
+  const find = () => all(bench, recordings).filter((message) => isTelemetry(bench, message))
+  if (find().length > 0) return find()
+  if (bench.broker.current === undefined) await bench.ready()
+  await bench.until('a message on telemetry', () => (find().length > 0 ? true : undefined), MEASURED_MS)
+  return find()
+}
+
+function isTelemetry(bench: Bench, { topic }: Published): boolean {
+  const own = bench.broker.topic('telemetry')
+  return topic === own || topic.startsWith(`${own}/`)
+}
+
+function isReadable(bench: Bench, message: Published): void {
+  const value = parse(message)
+  const isNamed = message.topic !== bench.broker.topic('telemetry')
+  if (isObject(value)) return
+  if (isNamed && ['number', 'string', 'boolean'].includes(typeof value)) return
+  if (Array.isArray(value) && value.length > 0 && value.every(isObject)) return
+  throw new Unmet('it sends measurements that cannot be read', shown(message))
+}
+
+function isPlausible(message: Published): void {
+  const text = message.payload.toString('utf8')
+  if (NOT_FINITE.test(text) && !isJson(text))
+    throw new Unmet('it sends a number that is none: leave out what was not measured', shown(message))
+  const value = parse(message)
+  for (const report of Array.isArray(value) ? value : [value]) {
+    const { timestamp } = isObject(report) ? report : {}
+    if (timestamp === undefined) continue
+    const at = typeof timestamp === 'number' ? timestamp : Date.parse(String(timestamp))
+    if (typeof timestamp === 'string' && !TIME_WITH_ZONE.test(timestamp))
+      throw new Unmet('a timestamp is not ISO 8601 in UTC, like 2026-03-01T08:30:00.000Z', shown(message))
+    if (!(at > EARLIEST && at < message.at + AHEAD_MS))
+      throw new Unmet('a timestamp is no milliseconds since 1970, or the clock is wrong', shown(message))
+  }
+}
+
+/** Keeps acknowledgements back, then cuts the connection for a while. Returns what was on its way, and what came of it. */
+async function interrupted(bench: Bench): Promise<{
+  readonly withheld: readonly Published[]
+  readonly again: readonly Published[]
+}> {
+  const connection = await bench.ready()
+  const { manners } = bench.broker
+  const isMeant = (message: Published) => isTelemetry(bench, message)
+  manners.acknowledges = (message) => !isMeant(message)
+  const since = Date.now()
+  const find = () => connection.published.filter((message) => isMeant(message) && message.at >= since)
+  await bench.until('a message on telemetry', () => (find().length > 0 ? true : undefined), MEASURED_MS)
+  await bench.wait(WITHHELD_MS * bench.device.pace)
+  const withheld = find()
+  const weak = withheld.find(({ qos }) => qos === 0)
+  if (weak !== undefined)
+    throw new Unmet('it measures with QoS 0, so what is lost on the way is lost for good', shown(weak))
+  manners.door = 'cut'
+  bench.broker.cut()
+  await bench.wait(CUT_MS * bench.device.pace)
+  manners.door = 'open'
+  manners.acknowledges = () => true
+  const backAt = Date.now()
+  const topics = new Set(withheld.map(({ topic }) => topic))
+  const came = () =>
+    bench.broker.recordings.flatMap(({ published }) =>
+      published.filter(({ topic, at }) => topics.has(topic) && at >= backAt),
+    )
+  const isThere = (wanted: Published) => came().some((message) => isAlike(wanted, message))
+  await bench
+    .until('what was under way comes again', () => (withheld.every(isThere) ? true : undefined), AGAIN_MS)
+    .catch((error: unknown) => {
+      if (!(error instanceof Unmet)) throw error
+    })
+  return { withheld, again: came() }
+}
+
+function isAlike(one: Published, other: Published): boolean {
+  return one.topic === other.topic && one.payload.equals(other.payload)
+}
+
+async function comesAgain(bench: Bench): Promise<void> {
+  const { withheld, again } = await interrupted(bench)
+  const lost = withheld.filter((wanted) => !again.some((message) => isAlike(wanted, message)))
+  if (lost[0] !== undefined)
+    throw new Unmet(
+      `${lost.length} of ${withheld.length} messages that were never acknowledged did not come again`,
+      shown(lost[0]),
+    )
+}
+
+async function hasOwnTime(bench: Bench): Promise<void> {
+  await bench.ready()
+  const { current } = bench.broker
+  const find = () => current?.published.find((message) => isTelemetry(bench, message))
+  const message = await bench.until('a message on telemetry', find, MEASURED_MS)
+  const value = parse(message)
+  const reports = Array.isArray(value) ? value : [value]
+  if (!reports.every((report) => isObject(report) && report['timestamp'] !== undefined))
+    throw new Unmet(
+      'its measurements have no timestamp, so what is sent late gets a wrong time',
+      shown(message),
+    )
+}
+
+async function isBounded(bench: Bench): Promise<void> {
+  const connection = await bench.ready()
+  bench.broker.manners.acknowledges = () => false
+  await bench.wait(FLOOD_MS * bench.device.pace)
+  const ids = new Set<number>()
+  for (const { qos, isAcknowledged, messageId } of connection.published)
+    if (qos > 0 && !isAcknowledged && messageId !== undefined) ids.add(messageId)
+  if (ids.size > IN_FLIGHT_MAX)
+    throw new Unmet(
+      `it sent ${ids.size} messages without waiting for an acknowledgement; ${IN_FLIGHT_MAX} at most are right`,
+    )
+  await bench.ready()
+}
+
+async function logsWell(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+  await bench.ready()
+  const topic = bench.broker.topic('log')
+  const lines = all(bench, recordings).filter((message) => message.topic === topic)
+  if (lines.length === 0) throw new Skipped('the device logged nothing')
+  for (const message of lines) {
+    const value = parse(message)
+    const entries = Array.isArray(value) ? value : [value]
+    const isWell = entries.length <= LINES_MAX && entries.every(isLine)
+    if (!isWell) throw new Unmet('a log line has no level and message that can be read', shown(message))
+  }
+}
+
+function isLine(value: unknown): boolean {
+  if (!isObject(value) || typeof value['message'] !== 'string') return false
+  const { level } = value
+  if (typeof level === 'number') return Number.isInteger(level) && level >= 0
+  const known: readonly string[] = [...LOG_LEVELS, 'warning', 'critical', 'trace', 'notice']
+  return typeof level === 'string' && known.includes(level.toLowerCase())
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Undefined if it is no JSON. Numbers that JSON does not have are null here: TEL-02 is about them. */
+function parse({ payload }: Published): unknown {
+  try {
+    return JSON.parse(payload.toString('utf8').replace(NOT_FINITE, 'null'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,10 @@
+import type { Published } from './recording.ts'
+
+/** How the broker treats the device. */
+export interface Manners {
+  /** `refuse` answers CONNECT with "not authorised"; `cut` ends the connection before an answer. */
+  door: 'open' | 'refuse' | 'cut'
+  /** False: nothing that comes is answered, as if the network were dead. */
+  answers: boolean
+  acknowledges: (message: Published) => boolean
+}
