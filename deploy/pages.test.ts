@@ -64,7 +64,14 @@ describe.each(PAGES)('%s', (page) => {
 
   test('names settings that exist', () => {
     const ofCommandLine = find(read('api/cli/environment.ts'), /'(FLEET_CLI_\w+)'/g)
-    const known = new Set<string>([...NAMES, ...SECRET_NAMES.map((name) => `${name}_FILE`), ...ofCommandLine])
+    // What the kit for devices gives to their programs.
+    const ofDevices = find(read('engine/edge/conformance/device/bench.ts'), /\b(FLEET_[A-Z_]+):/g)
+    const known = new Set<string>([
+      ...ofDevices,
+      ...NAMES,
+      ...SECRET_NAMES.map((name) => `${name}_FILE`),
+      ...ofCommandLine,
+    ])
     expect(find(text, /\b(FLEET_[A-Z_]+[A-Z])\b/g).filter((name) => !known.has(name))).toEqual([])
   })
 

@@ -83,7 +83,7 @@ export function said(bench: Bench, order: Order, ...words: readonly string[]): P
 }
 
 /** The version that the device said last, over the connection that stands. */
-export function runningVersion({ broker }: Bench): string | undefined {
+function runningVersion({ broker }: Bench): string | undefined {
   const versions = broker.published('status').flatMap(({ body, at }) => {
     const version = body?.['firmware_version']
     return typeof version === 'string' && at >= (broker.current?.openedAt ?? 0) ? [version] : []
