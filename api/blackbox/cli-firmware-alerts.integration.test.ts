@@ -1,5 +1,5 @@
 // Firmware and alerts on the command line.
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openCliHarness } from '../cli/testing/cli.ts'
@@ -36,6 +36,13 @@ test('firmware is uploaded, deployed, paused and cancelled', async () => {
   const stored = await run('ota', 'upload', file, '2.1.0', '--type', 'mqtt_device')
   expect(stored).toMatch(/version\t2\.1\.0\n.*\nsize_bytes\t100000\n/)
   expect(await run('ota', 'list')).toMatch(/^fw_\S+\t2\.1\.0\tmqtt_device\tavailable\t100000\t/)
+  const [image = ''] = stored.match(/fw_\S+/) ?? []
+  const copy = join(folder, 'copy.bin')
+  expect(await run('ota', 'download', image, copy)).toMatch(
+    /copy\.bin\nversion\t2\.1\.0\nsize_bytes\t100000\n/,
+  )
+  expect(readFileSync(copy).equals(readFileSync(file))).toBe(true)
+  expect(readdirSync(folder).sort()).toEqual(['copy.bin', 'robot.bin'])
   const tried = await run('ota', 'deploy', '2.1.0', 'device:cli-1', '--dry-run')
   expect(tried).toMatch(/accepted\t1\n/)
   const deployed = await run('ota', 'deploy', '2.1.0', 'all', '--canary', '50', '--max-concurrent', '2')

@@ -86,3 +86,20 @@ test('a deployment that stops itself, and the devices that it takes back, are in
   ])
   expect(await found('ota.rollback')).toMatchObject([{ actor: { type: 'ota' }, outcome: 'success' }])
 })
+
+test('what is over for longer than it is kept goes, although no deployment is open', async () => {
+  const harness = await openDeploying(many(1))
+  const { deploy, ends, clock } = harness
+  const { deployment_id: id } = (await deploy()).body
+  await ends(id)
+  clock.at += 366 * 86_400_000
+  // Its token is over, too.
+  const { token } = await harness.login('admin')
+  for (let i = 0; i < 2_000; i++) {
+    clock.at += 1_000
+    await new Promise((resolve) => setImmediate(resolve))
+    const { status } = await harness.request(`GET ${PATH}/${id}`, { token })
+    if (status === 404) return
+  }
+  throw new Error('it is kept')
+})

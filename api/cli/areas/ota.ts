@@ -8,6 +8,7 @@ import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import type { Area } from '../area.ts'
 import type { Cli, Connection } from '../cli.ts'
 import { openCounted } from '../counted-file.ts'
+import { downloadImage } from '../download-image.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
@@ -48,6 +49,7 @@ export const ota: Area = (command, cli) => {
       '  fleet ota status dep_01jd0c3k9x7m2v5t8r4q6w1z0y --watch\n',
   )
   upload(command, cli)
+  download(command, cli)
   list(command, cli)
   deploy(command, cli)
   status(command, cli)
@@ -112,6 +114,35 @@ function upload(command: Command, cli: Cli): void {
         ['firmware_id', ({ firmware_id }) => firmware_id],
         ['version', (firmware) => firmware.version],
         ['device_type', ({ device_type }) => device_type],
+        ['size_bytes', ({ size_bytes }) => size_bytes],
+        ['sha256', ({ sha256 }) => sha256],
+      ])
+    })
+}
+
+function download(command: Command, cli: Cli): void {
+  command
+    .command('download')
+    .description('download the image of a firmware, and check it')
+    .argument('<firmware_id>', 'id of the firmware')
+    .argument('[file]', 'file to write, which must not exist (default: the name that it was uploaded with)')
+    .action(async (firmware_id: string, file: string | undefined) => {
+      const connection = await cli.connect()
+      const firmware = await connection.client.getFirmware({ firmware_id })
+      const path = file ?? firmware.filename
+      let shown = ''
+      await downloadImage(firmware, path, {
+        ...{ url: connection.url, token: await connection.token(), signal: cli.signal },
+        progress: (bytes) => {
+          const bar = progressBar(bytes / firmware.size_bytes)
+          if (bar !== shown) cli.output.progress(`received ${bar} of ${firmware.size_bytes} bytes`)
+          shown = bar
+        },
+      })
+      cli.output.progress(undefined)
+      cli.output.item({ file: path, ...firmware }, [
+        ['file', (kept) => kept.file],
+        ['version', ({ version }) => version],
         ['size_bytes', ({ size_bytes }) => size_bytes],
         ['sha256', ({ sha256 }) => sha256],
       ])

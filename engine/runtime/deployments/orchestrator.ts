@@ -168,6 +168,7 @@ export class Orchestrator {
     // Nothing is counted before everything that may be under way was answered (O2).
     await this.#giveOut()
     await this.#recount()
+    await this.#forget(this.#ports.clock.now())
     const live = [...this.#live.values()]
     if (live.length === 0) return
     for (const each of live) await this.#enlist(each)
@@ -184,7 +185,6 @@ export class Orchestrator {
     if (moved.length > 0) await this.#save(moved)
     for (const each of live) await this.#stop(each)
     await this.#giveNew(live, now)
-    await this.#forget(now)
   }
 
   /** Jobs that were proved after their deployment had finished count for it, too. */
