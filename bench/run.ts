@@ -22,6 +22,7 @@ import { prices } from './scenarios/prices.ts'
 import { rest } from './scenarios/rest.ts'
 import { restart } from './scenarios/restart.ts'
 import { shadows } from './scenarios/shadows.ts'
+import { simulator } from './scenarios/simulator.ts'
 import { storm } from './scenarios/storm.ts'
 import { sweep } from './scenarios/sweep.ts'
 import { killAll } from './targets/children.ts'
@@ -41,6 +42,7 @@ const SCENARIOS: readonly Scenario[] = [
   rest,
   prices,
   storm,
+  simulator,
   restart,
   disk,
   history,

@@ -15,7 +15,8 @@ import { Duties, type Dutiful } from './duties.ts'
 import type { Kin } from './kin.ts'
 import { Measures } from './measures.ts'
 import { Roamer } from './roamer.ts'
-import type { Task, World } from './world.ts'
+import { Turn, type TurnTaker } from './turn.ts'
+import type { World } from './world.ts'
 
 export interface Place {
   readonly world: World
@@ -37,6 +38,8 @@ const HEARTBEAT_MS = 20_000
 const MOVE_MS = 1_000
 const WINDOW = 16
 const GATEWAY_WINDOW = 4_096
+/** Messages that a gateway holds for a sub-device that is away. */
+const HELD_MAX = 16
 const INBOX = ['command', 'shadow/desired', 'ota'] as const
 const KEPT = { qos: 1, retain: false, keep: true } as const
 const RETAINED = { qos: 1, retain: true, keep: true } as const
@@ -51,7 +54,7 @@ const BACKOFF = 12
 /** `away` until it is told to come back, `off` and `stopped` for good. */
 type State = 'new' | 'live' | 'away' | 'off' | 'stopped'
 
-export class SimDevice implements LinkOwner, Breakable, Dutiful {
+export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   readonly id: string
   readonly index: number
   readonly world: World
@@ -82,6 +85,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful {
   roamer: Roamer | undefined
   readonly #duties: Duties
   #ota: string | undefined
+  #held: { readonly suffix: string; readonly payload: Buffer }[] | undefined
   #onGreeted: (() => void) | undefined
 
   constructor({ world, kin, index, over }: Place) {
@@ -307,6 +311,9 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful {
     const greeted = this.#onGreeted
     this.#onGreeted = undefined
     greeted?.()
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const { suffix, payload } of held) this.#receive(suffix, payload)
   }
 
   /** Puts its turn into the wheel (D1). Without one it gets a new one. */
@@ -348,8 +355,13 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful {
   }
 
   #receive(suffix: string, payload: Buffer): void {
-    if (this.#state !== 'live' || this.#isBooting || this.#isMute) return
-    this.#duties.receive(suffix, payload)
+    if (this.#state === 'live' && this.#isGreeted && !this.#isBooting && !this.#isMute)
+      this.#duties.receive(suffix, payload)
+    else if (this.isSub && this.#state !== 'off' && this.#state !== 'stopped') {
+      // Its gateway has taken it, and holds it until the device is back.
+      this.#held ??= []
+      if (this.#held.length < HELD_MAX) this.#held.push({ suffix, payload: Buffer.from(payload) })
+    }
   }
 
   #say(suffix: string, body: JsonObject, options: typeof KEPT | typeof RETAINED): void {
@@ -380,19 +392,5 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful {
     }
     const check = { dueAt: this.world.now() + everyMs, run }
     this.world.add(check)
-  }
-}
-
-/** The place of a device in the wheel. */
-class Turn implements Task {
-  dueAt = 0
-  readonly #device: SimDevice
-
-  constructor(device: SimDevice) {
-    this.#device = device
-  }
-
-  run(now: number): void {
-    this.#device.run(this, now)
   }
 }

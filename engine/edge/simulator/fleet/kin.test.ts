@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { readScenario } from '../scenario/read-scenario.ts'
+import { Fleet } from './fleet.ts'
+import { Kin } from './kin.ts'
+
+const TEXT = `
+types:
+  - type: mqtt_device
+    count: 30
+    id_prefix: s
+    group: 'site/{n%3}'
+    via: gateway
+    per_gateway: 20
+    telemetry: { fields: { a: walk, b: { kind: enum, values: [x, y] }, c: counter } }
+    firmware: { behaviours: [{ percent: 10, kind: brick }, { percent: 20, kind: slow }] }
+    faults: [{ percent: 50, kind: stuck }]
+`
+
+function scenario() {
+  const read = readScenario({ text: TEXT, readFile: () => '' })
+  if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems))
+  return read.scenario
+}
+
+/** All that chance decides about the devices and what they say first. */
+function decided(seed: number): readonly unknown[] {
+  const [plan] = scenario().types
+  if (plan === undefined) throw new Error('there is a type')
+  const kin = new Kin(plan, seed)
+  return Array.from({ length: 30 }, (_, index) => [
+    ...[kin.behaviourOf(index).kind, kin.faultOf(index)?.kind, kin.isTarget(index, 50)],
+    ...[0, 1, 2].map((nth) => kin.text(index, nth, { elapsedSec: nth, stamp: '' })),
+  ])
+}
+
+test('the same seed decides the same for every device, and another seed does not', () => {
+  expect(decided(1)).toEqual(decided(1))
+  expect(decided(2)).not.toEqual(decided(1))
+  const kinds = decided(1).map((each) => Reflect.get(Object(each), 0))
+  expect(kinds.filter((kind) => kind === 'brick')).toHaveLength(3)
+  expect(kinds.filter((kind) => kind === 'slow')).toHaveLength(6)
+})
+
+test('gateways are registered before their sub-devices, and only they need sockets', () => {
+  const fleet = new Fleet(scenario())
+  expect(fleet.sockets).toBe(2)
+  const recruits = fleet.recruits()
+  expect(recruits.slice(0, 2).map(({ id, type, parentId }) => [id, type, parentId])).toEqual([
+    ['s-gw-001', 'gateway', undefined],
+    ['s-gw-002', 'gateway', undefined],
+  ])
+  expect([2, 21, 22].map((at) => recruits[at]).map((one) => [one?.id, one?.parentId, one?.group])).toEqual([
+    ['s-001', 's-gw-001', 'site/1'],
+    ['s-020', 's-gw-001', 'site/2'],
+    ['s-021', 's-gw-002', 'site/0'],
+  ])
+})
+
+test('the text of a message is JSON with its fields', () => {
+  const [plan] = scenario().types
+  if (plan === undefined) throw new Error('there is a type')
+  const kin = new Kin(plan, 1)
+  expect(JSON.parse(kin.text(0, 4, { elapsedSec: 1, stamp: 't' }))).toEqual({
+    ...{ timestamp: 't', a: expect.any(Number), b: expect.stringMatching(/^[xy]$/), c: 4 },
+  })
+})

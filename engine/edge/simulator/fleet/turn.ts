@@ -1,0 +1,19 @@
+// The place of a device in the wheel. A device that takes another turn leaves this one behind, where it comes to nothing.
+import type { Task } from './world.ts'
+
+export interface TurnTaker {
+  run(turn: Turn, now: number): void
+}
+
+export class Turn implements Task {
+  dueAt = 0
+  readonly #owner: TurnTaker
+
+  constructor(owner: TurnTaker) {
+    this.#owner = owner
+  }
+
+  run(now: number): void {
+    this.#owner.run(this, now)
+  }
+}
