@@ -1,4 +1,4 @@
-// Decides whether a request may go on to its handler, by its caller's role and groups and by the rate limits.
+// The steps that decide whether a request may go on to its handler, by its caller's role and groups and by the rate limits.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
@@ -16,40 +16,92 @@ export interface Exchange {
   readonly reply: FastifyReply
 }
 
-/** Returns undefined if the caller may go on. */
-export async function admit(
-  { access, scope, isUnlimited, deviceRateExempts, work, ownPagesOnly, files }: Route,
+interface Tools {
+  readonly services: Services
+  readonly rates: Rates
+}
+
+/** A public operation is counted by address, as it has no caller. */
+export function boundAddressRate(
   { request, reply }: Exchange,
-  { services, rates }: { readonly services: Services; readonly rates: Rates },
+  { access, isUnlimited }: Route,
+  { rates }: Tools,
+): Refusal | undefined {
+  if (access !== 'public') return undefined
+  return isUnlimited === true ? rates.probe(request.ip, reply) : rates.address(request.ip, reply)
+}
+
+export function refuseForeignPages(
+  { request }: Exchange,
+  { access, ownPagesOnly }: Route,
+  { services }: Tools,
+): Refusal | undefined {
+  if (access !== 'public' || ownPagesOnly !== true) return undefined
+  return refuseOtherPages(request, services.publicUrl())
+}
+
+/** Sets `request.caller`, on which the steps that follow depend. Failed attempts are counted by address. */
+export async function authenticateCaller(
+  { request, reply }: Exchange,
+  { access, files }: Route,
+  { services, rates }: Tools,
 ): Promise<Refusal | undefined> {
-  if (access === 'public') {
-    const tooMany = isUnlimited === true ? rates.probe(request.ip, reply) : rates.address(request.ip, reply)
-    if (tooMany !== undefined || ownPagesOnly !== true) return tooMany
-    return refuseOtherPages(request, services.publicUrl())
-  }
+  if (access === 'public') return undefined
   const authenticated =
     (await authenticate(request, services)) ??
     (files === undefined ? undefined : await authenticateByTicket(request, services))
-  if (authenticated === undefined || authenticated.kind === 'refused')
-    return rates.address(request.ip, reply) ?? authenticated ?? noToken()
-  const { user } = authenticated
-  const tooMany = rates.user(user.id, reply)
-  if (tooMany !== undefined) return tooMany
-  if (!access.includes(user.role))
-    return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${user.role}` })
-  const tooMuch = work === undefined ? undefined : services.work.charge(user.id, work)
-  if (tooMuch !== undefined) return tooMuch
-  if (scope !== 'device') return undefined
-  const deviceId = deviceInSight(request, user, services)
-  if (deviceId === undefined) return noSuchDevice()
-  return deviceRateExempts === undefined ? rates.device({ userId: user.id, deviceId }, reply) : undefined
+  if (authenticated?.kind === 'user') return undefined
+  return rates.address(request.ip, reply) ?? authenticated ?? noToken()
 }
 
-/** Decides the rest for calls whose body says whether the rate of the device counts them. */
-export function admitBody(
-  { deviceRateExempts }: Route,
+export function boundUserRate(
+  { request: { caller }, reply }: Exchange,
+  _: Route,
+  { rates }: Tools,
+): Refusal | undefined {
+  return caller === undefined ? undefined : rates.user(caller.id, reply)
+}
+
+export function checkRole({ request: { caller } }: Exchange, { access }: Route): Refusal | undefined {
+  if (access === 'public' || caller === undefined || access.includes(caller.role)) return undefined
+  return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${caller.role}` })
+}
+
+export function chargeWork(
+  { request: { caller } }: Exchange,
+  { work }: Route,
+  { services }: Tools,
+): Refusal | undefined {
+  return work === undefined || caller === undefined ? undefined : services.work.charge(caller.id, work)
+}
+
+/** A device outside of the caller's groups is one that does not exist. */
+export function findDevice(
+  { request }: Exchange,
+  { scope }: Route,
+  { services }: Tools,
+): Refusal | undefined {
+  const { caller } = request
+  if (scope !== 'device' || caller === undefined) return undefined
+  return deviceInSight(request, caller, services) === undefined ? noSuchDevice() : undefined
+}
+
+export function boundDeviceRate(
   { request, reply }: Exchange,
-  { services, rates }: { readonly services: Services; readonly rates: Rates },
+  { scope, deviceRateExempts }: Route,
+  { services, rates }: Tools,
+): Refusal | undefined {
+  const { caller } = request
+  if (scope !== 'device' || deviceRateExempts !== undefined || caller === undefined) return undefined
+  const deviceId = deviceInSight(request, caller, services)
+  return deviceId === undefined ? noSuchDevice() : rates.device({ userId: caller.id, deviceId }, reply)
+}
+
+/** Bounds calls whose body says whether the rate of the device counts them. */
+export function boundDeviceRateByBody(
+  { request, reply }: Exchange,
+  { deviceRateExempts }: Route,
+  { services, rates }: Tools,
 ): Refusal | undefined {
   const { caller, body } = request
   if (deviceRateExempts !== 'critical' || caller === undefined) return undefined

@@ -1,6 +1,6 @@
 // Metrics of the API, registered next to those of the engine.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
-import type { RequestDone } from '../http/app.ts'
+import type { RequestDone } from '../http/app-options.ts'
 import type { DownloadCounts } from '../http/downloads.ts'
 import type { SocketCounts } from '../ws/sockets.ts'
 

@@ -1,0 +1,46 @@
+// What the API over HTTP needs.
+import type { SecureContextOptions } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from '../logger.ts'
+import type { RateShares } from '../rates/rate-shares.ts'
+import type { Rates, RequestRates } from '../rates/rates.ts'
+import type { ArtifactsTools } from './artifacts.ts'
+import type { KnownHosts } from './known-hosts.ts'
+import type { Pages } from './pages.ts'
+import type { Route } from './route.ts'
+import type { Services } from './services.ts'
+
+export interface RequestDone {
+  readonly method: string
+  /** The route's pattern, never the path: a metric's label must not grow with the fleet. */
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+}
+
+export interface AppOptions {
+  readonly services: Services
+  readonly routes: readonly Route[]
+  readonly logger: Logger
+  readonly onRequestDone?: ((done: RequestDone) => void) | undefined
+  /** While it returns true, answers carry `connection: close`, so that clients connect to another node. */
+  readonly isDraining: () => boolean
+  /** Names under which the service may be asked. Without them any name is taken. */
+  readonly hosts: KnownHosts | undefined
+  readonly pages?: Pages | undefined
+  /** Adds what is no part of the REST API. */
+  readonly serveMore?: ((app: FastifyInstance, rates: Rates) => void) | undefined
+  /** No links of devices are served. */
+  readonly onlyProbes?: boolean | undefined
+  /** Without it, a browser that opens the service is shown the documentation. */
+  readonly hasDashboard: boolean
+  /** Images of firmware, on their way to devices and users. */
+  readonly artifacts: ArtifactsTools
+  readonly requestRates: RequestRates
+  readonly rateShares: RateShares | undefined
+  readonly corsOrigins: readonly string[]
+  /** Addresses and networks whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+  /** The server speaks plain HTTP if this is undefined. */
+  readonly tls?: { context(): SecureContextOptions } | undefined
+}

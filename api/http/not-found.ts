@@ -1,0 +1,40 @@
+// Answers requests that no route takes: pages, CORS preflights, and problems that name what there is.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refused } from '../refusal.ts'
+import type { AppOptions } from './app-options.ts'
+import type { Cors } from './cors.ts'
+import { sendPage } from './pages.ts'
+import { pathOf, sendProblem } from './problems.ts'
+import { allowedMethods } from './route-match.ts'
+
+export type NotFoundOptions = Pick<AppOptions, 'routes' | 'pages' | 'hasDashboard'> & { readonly cors: Cors }
+
+export function notFound(
+  { routes, cors, pages, hasDashboard }: NotFoundOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const sent = pages === undefined ? undefined : sendPage(pages, request, reply)
+  if (sent !== undefined) return sent
+  // Without a dashboard, somebody who opens the service in a browser is shown the API.
+  if (
+    !hasDashboard &&
+    request.method === 'GET' &&
+    pathOf(request.url) === '/' &&
+    /\btext\/html\b/i.test(request.headers.accept ?? '')
+  )
+    return reply.redirect('/docs', 302)
+  const methods = allowedMethods(routes, pathOf(request.url))
+  if (methods.length === 0)
+    return sendProblem(request, reply, refused('NOT_FOUND', { message: 'no such path' }))
+  reply.header('allow', methods.join(', '))
+  if (request.method === 'OPTIONS') {
+    cors.preflight(request, reply, methods)
+    return reply.code(204).send()
+  }
+  return sendProblem(
+    request,
+    reply,
+    refused('METHOD_NOT_ALLOWED', { message: `allowed: ${methods.join(', ')}` }),
+  )
+}

@@ -1,0 +1,231 @@
+// What happens to a request, from its first byte to its answer, in the order of this file.
+//
+// 1. Its connection is counted and bounded: `boundConnections`, in app.ts.
+// 2. EVERY_REQUEST, whether there is a route for it or not.
+// 3. BEFORE_BODY, the steps of its route up to the moment when its body is read.
+// 4. BEFORE_HANDLER, the steps that need the body.
+// 5. The handler, once even if the request is sent again with the same Idempotency-Key: handle.ts.
+// 6. The answer is sent. Its audit entry is written first: audit.ts.
+// 7. It is measured and logged: `observe`, in app.ts.
+//
+// A step that refuses ends the request with a problem document: problems.ts.
+//
+// H1. No part of a request's body is read before its caller is known and allowed.
+import type { FastifyInstance, HTTPMethods } from 'fastify'
+import { Type } from 'typebox'
+import { LIMITS } from '../../engine/limits.ts'
+import { API } from '../../schemas/operation.ts'
+import type { Rates } from '../rates/rates.ts'
+import { type Refusal, refused } from '../refusal.ts'
+import type { AppOptions } from './app-options.ts'
+import { boundArrival, continueLate, endAfterAnswer } from './arrival.ts'
+import type { ArtifactsTools } from './artifacts.ts'
+import type { Audit } from './audit.ts'
+import type { Cors } from './cors.ts'
+import type { FileStreams } from './file-streams.ts'
+import {
+  authenticateCaller,
+  boundAddressRate,
+  boundDeviceRate,
+  boundDeviceRateByBody,
+  boundUserRate,
+  chargeWork,
+  checkRole,
+  type Exchange,
+  findDevice,
+  refuseForeignPages,
+} from './gate.ts'
+import { handle } from './handle.ts'
+import { notFound } from './not-found.ts'
+import { createQueues } from './one-at-a-time.ts'
+import { pathOf, sendProblem } from './problems.ts'
+import type { Route } from './route.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+import { sendAnswer, sendFile } from './send-answer.ts'
+import { sendImage } from './send-image.ts'
+import type { Services } from './services.ts'
+import type { Check, createValidation, Source } from './validation.ts'
+
+/** What the steps of every request use. */
+export type ArrivalOptions = AppOptions & { readonly cors: Cors }
+
+/** What the steps of one route use. */
+export interface RouteTools {
+  readonly services: Services
+  readonly rates: Rates
+  readonly files: FileStreams
+  readonly images: ArtifactsTools
+  readonly validation: ReturnType<typeof createValidation>
+  readonly audit: Audit | undefined
+}
+
+type Install = (app: FastifyInstance, options: ArrivalOptions) => void
+type Step = (
+  exchange: Exchange,
+  route: Route,
+  tools: RouteTools & { readonly checks: Checks },
+) => Refusal | undefined | Promise<Refusal | undefined>
+
+const EVERY_REQUEST: readonly Install[] = [
+  waitForEarlierAnswers,
+  continueLate,
+  boundArrival,
+  setHeaders,
+  checkHost,
+  checkMethod,
+]
+
+const BEFORE_BODY: readonly Step[] = [
+  boundAddressRate,
+  refuseForeignPages,
+  authenticateCaller,
+  boundUserRate,
+  checkRole,
+  chargeWork,
+  findDevice,
+  boundDeviceRate,
+  checkLength,
+]
+
+const BEFORE_HANDLER: readonly Step[] = [checkPath, checkQuery, checkBody, boundDeviceRateByBody]
+
+export function installArrival(app: FastifyInstance, options: ArrivalOptions): void {
+  for (const install of EVERY_REQUEST) install(app, options)
+}
+
+export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTools): void {
+  const tools = { ...routeTools, checks: checksOf(route, routeTools.validation) }
+  const { services, audit, files, images } = tools
+  app.route({
+    // The route table uses Fastify's names of methods.
+    method: route.method as HTTPMethods,
+    config: { bodyTypes: route.bodyTypes, isUpload: route.isUpload },
+    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    async onRequest(request, reply) {
+      // H1
+      for (const step of BEFORE_BODY) {
+        const refusal = await step({ request, reply }, route, tools)
+        if (refusal !== undefined) return sendProblem(request, reply, refusal)
+      }
+      return undefined
+    },
+    async handler(request, reply) {
+      for (const step of BEFORE_HANDLER) {
+        const refusal = await step({ request, reply }, route, tools)
+        if (refusal !== undefined) return sendProblem(request, reply, refusal)
+      }
+      const result = await handle(route, request, services)
+      if (result.kind === 'file') {
+        const tooMany = files.refuse(request.caller?.id ?? request.ip, result.bytes)
+        return tooMany === undefined ? sendFile(request, reply, result) : sendProblem(request, reply, tooMany)
+      }
+      if (result.kind === 'image') return sendImage({ request, reply }, result.image, images)
+      if (result.kind === 'refused') return sendProblem(request, reply, result)
+      request.noted = result.noted
+      if (result.by !== undefined) request.caller = services.users.get(result.by)
+      return sendAnswer(reply, result)
+    },
+    async onSend(request, reply) {
+      if (route.isUpload === true && endAfterAnswer(request)) reply.header('connection', 'close')
+      await audit?.(request, reply)
+    },
+  })
+}
+
+function waitForEarlierAnswers(app: FastifyInstance): void {
+  const queue = createQueues()
+  app.addHook('onRequest', (request, reply, done) => queue(request.raw, reply.raw, done))
+}
+
+function setHeaders(app: FastifyInstance, { pages, cors, isDraining }: ArrivalOptions): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS)
+    reply.header('x-request-id', request.id)
+    if (pages?.build !== undefined) reply.header('x-fleet-build', pages.build)
+    cors.mark(request, reply)
+    if (isDraining()) reply.header('connection', 'close')
+    done()
+  })
+}
+
+/** Paths that are asked by address, and so often that they are not logged. */
+export const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
+
+function checkHost(app: FastifyInstance, { hosts }: ArrivalOptions): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { host } = request.raw.headers
+    if (isHostTwice(request.raw.rawHeaders)) {
+      sendProblem(request, reply, refused('BAD_REQUEST', { message: 'send one Host header' }))
+      return
+    }
+    if (PROBES.has(pathOf(request.url)) || (hosts?.has(host) ?? true)) return done()
+    sendProblem(
+      request,
+      reply,
+      refused('MISDIRECTED_REQUEST', { message: `${host} is no name of this service` }),
+    )
+  })
+}
+
+/** Names and values take turns. Node keeps the first of two. */
+function isHostTwice(raw: readonly string[]): boolean {
+  let hosts = 0
+  for (let i = 0; i < raw.length; i += 2) if (raw[i]?.toLowerCase() === 'host') hosts++
+  return hosts > 1
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Fastify would ask some other methods for a body first. */
+function checkMethod(app: FastifyInstance, options: ArrivalOptions): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (METHODS.has(request.method)) return done()
+    notFound(options, request, reply)
+  })
+}
+
+/** Refuses a body that is too long before a byte of it is read. */
+function checkLength({ request }: Exchange, { bodyBytesMax }: Route): Refusal | undefined {
+  const actual = Number(request.headers['content-length'] ?? 0)
+  if (bodyBytesMax === undefined || actual <= bodyBytesMax + LIMITS.uploadExtraBytesMax) return undefined
+  return refused('PAYLOAD_TOO_LARGE', { limit: bodyBytesMax, actual })
+}
+
+interface Checks {
+  readonly params: Check
+  readonly query: Check
+  readonly body: Check
+}
+
+/** Refuses every query parameter: a misspelt filter must not look like one that matches everything. */
+const NO_QUERY = Type.Object({}, { additionalProperties: false })
+
+function checksOf(route: Route, validation: RouteTools['validation']): Checks {
+  const check = (source: Source, schema: Route['body']): Check =>
+    schema === undefined ? () => undefined : validation.check(schema, source)
+  return {
+    params: check('path', route.params),
+    query: check('query', route.query ?? (route.path.startsWith(API) ? NO_QUERY : undefined)),
+    body: route.streamsBody === true ? isThere : check('body', route.body),
+  }
+}
+
+const isThere: Check = (body) =>
+  body === undefined ? refused('VALIDATION_FAILED', { message: 'a body is required' }) : undefined
+
+type Checking = { readonly checks: Checks }
+
+function checkPath({ request }: Exchange, _: Route, { checks }: Checking): Refusal | undefined {
+  return checks.params(request.params, 0)
+}
+
+function checkQuery({ request }: Exchange, _: Route, { checks }: Checking): Refusal | undefined {
+  return checks.query(request.query, 0)
+}
+
+function checkBody({ request }: Exchange, route: Route, { checks }: Checking): Refusal | undefined {
+  const mayLackBody = route.bodyOptional === true || route.body === undefined
+  if (mayLackBody && request.body === undefined) return undefined
+  const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+  return checks.body(request.body, bytes)
+}
