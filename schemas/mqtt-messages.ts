@@ -3,7 +3,14 @@
 import { type TSchema, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
-import type { CLOUD_ONLY_SUFFIXES, Uplink } from './topics.ts'
+import { ProvisionedDevice } from './provisioning.ts'
+import {
+  type CLOUD_ONLY_SUFFIXES,
+  PROVISION_ACCEPTED_SUFFIX,
+  PROVISION_GET_SUFFIX,
+  PROVISION_REJECTED_SUFFIX,
+  type Uplink,
+} from './topics.ts'
 import { COMMAND_PRIORITIES, LOG_LEVELS, SIGNATURE_ALGS } from './vocabulary.ts'
 
 export interface DeviceMessage {
@@ -269,8 +276,42 @@ const ErrorMessage = Type.Object(
   { title: 'ErrorMessage' },
 )
 
+const ProvisionRequest = Type.Object(
+  { name: Type.Optional(text('Picker 7')), client_token: Type.Optional(ClientToken) },
+  { title: 'ProvisionRequest', description: 'An empty payload does as well.' },
+)
+const ProvisionAccepted = Type.Object(
+  { ...ProvisionedDevice.properties, client_token: Type.Optional(ClientToken) },
+  { title: 'ProvisionAccepted' },
+)
+const ProvisionRejected = Type.Object(
+  {
+    code: text('PROVISIONING_PENDING'),
+    status: Type.Integer({ examples: [409] }),
+    detail: text('The device waits for approval'),
+    advice: text('The device asks again, after a while.'),
+    retry_after_sec: Type.Optional(Type.Integer({ minimum: 1, examples: [30] })),
+    client_token: Type.Optional(ClientToken),
+  },
+  { title: 'ProvisionRejected' },
+)
+
+/** What a device publishes that connects with a provisioning key as its password, and nobody else. */
+export const PROVISION_REQUEST: DeviceMessage = up(PROVISION_GET_SUFFIX, 'provision_get', {
+  summary: 'Asks to be registered, on a connection with a provisioning key as password',
+  payload: ProvisionRequest,
+})
+
 /** Answers to what a device has published. */
 export const ANSWER_MESSAGES: readonly DeviceMessage[] = [
+  up(PROVISION_ACCEPTED_SUFFIX, 'provision_accepted', {
+    summary: 'The device is registered: its token',
+    payload: ProvisionAccepted,
+  }),
+  up(PROVISION_REJECTED_SUFFIX, 'provision_rejected', {
+    summary: 'Why the device is not registered',
+    payload: ProvisionRejected,
+  }),
   up('token/accepted', 'token_accepted', { summary: 'A new token', payload: TokenMessage }),
   {
     ...up('error', 'device_error', {

@@ -44,6 +44,11 @@ export const DEVICE_SUFFIXES: readonly string[] = Object.keys(FIXED).filter(
 export const TOKEN_GET_SUFFIX = 'token/get'
 export const TOKEN_ACCEPTED_SUFFIX = 'token/accepted'
 
+/** Where a device with a provisioning key asks to be registered, and where it is answered. Nobody else publishes there. */
+export const PROVISION_GET_SUFFIX = 'provision/get'
+export const PROVISION_ACCEPTED_SUFFIX = 'provision/accepted'
+export const PROVISION_REJECTED_SUFFIX = 'provision/rejected'
+
 /** Where a device is told that a message of its own could not be used. */
 export const ERROR_SUFFIX = 'error'
 

@@ -1,19 +1,25 @@
-// Decides who may connect over MQTT: a device under its own id, with its own token, its own certificate, or both.
+// Decides who may connect over MQTT: a device under its own id, with its own token, its own certificate, or both, or with a
+// provisioning key, to be registered.
 
 import { partitionOf } from '../../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { type DeviceId, type Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { lastsSecOf } from './device-renewal.ts'
+import { isProvisioningKey } from './provisioning-keys.ts'
+import { admitWithKey, type MqttProvisioning } from './provisioning-mqtt.ts'
 import type { Tokens } from './tokens.ts'
 
 /** [spec: Named error conditions] invalid credentials and unknown devices are both refused with return code 5. */
 export function createDeviceAdmission({
   tokens,
   devices,
+  provisioning,
 }: {
   readonly tokens: Tokens
   readonly devices: Pick<Directory, 'get'>
+  /** Undefined until the service can register devices. */
+  readonly provisioning?: () => MqttProvisioning | undefined
 }): (attempt: ConnectAttempt) => Promise<Admission> {
   /** The device that the peer has proved to be, or the reason why it has not. */
   async function rightsOf(
@@ -39,6 +45,12 @@ export function createDeviceAdmission({
   return async (attempt) => {
     const deviceId = parseDeviceId(attempt.clientId)
     if (deviceId === undefined) return denied('identifier', 'the client id must be the device id')
+    const key = attempt.password && Buffer.from(attempt.password).toString('latin1')
+    if (key !== undefined && isProvisioningKey(key)) {
+      const means = provisioning?.()
+      if (means === undefined) return denied('unavailable', 'the service is starting; try again')
+      return await admitWithKey(means, { key, deviceId, ip: attempt.ip })
+    }
     const rights = await rightsOf(deviceId, attempt)
     if (typeof rights === 'string') return denied('unauthorized', rights)
     const device = devices.get(deviceId)

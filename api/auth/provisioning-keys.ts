@@ -21,6 +21,8 @@ export interface ProvisioningKeys {
 
 const SORT = { prefix: 'flp_', idPrefix: 'prk_' } as const
 
+export const isProvisioningKey = (text: string): boolean => text.startsWith(SORT.prefix)
+
 export function createProvisioningKeys({
   users,
   ids,

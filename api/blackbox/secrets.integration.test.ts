@@ -97,6 +97,12 @@ async function people(service: Service): Promise<Rest> {
   await quiet(admin.get('/api-keys'), 200)
   await quiet(admin.call('DELETE', `/api-keys/${key.body['id']}`))
   await quiet(service_.get('/devices'), 401)
+  const provisioning = await admin.post('/auth/provisioning-keys', { type: 'mqtt_device', limit: 1 })
+  const batch = isSecret('a provisioning key', provisioning.body['key'])
+  const registered = await nobody.post('/auth/provision', { key: batch, device_id: 'provisioned' })
+  isSecret('a token of a provisioned device', registered.body['mqtt_token'])
+  await quiet(nobody.post('/auth/provision', { key: batch, device_id: 'beyond' }), 403)
+  await quiet(admin.get(`/auth/provisioning-keys/${provisioning.body['id']}`), 200)
   await quiet(admin.post('/auth/logout', { refresh_token: refresh }), 204)
   // The logout ended this login.
   const again = await nobody.post('/auth/login', account)

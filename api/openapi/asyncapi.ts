@@ -5,6 +5,7 @@ import {
   ANSWER_MESSAGES,
   CLOUD_MESSAGES,
   type DeviceMessage,
+  PROVISION_REQUEST,
   UPLINK_MESSAGES,
 } from '../../schemas/mqtt-messages.ts'
 import { TOPIC_ROOT } from '../../schemas/topics.ts'
@@ -56,7 +57,7 @@ interface Ref {
 
 const DESCRIPTION = `What devices and the service say to each other on MQTT, and what /ws sends to a client. \`receive\` and \`send\` are the service's part: devices publish what it receives.
 
-- **MQTT**: client id and user name are the device id, the password is the device's token. \`/docs/devices\` has what a device does and what goes wrong.
+- **MQTT**: client id and user name are the device id, the password is the device's token, or a provisioning key for the topics \`provision/…\` alone. \`/docs/devices\` has what a device does and what goes wrong.
 - **/ws**: subprotocol \`${SOCKET_PROTOCOL}\`. The token of the REST API comes as \`Authorization: Bearer\`, in a first frame \`auth\`, or as a ticket of \`POST /api/v1/auth/ws-ticket\` in \`?ticket=\`. Close codes: ${Object.entries(
   CLOSE_CODES,
 )
@@ -102,7 +103,8 @@ export function toAsyncApi(version: string): AsyncApi {
       bindings: { mqtt: { qos, retain } },
     }
   }
-  for (const message of Object.values(UPLINK_MESSAGES).flat()) addTopic(message, 'receive')
+  for (const message of [...Object.values(UPLINK_MESSAGES).flat(), PROVISION_REQUEST])
+    addTopic(message, 'receive')
   for (const message of [...Object.values(CLOUD_MESSAGES), ...ANSWER_MESSAGES]) addTopic(message, 'send')
 
   const addFrames = (frames: readonly (readonly [string, TSchema])[]) => {

@@ -14,8 +14,8 @@ import {
   rejectProvisioning,
 } from '../../schemas/operations/provisioning.ts'
 import type { ProvisioningClaimBody, ProvisioningKeyBody } from '../../schemas/provisioning.ts'
+import { provisionedBody } from '../auth/provisioned-body.ts'
 import { approvePlace, freePlace } from '../auth/provisioning-places.ts'
-import { provisionedBody } from '../bodies/provisioned-body.ts'
 import { answer } from '../http/answer.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'

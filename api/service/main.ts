@@ -14,6 +14,7 @@ import { createDeviceAdmission } from '../auth/device-admission.ts'
 import { createTokenAnswers } from '../auth/device-renewal.ts'
 import { openKeyRing } from '../auth/key-ring.ts'
 import { type OtaKeys, openOtaKeys } from '../auth/ota-keys.ts'
+import type { MqttProvisioning } from '../auth/provisioning-mqtt.ts'
 import { openTokens, type Tokens } from '../auth/tokens.ts'
 import { type Arguments, HELP, readArguments } from './arguments.ts'
 import { type BannerFacts, bannerText, readyLine } from './banner.ts'
@@ -49,10 +50,11 @@ async function start(settings: Settings, simulated: number): Promise<void> {
   const opened = await openProfile(settings, base)
   const tokens = openTokens({ keys: await openKeyRing(settings, opened.ports.store), clock: systemClock })
   const otaKeys = await openOtaKeys(settings, opened.ports.store)
-  const own = base.served
+  const own: Own = base.served
   const engine = await startEngine({ settings, base, ports: opened.ports, tokens, otaKeys, own })
   const api = await serveApi({ ...base, ...opened, engine, settings, tokens, otaKeys })
   own.httpUrl = api.url
+  own.provisioning = { provisioning: api.provisioning, mqttUrl: () => engine.mqttUrl() }
   await opened.openRest()
   if (settings.profile.roles.includes('api')) await engine.whole()
   api.setReady()
@@ -162,8 +164,15 @@ interface EngineOptions {
   readonly ports: Ports
   readonly tokens: Tokens
   readonly otaKeys: OtaKeys
-  /** The address of REST: as it will probably be, until it listens. */
-  readonly own: { readonly httpUrl: string }
+  readonly own: Readonly<Own>
+}
+
+/** What the engine is given of REST, which starts after it. */
+interface Own {
+  /** The address of REST: until it listens, the one that it will probably have. */
+  httpUrl: string
+  /** Undefined until REST listens. */
+  provisioning?: MqttProvisioning
 }
 
 const isTls = ({ tls }: Settings) => tls?.isHttp === true
@@ -199,7 +208,11 @@ function startEngine({
       build: base.build,
     },
     {
-      admit: createDeviceAdmission({ tokens, devices: ports.store.devices }),
+      admit: createDeviceAdmission({
+        tokens,
+        devices: ports.store.devices,
+        provisioning: () => own.provisioning,
+      }),
       issueToken: createTokenAnswers({ tokens, devices: ports.store.devices }),
       warn: (message, fields) => base.logger.warn(fields, message),
       fatal: base.fatal,

@@ -44,6 +44,7 @@ export interface ApiServer extends Pick<HttpServer, 'url' | 'setReady' | 'drain'
   /** The first admin, if it was created by this start. */
   readonly admin: FirstAdmin | undefined
   readonly issueLoginTicket: HttpServer['issueLoginTicket']
+  readonly provisioning: HttpServer['provisioning']
 }
 
 export async function serveApi(options: ServeOptions): Promise<ApiServer> {
@@ -93,6 +94,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   return {
     url: http.url,
     admin,
+    provisioning: http.provisioning,
     issueLoginTicket: (userId) => http.issueLoginTicket(userId),
     setReady() {
       http.setReady()

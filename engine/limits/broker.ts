@@ -51,6 +51,11 @@ export const BROKER_LIMITS = {
   /** Longest time that a session outlives its token, or the decommissioning of its device. */
   revocationMs: 1_000,
 
+  /** Connections with provisioning keys, how long one lasts, and how often it may ask. */
+  provisioningSessionsMax: 500,
+  provisioningSessionMs: 60_000,
+  provisioningAsksMax: 8,
+
   // --- a broker outside
   /** Sessions that the ingress nodes share: partition n is read by lane n % lanes. Fixed, because messages wait in
    *  these sessions. */

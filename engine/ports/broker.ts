@@ -42,13 +42,22 @@ export interface SessionGrant {
   readonly tokenSec?: number | undefined
 }
 
+/** A peer that is no device yet: it may ask for its registration, and nothing else. */
+export interface ProvisioningGrant {
+  readonly kind: 'provisioning'
+  /** The id that it wants. */
+  readonly deviceId: DeviceId
+  /** Answers a message on `provision/get`: with a suffix, and the payload that is sent there. */
+  ask(payload: Uint8Array): Promise<{ readonly suffix: string; readonly payload: Uint8Array }>
+}
+
 /** Why a CONNECT is refused. The reason is a sentence that the peer may read. */
 export interface Refusal {
   readonly code: ConnackCode
   readonly reason: string
 }
 
-export type Admission = SessionGrant | ({ readonly kind: 'denied' } & Refusal)
+export type Admission = SessionGrant | ProvisioningGrant | ({ readonly kind: 'denied' } & Refusal)
 
 /** Why a session ended. `takeover`: the same device connected again. */
 export type EndCause =

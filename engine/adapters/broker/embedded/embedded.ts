@@ -14,6 +14,7 @@ import {
   type Downlink,
   type EndCause,
   type Listener,
+  type ProvisioningGrant,
   type Refusal,
   type UplinkHost,
 } from '../../../ports/broker.ts'
@@ -22,10 +23,11 @@ import type { Connect } from './connect-fields.ts'
 import { type ConnectPorts, type ConnectRequest, connectSteps } from './connect-steps.ts'
 import { DelayedWills } from './delayed-wills.ts'
 import { connack } from './encode.ts'
-import { connackV5, refuseV5 } from './encode-v5.ts'
+import { refuseV5 } from './encode-v5.ts'
 import { Handshake } from './handshake.ts'
 import { type ListenerOptions, Listeners, type ReadCertificate } from './listeners.ts'
 import type { Peer } from './peer.ts'
+import { ProvisioningSessions } from './provisioning-sessions.ts'
 import { PublishLimit } from './publish-limit.ts'
 import { reasonOfConnack } from './reasons.ts'
 import { Retained } from './retained.ts'
@@ -34,6 +36,7 @@ import type { LiveSession, SessionHub } from './session-hub.ts'
 import type { Message } from './session-state.ts'
 import { SessionStates } from './session-states.ts'
 import { WaitingRoom } from './waiting-room.ts'
+import { welcome } from './welcome.ts'
 
 export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
@@ -73,6 +76,7 @@ export class EmbeddedBroker implements Broker {
   /** Peers that are sent their last bytes, with the monotonic milliseconds until which they may take them. */
   readonly #parting = new Map<Peer, number>()
   readonly #retained = new Retained()
+  readonly #provisionings: ProvisioningSessions
   readonly #publishLimit: PublishLimit
   readonly #connectPorts: ConnectPorts
   #hub: SessionHub | undefined
@@ -87,6 +91,8 @@ export class EmbeddedBroker implements Broker {
     this.#publishLimit = new PublishLimit(options.publishRateMax ?? 0, options.clock.ticks())
     this.#waitingRoom = roomOf(options)
     const connectionsMax = (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax
+    const { clock } = options
+    this.#provisionings = new ProvisioningSessions({ clock, part: (...last) => this.#part(...last) })
     this.#listeners = new Listeners({
       connectionsMax: Math.min(connectionsMax, Math.floor((options.openFilesMax ?? connectionsMax * 2) / 2)),
       waitingRoom: this.#waitingRoom,
@@ -189,6 +195,7 @@ export class EmbeddedBroker implements Broker {
     this.#publishLimit.sweep(ticks, (deviceId) => this.#live.has(deviceId))
     const now = this.#options.clock.now()
     for (const session of this.#live.values()) session.sweep(ticks, now, asleepMs)
+    this.#provisionings.sweep(ticks, now, asleepMs)
     hub.relieved()
   }
 
@@ -253,6 +260,10 @@ export class EmbeddedBroker implements Broker {
     const attempt = { clientId, username, password, certificate: shown, ip }
     const admission = await hub.host.admit(attempt).catch(() => undefined)
     if (handshake.socket.destroyed || this.#isClosed) return
+    if (admission?.kind === 'provisioning') {
+      this.#provision(hub, handshake, { connect, grant: admission })
+      return
+    }
     if (admission?.kind !== 'admitted') {
       const unavailable = {
         code: CONNACK.unavailable,
@@ -271,6 +282,20 @@ export class EmbeddedBroker implements Broker {
       }
     }
     this.#open(hub, handshake, request)
+  }
+
+  #provision(
+    hub: SessionHub,
+    handshake: Handshake,
+    { connect, grant }: { readonly connect: Connect; readonly grant: ProvisioningGrant },
+  ): void {
+    if (this.#provisionings.isFull) {
+      const refusal = {
+        code: CONNACK.unavailable,
+        reason: 'too many devices are being registered; try again later',
+      }
+      this.#deny(hub, handshake, { connect, refusal })
+    } else this.#provisionings.open(handshake, connect, grant)
   }
 
   #deny(
@@ -360,14 +385,4 @@ function roomOf({ openFilesMax, handshakesPerAddressMax, clock }: EmbeddedBroker
   const max = Math.min(LIMITS.handshakesMax, Math.floor((openFilesMax ?? Number.POSITIVE_INFINITY) / 4))
   const perAddressMax = Math.min(handshakesPerAddressMax || max, max)
   return new WaitingRoom({ max, perAddressMax, ticks: () => clock.ticks() })
-}
-
-function welcome({ keepAliveMs, bounds }: Connect, sessionPresent: boolean): Uint8Array {
-  return connackV5({
-    sessionPresent,
-    receiveMax: LIMITS.sessionUnreleasedMax,
-    packetBytesMax: LIMITS.packetBytesMax,
-    topicAliasMax: LIMITS.topicAliasesMax,
-    keepAliveSec: bounds?.isKeepAliveChanged === true ? keepAliveMs / 1000 : undefined,
-  })
 }

@@ -16,10 +16,12 @@ export interface Stage {
 
 const STEP_MS = 250
 
-export async function openStage(options: Partial<EmbeddedBrokerOptions> = {}): Promise<Stage> {
+export async function openStage(
+  options: Partial<EmbeddedBrokerOptions> = {},
+  host = new FakeHost(),
+): Promise<Stage> {
   let at = 1_000_000
   const clock = { now: () => Millis(at), ticks: () => at }
-  const host = new FakeHost()
   const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, clock, ...options })
   const [{ port }] = await broker.listen(host)
   const sleep = (ms: number) => {

@@ -69,6 +69,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     const attempt = { clientId, username: clientId, password, ip: '127.0.0.1' }
     const admission = await host.admit(attempt)
     if (admission.kind === 'denied') return this.#deny(admission.code)
+    if (admission.kind === 'provisioning') return this.#deny(CONNACK.unavailable)
     const { deviceId, mayPublish } = admission
     const allowed = will && mayPublish ? allowWill(will, deviceId) : undefined
     if (will !== undefined && allowed === undefined) return this.#deny(CONNACK.unauthorized)
