@@ -7,7 +7,7 @@ import { type Rest, registerDevice } from './testing/service-rest.ts'
 
 const PYTHON = process.env['TEST_SERVER_PYTHON_WITH_PAHO']
 const ROOT = new URL('../../', import.meta.url)
-const GUIDE = readFileSync(new URL('api/DEVICES.md', ROOT), 'utf8')
+const [, SAMPLES = ''] = readFileSync(new URL('api/DEVICES.md', ROOT), 'utf8').split('\n## Samples\n')
 
 const harness = new ServiceHarness()
 const running: ChildProcess[] = []
@@ -23,9 +23,9 @@ afterAll(async () => {
   await harness.close()
 })
 
-/** The first code block of this language. */
+/** The first code block of this language among the samples of whole devices. */
 function sampleIn(language: string): string {
-  return GUIDE.split(`\`\`\`${language}\n`)[1]?.split('\n```')[0] ?? ''
+  return SAMPLES.split(`\`\`\`${language}\n`)[1]?.split('\n```')[0] ?? ''
 }
 
 async function tryOut(id: string, program: string, args: readonly string[]): Promise<void> {

@@ -2,6 +2,7 @@
 // own, and from the command line.
 import { connectAsync } from 'mqtt'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { provision as getToken, memoryStorage } from '../../engine/edge/device/index.ts'
 import { openCliHarness } from '../cli/testing/cli.ts'
 import { applied, PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, knock, publish } from './testing/service-clients.ts'
@@ -93,6 +94,25 @@ test('what a key has registered and counted outlives a kill -9', async () => {
   expect([200, 201]).toContain(codeOf(await provision(key, 'survivor-2')))
   expect(codeOf(await provision(key, 'survivor-3'))).toBe('PROVISIONING_KEY_USED_UP')
   expect([first.status, await takenOf(id)]).toEqual([201, 2])
+})
+
+test('the device library gets a token once it is approved, and keeps it over a restart', async () => {
+  const { key, id } = await create({ approval: true })
+  const storage = memoryStorage()
+  const waits: number[] = []
+  const wait = async (ms: number) => {
+    waits.push(ms)
+    await admin.post(`${KEYS}/${id}/devices/library-1/approve`, undefined)
+  }
+  const options = { url: service.httpUrl, key, deviceId: 'library-1', storage, wait }
+  const token = await getToken(options)
+  expect(waits).toEqual([30_000])
+  const device = await connectDevice(service, 'library-1', token)
+  await publish(device, 'library-1', { m: 1 })
+  await device.endAsync()
+  expect(await getToken(options)).toBe(token)
+  const other = getToken({ ...options, key: 'flp_x', deviceId: 'library-2' })
+  await expect(other).rejects.toMatchObject({ code: 'PROVISIONING_KEY_INVALID' })
 })
 
 test('the command line makes a key, shows who waits, approves and deletes', async () => {
