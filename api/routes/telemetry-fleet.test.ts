@@ -146,8 +146,25 @@ describe('the fleet', () => {
     )
     expect([many.status, many.body.errors[0].path]).toEqual([422, '/interval'])
     expect(many.body.detail).toContain('interval=1m')
-    for (let i = 0; i <= LIMITS.groupDevicesMax; i++) await device(`d${i}`, { group: 'd' })
-    const group = await send('GET /api/v1/telemetry?metric=m&by=group&group=d')
-    expect([group.status, group.body.errors[0].path]).toEqual([422, '/group'])
+  })
+
+  test('a group of any size is answered as a whole once ClickHouse knows its devices', async () => {
+    const { send, device, points, engine, clock } = await fleet()
+    for (let i = 0; i <= LIMITS.groupDevicesMax; i++) await device(`d${i}`, { group: 'd/e' })
+    await points({ m: [4] }, 'd7')
+    const ask = () => send('GET /api/v1/telemetry?metric=m&by=group&group=d&agg=sum,count')
+    const early = await ask()
+    expect([early.status, early.body.code]).toEqual([503, 'DEPENDENCY_UNAVAILABLE'])
+    clock.at += LIMITS.devicesCopyEveryMs
+    await expect.poll(() => engine.knowsDevices()).toBe(true)
+    const late = await ask()
+    expect(late.status, late.text).toBe(200)
+    expect(late.body).toMatchObject({ devices: LIMITS.groupDevicesMax + 1, group: 'd' })
+    expect(late.body.data).toEqual([{ time: '2026-03-01T12:00:00.000Z', sum: 4, count: 1 }])
+    // The whole fleet, and only what the caller may see of it.
+    const all = await send('GET /api/v1/telemetry?metric=m&by=group&agg=sum')
+    expect(all.body.data).toMatchObject([{ sum: 116 }])
+    const file = await send('GET /api/v1/telemetry?metric=m&group=d&interval=raw&format=ndjson')
+    expect(file.text.trim().split('\n')).toHaveLength(1)
   })
 })

@@ -4,6 +4,7 @@ import { namesOf, needsNames } from '../../engine/domain/telemetry/selection.ts'
 import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
+import type { DeviceChoice } from '../../engine/ports/telemetry.ts'
 import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
 import { getFleetTelemetry } from '../../schemas/operations/telemetry.ts'
 import type { ExportFormat } from '../../schemas/vocabulary.ts'
@@ -13,7 +14,7 @@ import { pageBody, pageHeaders, toWindow, type Window } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
-import { invalid, type Refusal } from '../refusal.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
 import { type BucketWriter, bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
   type Asked,
@@ -54,21 +55,27 @@ export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
     const isPaged = by === 'device' && format === undefined
     const window = toWindow(query)
     const { ids, total } = devices(engine, choice, isPaged ? window : WHOLE)
-    if (!isPaged && total > LIMITS.groupDevicesMax)
-      return outOfRange(
-        '/group',
-        `has ${total} devices; at most ${LIMITS.groupDevicesMax} are taken together: name a smaller one`,
-      )
-    const devicesWork = (ids.length * metrics.length) / API_LIMITS.devicesPerWork
+    // More than the names of which fit a query are chosen by ClickHouse, whose table follows the records.
+    const isMany = !isPaged && total > LIMITS.groupDevicesMax
+    if (isMany && !engine.knowsDevices())
+      return refused('DEPENDENCY_UNAVAILABLE', {
+        message: `ClickHouse does not know all ${total} devices yet; at most ${LIMITS.groupDevicesMax} can be asked for`,
+        retry_after_sec: API_LIMITS.retryAfterSec,
+      })
+    const among = isMany ? { group, within: choice.within } : undefined
+    const devicesWork = ((isPaged ? ids.length : total) * metrics.length) / API_LIMITS.devicesPerWork
     if (format !== undefined)
-      return work.charge(user.id, devicesWork) ?? (await file(engine, { query, metrics, range, ids, format }))
+      return (
+        work.charge(user.id, devicesWork) ??
+        (await file(engine, { query, metrics, range, ids, among, format }))
+      )
     // Raw points without a format were refused before.
     const asked = parseBuckets(query, range, {
       interval: interval === 'raw' ? '1m' : interval,
       series: (isPaged ? ids.length : 1) * metrics.length,
     })
     if (asked.kind === 'refused') return asked
-    const question = { query, metrics, asked, ids, total, window, url }
+    const question = { query, metrics, asked, ids, among, total, window, url }
     return await work.spend<Answer | Refusal>(user.id, devicesWork + asked.price, async () => {
       const { result, buckets } =
         by === 'group' ? await groupAnswer(engine, question) : await deviceAnswer(engine, question)
@@ -117,13 +124,15 @@ interface Question {
   readonly metrics: readonly string[]
   readonly asked: Asked
   readonly ids: readonly DeviceId[]
+  /** Set if there are more than can be named. */
+  readonly among: DeviceChoice | undefined
 }
 
 /** Does not query if there are no devices, since an empty list would mean all devices to the engine. */
-const seriesOf = async (engine: Engine, { metrics, asked, ids }: Question, by: 'device' | 'group') => {
+const seriesOf = async (engine: Engine, { metrics, asked, ids, among }: Question, by: 'device' | 'group') => {
   const { from, to, grid, aggregates } = asked
   if (ids.length === 0) return { kind: 'found', found: [] } as const
-  return await orTooMuch(engine.series({ deviceIds: ids, by, metrics, from, to, grid, aggregates }))
+  return await orTooMuch(engine.series({ deviceIds: ids, among, by, metrics, from, to, grid, aggregates }))
 }
 
 /** An answer, and how many buckets it took; undefined if it is not known. */
@@ -152,12 +161,12 @@ async function deviceAnswer(
   return { result, buckets: bucketsIn(series.found, asked, ids.length * metrics.length) }
 }
 
-async function groupAnswer(engine: Engine, question: Question): Promise<Worked> {
-  const { query, metrics, asked, ids } = question
+async function groupAnswer(engine: Engine, question: Question & { readonly total: number }): Promise<Worked> {
+  const { query, metrics, asked, total } = question
   const series = await seriesOf(engine, question, 'group')
   if (series.kind === 'refused') return { result: series, buckets: undefined }
   const found = new Map(series.found.map((one) => [one.metric, one.buckets]))
-  const head = { ...about(question), group: query.group ?? null, devices: ids.length }
+  const head = { ...about(question), group: query.group ?? null, devices: total }
   const bucketsOf = (metric: string) => found.get(metric) ?? []
   const body = await withSeries(head, metrics, { bucketsOf, write: bucketWriter(asked) })
   return { result: jsonAnswer(Buffer.concat(body)), buckets: bucketsIn(series.found, asked, metrics.length) }
@@ -198,6 +207,7 @@ async function file(
     metrics,
     range,
     ids,
+    among,
     format,
   }: Omit<Question, 'asked'> & { readonly range: Range; readonly format: ExportFormat },
 ): Promise<FileAnswer | Refusal> {
@@ -208,7 +218,7 @@ async function file(
     )
   const { interval = '1m', by = 'device' } = query
   const { from, to } = range
-  const points = { deviceIds: ids, metrics, from, to }
+  const points = { deviceIds: ids, among, metrics, from, to }
   const named = { name: 'telemetry', format, from, to }
   if (interval === 'raw') {
     const refusal = misplaced([

@@ -22,6 +22,12 @@ export const FLEET_LIMITS = {
   censusGroupsMax: 2_000,
   /** Devices that are counted in one go. */
   censusDevicesAtOnce: 10_000,
+  /** Interval at which the leader brings the table of devices in ClickHouse up to date. */
+  devicesCopyEveryMs: 5_000,
+  /** Interval at which it writes the whole table again. */
+  devicesCopyAllEveryMs: 3_600_000,
+  /** Rows of that table in one insert. */
+  devicesCopiedAtOnce: 20_000,
 } as const
 
 const LIMITS = FLEET_LIMITS

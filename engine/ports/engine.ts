@@ -162,6 +162,8 @@ export interface Engine extends History, AuditTrail, DeadLetters {
    *  the call. */
   metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined>
   series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]>
+  /** Whether queries may choose their devices in ClickHouse (`among`): it knows all of them. */
+  knowsDevices(): boolean
   /** How many devices there were, by status. */
   trend(query: TrendQuery): Promise<readonly FleetMoment[]>
   points(query: PointsQuery): Promise<readonly Point[]>

@@ -9,9 +9,9 @@ import type { AuditTrail } from './audit.ts'
 import type { History } from './history.ts'
 
 /** One encoded block of rows, see `domain/telemetry/columns.ts`, `domain/history/columns.ts` (also of `audit`) and
- *  `domain/fleet/census.ts`. */
+ *  `domain/fleet/`. */
 export interface Block {
-  readonly kind: 'points' | 'texts' | 'history' | 'audit' | 'census'
+  readonly kind: 'points' | 'texts' | 'history' | 'audit' | 'census' | 'devices'
   /** ClickHouse `Native` bytes. */
   readonly bytes: Uint8Array
   readonly rows: number
@@ -28,8 +28,18 @@ export interface TrendQuery {
   readonly within: readonly (readonly string[])[]
 }
 
+/** Devices as the table `devices` has them, which follows the records within seconds. */
+export interface DeviceChoice {
+  /** The subtree in which they are. */
+  readonly group: string | undefined
+  /** A device counts if it is in one of these subtrees. Undefined means all. */
+  readonly within: readonly string[] | undefined
+}
+
 export interface SeriesQuery {
   readonly deviceIds: readonly DeviceId[]
+  /** Chosen by ClickHouse itself, however many they are. `deviceIds` says nothing then. */
+  readonly among?: DeviceChoice | undefined
   /** Each device by itself, or the points of all of them together. */
   readonly by: 'device' | 'group'
   readonly metrics: readonly string[]
@@ -75,7 +85,7 @@ export interface Point {
 export type Export =
   | {
       readonly kind: 'points'
-      readonly query: Pick<SeriesQuery, 'deviceIds' | 'metrics' | 'from' | 'to'>
+      readonly query: Pick<SeriesQuery, 'deviceIds' | 'among' | 'metrics' | 'from' | 'to'>
       readonly format: ExportFormat
     }
   | { readonly kind: 'series'; readonly query: SeriesQuery; readonly format: ExportFormat }

@@ -28,7 +28,7 @@ import { DeploymentShelf } from './deployments/deployment-shelf.ts'
 import { gateValues } from './deployments/gate-values.ts'
 import { OTA_AUTHOR } from './deployments/orchestrator.ts'
 import { ErrorTeller } from './error-teller.ts'
-import { CensusTaker } from './fleet/census-taker.ts'
+import { fleetDuties } from './fleet/fleet-duties.ts'
 import { LiveFleet } from './fleet/live-fleet.ts'
 import type { ComposingHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
@@ -274,7 +274,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
           stored: () => history.poke(),
           failed: (error) => signal({ kind: 'duty_failed', error }),
         }),
-        census: new CensusTaker({ devices, telemetry, clock, schedule, failed }),
+        ...fleetDuties({ store, telemetry, clock, schedule, incarnation, failed }),
         purges: new PurgeDesk({
           ...{ store, claims, telemetry, clock, schedule, submit, failed },
           flush: () => nodes.flush(settler.horizon()),

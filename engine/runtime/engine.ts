@@ -42,6 +42,7 @@ import type { Point, PointsQuery, Series, SeriesQuery, TrendQuery } from '../por
 import type { BroadcastAnswer } from './broadcasts/broadcasts.ts'
 import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
 import { discardLetters, replayLetters } from './dead-letter-replays.ts'
+import { DEVICES_COPIED } from './fleet/device-copier.ts'
 import { examine, type HealthPorts } from './health.ts'
 import type { EngineHost } from './host.ts'
 import { uplinkHost } from './ingress/uplink-host.ts'
@@ -242,6 +243,10 @@ export class LocalEngine extends StoredReads implements Engine {
     return this.#ports.telemetry.series(this.#withLate(query))
   }
 
+  knowsDevices(): boolean {
+    return this.#ports.store.getFact(DEVICES_COPIED) !== undefined
+  }
+
   trend(query: TrendQuery): Promise<readonly FleetMoment[]> {
     return this.#ports.telemetry.trend(query)
   }
@@ -379,7 +384,11 @@ export class LocalEngine extends StoredReads implements Engine {
   }
 
   #withLate(query: Omit<SeriesQuery, 'lateHours'>): SeriesQuery {
-    const hours = query.deviceIds.flatMap((deviceId) => this.#parts.settler.lateHours(deviceId))
+    const { settler } = this.#parts
+    const hours =
+      query.among === undefined
+        ? query.deviceIds.flatMap((id) => settler.lateHours(id))
+        : settler.allLateHours()
     return { ...query, lateHours: [...new Set(hours)] }
   }
 }

@@ -12,7 +12,7 @@ export class Rows {
   readonly #series = new Map<string, Map<string, Map<number, Row>>>()
 
   add(block: Block): void {
-    if (block.kind === 'history' || block.kind === 'audit' || block.kind === 'census') return
+    if (block.kind !== 'points' && block.kind !== 'texts') return
     const read = readBlock(block.bytes)
     if (read.kind !== 'points') return
     for (const { deviceId, at, version, metrics, values } of read.rows)

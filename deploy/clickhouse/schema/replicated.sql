@@ -132,3 +132,15 @@ CREATE TABLE IF NOT EXISTS fleet_counts ON CLUSTER '{cluster}' (
   ORDER BY (at, group_path, status)
   TTL at + toIntervalDay(90)
   SETTINGS replicated_deduplication_window = 1000, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS devices ON CLUSTER '{cluster}' (
+    device_id String,
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    name String CODEC(ZSTD(1)),
+    type LowCardinality(String),
+    group_path LowCardinality(String),
+    tags Array(LowCardinality(String)),
+    gone UInt8
+  ) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
+  ORDER BY device_id
+  SETTINGS replicated_deduplication_window = 1000;

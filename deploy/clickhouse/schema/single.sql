@@ -132,3 +132,15 @@ CREATE TABLE IF NOT EXISTS fleet_counts (
   ORDER BY (at, group_path, status)
   TTL at + toIntervalDay(90)
   SETTINGS non_replicated_deduplication_window = 1000, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS devices (
+    device_id String,
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    name String CODEC(ZSTD(1)),
+    type LowCardinality(String),
+    group_path LowCardinality(String),
+    tags Array(LowCardinality(String)),
+    gone UInt8
+  ) ENGINE = ReplacingMergeTree(version)
+  ORDER BY device_id
+  SETTINGS non_replicated_deduplication_window = 1000;

@@ -6,6 +6,7 @@ import type { Notifications } from '../alerts/notifications.ts'
 import type { Broadcasts } from '../broadcasts/broadcasts.ts'
 import type { DeploymentDesk } from '../deployments/deployment-desk.ts'
 import type { CensusTaker } from '../fleet/census-taker.ts'
+import type { DeviceCopier } from '../fleet/device-copier.ts'
 import type { FirmwareDesk } from '../ota/firmware-desk.ts'
 import type { PurgeDesk } from '../purges/purge-desk.ts'
 
@@ -23,5 +24,6 @@ export interface Duties {
   readonly alerts: AlertDesk
   readonly fleetAlerts: FleetAlerts
   readonly census: CensusTaker
+  readonly deviceCopies: DeviceCopier
   readonly purges: PurgeDesk
 }

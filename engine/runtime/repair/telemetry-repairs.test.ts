@@ -198,6 +198,15 @@ test('a message that kills its shard is left out, and all others come back', asy
   expect(await rows(target)).toEqual(await rows(bench.telemetry))
 })
 
+test('the table of devices comes back, whatever the log has', async () => {
+  const bench = await world()
+  const { repairs, target, ended } = repairsOf(bench)
+  await repairs.start({})
+  expect(await ended()).toMatchObject({ status: 'done' })
+  const all = target.deviceIdsAmong({ group: undefined, within: undefined })
+  expect([...all].sort()).toEqual(['a', 'b', 'c'].map(idOf))
+})
+
 test('a shard that dies of it is a repair that failed, with the reason', async () => {
   const bench = await world()
   const { repairs, ended } = repairsOf(bench, () => ({

@@ -9,6 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Ports } from '../../ports/engine.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Repair, Repairs } from '../../ports/repair.ts'
+import { DeviceCopier } from '../fleet/device-copier.ts'
 import type { EngineHost } from '../host.ts'
 import { Inserter } from '../rows/inserter.ts'
 import { Poison } from '../runner/poison.ts'
@@ -137,6 +138,7 @@ class Work {
     try {
       await this.#rows()
       if (!this.#isStopped) await this.#rollups()
+      if (!this.#isStopped) await this.#devices()
       if (this.#isStopped)
         await this.#end({ status: 'failed', detail: 'its process was stopped; start it again' })
       else if (this.#refused > 0)
@@ -217,6 +219,21 @@ class Work {
     if (span.from >= span.to) return
     await this.#options.ports.telemetry.resettle(span.from, span.to)
     this.#repair = { ...this.#repair, rollups: span }
+  }
+
+  /** The table of devices follows from the records, whatever the log has. */
+  async #devices(): Promise<void> {
+    const { host, ports } = this.#options
+    const { schedule } = host
+    const { devices } = ports.store
+    const copier = new DeviceCopier({
+      ...ports,
+      devices,
+      schedule,
+      incarnation: this.#repair.id,
+      failed: () => {},
+    })
+    await copier.copy({ isWhole: true })
   }
 
   #move(change: Partial<Repair>): void {

@@ -67,6 +67,11 @@ export class Settler {
     return taken.length === 0 ? marked : [...new Set([...marked, ...taken.map(({ hour }) => hour)])]
   }
 
+  /** Late hours of any device. */
+  allLateHours(): readonly number[] {
+    return [...this.#ports.store.lateHours(), ...this.#readTaken()].map(({ hour }) => hour)
+  }
+
   /** One round, if one is due. A `Fault` leaves everything to the next round. */
   async settle(): Promise<void> {
     const { telemetry, isLeading } = this.#ports

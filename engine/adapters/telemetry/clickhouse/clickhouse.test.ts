@@ -8,6 +8,7 @@ import { ChdbSupervisor } from '../chdb/chdb-supervisor.ts'
 import { auditContract } from '../testing/audit-contract.ts'
 import { censusContract } from '../testing/census-contract.ts'
 import { telemetryContract } from '../testing/contract.ts'
+import { devicesContract } from '../testing/devices-contract.ts'
 import { fleetHistoryContract } from '../testing/fleet-history-contract.ts'
 import { historyContract } from '../testing/history-contract.ts'
 import { pastAlertsContract } from '../testing/past-alerts-contract.ts'
@@ -52,6 +53,7 @@ pastAlertsContract({ name: 'ClickHouse, served by chdb', open: () => open(), run
 auditContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20 })
 
 censusContract({ name: 'ClickHouse, served by chdb', open: () => open() })
+devicesContract({ name: 'ClickHouse, served by chdb', open: () => open() })
 
 seriesContract({ name: 'ClickHouse, served by chdb', open: () => open(), runs: 20, parquet: true })
 

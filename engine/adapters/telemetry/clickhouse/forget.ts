@@ -5,7 +5,7 @@ import { LIMITS } from '../../../limits.ts'
 import type { ClickHouseLink } from './clickhouse-link.ts'
 
 /** Raw points first, so that no rollup is computed from them again. The audit stays. */
-const TABLES = ['points', 'texts', 'rollup_1m', 'rollup_1h', 'history']
+const TABLES = ['points', 'texts', 'rollup_1m', 'rollup_1h', 'history', 'devices']
 
 /** A replica that is down follows when it is back. */
 const SETTINGS = { lightweight_deletes_sync: 1, mutations_sync: 1 }

@@ -53,6 +53,10 @@ export const INSERT_SQL: Readonly<Record<Block['kind'], string>> = {
   SELECT device_id, kind, at, version, received, body FROM ${HISTORY_INPUT}`,
   census: `INSERT INTO fleet_counts (at, group_path, status, devices)
   SELECT received, device_id, kind, version FROM ${HISTORY_INPUT}`,
+  devices: `INSERT INTO devices (device_id, version, name, type, group_path, tags, gone)
+  SELECT device_id, version, JSONExtractString(body, 'name'), JSONExtractString(body, 'type'),
+    JSONExtractString(body, 'group'), JSONExtract(body, 'tags', 'Array(String)'), JSONExtractUInt(body, 'gone')
+  FROM ${HISTORY_INPUT}`,
   audit: `INSERT INTO audit (device_id, at, version, body)
   SELECT device_id, at, version, body FROM ${HISTORY_INPUT}`,
 }

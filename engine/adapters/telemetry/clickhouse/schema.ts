@@ -6,6 +6,7 @@
 // history         One row per event of a device. Inserting a row again changes nothing.
 // audit           One row per entry. Columns for filters are extracted from its body.
 // fleet_counts    Devices by group and status, counted once a minute.
+// devices         One row per device: the greatest `version` counts. Decommissioned ones are `gone`.
 // settlements     The begin and the end of each computation of rollups. The greatest finished horizon counts.
 
 import { LIMITS } from '../../../limits.ts'
@@ -120,6 +121,19 @@ const FLEET_COUNTS = `CREATE TABLE IF NOT EXISTS fleet_counts (
   TTL at + toIntervalDay(${FLEET_COUNT_DAYS})
   SETTINGS non_replicated_deduplication_window = 1000, ttl_only_drop_parts = 1`
 
+/** It follows from the records and is written again from time to time, so nothing waits for the disk. */
+const DEVICES = `CREATE TABLE IF NOT EXISTS devices (
+    device_id String,
+    version UInt64 CODEC(Delta(8), ZSTD(1)),
+    name String CODEC(ZSTD(1)),
+    type LowCardinality(String),
+    group_path LowCardinality(String),
+    tags Array(LowCardinality(String)),
+    gone UInt8
+  ) ENGINE = ReplacingMergeTree(version)
+  ORDER BY device_id
+  SETTINGS non_replicated_deduplication_window = 1000`
+
 const STORED = ['points', 'texts', 'history', 'audit', 'rollup_1m', 'rollup_1h', 'settlements']
 
 /** Once an insert is answered, positions and outbox are moved on and synced. So its part has to be on the disk by then,
@@ -144,6 +158,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   STORED.map(synced),
   FLEET_HISTORY,
   [FLEET_COUNTS],
+  [DEVICES],
 ]
 
 const VERSIONS = 'CREATE TABLE IF NOT EXISTS migrations (version UInt32) ENGINE = MergeTree ORDER BY version'

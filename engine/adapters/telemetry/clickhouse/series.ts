@@ -10,7 +10,7 @@ import type { Aggregate } from '../../../../schemas/vocabulary.ts'
 import type { Grid } from '../../../domain/telemetry/grid.ts'
 import { average, type Bucket, pick } from '../../../domain/telemetry/summary.ts'
 import { LIMITS } from '../../../limits.ts'
-import type { Series, SeriesQuery } from '../../../ports/telemetry.ts'
+import type { DeviceChoice, Series, SeriesQuery } from '../../../ports/telemetry.ts'
 import type { Statement } from './clickhouse-link.ts'
 import type { Plan, Range } from './plan.ts'
 import { RowReader } from './row-reader.ts'
@@ -130,18 +130,32 @@ export function within(ranges: readonly Range[], params: Params): string {
 }
 
 export function whose(
-  { deviceIds, metrics }: Pick<SeriesQuery, 'deviceIds' | 'metrics'>,
+  { deviceIds, among, metrics }: Pick<SeriesQuery, 'deviceIds' | 'among' | 'metrics'>,
   params: Params,
 ): string {
-  params['device'] = deviceIds.length === 1 ? (deviceIds[0] ?? '') : deviceIds
   params['metric'] = metrics.length === 1 ? (metrics[0] ?? '') : metrics
-  const device = deviceIds.length === 1 ? '= {device:String}' : 'IN {device:Array(String)}'
   const metric = metrics.length === 1 ? '= {metric:String}' : 'IN {metric:Array(String)}'
-  return `device_id ${device} AND metric ${metric}`
+  const chosen = among === undefined ? named(deviceIds, params) : `IN (${chosenDevices(among, params)})`
+  return `device_id ${chosen} AND metric ${metric}`
 }
 
-const isPlain = ({ deviceIds, metrics, by }: SeriesQuery) =>
-  deviceIds.length === 1 && metrics.length === 1 && by === 'device'
+function named(deviceIds: readonly DeviceId[], params: Params): string {
+  params['device'] = deviceIds.length === 1 ? (deviceIds[0] ?? '') : deviceIds
+  return deviceIds.length === 1 ? '= {device:String}' : 'IN {device:Array(String)}'
+}
+
+function chosenDevices({ group, within }: DeviceChoice, params: Params): string {
+  const subtrees = [...(group === undefined ? [] : [[group]]), ...(within === undefined ? [] : [within])]
+  const inSubtrees = subtrees.map((paths, i) => {
+    params[`groups${i}`] = paths
+    const path = `{groups${i}:Array(String)}`
+    return `arrayExists(g -> group_path = g OR startsWith(group_path, concat(g, '/')), ${path})`
+  })
+  return `SELECT device_id FROM devices FINAL WHERE ${['gone = 0', ...inSubtrees].join(' AND ')}`
+}
+
+const isPlain = ({ deviceIds, among, metrics, by }: SeriesQuery) =>
+  among === undefined && deviceIds.length === 1 && metrics.length === 1 && by === 'device'
 
 /** The columns that identify a series, none for a single series. */
 function keysOf(query: SeriesQuery): readonly string[] {

@@ -18,7 +18,7 @@ import { allTables } from './schema.ts'
 import { type ServerTelemetryOptions, serverAt, serverTelemetry } from './server.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-server-telemetry-'))
-const VERSIONS = 6
+const VERSIONS = 7
 let chdb: ChdbSupervisor
 let link: ClickHouseLink
 const opened: Telemetry[] = []

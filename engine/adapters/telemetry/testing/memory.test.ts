@@ -1,6 +1,7 @@
 import { auditContract } from './audit-contract.ts'
 import { censusContract } from './census-contract.ts'
 import { telemetryContract } from './contract.ts'
+import { devicesContract } from './devices-contract.ts'
 import { fleetHistoryContract } from './fleet-history-contract.ts'
 import { historyContract } from './history-contract.ts'
 import { MemoryTelemetry } from './memory.ts'
@@ -22,5 +23,6 @@ pastAlertsContract({ name: 'memory', open: async () => new MemoryTelemetry(), ru
 auditContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200 })
 
 censusContract({ name: 'memory', open: async () => new MemoryTelemetry() })
+devicesContract({ name: 'memory', open: async () => new MemoryTelemetry() })
 
 seriesContract({ name: 'memory', open: async () => new MemoryTelemetry(), runs: 200, parquet: false })

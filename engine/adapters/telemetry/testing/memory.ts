@@ -25,6 +25,7 @@ import type {
 } from '../../../ports/history.ts'
 import type {
   Block,
+  DeviceChoice,
   Export,
   Point,
   PointsQuery,
@@ -35,6 +36,7 @@ import type {
 } from '../../../ports/telemetry.ts'
 import { MemoryAudit } from './memory-audit.ts'
 import { MemoryCensus } from './memory-census.ts'
+import { MemoryDevices } from './memory-devices.ts'
 import { toFile } from './memory-file.ts'
 import { commandSteps, fleetRows, labelOf, pastCommands } from './memory-fleet-history.ts'
 import { pastAlerts } from './memory-past-alerts.ts'
@@ -56,11 +58,16 @@ export class MemoryTelemetry implements Telemetry {
   readonly #history = new Map<string, Map<string, HistoryRow>>()
   readonly #audit = new MemoryAudit()
   readonly #census = new MemoryCensus()
+  readonly #devices = new MemoryDevices()
   #horizon = Millis(0)
 
   async insert(block: Block): Promise<void> {
     if (block.kind === 'audit') {
       this.#audit.insert(parseRows(block))
+      return
+    }
+    if (block.kind === 'devices') {
+      this.#devices.insert(block)
       return
     }
     if (block.kind === 'census') {
@@ -86,10 +93,21 @@ export class MemoryTelemetry implements Telemetry {
   }
 
   async series(query: SeriesQuery): Promise<readonly Series[]> {
-    return toSeries(query, (deviceId, metric) =>
+    return toSeries(this.#named(query), (deviceId, metric) =>
       // Of numbers alone.
       heldIn(this.#points, deviceId, metric, query).map((point) => point as TimedPoint<number>),
     )
+  }
+
+  deviceIdsAmong(choice: DeviceChoice): readonly DeviceId[] {
+    return this.#devices.matching(choice)
+  }
+
+  /** The query by the names of its devices. */
+  #named<Query extends Pick<SeriesQuery, 'deviceIds' | 'among'>>(query: Query): Query {
+    return query.among === undefined
+      ? query
+      : { ...query, deviceIds: this.#devices.matching(query.among), among: undefined }
   }
 
   async trend(query: TrendQuery): Promise<readonly FleetMoment[]> {
@@ -109,7 +127,7 @@ export class MemoryTelemetry implements Telemetry {
 
   async export(what: Export): Promise<Readable> {
     if (what.kind === 'series') return Readable.from(toFile(what, await this.series(what.query)))
-    const { query } = what
+    const query = this.#named(what.query)
     const found = [this.#points, this.#texts].flatMap((held) =>
       query.deviceIds.flatMap((deviceId) =>
         query.metrics.map((metric) => ({ deviceId, metric, points: heldIn(held, deviceId, metric, query) })),
@@ -131,7 +149,7 @@ export class MemoryTelemetry implements Telemetry {
 
   async forget(deviceIds: readonly DeviceId[]): Promise<void> {
     for (const id of deviceIds)
-      for (const table of [this.#points, this.#texts, this.#history]) table.delete(id)
+      for (const table of [this.#points, this.#texts, this.#history, this.#devices]) table.delete(id)
   }
 
   async countPoints(deviceId?: DeviceId): Promise<number> {

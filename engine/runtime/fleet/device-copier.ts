@@ -1,0 +1,117 @@
+// Keeps the table `devices` in ClickHouse as the records are, as the leader does for all nodes.
+//
+// DC1. The records are the truth and the table follows from them. A leader begins with a copy of all, and copies all again
+//      from time to time, so nothing that died between the two stays wrong.
+// DC2. A row is newer than every row that was made before it, whatever the clocks of leaders say: the store keeps how far
+//      versions have gone.
+import { type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { descriptionOf, encodeDevices } from '../../domain/fleet/device-rows.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { Directory, Store } from '../../ports/store.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
+
+/** The fact that tells all nodes that the table has every device. */
+export const DEVICES_COPIED = 'devices_copied'
+
+const NEWEST_VERSION = 'devices_version'
+
+export interface DeviceCopierPorts {
+  readonly devices: Pick<Directory, 'matching' | 'summary'>
+  readonly store: Pick<Store, 'getFact' | 'putFact'>
+  readonly telemetry: Pick<Telemetry, 'insert'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly schedule: Pick<Schedule, 'every' | 'sleep'>
+  /** Distinct per incarnation: block tokens never meet those of an earlier one. */
+  readonly incarnation: string
+  readonly failed: (error: unknown) => void
+}
+
+export class DeviceCopier {
+  readonly #ports: DeviceCopierPorts
+  /** What the row of each device says. */
+  #copied = new Map<DeviceId, string>()
+  #allAt = Number.NEGATIVE_INFINITY
+  #blocks = 0
+  #stop: (() => void) | undefined
+  #isCopying = false
+
+  constructor(ports: DeviceCopierPorts) {
+    this.#ports = ports
+  }
+
+  open(): void {
+    this.#stop = this.#ports.schedule.every(LIMITS.devicesCopyEveryMs, () => void this.#round())
+  }
+
+  close(): void {
+    this.#stop?.()
+    this.#stop = undefined
+    this.#copied = new Map()
+    this.#allAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Copies what has changed, or everything. Rejects if ClickHouse does not take it. */
+  async copy({ isWhole }: { readonly isWhole: boolean }): Promise<number> {
+    const { devices, schedule } = this.#ports
+    let fresh = new Map<DeviceId, string>()
+    let rows = 0
+    let looked = 0
+    const insert = async () => {
+      rows += await this.#insert(fresh)
+      fresh = new Map()
+    }
+    const there = devices.matching({})
+    for (const id of there) {
+      const device = devices.summary(id)
+      const description = device === undefined ? undefined : descriptionOf(device)
+      if (description !== undefined && (isWhole || this.#copied.get(id) !== description))
+        fresh.set(id, description)
+      if (fresh.size >= LIMITS.devicesCopiedAtOnce) await insert()
+      // Other work is not held up for long.
+      if (++looked % LIMITS.censusDevicesAtOnce === 0) await schedule.sleep(0)
+    }
+    await insert()
+    this.#forget(there)
+    if (isWhole) await this.#ports.store.putFact(DEVICES_COPIED, 'true')
+    return rows
+  }
+
+  async #round(): Promise<void> {
+    if (this.#isCopying) return
+    this.#isCopying = true
+    const now = this.#ports.clock.now()
+    try {
+      const isWhole = now - this.#allAt >= LIMITS.devicesCopyAllEveryMs
+      await this.copy({ isWhole })
+      if (isWhole && this.#stop !== undefined) this.#allAt = now
+    } catch (error) {
+      // The next round tries again (DC1).
+      if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
+    } finally {
+      this.#isCopying = false
+    }
+  }
+
+  async #insert(fresh: ReadonlyMap<DeviceId, string>): Promise<number> {
+    const { clock, store, telemetry, incarnation } = this.#ports
+    if (fresh.size === 0) return 0
+    const version = Math.max(clock.now(), Number(store.getFact(NEWEST_VERSION) ?? 0) + 1)
+    // First, so that whoever comes next is beyond it, whether or not the rows arrive (DC2).
+    await store.putFact(NEWEST_VERSION, String(version))
+    const block = encodeDevices(fresh, Millis(version))
+    if (block === undefined) return 0
+    await telemetry.insert({ kind: 'devices', ...block, token: `${incarnation}-d${this.#blocks++}` })
+    for (const [id, description] of fresh) this.#copied.set(id, description)
+    return block.rows
+  }
+
+  /** A purge removes a device's row with everything else. The id may be registered again. */
+  #forget(there: readonly DeviceId[]): void {
+    if (this.#copied.size <= there.length) return
+    const known = new Set(there)
+    for (const id of this.#copied.keys()) if (!known.has(id)) this.#copied.delete(id)
+  }
+}
