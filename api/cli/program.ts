@@ -119,7 +119,7 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
     load: async () => (await import('./areas/bridge.ts')).bridge,
   },
   conformance: {
-    summary: 'check that a device keeps to what the service expects of devices',
+    summary: 'check a device against what services expect, or a service against what it promises',
     load: async () => (await import('./areas/conformance.ts')).conformance,
   },
   doctor: {

@@ -1,9 +1,10 @@
-// `fleet conformance`: examines a device, without a service.
+// `fleet conformance`: examines a device, without a service, or a service, with devices of its own.
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DeviceUnderTest } from '../../../engine/edge/conformance/device/bench.ts'
 import { PROFILES, type Profile } from '../../../engine/edge/conformance/device/check.ts'
 import { type Finding, type Report, toJunit, toText } from '../../../engine/edge/conformance/report.ts'
+import type { ServiceLevel } from '../../../engine/edge/conformance/service/examine-service.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
@@ -12,6 +13,10 @@ import { collect, jsonObject, wholeNumber } from '../option-parsers.ts'
 
 interface Options {
   readonly device?: string
+  readonly service?: string
+  readonly token?: string
+  readonly level: ServiceLevel
+  readonly mqttUrl?: string
   readonly profile: Profile
   readonly run?: string
   readonly port: number
@@ -33,6 +38,9 @@ FLEET_DEVICE_ID, FLEET_DEVICE_TOKEN, FLEET_DEVICE_TYPE, FLEET_STATE_DIR and FLEE
 it and starts it again as the checks need it, several times beside each other. Without --run, point the device at the port
 of this machine; any token is right. All checks take some minutes: devices are watched for as long as they may wait.
 
+A service is examined with devices conf-<run>-… in the group conformance/<run>, over REST, MQTT and /ws. All of it is
+removed at the end, also after Ctrl-C. --level read changes nothing.
+
 A check that must be met and is not ends the command with exit code 1. DEVICES.md lists the checks.
 
 Examples:
@@ -40,13 +48,19 @@ Examples:
   fleet conformance --device my-device --profile basic
   fleet conformance --device my-device --run ./device --only CMD-03 --only OTA
   fleet conformance --device my-device --run ./device --junit report.xml
+  fleet conformance --service https://fleet.example.com --token $TOKEN
 `
 
 export const conformance: Area = (command, cli) => {
   options(command)
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
-      if (options.device === undefined) throw new Failure(EXIT.usage, 'name the device with --device')
+      if (options.service !== undefined) {
+        await judge(cli, options, await examineOf(cli, { ...options, service: options.service }))
+        return
+      }
+      if (options.device === undefined)
+        throw new Failure(EXIT.usage, 'name a device with --device, or a service with --service')
       if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(options.device))
         throw new Failure(EXIT.usage, 'a device id has up to 64 letters, digits, - and _')
       await judge(cli, options, await examine(cli, { ...options, device: options.device }))
@@ -56,6 +70,12 @@ export const conformance: Area = (command, cli) => {
 function options(command: Command): Command {
   return command
     .option('--device <id>', 'examine a device with this id')
+    .option('--service <url>', 'examine the service at this address')
+    .option('--token <token>', "an admin's access token or API key, for the service")
+    .addOption(
+      new Option('--level <level>', 'read changes nothing').choices(['read', 'full']).default('full'),
+    )
+    .option('--mqtt-url <url>', 'MQTT address of the service (default: the one it reports)')
     .addOption(
       new Option('--profile <name>', 'what the device is meant to do').choices(PROFILES).default('full'),
     )
@@ -75,29 +95,48 @@ function options(command: Command): Command {
     .option('--junit <file>', 'write the findings to a file, too, in the form of JUnit')
 }
 
+async function examineOf(cli: Cli, options: Options & { readonly service: string }): Promise<Report> {
+  const { service: url, level, mqttUrl, only = [] } = options
+  const token = options.token ?? cli.environment.token
+  if (token === undefined) throw new Failure(EXIT.usage, "give an admin's token with --token")
+  const { examineService } = await import('../../../engine/edge/conformance/service/examine-service.ts')
+  return interruptible(cli, (signal) =>
+    examineService({ url, token, level, mqttUrl, only, signal, found: teller(cli) }),
+  )
+}
+
 async function examine(cli: Cli, options: Options & { readonly device: string }): Promise<Report> {
   const { device: deviceId, run, port, type: deviceType, only = [], profile } = options
   const { command, slowCommand, field, pace } = options
   const { examineDevice } = await import('../../../engine/edge/conformance/device/examine-device.ts')
   if (run === undefined)
     cli.output.note(`waiting for ${deviceId} on port ${port}: connect it to this machine, with any token`)
-  const found = (finding: Finding) => {
+  return interruptible(cli, (signal) =>
+    examineDevice({
+      ...{ deviceId, run, port, deviceType, only, profile, command, slowCommand, field, pace, signal },
+      environment: cli.environment.variables,
+      found: teller(cli),
+    }),
+  )
+}
+
+function teller(cli: Cli): (finding: Finding) => void {
+  return (finding) => {
     if (!cli.output.isJson) cli.output.text(toText(finding))
   }
-  // Unlike other commands it has programs to end, however it is ended.
+}
+
+/** Unlike other commands these have something to end, however they are ended. */
+async function interruptible(cli: Cli, run: (signal: AbortSignal) => Promise<Report>): Promise<Report> {
   const ended = new AbortController()
   const end = () => ended.abort()
   process.once('SIGTERM', end)
   try {
-    return await examineDevice({
-      ...{ deviceId, run, port, deviceType, only, profile, command, slowCommand, field, pace, found },
-      environment: cli.environment.variables,
-      signal: AbortSignal.any([cli.signal, ended.signal]),
-    })
+    return await run(AbortSignal.any([cli.signal, ended.signal]))
   } catch (error) {
     if (error instanceof RangeError) throw new Failure(EXIT.usage, error.message)
     if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-      throw new Failure(EXIT.failed, `port ${port} is taken: choose another one with --port`)
+      throw new Failure(EXIT.failed, 'the port is taken: choose another one with --port')
     throw error
   } finally {
     process.off('SIGTERM', end)

@@ -31,3 +31,37 @@ test('a device on the library meets everything', async () => {
   const report = await examine(program('device.js', '--heartbeat 1 --keepalive 2'))
   expect(wrong(report)).toEqual([])
 })
+
+/** What breaks, and the checks that have to see it. */
+const FAULTS: Readonly<Record<string, readonly string[]>> = {
+  'other-name': ['CONN-01'],
+  'volatile-will': ['CONN-02'],
+  'old-session': ['CONN-04'],
+  hasty: ['CONN-06'],
+  rude: ['CONN-08'],
+  retains: ['CONN-12'],
+  'local-time': ['TEL-02'],
+  'obeys-twice': ['CMD-03', 'CMD-04'],
+  forgetful: ['CMD-04'],
+  'obeys-late': ['CMD-05'],
+  'knows-all': ['CMD-06'],
+  fragile: ['CMD-08'],
+  'any-version': ['SHD-03', 'SHD-07'],
+}
+const TRIED = [...new Set(Object.values(FAULTS).flat())]
+
+test('a device without the library, too', async () => {
+  const report = await examine(program('broken-device.js'), { only: TRIED, slowCommand: undefined })
+  expect(wrong(report)).toEqual([])
+})
+
+test.each(Object.entries(FAULTS))(
+  'a device with the fault %s fails for that reason alone',
+  async (fault, ids) => {
+    // The checks that must fail, and one of each area that must not.
+    const only = [...ids, 'CONN-03', 'CMD-02', 'SHD-02']
+    const report = await examine(program('broken-device.js', `--fault ${fault}`), { only })
+    expect(wrong(report).map(([id]) => id)).toEqual(ids)
+    expect(report.failed).toBe(ids.length)
+  },
+)

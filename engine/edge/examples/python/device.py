@@ -12,7 +12,7 @@ from urllib.parse import urlparse
 import paho.mqtt.client as mqtt
 
 URL = urlparse(os.environ.get("FLEET_MQTT_URL", "mqtt://localhost:1883"))
-DEVICE_ID, TOKEN = os.environ["FLEET_DEVICE_ID"], os.environ["FLEET_DEVICE_TOKEN"]
+DEVICE_ID, TOKEN, TYPE = (os.environ.get(f"FLEET_DEVICE_{name}", "") for name in ("ID", "TOKEN", "TYPE"))
 STATE = Path(os.environ.get("FLEET_STATE_DIR", "state"))
 TELEMETRY_SEC, HEARTBEAT_SEC, COMMANDS_KEPT = float(os.environ.get("FLEET_TELEMETRY_SEC", "5")), 20, 256
 PREFIX = f"fleet/{DEVICE_ID}/"
@@ -21,6 +21,7 @@ TOPICS = ["command", "ota", "shadow/desired", "shadow/get/accepted", "shadow/rep
 # YOURS: what the device can do. Each takes the device and the command's data and returns a result.
 COMMANDS = {
     "ping": lambda device, data: {"pong": True},
+    "wait": lambda device, data: time.sleep(float(data.get("sec", 1))),
     "blink": lambda device, data: {"times": int(data.get("times", 1))},
 }
 
@@ -41,7 +42,6 @@ def recall(name, default):
     return json.loads((STATE / name).read_bytes()) if (STATE / name).exists() else default
 
 class Refused(Exception): """Its arguments are a code and a message."""
-
 class Device:
     def __init__(self):
         STATE.mkdir(parents=True, exist_ok=True)
@@ -52,12 +52,10 @@ class Device:
         self.seen_version, self.seq, self.started, self.session_id = -1, 0, time.monotonic(), ""
         self.cancelled, self.orders, self.updating, self.keeping = set(), queue.Queue(), threading.Lock(), threading.Lock()
         self.stopping, self.lost, self.refused, self.failures = threading.Event(), threading.Event(), False, 0
-        options = {"clean_session": False, "reconnect_on_failure": False}
-        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, DEVICE_ID, **options)
+        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, DEVICE_ID, False, reconnect_on_failure=False)
         self.client.username_pw_set(DEVICE_ID, TOKEN)
         self.client.max_queued_messages_set(10_000)
-        if URL.scheme == "mqtts":
-            self.client.tls_set()
+        _ = self.client.tls_set() if URL.scheme == "mqtts" else None
         self.client.on_connect, self.client.on_message = self.connected, self.received
         self.client.on_disconnect = lambda *_: self.lost.set()
 
@@ -107,9 +105,10 @@ class Device:
     def received(self, _client, _userdata, message):
         """paho acknowledges the message when this returns."""
         document = lambda body: self.desired({**body, "state": body["delta"]})
-        again = lambda body: body["status"] == 409 and self.say("shadow/reported", self.reported)
-        handlers = [self.ordered, self.offered, self.desired, document, again]
+        report = lambda: self.say("shadow/reported", self.reported)
+        again = lambda body: body["status"] == 409 and self.say("shadow/get", None) and report()
         with suppress(ValueError, KeyError, TypeError, AttributeError):  # What is no message of the service is ignored.
+            handlers = [self.ordered, self.offered, self.desired, document, again]
             handlers[TOPICS.index(message.topic[len(PREFIX):])](json.loads(message.payload))
 
     def measure(self):
@@ -121,8 +120,7 @@ class Device:
         if message["version"] > self.seen_version:
             self.seen_version, delta = message["version"], message["state"]
             if delta:  # YOURS: apply it. null removes a field.
-                state = {**self.reported, **delta}
-                self.reported = {name: value for name, value in state.items() if value is not None}
+                self.reported = {name: value for name, value in {**self.reported, **delta}.items() if value is not None}
                 self.say("shadow/reported", delta)
 
     def ordered(self, order):
@@ -148,8 +146,9 @@ class Device:
             order = self.orders.get()
             request_id, command = order["request_id"], COMMANDS[order["command"]]
             try:
+                result = None if request_id in self.cancelled else command(self, order.get("data") or {})
                 if request_id not in self.cancelled:
-                    self.answer(request_id, "completed", result=command(self, order.get("data") or {}))
+                    self.answer(request_id, "completed", result=result)
             except Exception as error:  # What goes wrong in a command is the command's failure.
                 self.answer(request_id, "failed", error={"code": "FAILED", "message": str(error)})
 
@@ -175,6 +174,8 @@ class Device:
                 threading.Thread(target=self.install, daemon=True).start()
         elif not is_over(order.get("expires_at")):
             self.update = {"key": key, "order": order}
+            if TYPE and order.get("device_type", TYPE) != TYPE:
+                return self.report("rejected", "ended", error={"code": "INCOMPATIBLE", "message": f"this is {TYPE}"})
             if order.get("reports_as", order["version"]) == self.version and not order.get("force"):
                 return self.report("already_installed", "ended", version=self.version)
             self.report("downloading", "downloading", progress=0)
@@ -190,8 +191,7 @@ class Device:
     def install(self):
         with self.updating:
             try:
-                image = self.download()
-                if image is None:
+                if (image := self.download()) is None:
                     return
                 self.report("installing", "installing")
                 # YOURS: write the image to the other slot, and reboot. This device becomes a new process.

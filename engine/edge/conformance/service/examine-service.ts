@@ -1,0 +1,85 @@
+// Examines a service, with devices of its own that it removes at the end.
+import { isChosen } from '../ids.ts'
+import { type Finding, type Report, toReport } from '../report.ts'
+import { Unmet } from '../verdict.ts'
+import { SERVICE_CHECKS, type ServiceCheck } from './checks.ts'
+import { Run, type ServiceUnderTest } from './run.ts'
+
+export const SERVICE_LEVELS = ['read', 'full'] as const
+export type ServiceLevel = (typeof SERVICE_LEVELS)[number]
+
+export interface ServiceExamination extends ServiceUnderTest {
+  /** `read` changes nothing. */
+  readonly level: ServiceLevel
+  /** Ids or areas; all if empty. */
+  readonly only: readonly string[]
+  /** Told of each finding as soon as it is there. */
+  readonly found?: (finding: Finding) => void
+}
+
+/** Checks that run beside each other: each waits most of its time. */
+const BESIDE_MAX = 4
+
+export async function examineService(examination: ServiceExamination): Promise<Report> {
+  const { url, level, only, signal, found } = examination
+  const checks = SERVICE_CHECKS.filter(({ id, isRead }) => {
+    return (level === 'full' || isRead === true) && (only.length === 0 || isChosen(id, only))
+  })
+  if (checks.length === 0) throw new RangeError(`no check of this level is called ${only.join(', ')}`)
+  const run = await Run.open(examination)
+  const findings: Finding[] = []
+  const tell = (finding: Finding) => {
+    findings.push(finding)
+    found?.(finding)
+  }
+  const waiting = [...checks]
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      tell(await examineOne(next, run))
+  }
+  try {
+    await Promise.all(Array.from({ length: BESIDE_MAX }, work))
+  } finally {
+    tell(await cleanUp(run))
+  }
+  signal.throwIfAborted()
+  findings.sort((a, b) => (a.id < b.id ? -1 : 1))
+  return toReport({ subject: url, profile: level }, findings)
+}
+
+async function examineOne(check: ServiceCheck, run: Run): Promise<Finding> {
+  const { id, level, clause, title } = check
+  const begun = Date.now()
+  const about = { id, level, clause, title }
+  try {
+    run.signal.throwIfAborted()
+    await check.run(run)
+    return { ...about, result: 'pass', duration_ms: Date.now() - begun }
+  } catch (error) {
+    const duration = { duration_ms: Date.now() - begun }
+    if (run.signal.aborted)
+      return { ...about, result: 'skipped', reason: 'the examination was interrupted', ...duration }
+    const reason = error instanceof Error ? error.message : String(error)
+    const evidence = error instanceof Unmet ? error.evidence : undefined
+    return { ...about, result: 'fail', reason, ...(evidence !== undefined && { evidence }), ...duration }
+  }
+}
+
+async function cleanUp(run: Run): Promise<Finding> {
+  const begun = Date.now()
+  const left = await run.close()
+  const [fault] = run.faults
+  const reason =
+    fault !== undefined
+      ? `it answered ${fault.status} to ${run.faults.length} requests`
+      : left.length > 0
+        ? 'not everything that the examination made could be removed'
+        : undefined
+  const evidence = fault === undefined ? left.join('; ') : JSON.stringify(fault.body)
+  return {
+    ...{ id: 'OPS-99', level: 'MUST', clause: 'api/README.md, Errors' },
+    title: 'nothing is answered 5xx, and nothing of the examination is left',
+    ...(reason === undefined ? { result: 'pass' } : { result: 'fail', reason, evidence }),
+    duration_ms: Date.now() - begun,
+  }
+}

@@ -1,0 +1,76 @@
+// REST of the service under examination. Each call resolves with its answer, whatever its status.
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { isObject } from '../../payload.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly type: string
+  /** Empty if the answer is no JSON object. */
+  readonly body: JsonObject
+}
+
+export interface Asking {
+  readonly body?: Json | FormData
+  /** Another token than the admin's; null asks without any. */
+  readonly token?: string | null
+  /** The version that a change is meant for. */
+  readonly ifMatch?: number
+}
+
+const ANSWER_MS = 30_000
+
+export class Rest {
+  readonly #url: string
+  readonly #token: string
+  readonly #answered: (answer: Answer) => void
+
+  /** `answered` is told of each answer. */
+  constructor(url: string, token: string, answered: (answer: Answer) => void) {
+    this.#url = url.replace(/\/+$/, '')
+    this.#token = token
+    this.#answered = answered
+  }
+
+  /** A path is below `/api/v1`, unless it begins with two slashes. */
+  async call(
+    method: string,
+    path: string,
+    { body, token = this.#token, ifMatch }: Asking = {},
+  ): Promise<Answer> {
+    const url = path.startsWith('//') ? `${this.#url}${path.slice(1)}` : `${this.#url}/api/v1${path}`
+    const isForm = body instanceof FormData
+    const response = await fetch(url, {
+      method,
+      headers: {
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+        ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+      signal: AbortSignal.timeout(ANSWER_MS),
+    })
+    const text = await response.text()
+    const { status, headers } = response
+    const answer: Answer = { status, type: headers.get('content-type') ?? '', body: parse(text) }
+    this.#answered(answer)
+    return answer
+  }
+
+  get(path: string, asking: Asking = {}): Promise<Answer> {
+    return this.call('GET', path, asking)
+  }
+
+  post(path: string, body: Json | FormData, asking: Asking = {}): Promise<Answer> {
+    return this.call('POST', path, { ...asking, body })
+  }
+}
+
+function parse(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : {}
+  } catch {
+    // A page or a metric is no JSON.
+    return {}
+  }
+}

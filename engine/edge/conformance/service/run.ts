@@ -1,0 +1,146 @@
+// One examination of a service: what its checks work with, and the removal of all that they made.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { parsePayload } from '../../payload.ts'
+import { Unmet } from '../verdict.ts'
+import { type Answer, Rest } from './rest.ts'
+
+export interface ServiceUnderTest {
+  /** An origin, like `https://fleet.example.com`. */
+  readonly url: string
+  /** An access token or API key of an admin. */
+  readonly token: string
+  /** Left out, the service says it. */
+  readonly mqttUrl: string | undefined
+  readonly signal: AbortSignal
+}
+
+export interface Device {
+  readonly id: string
+  readonly token: string
+}
+
+export interface Session {
+  readonly client: MqttClient
+  readonly inbox: { readonly topic: string; readonly body: JsonObject | undefined }[]
+  say(suffix: string, body: Json | string): Promise<void>
+}
+
+const WITHIN_MS = 15_000
+
+export class Run {
+  readonly id = randomBytes(4).toString('hex')
+  readonly group = `conformance/${this.id}`
+  readonly rest: Rest
+  readonly signal: AbortSignal
+  readonly url: string
+  /** Answers of 5xx, which no request may lead to. */
+  readonly faults: Answer[] = []
+  readonly #mqttUrl: string
+  readonly #undo: (() => Promise<unknown>)[] = []
+  readonly #clients: MqttClient[] = []
+  #devices = 0
+
+  private constructor(service: ServiceUnderTest, mqttUrl: string) {
+    this.signal = service.signal
+    this.url = service.url.replace(/\/+$/, '')
+    this.#mqttUrl = mqttUrl
+    this.rest = new Rest(service.url, service.token, (answer) => {
+      if (answer.status >= 500) this.faults.push(answer)
+    })
+  }
+
+  static async open(service: ServiceUnderTest): Promise<Run> {
+    const probe = new Rest(service.url, service.token, () => undefined)
+    const { body } = await probe.get('//readyz?verbose')
+    const found = service.mqttUrl ?? body['mqtt_url']
+    if (typeof found !== 'string')
+      throw new RangeError('the service does not say its MQTT address: use --mqtt-url')
+    const { status } = await probe.get('/users?per_page=1')
+    if (status !== 200) throw new RangeError(`the token is not an admin's: GET /users answers ${status}`)
+    return new Run(service, found)
+  }
+
+  /** What is done at the end, the newest first, whatever became of the checks. */
+  later(undo: () => Promise<unknown>): void {
+    this.#undo.push(undo)
+  }
+
+  newId(): string {
+    return `conf-${this.id}-${++this.#devices}`
+  }
+
+  async register(more: JsonObject = {}): Promise<Device> {
+    const id = this.newId()
+    this.later(() => this.rest.call('DELETE', `/devices/${id}?purge=true`))
+    const body = { device_id: id, name: id, type: 'mqtt_device', group: this.group, ...more }
+    const made = await this.rest.post('/devices', body)
+    expectStatus(made, 201, 'POST /devices')
+    return { id, token: String(made.body['access_token']) }
+  }
+
+  async connect({ id, token }: Device, options: IClientOptions = {}): Promise<Session> {
+    const client = await mqtt.connectAsync(
+      this.#mqttUrl,
+      {
+        ...{ clientId: id, username: id, password: token, clean: true, reconnectPeriod: 0 },
+        ...{ protocolVersion: 4, connectTimeout: WITHIN_MS, ...options },
+      },
+      false,
+    )
+    client.on('error', () => undefined)
+    this.#clients.push(client)
+    const inbox: { topic: string; body: JsonObject | undefined }[] = []
+    const own = `fleet/${id}/`
+    client.on('message', (topic, payload) => {
+      inbox.push({ topic: topic.slice(own.length), body: parsePayload(payload) })
+    })
+    const say = async (suffix: string, body: Json | string) => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      await client.publishAsync(own + suffix, text, { qos: 1, retain: suffix === 'status' })
+    }
+    return { client, inbox, say }
+  }
+
+  async subscribe({ client }: Session, { id }: Device, ...suffixes: readonly string[]): Promise<void> {
+    await client.subscribeAsync(
+      suffixes.map((suffix) => `fleet/${id}/${suffix}`),
+      { qos: 1 },
+    )
+  }
+
+  /** Waits for what the service does. Fails, with these words, if it does not. */
+  async until<T>(
+    what: string,
+    find: () => T | undefined | Promise<T | undefined>,
+    withinMs: number = WITHIN_MS,
+  ): Promise<T> {
+    for (const end = Date.now() + withinMs; ; ) {
+      const found = await find()
+      if (found !== undefined) return found
+      if (Date.now() > end) throw new Unmet(`not seen within ${withinMs / 1_000} s: ${what}`)
+      await sleep(50, undefined, { signal: this.signal })
+    }
+  }
+
+  /** Removes everything. Resolves with what could not be removed. */
+  async close(): Promise<readonly string[]> {
+    await Promise.all(this.#clients.map((client) => client.endAsync(true).catch(() => undefined)))
+    const left: string[] = []
+    for (const undo of this.#undo.toReversed()) {
+      await undo().catch((error: unknown) => {
+        left.push(error instanceof Error ? error.message : String(error))
+      })
+    }
+    const { body } = await this.rest.get(`/devices?group=${encodeURIComponent(this.group)}&per_page=200`)
+    for (const device of Array.isArray(body['data']) ? body['data'] : []) left.push(JSON.stringify(device))
+    return left
+  }
+}
+
+export function expectStatus(answer: Answer, wanted: number, what: string): void {
+  if (answer.status !== wanted)
+    throw new Unmet(`${what} is answered ${answer.status}, not ${wanted}`, answer.body)
+}

@@ -1,0 +1,122 @@
+// A device without the library, on bare MQTT, that keeps its promises but one: `--fault` names the one that it breaks. The
+// kit has to find it, and nothing else.
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import mqtt, { type MqttClient } from 'mqtt'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject, parsePayload } from '../../payload.ts'
+
+const { values } = parseArgs({ options: { fault: { type: 'string' } } })
+const {
+  FLEET_MQTT_URL: url = '',
+  FLEET_DEVICE_ID: deviceId = '',
+  FLEET_DEVICE_TOKEN: token = '',
+  FLEET_STATE_DIR: folder = 'state',
+} = process.env
+const HOURLY_MS = 3_600_000
+const is = (fault: string): boolean => values.fault === fault
+const topic = (suffix: string): string => `fleet/${deviceId}/${suffix}`
+
+const memory = join(folder, 'answers.json')
+const answers: Record<string, JsonObject> =
+  existsSync(memory) && !is('forgetful') ? JSON.parse(readFileSync(memory, 'utf8')) : {}
+const constantSession = randomUUID()
+let sessionId = constantSession
+let seenVersion = -1
+let failures = 0
+let connects = 0
+let reported: JsonObject = { led: 'off' }
+let client: MqttClient
+
+function status(word: 'online' | 'offline'): string {
+  return JSON.stringify({ status: word, session_id: sessionId, timestamp: new Date().toISOString() })
+}
+
+function say(suffix: string, body: JsonObject | string, retain = false): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  client.publish(topic(suffix), text, { qos: 1, retain })
+}
+
+function connect(): void {
+  if (!is('old-session')) sessionId = randomUUID()
+  const retain = !is('volatile-will')
+  client = mqtt.connect(url, {
+    ...{ clientId: is('other-name') ? `${deviceId}-2` : deviceId, username: deviceId, password: token },
+    ...{ clean: false, reconnectPeriod: 0, resubscribe: false, keepalive: 2, protocolVersion: 4 },
+    will: { topic: topic('status'), payload: Buffer.from(status('offline')), qos: 1, retain },
+  })
+  client.on('connect', greet)
+  client.on('error', () => undefined)
+  client.on('close', comeBack)
+  client.on('message', (name, payload) => take(name.slice(topic('').length), payload))
+}
+
+function comeBack(): void {
+  client.end(true)
+  const longest = Math.min(30_000, 500 * 2 ** failures++)
+  setTimeout(connect, is('hasty') ? 20 : Math.max(failures > 1 ? 1_000 : 0, Math.random() * longest))
+}
+
+function greet(): void {
+  failures = 0
+  const topics = is('forgets-topics') && connects++ > 0 ? ['shadow/desired'] : ['command', 'shadow/desired']
+  client.subscribe(topics.map(topic), { qos: 1 })
+  say('status', status('online'), true)
+  say('shadow/reported', reported)
+  measure()
+}
+
+function measure(): void {
+  if (!client.connected) return
+  const late = new Date().toISOString().slice(0, -1)
+  const timestamp = is('local-time') ? late : new Date().toISOString()
+  say('telemetry', { timestamp, temperature: 20 + Math.random() }, is('retains'))
+}
+
+function take(suffix: string, payload: Buffer): void {
+  const body = parsePayload(payload)
+  if (body === undefined) {
+    if (is('fragile')) process.exit(1)
+    return
+  }
+  if (suffix === 'command') obey(body)
+  if (suffix === 'shadow/desired') follow(body)
+}
+
+function obey({ request_id: id, command, expires_at: expires }: JsonObject): void {
+  if (typeof id !== 'string' || typeof command !== 'string') return
+  const before = answers[id]
+  if (before !== undefined && !is('obeys-twice')) {
+    say('command/ack', before)
+    return
+  }
+  const isOver = typeof expires === 'string' && Date.parse(expires) <= Date.now()
+  const isRefused = (isOver && !is('obeys-late')) || (command !== 'ping' && !is('knows-all'))
+  const result = { request_id: id, status: isRefused ? 'rejected' : 'completed' }
+  const answer = { ...result, executed_at: new Date(Date.now()).toISOString(), result: { run: randomUUID() } }
+  answers[id] = answer
+  writeFileSync(memory, JSON.stringify(answers))
+  say('command/ack', answer)
+}
+
+function follow({ version, state }: JsonObject): void {
+  if (typeof version !== 'number' || !isObject(state)) return
+  if (version <= seenVersion && !is('any-version')) return
+  seenVersion = version
+  if (Object.keys(state).length === 0) return
+  reported = Object.fromEntries(
+    Object.entries({ ...reported, ...state }).filter(([, value]) => value !== null),
+  )
+  say('shadow/reported', state)
+}
+
+process.once('SIGTERM', () => {
+  if (is('rude')) process.exit(0)
+  client.publish(topic('status'), status('offline'), { qos: 1, retain: true }, () => process.exit(0))
+})
+connect()
+setInterval(measure, 300)
+setInterval(() => client.connected && say('status', status('online'), true), 5_000)
+setTimeout(() => process.exit(0), HOURLY_MS)
