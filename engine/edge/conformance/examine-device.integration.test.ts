@@ -55,7 +55,7 @@ test('a device without the library, too', async () => {
   expect(wrong(report)).toEqual([])
 })
 
-test.each(Object.entries(FAULTS))(
+test.concurrent.each(Object.entries(FAULTS))(
   'a device with the fault %s fails for that reason alone',
   async (fault, ids) => {
     // The checks that must fail, and one of each area that must not.

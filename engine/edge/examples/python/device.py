@@ -67,7 +67,7 @@ class Device:
             self.session_id, self.refused = str(uuid.uuid4()), False
             self.client.will_set(PREFIX + "status", json.dumps(self.status("offline", "lwt")), qos=1, retain=True)
             with suppress(OSError):
-                self.client.connect(URL.hostname, URL.port or (8883 if URL.scheme == "mqtts" else 1883), keepalive=60)
+                self.client.connect(URL.hostname, URL.port or (8883 if URL.scheme == "mqtts" else 1883), keepalive=15)
                 self.client.loop_start()
                 while not self.lost.wait(HEARTBEAT_SEC):
                     self.say("status", self.status("online", "heartbeat"), retain=True)

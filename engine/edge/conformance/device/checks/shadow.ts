@@ -10,6 +10,7 @@ const CLAUSE = 'DEVICES.md, What a device is sent'
 const REPORT_MS = 10_000
 const QUIET_MS = 3_000
 const IN_A_ROW = 10
+const SUBSCRIBED_MS = 300
 
 export const SHADOW_CHECKS: readonly Check[] = [
   check('SHD-01', 'it reports its state after it has connected', async (bench) => {
@@ -121,6 +122,10 @@ async function ignoresOlder(bench: Bench): Promise<void> {
 
 async function reportsAgain(bench: Bench): Promise<void> {
   const connection = await bench.ready()
+  const desired = bench.broker.topic('shadow/desired')
+  await bench.until(`it subscribes to ${desired}`, () => connection.takes(desired) || undefined, REPORT_MS)
+  // Its subscriptions may come in several packets.
+  await bench.wait(SUBSCRIBED_MS)
   const canHear = connection.takes(bench.broker.topic('shadow/reported/rejected'))
   const named = bench.broker.published('shadow/reported').find(({ body }) => {
     return isObject(body?.['state']) && typeof body['version'] === 'number'
