@@ -1,20 +1,17 @@
 // Metrics of many devices side by side, against the real service.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
+const suite = dashboardSuite()
 
 describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
   beforeAll(async () => {
-    service = await services.start()
-    const admin = await service.admin()
-    const token = await registerDevice(admin, 'probe-1')
-    const device = await connectDevice(service, 'probe-1', token)
+    const token = await registerDevice(suite.admin, 'probe-1')
+    const device = await connectDevice(suite.service, 'probe-1', token)
     const end = Date.now() - 60_000
     const reports = Array.from({ length: 60 }, (_, i) => ({
       timestamp: new Date(end - i * 30_000).toISOString(),
@@ -23,18 +20,13 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     await publish(device, 'probe-1', reports)
     await device.endAsync()
     await until('the points are stored', async () => {
-      const { body } = await admin.get('/telemetry/probe-1/history?metric=heat&interval=10s')
+      const { body } = await suite.admin.get('/telemetry/probe-1/history?metric=heat&interval=10s')
       return (body['data'] as readonly unknown[] | undefined)?.length === 60
     })
   })
-  afterEach(() => browser.closePages())
-  afterAll(async () => {
-    await browser.close()
-    await services.close()
-  })
 
   test('dragging over the chart zooms into the address', async () => {
-    const { page } = await browser.open(service, '/telemetry?metric=heat&devices=probe-1', { login: ADMIN })
+    const { page } = await suite.open('/telemetry?metric=heat&devices=probe-1')
     await page.getByRole('application', { name: 'heat' }).waitFor()
     const area = page.locator('.u-over')
     const inAddress = (name: string) => new URL(page.url()).searchParams.get(name) ?? ''
@@ -55,11 +47,9 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
   })
 
   test('an interval that is too fine is replaced by the one that the service names, and that is said', async () => {
-    const { page } = await browser.open(
-      service,
-      '/telemetry?metric=heat&devices=probe-1&interval=10s&from=-30d',
-      { login: ADMIN, expected: [/422/] },
-    )
+    const { page } = await suite.open('/telemetry?metric=heat&devices=probe-1&interval=10s&from=-30d', {
+      expected: [/422/],
+    })
     await page.getByText('Buckets of 10s would have been too many').waitFor()
     await page.getByRole('application', { name: 'heat' }).waitFor()
   })

@@ -1,33 +1,20 @@
 // The fleet in the dashboard: the first device of an empty service, and one of thousands found, looked at and changed.
 import { connectAsync } from 'mqtt'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
-import type { Rest } from '../blackbox/testing/service-rest.ts'
-import { axeViolations, LOOKS } from './testing/axe.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { barriers } from './testing/axe.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
 const DEVICES = 5000
 const HOSTILE = '<img src=x onerror=alert(1)> <b>bold</b>'
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
-let admin: Rest
+const suite = dashboardSuite()
 
 describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
-  beforeAll(async () => {
-    service = await services.start()
-    admin = await service.admin()
-  })
-  afterEach(() => browser.closePages())
-  afterAll(async () => {
-    await browser.close()
-    await services.close()
-  })
-
   test('an empty service leads to its first device, tells why a connection was refused, and shows it arrive', async () => {
-    const { page } = await browser.open(service, '/', { login: ADMIN })
+    const { page } = await suite.open('/')
     await page.getByText('There is no device yet').waitFor()
     await page.getByRole('link', { name: 'Connect a device' }).click()
     await page.getByLabel('Name').fill('Thermometer')
@@ -42,12 +29,12 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     const program = (await page.locator('.copy-block code').textContent()) ?? ''
     const port = /-p (\d+)/.exec(program)?.[1]
     expect(program).toContain(token)
-    expect(`mqtt://127.0.0.1:${port}`).toBe(service.mqttUrl)
+    expect(`mqtt://127.0.0.1:${port}`).toBe(suite.service.mqttUrl)
     const wrong = { clientId: 'esp32', username: 'thermo-1', password: token, reconnectPeriod: 0 }
-    await expect(connectAsync(service.mqttUrl, wrong)).rejects.toThrow()
+    await expect(connectAsync(suite.service.mqttUrl, wrong)).rejects.toThrow()
     await page.getByText('The client id and the user name must be thermo-1').waitFor()
 
-    const device = await connectDevice(service, 'thermo-1', token)
+    const device = await connectDevice(suite.service, 'thermo-1', token)
     await page.locator('.rung-done', { hasText: 'connected' }).waitFor()
     await publish(device, 'thermo-1', { temperature: 21.5 })
     await page.locator('.rung-done', { hasText: 'stored' }).waitFor()
@@ -58,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
   })
 
   test('devices of a file are checked, and registered with their tokens', async () => {
-    const { page } = await browser.open(service, '/devices/new?bulk=1', { login: ADMIN })
+    const { page } = await suite.open('/devices/new?bulk=1')
     await page
       .getByLabel('Devices', { exact: true })
       .fill('device_id,name,type\nbulk-1,One,mqtt_device\n!,Two,mqtt_device\n')
@@ -69,14 +56,14 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Save the tokens as a file' }).click()
     expect((await download).suggestedFilename()).toBe('device-tokens.csv')
-    expect((await admin.get('/devices/bulk-1')).status).toBe(200)
+    expect((await suite.admin.get('/devices/bulk-1')).status).toBe(200)
   })
 
   describe('with thousands of devices', () => {
     beforeAll(registerThousands)
 
     test('one of thousands is found by typing, looked at with a key, and the address shows the same again', async () => {
-      const { page } = await browser.open(service, '/devices', { login: ADMIN })
+      const { page } = await suite.open('/devices')
       await page.getByText(`${(DEVICES + 2).toLocaleString('en')} devices`, { exact: true }).waitFor()
       expect(await rowsOf(page).count()).toBeLessThan(60)
       await page.getByLabel('Filter devices').fill('robot-4711')
@@ -94,7 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     })
 
     test('a term that nobody knows fits nothing, and the nearest one is a button', async () => {
-      const { page } = await browser.open(service, '/devices?q=gruop:eu/site-1', { login: ADMIN })
+      const { page } = await suite.open('/devices?q=gruop:eu/site-1')
       await page.getByText('No device fits the filter').waitFor()
       await page.getByRole('button', { name: 'Use group:eu/site-1' }).click()
       await page.getByText('500 of 5,002 devices').waitFor()
@@ -102,17 +89,17 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     })
 
     test('order and columns are the address, and a hostile one shows the list as it is', async () => {
-      const { page } = await browser.open(service, '/devices?q=group:eu', { login: ADMIN })
+      const { page } = await suite.open('/devices?q=group:eu')
       await page.getByRole('button', { name: 'Name' }).click()
       await page.getByRole('columnheader', { name: 'Name', exact: true }).waitFor()
       expect(new URL(page.url()).searchParams.get('sort')).toBe('name')
-      await page.goto(`${service.httpUrl}/devices?cols=name,__proto__,<b>&sort=%00&peek=&q=%22`)
+      await page.goto(`${suite.service.httpUrl}/devices?cols=name,__proto__,<b>&sort=%00&peek=&q=%22`)
       await page.getByRole('columnheader', { name: 'Name', exact: true }).waitFor()
       expect(await page.getByRole('columnheader').count()).toBe(2)
     })
 
     test('selected devices are tagged after a look at the effect, and the tag can be taken back', async () => {
-      const { page } = await browser.open(service, '/devices?q=id:robot-100', { login: ADMIN })
+      const { page } = await suite.open('/devices?q=id:robot-100')
       await page.getByText('10 of 5,002 devices').waitFor()
       await rowsOf(page).first().waitFor()
       await page.keyboard.press('*')
@@ -122,14 +109,14 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await page.getByRole('button', { name: 'Look at the effect' }).click()
       await page.getByText(/devices will be changed/).waitFor()
       await page.getByRole('button', { name: /^Change \d+ device/ }).click()
-      const tagged = async () => Number((await admin.get('/devices?tag=night-shift')).body['total'])
+      const tagged = async () => Number((await suite.admin.get('/devices?tag=night-shift')).body['total'])
       await until('they are tagged', async () => (await tagged()) > 1)
       await page.getByRole('button', { name: 'Undo' }).click()
       await until('the tag is gone', async () => (await tagged()) === 0)
     })
 
     test('the palette finds a device from any view and goes there', async () => {
-      const { page } = await browser.open(service, '/me', { login: ADMIN })
+      const { page } = await suite.open('/me')
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox', { name: 'Go to a view or a device' }).fill('robot-0042')
@@ -142,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     })
 
     test('the map says under its cursor which device it is, and its table the same in numbers', async () => {
-      const { page } = await browser.open(service, '/', { login: ADMIN })
+      const { page } = await suite.open('/')
       await page.getByRole('application').focus()
       await page.keyboard.press('ArrowRight')
       await page.locator('.map-card').waitFor()
@@ -151,33 +138,86 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       expect(new URL(page.url()).searchParams.get('as')).toBe('table')
     })
 
-    test.each(LOOKS)(
-      'the views of the fleet have no violation of WCAG ($name)',
-      async ({ width, colorScheme }) => {
-        const { page } = await browser.open(service, '/', {
-          login: ADMIN,
-          viewport: { width, height: 900 },
-          colorScheme,
-        })
-        for (const path of [
-          '/',
-          '/devices?q=group:eu&peek=robot-0001',
-          '/devices?q=nokey:1',
-          '/devices/new',
-          '/devices/new?bulk=1',
-        ]) {
-          await page.goto(`${service.httpUrl}${path}`)
-          await page.getByRole('heading', { level: 1 }).waitFor()
-          if (path.startsWith('/devices?q=group')) await rowsOf(page).first().waitFor()
-          expect(await axeViolations(page), path).toEqual([])
-          const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-          expect(overflow, path).toBeLessThanOrEqual(0)
-        }
-        await page.keyboard.press('Control+k')
-        await page.getByRole('combobox').waitFor()
-        expect(await axeViolations(page), 'palette').toEqual([])
-      },
-    )
+    test('the map is enlarged by keys, wheel and buttons, dragged by hand, and its address shows the same part', async () => {
+      const { page } = await suite.open('/')
+      const map = page.getByRole('application')
+      const zoomed = () => page.evaluate<string>("new URL(location.href).searchParams.get('zoom') ?? ''")
+      await map.focus()
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('+')
+      await page.keyboard.press('+')
+      await expect.poll(zoomed).toMatch(/^2\.25_/)
+      const box = await until('the map is drawn', async () => (await map.boundingBox()) ?? undefined)
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
+      await page.mouse.move(x, y)
+      await page.mouse.wheel(0, -400)
+      await expect.poll(async () => Number.parseFloat(await zoomed())).toBeGreaterThan(2.5)
+      const before = await zoomed()
+      await page.mouse.down()
+      await page.mouse.move(x - 200, y - 60, { steps: 4 })
+      await page.mouse.up()
+      await expect.poll(zoomed).not.toBe(before)
+      const dragged = await zoomed()
+      expect(dragged.split('_')[0]).toBe(before.split('_')[0])
+      // A drag is no click on the device under it.
+      expect(new URL(page.url()).searchParams.get('peek')).toBeNull()
+      await page.reload()
+      await page.getByRole('button', { name: 'Whole map' }).waitFor()
+      expect(await zoomed()).toBe(dragged)
+      // What is under the pointer is the device that a click shows.
+      const shown = page.locator('.map-card code')
+      // There is room between groups.
+      let looks = 0
+      const spot = await until('a device is under the pointer', async () => {
+        looks++
+        const at = { x: x - 150 + ((looks * 37) % 300), y: y - 100 + ((looks * 23) % 200) }
+        await page.mouse.move(at.x, at.y)
+        return (await shown.count()) === 1 ? at : undefined
+      })
+      const id = (await shown.textContent()) ?? ''
+      await page.mouse.click(spot.x, spot.y)
+      await expect.poll(() => new URL(page.url()).searchParams.get('peek')).toBe(id)
+      await page.getByRole('button', { name: 'Whole map' }).click()
+      await expect.poll(zoomed).toBe('')
+    })
+
+    test('the map is coloured by a metric, with its scale, and says the value of a device', async () => {
+      const { body } = await suite.admin.post('/auth/devices/token', { device_id: 'robot-0000' })
+      const device = await connectDevice(suite.service, 'robot-0000', String(body['mqtt_token']))
+      await publish(device, 'robot-0000', { load: 7.5 })
+      const { page } = await suite.open('/?q=id:robot-0000&colour=metric')
+      await page.getByText('Choose a metric that devices report').waitFor()
+      await page.getByLabel('Metric', { exact: true }).fill('load')
+      await page.getByLabel('Metric', { exact: true }).press('Enter')
+      await page.locator('.map-legend', { hasText: '≤ 7.5' }).waitFor()
+      await publish(device, 'robot-0000', { load: 9 })
+      // Live, without a reload.
+      await page.locator('.map-legend', { hasText: '≤ 9' }).waitFor()
+      await device.endAsync()
+      await page.getByRole('application').focus()
+      await page.keyboard.press('ArrowRight')
+      await page.locator('.map-card', { hasText: 'robot-0000' }).getByText('9', { exact: true }).waitFor()
+    })
+
+    test('the views of the fleet have no barriers', async () => {
+      const { page } = await suite.open('/')
+      for (const path of [
+        '/',
+        '/?colour=metric&metric=temperature',
+        '/devices?q=group:eu&peek=robot-0001',
+        '/devices?q=nokey:1',
+        '/devices/new',
+        '/devices/new?bulk=1',
+      ]) {
+        await page.goto(`${suite.service.httpUrl}${path}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        if (path.startsWith('/devices?q=group')) await rowsOf(page).first().waitFor()
+        expect(await barriers(page), path).toEqual([])
+      }
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').waitFor()
+      expect(await barriers(page), 'palette').toEqual([])
+    })
   })
 })
 
@@ -189,9 +229,9 @@ async function registerThousands(): Promise<void> {
     const name = i === 4711 ? HOSTILE : `Robot ${i}`
     return JSON.stringify({ device_id: id, name, type: 'ros2_robot', group: `eu/site-${i % 10}` })
   })
-  const { status } = await fetch(`${service.httpUrl}/api/v1/devices/bulk`, {
+  const { status } = await fetch(`${suite.service.httpUrl}/api/v1/devices/bulk`, {
     method: 'POST',
-    headers: { 'content-type': 'application/x-ndjson', authorization: `Bearer ${admin.token}` },
+    headers: { 'content-type': 'application/x-ndjson', authorization: `Bearer ${suite.admin.token}` },
     body: lines.join('\n'),
   })
   expect(status).toBe(200)

@@ -1,15 +1,16 @@
 // Every view in German, as narrow as a phone and at twice the size: nothing is cut off, nothing is left in English, nothing
 // stands in the way of who cannot see colours.
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness } from '../blackbox/testing/service.ts'
-import type { Rest } from '../blackbox/testing/service-rest.ts'
-import { axeViolations } from './testing/axe.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { axeViolations, settled, tooWide } from './testing/axe.ts'
+import { CHROMIUM } from './testing/browser.ts'
 import { englishTexts } from './testing/english.ts'
 import { type Furnished, furnish } from './testing/furnished.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
 const VIEWS = [
+  '/login',
+  '/setup',
   '/',
   '/devices',
   '/devices/new',
@@ -53,32 +54,21 @@ const PHONE = { width: 320, height: 800 }
 /** What is left of a window of 1280 px at 200 %. */
 const ZOOMED = { width: 640, height: 450 }
 
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
-let admin: Rest
+const suite = dashboardSuite()
 let furnished: Furnished
 
 describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
   beforeAll(async () => {
-    service = await services.start()
-    admin = await service.admin()
-    furnished = await furnish(service, admin)
-  })
-  afterEach(() => browser.closePages())
-  afterAll(async () => {
-    await browser.close()
-    await services.close()
+    furnished = await furnish(suite.service, suite.admin)
   })
 
   test('every view fits, speaks German and has no barriers', SLOW, async () => {
-    const { page } = await browser.open(service, '/me', {
-      login: ADMIN,
+    const { page } = await suite.open('/me', {
       // A repair that never ran is answered with 404, and the page says that none was needed.
       expected: [/telemetry\/repair/],
     })
     // The language is kept with the account; the form of the login was still English.
-    await admin.call('PUT', '/auth/me/preferences', { language: 'de' })
+    await suite.admin.call('PUT', '/auth/me/preferences', { language: 'de' })
     await page.reload()
     await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
     const { deviceId, paths } = furnished
@@ -93,17 +83,11 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
 async function findings(page: Page, path: string): Promise<readonly string[]> {
   await page.emulateMedia({ forcedColors: 'none' })
   await page.setViewportSize(PHONE)
-  await page.goto(`${service.httpUrl}${path}`)
+  await page.goto(`${suite.service.httpUrl}${path}`)
   await page.getByRole('heading', { level: 1 }).waitFor()
-  // A page may wait for several answers at once.
-  await expect.poll(() => page.locator('.skeleton').count(), { timeout: 60_000 }).toBe(0)
+  await settled(page)
   const narrow = [...(await tooWide(page)), ...(await englishTexts(page))]
   await page.emulateMedia({ forcedColors: 'active' })
   await page.setViewportSize(ZOOMED)
   return [...narrow, ...(await tooWide(page)), ...(await axeViolations(page))]
-}
-
-async function tooWide(page: Page): Promise<readonly string[]> {
-  const over = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-  return over > 0 ? [`is ${over} px too wide for ${page.viewportSize()?.width} px`] : []
 }

@@ -1,40 +1,35 @@
 // What people keep of the dashboard: saved views, and how it looks for them.
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN, until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
-import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
-import { axeViolations, LOOKS } from './testing/axe.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { axeViolations, barriers } from './testing/axe.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
 const VIEWER = { email: 'vera@example.com', password: 'a horse of course' }
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
-let admin: Rest
+const suite = dashboardSuite()
 let oven: Awaited<ReturnType<typeof connectDevice>> | undefined
 
 describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () => {
   beforeAll(async () => {
-    service = await services.start()
-    admin = await service.admin()
-    await admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
-    const token = await registerDevice(admin, 'oven-1')
-    await admin.call('PATCH', '/devices/oven-1', { group: 'bakery', metadata: { site: { room: 'B 12' } } })
-    oven = await connectDevice(service, 'oven-1', token)
+    await suite.admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
+    const token = await registerDevice(suite.admin, 'oven-1')
+    await suite.admin.call('PATCH', '/devices/oven-1', {
+      group: 'bakery',
+      metadata: { site: { room: 'B 12' } },
+    })
+    oven = await connectDevice(suite.service, 'oven-1', token)
     await publish(oven, 'oven-1', { heat: 180 })
-    await registerDevice(admin, 'oven-2')
+    await registerDevice(suite.admin, 'oven-2')
   })
-  afterEach(() => browser.closePages())
   afterAll(async () => {
     await oven?.endAsync()
-    await browser.close()
-    await services.close()
   })
 
   test('a view is saved, renamed, shared, opened by somebody else and deleted', async () => {
-    const { page } = await browser.open(service, '/devices?q=group:bakery&sort=-name', {
-      login: ADMIN,
+    const { page } = await suite.open('/devices?q=group:bakery&sort=-name', {
       expected: [/404/],
     })
     await openViews(page)
@@ -48,7 +43,7 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await dialog.getByRole('button', { name: 'Share All ovens with everybody' }).click()
     await dialog.getByText('everybody sees it').waitFor()
 
-    const { page: other } = await browser.open(service, '/me', { login: VIEWER })
+    const { page: other } = await suite.open('/me', { login: VIEWER })
     await openViews(other)
     await other.getByRole('dialog').getByRole('link', { name: 'All ovens' }).click()
     await other.waitForURL('**/devices?q=group:bakery&sort=-name')
@@ -65,7 +60,7 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await dialog.getByRole('button', { name: 'Delete All ovens' }).click()
     await page.getByRole('button', { name: 'Delete the view' }).click()
     await dialog.getByText('You have saved no view yet').waitFor()
-    await page.goto(`${service.httpUrl}${path}`)
+    await page.goto(`${suite.service.httpUrl}${path}`)
     await page
       .getByText(/no such view|not found/i)
       .first()
@@ -73,36 +68,36 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
   })
 
   test('a saved view that leads out of the dashboard stays where it is', async () => {
-    const { body } = await admin.post('/views', { name: 'Elsewhere', path: '//example.com/devices' })
-    const { page } = await browser.open(service, `/views/${String(body['view_id'])}`, { login: ADMIN })
+    const { body } = await suite.admin.post('/views', { name: 'Elsewhere', path: '//example.com/devices' })
+    const { page } = await suite.open(`/views/${String(body['view_id'])}`)
     await page.getByText('Elsewhere leads to //example.com/devices, where nothing lives.').waitFor()
-    await admin.call('DELETE', `/views/${String(body['view_id'])}`)
+    await suite.admin.call('DELETE', `/views/${String(body['view_id'])}`)
   })
 
   test('theme, language and time zone of an account are there in another browser', async () => {
-    const { page } = await browser.open(service, '/me', { login: ADMIN })
+    const { page } = await suite.open('/me')
     await page.getByLabel('Time zone').selectOption('Asia/Tokyo')
     await page.getByLabel('Theme').selectOption('dark')
     await page.getByLabel('Language').selectOption('de')
     await page.getByRole('heading', { name: 'Darstellung' }).waitFor()
     const wanted = { theme: 'dark', language: 'de', timeZone: 'Asia/Tokyo' }
     await until('the service has them', async () => {
-      const { body } = await admin.get('/auth/me/preferences')
+      const { body } = await suite.admin.get('/auth/me/preferences')
       return Object.entries(wanted).every(([name, value]) => body[name] === value)
     })
-    const { page: other } = await browser.open(service, '/login')
+    const { page: other } = await suite.open('/login', { login: undefined })
     await other.getByLabel('E-mail').fill(ADMIN.email)
     await other.getByLabel('Password').fill(ADMIN.password)
     await other.getByRole('button', { name: 'Log in' }).click()
     await other.getByRole('link', { name: 'Geräte' }).first().waitFor()
     expect(await other.locator('html').getAttribute('data-theme')).toBe('dark')
-    await other.goto(`${service.httpUrl}/me`)
+    await other.goto(`${suite.service.httpUrl}/me`)
     await expect.poll(() => other.getByLabel('Zeitzone').inputValue()).toBe('Asia/Tokyo')
-    await admin.call('PUT', '/auth/me/preferences', {})
+    await suite.admin.call('PUT', '/auth/me/preferences', {})
   })
 
   test('columns of metrics and metadata follow live, can be filtered and sized, and are there again elsewhere', async () => {
-    const { page } = await browser.open(service, '/devices', { login: ADMIN })
+    const { page } = await suite.open('/devices')
     await page.getByRole('button', { name: 'Columns' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Metric').fill('heat')
@@ -125,14 +120,14 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await expect.poll(() => new URL(page.url()).searchParams.get('cols')).toMatch(/name~\d+,/)
     expect(await axeViolations(page)).toEqual([])
 
-    const { page: other } = await browser.open(service, '/devices', { login: ADMIN })
+    const { page: other } = await suite.open('/devices')
     await other.getByRole('columnheader', { name: 'heat' }).waitFor()
     await expect.poll(() => new URL(other.url()).searchParams.get('cols')).toMatch(/name~\d+,.*metric:heat/)
-    await admin.call('PUT', '/auth/me/preferences', {})
+    await suite.admin.call('PUT', '/auth/me/preferences', {})
   })
 
   test('a dark page is dark before its program has come', async () => {
-    const { page } = await browser.open(service, '/me', { login: VIEWER, expected: [/ERR_FAILED/] })
+    const { page } = await suite.open('/me', { login: VIEWER, expected: [/ERR_FAILED/] })
     await page.getByLabel('Theme').selectOption('dark')
     await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark')
     await page.route(/assets\/index-.*\.js/, (route) => route.abort())
@@ -141,22 +136,18 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     expect(await page.locator('#app').innerHTML()).toBe('')
   })
 
-  test.each(LOOKS)('saved views have no barriers, $name', async ({ width, colorScheme }) => {
-    const { body } = await admin.post('/views', {
+  test('saved views have no barriers', async () => {
+    const { body } = await suite.admin.post('/views', {
       name: 'Offline',
       path: '/devices',
       query: 'q=status:offline',
     })
-    const { page } = await browser.open(service, '/me', {
-      login: ADMIN,
-      colorScheme,
-      viewport: { width, height: 900 },
-    })
+    const { page } = await suite.open('/me')
     await openViews(page)
     await page.getByRole('button', { name: 'Rename Offline' }).click()
     await page.getByLabel('New name').waitFor()
-    expect(await axeViolations(page)).toEqual([])
-    await admin.call('DELETE', `/views/${String(body['view_id'])}`)
+    expect(await barriers(page)).toEqual([])
+    await suite.admin.call('DELETE', `/views/${String(body['view_id'])}`)
   })
 })
 

@@ -1,38 +1,29 @@
 // What operators do in the dashboard beside devices: alerts and their rules, rollouts, commands to many, the system's pages.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
-import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
-import { axeViolations, LOOKS } from './testing/axe.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { axeViolations, barriers, settled } from './testing/axe.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
 /** Twenty pages: a busy machine takes minutes. */
 const SLOW = { timeout: 600_000 }
 
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
-let admin: Rest
+const suite = dashboardSuite()
 let token: string
 
 describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', () => {
   beforeAll(async () => {
-    service = await services.start()
-    admin = await service.admin()
-    await admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
-    token = await registerDevice(admin, 'oven-1')
-    await admin.call('PATCH', '/devices/oven-1', { group: 'bakery', tags: ['hot'] })
-    const device = await connectDevice(service, 'oven-1', token)
+    await suite.admin.post('/auth/register', { ...VIEWER, name: 'Vera', role: 'viewer' })
+    token = await registerDevice(suite.admin, 'oven-1')
+    await suite.admin.call('PATCH', '/devices/oven-1', { group: 'bakery', tags: ['hot'] })
+    const device = await connectDevice(suite.service, 'oven-1', token)
     await publish(device, 'oven-1', { temperature: 20 })
-  })
-  afterEach(() => browser.closePages())
-  afterAll(async () => {
-    await browser.close()
-    await services.close()
   })
 
   test('a rule made in the dashboard fires, and the alert is taken over, discussed and resolved there', async () => {
-    const { page } = await browser.open(service, '/alerts/rules', { login: ADMIN })
+    const { page } = await suite.open('/alerts/rules')
     await page.getByRole('button', { name: 'New rule' }).click()
     await page.getByLabel('Name').fill('oven too hot')
     await page.getByLabel('Severity').selectOption('critical')
@@ -43,7 +34,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
 
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Alerts' }).click()
     await page.getByText('Nothing fires').waitFor()
-    const device = await connectDevice(service, 'oven-1', token)
+    const device = await connectDevice(suite.service, 'oven-1', token)
     await publish(device, 'oven-1', { temperature: 250 })
     // The inbox hears of it by itself.
     await page.getByRole('link', { name: 'oven too hot' }).click()
@@ -58,14 +49,14 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByRole('button', { name: 'Resolve' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Resolve 1 alert' }).click()
     await until('the alert is resolved', async () => {
-      const { body } = await admin.get('/alerts?state=resolved')
+      const { body } = await suite.admin.get('/alerts?state=resolved')
       return body['total'] === 1
     })
     await device.endAsync()
   })
 
   test('a rule is tried on stored points before it is saved, and what it would have said is drawn', async () => {
-    const device = await connectDevice(service, 'oven-1', token)
+    const device = await connectDevice(suite.service, 'oven-1', token)
     const end = Math.floor(Date.now() / 60_000) * 60_000 - 60_000
     // Ten minutes each, with the pressure too high in two of them that do not follow one another.
     const reports = [1, 9, 9, 1, 9, 1].map((pressure, index) => ({
@@ -75,10 +66,10 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await publish(device, 'oven-1', reports)
     await device.endAsync()
     await until('the points are stored', async () => {
-      const { body } = await admin.get('/telemetry/oven-1/history?metric=pressure&from=-2h')
+      const { body } = await suite.admin.get('/telemetry/oven-1/history?metric=pressure&from=-2h')
       return (body['data'] as readonly unknown[] | undefined)?.length === reports.length
     })
-    const { page } = await browser.open(service, '/alerts/rules/new', { login: ADMIN, expected: [/422/] })
+    const { page } = await suite.open('/alerts/rules/new', { expected: [/422/] })
     const run = page.getByRole('button', { name: 'Try it' })
     // What is wrong with the rule is said by the service, with the place.
     await run.click()
@@ -95,23 +86,22 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByText('The rule was changed since').waitFor()
     await run.click()
     await page.getByText('It would have fired 0 times').waitFor()
-    expect((await admin.get('/alerts/rules?q=pressure')).body['total']).toBe(0)
+    expect((await suite.admin.get('/alerts/rules?q=pressure')).body['total']).toBe(0)
   })
 
   test('a command to many is looked at first, and is not sent when the target has changed since', async () => {
-    const { page } = await browser.open(service, '/commands/new?target=tag&which=hot', {
-      login: ADMIN,
+    const { page } = await suite.open('/commands/new?target=tag&which=hot', {
       expected: [/409/],
     })
     await page.getByLabel('Commands of the type').selectOption('mqtt_device')
     await page.getByLabel('Name of the command').fill('cool_down')
     await page.getByRole('button', { name: 'Look whom cool_down reaches' }).click()
     await page.getByRole('heading', { name: 'It reaches 1 device' }).waitFor()
-    await registerDevice(admin, 'oven-2')
-    await admin.call('PATCH', '/devices/oven-2', { tags: ['hot'] })
+    await registerDevice(suite.admin, 'oven-2')
+    await suite.admin.call('PATCH', '/devices/oven-2', { tags: ['hot'] })
     await page.getByRole('button', { name: 'Send cool_down to 1 device' }).click()
     await page.getByText('it is 2 devices now, and it was 1').waitFor()
-    expect((await admin.get('/commands/$broadcast')).body['total']).toBe(0)
+    expect((await suite.admin.get('/commands/$broadcast')).body['total']).toBe(0)
 
     await page.getByRole('button', { name: 'Look whom cool_down reaches' }).click()
     await page.getByRole('heading', { name: 'It reaches 2 devices' }).waitFor()
@@ -124,7 +114,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
   })
 
   test('an uploaded image is shown with the checksum that the service computed', async () => {
-    const { page } = await browser.open(service, '/rollouts/firmware', { login: ADMIN })
+    const { page } = await suite.open('/rollouts/firmware')
     await page.getByLabel('File', { exact: true }).setInputFiles({
       name: 'oven.bin',
       mimeType: 'application/octet-stream',
@@ -138,7 +128,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
   })
 
   test('a rollout is looked at, started, paused and cancelled', async () => {
-    const { page } = await browser.open(service, '/rollouts/firmware', { login: ADMIN })
+    const { page } = await suite.open('/rollouts/firmware')
     await page.getByRole('link', { name: 'Deploy' }).click()
     await page.getByLabel('Devices', { exact: true }).selectOption('device')
     await page.getByLabel('Which').fill('oven-1')
@@ -154,10 +144,10 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
   })
 
   test('dead letters of a reason are counted before they are discarded', async () => {
-    const device = await connectDevice(service, 'oven-1', token)
+    const device = await connectDevice(suite.service, 'oven-1', token)
     await device.publishAsync('fleet/oven-1/status', '{"status":', { qos: 1 })
     await device.endAsync()
-    const { page } = await browser.open(service, '/system/dead-letters', { login: ADMIN })
+    const { page } = await suite.open('/system/dead-letters')
     await page
       .getByRole('row', { name: /MALFORMED_STATUS/ })
       .first()
@@ -170,8 +160,8 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
 
   test('a person sees their logins and changes their password without being thrown out', async () => {
     const account = { email: 'paula@example.com', password: 'a horse of course' }
-    await admin.post('/auth/register', { ...account, name: 'Paula', role: 'viewer' })
-    const { page } = await browser.open(service, '/me', { login: account, expected: [/401/, /WebSocket/] })
+    await suite.admin.post('/auth/register', { ...account, name: 'Paula', role: 'viewer' })
+    const { page } = await suite.open('/me', { login: account, expected: [/401/, /WebSocket/] })
     await page.getByText('this one').waitFor()
     await page.getByLabel('Present password').fill(account.password)
     await page.getByLabel('New password').fill('a horse of another course')
@@ -182,7 +172,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
   })
 
   test('an invited person logs in with the password that is shown once', async () => {
-    const { page } = await browser.open(service, '/system/users', { login: ADMIN })
+    const { page } = await suite.open('/system/users')
     await page.getByRole('button', { name: 'Invite' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('Olga')
@@ -190,32 +180,27 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await dialog.getByRole('button', { name: 'Invite' }).click()
     await dialog.getByText('It is shown this once').waitFor()
     const password = (await dialog.locator('code').textContent()) ?? ''
-    const { status } = await service.nobody.post('/auth/login', { email: 'olga@example.com', password })
+    const { status } = await suite.service.nobody.post('/auth/login', { email: 'olga@example.com', password })
     expect(status).toBe(200)
   })
 
   test('a viewer is told which role a page needs, and sees no entries of other roles', async () => {
-    const { page } = await browser.open(service, '/system/audit', { login: VIEWER })
+    const { page } = await suite.open('/system/audit', { login: VIEWER })
     await page.getByText('Your role is viewer; this needs admin.').waitFor()
     const rail = page.getByRole('navigation', { name: 'Main' })
     expect(await rail.getByRole('link', { name: 'Commands' }).count()).toBe(0)
   })
 
-  test.each(LOOKS)('the operating views have no barriers, $name', SLOW, async ({ width, colorScheme }) => {
-    const { page } = await browser.open(service, '/me', {
-      login: ADMIN,
+  test('the operating views have no barriers', SLOW, async () => {
+    const { page } = await suite.open('/me', {
       // A repair that never ran is answered with 404, and the page says that none was needed.
       expected: [/telemetry\/repair/],
-      colorScheme,
-      viewport: { width, height: 900 },
     })
     for (const path of VIEWS) {
-      await page.goto(`${service.httpUrl}${path}`)
+      await page.goto(`${suite.service.httpUrl}${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      // A page may wait for several answers at once.
-      await expect.poll(() => page.locator('.skeleton').count(), { timeout: 60_000 }).toBe(0)
-      expect([path, await axeViolations(page)]).toEqual([path, []])
-      expect([path, await overflow(page)]).toEqual([path, 0])
+      await settled(page)
+      expect([path, await barriers(page)]).toEqual([path, []])
     }
   })
 })
@@ -243,7 +228,3 @@ const VIEWS = [
   '/system/api-keys',
   '/system/repair',
 ]
-
-/** How many pixels of the page lie beside the window (WCAG 1.4.10). */
-const overflow = (page: { evaluate: (source: string) => Promise<unknown> }) =>
-  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')

@@ -1,45 +1,36 @@
 // The overview: what needs a person beside the devices, and what it says when the fleet cannot be read.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
-import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
-import { axeViolations, LOOKS } from './testing/axe.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { barriers } from './testing/axe.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
-let admin: Rest
+const suite = dashboardSuite()
 
 describe.skipIf(CHROMIUM === undefined)('the overview', () => {
   beforeAll(async () => {
-    service = await services.start()
-    admin = await service.admin()
-    const token = await registerDevice(admin, 'oven-1')
-    const made = await admin.post('/alerts/rules', {
+    const token = await registerDevice(suite.admin, 'oven-1')
+    const made = await suite.admin.post('/alerts/rules', {
       name: 'oven too hot',
       severity: 'critical',
       target: { type: 'device', value: 'oven-1' },
       condition: { kind: 'threshold', metric: 'heat', op: '>', value: 200 },
     })
     expect(made.status).toBe(201)
-    const device = await connectDevice(service, 'oven-1', token)
+    const device = await connectDevice(suite.service, 'oven-1', token)
     await publish(device, 'oven-1', { heat: 250 })
     await device.publishAsync('fleet/oven-1/status', '{"status":', { qos: 1 })
-    await until('the rule fires', async () => (await admin.get('/alerts')).body['total'] === 1)
+    await until('the rule fires', async () => (await suite.admin.get('/alerts')).body['total'] === 1)
     await until('the message is set aside', async () => {
-      return (await admin.get('/dead-letters')).body['total'] === 1
+      return (await suite.admin.get('/dead-letters')).body['total'] === 1
     })
     await device.endAsync()
   })
-  afterEach(() => browser.closePages())
-  afterAll(async () => {
-    await browser.close()
-    await services.close()
-  })
 
   test('alerts by their rule and dead letters by their reason need attention, and a hidden case comes back', async () => {
-    const { page } = await browser.open(service, '/', { login: ADMIN })
+    const { page } = await suite.open('/')
     const attention = page.getByRole('region', { name: 'Needs attention' })
     await attention.getByRole('link', { name: 'oven too hot: 1 alert' }).waitFor()
     await attention.getByRole('button', { name: 'Hide oven too hot: 1 alert' }).click()
@@ -53,22 +44,18 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
   })
 
   test('a fleet that cannot be read is said to be so, on the overview and in the list', async () => {
-    const { page, context } = await browser.open(service, '/me', { login: ADMIN, expected: [/503/] })
+    const { page, context } = await suite.open('/me', { expected: [/503/] })
     await context.route('**/api/v1/fleet/index*', (route) => route.fulfill({ status: 503, body: '{}' }))
-    await page.goto(`${service.httpUrl}/`)
+    await page.goto(`${suite.service.httpUrl}/`)
     await page.getByText('The devices could not be read (503)').waitFor()
     await page.getByRole('link', { name: 'Devices' }).first().click()
     await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
     await page.getByText('The devices could not be read (503)').waitFor()
   })
 
-  test.each(LOOKS)('the overview has no barriers, $name', async ({ width, colorScheme }) => {
-    const { page } = await browser.open(service, '/', {
-      login: ADMIN,
-      colorScheme,
-      viewport: { width, height: 900 },
-    })
+  test('the overview has no barriers', async () => {
+    const { page } = await suite.open('/')
     await page.getByRole('link', { name: 'oven too hot: 1 alert' }).waitFor()
-    expect(await axeViolations(page)).toEqual([])
+    expect(await barriers(page)).toEqual([])
   })
 })

@@ -1,13 +1,11 @@
 // The session and the connection of the dashboard: what a browser keeps, what it survives, and what it is never told.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
-import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN, until } from '../blackbox/testing/service.ts'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
-let admin: Rest
+const suite = dashboardSuite()
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'"> \u202egnp.exe'
 /** While the service is away, requests fail, as they should. */
@@ -21,35 +19,28 @@ const AWAY = [
 
 describe.skipIf(CHROMIUM === undefined)('the session and the connection of the dashboard', () => {
   beforeAll(async () => {
-    service = await services.start()
-    admin = await service.admin()
-    await registerDevice(admin, 'robot-1')
-    await admin.call('PATCH', '/devices/robot-1', { name: HOSTILE.replace('\u202e', '') })
-  })
-  afterEach(() => browser.closePages())
-  afterAll(async () => {
-    await browser.close()
-    await services.close()
+    await registerDevice(suite.admin, 'robot-1')
+    await suite.admin.call('PATCH', '/devices/robot-1', { name: HOSTILE.replace('\u202e', '') })
   })
 
   test('a reload goes on without a login, and no token is in the storage or the address', async () => {
-    const { page, context } = await browser.open(service, '/alerts', { login: ADMIN })
+    const { page, context } = await suite.open('/alerts')
     await page.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
     await page.reload()
     await page.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
     const stored = String(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'))
     expect(stored).not.toMatch(/eyJ|rt_/)
-    expect(page.url()).toBe(`${service.httpUrl}/alerts`)
-    const cookies = await context.cookies(`${service.httpUrl}/api/v1/auth/session`)
+    expect(page.url()).toBe(`${suite.service.httpUrl}/alerts`)
+    const cookies = await context.cookies(`${suite.service.httpUrl}/api/v1/auth/session`)
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict', path: '/api/v1/auth/session' }])
     // Scripts of the page do not see it.
     expect(await page.evaluate('document.cookie')).toBe('')
   })
 
   test('every page of the dashboard comes with the policy that allows its own files only', async () => {
-    const { page } = await browser.open(service, '/login')
+    const { page } = await suite.open('/login', { login: undefined })
     for (const path of ['/', '/devices', '/alerts/rules', '/no/such/page']) {
-      const response = await page.request.get(`${service.httpUrl}${path}`, {
+      const response = await page.request.get(`${suite.service.httpUrl}${path}`, {
         headers: { accept: 'text/html' },
       })
       const policy = response.headers()['content-security-policy'] ?? ''
@@ -61,28 +52,76 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 
   test('a name with markup is shown as it was written, and does nothing', async () => {
-    const { page } = await browser.open(service, '/devices/robot-1', { login: ADMIN })
+    const { page } = await suite.open('/devices/robot-1')
     await page.getByRole('heading', { level: 1 }).getByText('<img src=x').waitFor()
     expect(await page.title()).not.toBe('taken')
   })
 
   test('what was shown stays while the service is away, and the page recovers by itself', async () => {
-    const { page } = await browser.open(service, '/alerts/rules', { login: ADMIN, expected: AWAY })
+    const { page } = await suite.open('/alerts/rules', { expected: AWAY })
     await page.getByText('There is no rule yet').waitFor()
-    service.kill('SIGKILL')
-    await service.ended
+    await suite.stop()
     await page.getByText(/Not connected since/).waitFor()
     await page.getByText('There is no rule yet').waitFor()
-    service = await service.again()
-    admin = await service.admin()
+    await suite.startAgain()
     await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
     await page.locator('.freshness-live').waitFor()
   })
 
+  test('a minute without the service is counted, asked for less and less often, and over by itself', async () => {
+    const { page, context } = await suite.open('/devices', { expected: AWAY })
+    await context.clock.install()
+    await page.reload()
+    await page.locator('.grid-row', { hasText: 'robot-1' }).waitFor()
+    await page.locator('.freshness-live').waitFor()
+    await suite.stop()
+    await page.getByText(/Not connected since/).waitFor()
+    // A minute of the page; the service is away for as long as the test takes.
+    await context.clock.fastForward(60_000)
+    await page.getByText(/Not connected since/).waitFor()
+    await page.locator('.grid-row', { hasText: 'robot-1' }).waitFor()
+    await suite.startAgain()
+    await page.getByRole('button', { name: 'Retry now' }).click()
+    await page.locator('.freshness-live').waitFor()
+    await registerDevice(suite.admin, 'robot-2')
+    await page.locator('.grid-row', { hasText: 'robot-2' }).waitFor()
+  })
+
+  test('a clock that is two hours off changes no age and ends no session', async () => {
+    const { page, context } = await suite.open('/login', { login: undefined })
+    await context.clock.install({ time: Date.now() + 2 * 3_600_000 })
+    await page.goto(`${suite.service.httpUrl}/login`)
+    await page.getByLabel('E-mail').fill(ADMIN.email)
+    await page.getByLabel('Password').fill(ADMIN.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.locator('.freshness-live').waitFor()
+    await page.goto(`${suite.service.httpUrl}/me`)
+    // The login of a moment ago, by the clock of the service.
+    await page
+      .locator('time.age', { hasText: /sec|min/ })
+      .first()
+      .waitFor()
+    expect(await page.locator('time.age', { hasText: /hr/ }).count()).toBe(0)
+  })
+
+  test('a role that is taken away is gone from an open page, and what needed it says so', async () => {
+    const account = { email: 'rita@example.com', password: 'a horse of course' }
+    const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Rita', role: 'admin' })
+    const { page } = await suite.open('/system/users', { login: account, expected: [/40[13]/, /WebSocket/] })
+    await page.getByRole('button', { name: 'Invite' }).waitFor()
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { role: 'viewer' })
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+    await dialog.getByLabel('E-mail').fill(account.email)
+    await dialog.getByLabel('Password').fill(account.password)
+    await dialog.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('Your role is viewer; this needs admin.').waitFor()
+    expect(await page.getByRole('button', { name: 'Invite' }).count()).toBe(0)
+  })
+
   test('a log-out in one tab is one in all', async () => {
-    const { page, context } = await browser.open(service, '/me', { login: ADMIN })
+    const { page, context } = await suite.open('/me')
     const other = await context.newPage()
-    await other.goto(`${service.httpUrl}/alerts`)
+    await other.goto(`${suite.service.httpUrl}/alerts`)
     await other.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
     await page.getByRole('button', { name: 'Log out' }).click()
     await other.getByRole('button', { name: 'Log in' }).waitFor()
@@ -91,15 +130,15 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
 
   test('a session that was ended by an admin asks for a login over the page, and keeps what was written', async () => {
     const account = { email: 'otto@example.com', password: 'a horse of course' }
-    const { body } = await admin.post('/auth/register', { ...account, name: 'Otto', role: 'operator' })
-    const { page } = await browser.open(service, '/alerts/rules/new', {
+    const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Otto', role: 'operator' })
+    const { page } = await suite.open('/alerts/rules/new', {
       login: account,
       expected: [/401/, /WebSocket/],
     })
     await page.getByLabel('Name').fill('half written')
-    await admin.call('PATCH', `/users/${String(body['id'])}`, { disabled: true })
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { disabled: true })
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
-    await admin.call('PATCH', `/users/${String(body['id'])}`, { disabled: false })
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { disabled: false })
     await page.getByLabel('E-mail').fill(account.email)
     await page.getByLabel('Password').fill(account.password)
     await page.getByRole('dialog').getByRole('button', { name: 'Log in' }).click()
@@ -108,7 +147,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 
   test('the theme and the language that were chosen stay', async () => {
-    const { page } = await browser.open(service, '/me', { login: ADMIN })
+    const { page } = await suite.open('/me')
     await page.getByLabel('Theme').selectOption('dark')
     await page.getByLabel('Language').selectOption('de')
     await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()

@@ -1,46 +1,33 @@
 // The shadow of a device in a real browser: edits, changes that somebody else made first, and earlier versions.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, type Service, ServiceHarness, until } from '../blackbox/testing/service.ts'
-import { type Rest, registerDevice } from '../blackbox/testing/service-rest.ts'
+import { describe, expect, test } from 'vitest'
+import { until } from '../blackbox/testing/service.ts'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations } from './testing/axe.ts'
-import { BrowserHarness, CHROMIUM } from './testing/browser.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
 
-const services = new ServiceHarness()
-const browser = new BrowserHarness()
-let service: Service
-let admin: Rest
+const suite = dashboardSuite()
 
 /** Makes each desired state a version of its own, and waits until the history has them. */
 async function registerWithVersions(deviceId: string, versions: readonly object[]): Promise<void> {
-  await registerDevice(admin, deviceId)
+  await registerDevice(suite.admin, deviceId)
   for (const desired of versions)
-    await admin.call('PUT', `/shadows/${deviceId}/desired?mode=replace`, desired)
+    await suite.admin.call('PUT', `/shadows/${deviceId}/desired?mode=replace`, desired)
   await until('the history has every version', async () => {
-    const { body } = await admin.get(`/shadows/${deviceId}/history`)
+    const { body } = await suite.admin.get(`/shadows/${deviceId}/history`)
     return (body['data'] as readonly unknown[] | undefined)?.length === versions.length
   })
 }
 
-const desiredOf = async (deviceId: string) => (await admin.get(`/shadows/${deviceId}`)).body['desired']
+const desiredOf = async (deviceId: string) => (await suite.admin.get(`/shadows/${deviceId}`)).body['desired']
 
 describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
-  beforeAll(async () => {
-    service = await services.start()
-    admin = await service.admin()
-  })
-  afterEach(() => browser.closePages())
-  afterAll(async () => {
-    await browser.close()
-    await services.close()
-  })
-
   test('a shadow that somebody else changed first is merged leaf by leaf, by choice where both changed it', async () => {
-    await registerDevice(admin, 'valve-1')
+    await registerDevice(suite.admin, 'valve-1')
     const desired = { interval: 10, led: 'on', mode: 'a' }
-    await admin.call('PUT', '/shadows/valve-1/desired', desired)
+    await suite.admin.call('PUT', '/shadows/valve-1/desired', desired)
     // The browser reports a refused request in its console.
-    const { page } = await browser.open(service, '/devices/valve-1/shadow', {
-      login: ADMIN,
+    const { page } = await suite.open('/devices/valve-1/shadow', {
       expected: [/409|412/],
     })
     await page.getByLabel('Desired value of interval').fill('5')
@@ -48,12 +35,12 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     await page.getByLabel('Desired value of mode').press('Enter')
     await page.getByRole('button', { name: 'Review 2 changes' }).click()
     const dialog = page.getByRole('dialog')
-    await admin.call('PUT', '/shadows/valve-1/desired', { interval: 7, led: 'off' })
+    await suite.admin.call('PUT', '/shadows/valve-1/desired', { interval: 7, led: 'off' })
     await dialog.getByRole('button', { name: 'Send for version 1' }).click()
     await dialog.getByRole('heading', { name: 'Somebody else changed the shadow first' }).waitFor()
     const apply = dialog.getByRole('button', { name: 'Apply on version 2' })
     expect(await apply.getAttribute('aria-disabled')).toBe('true')
-    const { body: untouched } = await admin.get('/shadows/valve-1')
+    const { body: untouched } = await suite.admin.get('/shadows/valve-1')
     expect(untouched['desired']).toEqual({ interval: 7, led: 'off', mode: 'a' })
     // Only the leaf that both changed asks.
     expect(await dialog.getByRole('radio').count()).toBe(2)
@@ -65,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     await dialog.getByRole('radio', { name: 'Yours' }).check()
     await apply.click()
     await dialog.waitFor({ state: 'detached' })
-    const { body: merged } = await admin.get('/shadows/valve-1')
+    const { body: merged } = await suite.admin.get('/shadows/valve-1')
     expect(merged['desired']).toEqual({ interval: 5, led: 'off', mode: 'b' })
 
     await page.getByLabel('Show').selectOption('history')
@@ -79,7 +66,7 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
       { interval: 20, led: 'on', mode: 'eco' },
       { interval: 30, led: 'off', mode: 'eco' },
     ])
-    const { page } = await browser.open(service, '/devices/pump-1/shadow?show=history&at=1', { login: ADMIN })
+    const { page } = await suite.open('/devices/pump-1/shadow?show=history&at=1')
     const differing = page.getByRole('table', { name: 'What differs' })
     await differing.getByRole('row', { name: /desired interval 30 10/ }).waitFor()
     await differing.getByRole('row', { name: /desired led "off" "on"/ }).waitFor()

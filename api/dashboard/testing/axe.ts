@@ -2,17 +2,19 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 
 const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** One line per violation: the rule, where, and why. */
-export async function axeViolations(page: Page): Promise<readonly string[]> {
+/** One line per violation: the rule, where, and why. `rules` are all of WCAG if they are left out. */
+export async function axeViolations(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  const only = rules === undefined ? { type: 'tag', values: WCAG } : { type: 'rule', values: rules }
   // Given to the page past its own policy, which allows no script but its own.
-  await page.evaluate(SOURCE)
+  if (!(await page.evaluate<boolean>("typeof axe === 'object'"))) await page.evaluate(SOURCE)
   // The page's `axe` answers with its own report.
   const found = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,
+    `axe.run(document, { runOnly: ${JSON.stringify(only)}, resultTypes: ['violations'] })`,
   )) as {
     readonly violations: readonly {
       readonly id: string
@@ -24,9 +26,32 @@ export async function axeViolations(page: Page): Promise<readonly string[]> {
   )
 }
 
-/** Both themes at the width of a screen, and a phone at its narrowest. */
-export const LOOKS = [
-  { name: 'light', width: 1440, colorScheme: 'light' },
-  { name: 'dark', width: 1440, colorScheme: 'dark' },
-  { name: 'at 320 px', width: 320, colorScheme: 'light' },
-] as const
+const SCREEN = { width: 1440, height: 900 }
+const PHONE = { width: 320, height: 900 }
+
+/** What stands in somebody's way on the page as it is: in both themes, which differ in their colours only, and as narrow as
+ *  a phone, where nothing may lie beside the window. */
+export async function barriers(page: Page): Promise<readonly string[]> {
+  const light = await axeViolations(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await axeViolations(page, ['color-contrast'])
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(PHONE)
+  await settled(page)
+  const narrow = [...(await axeViolations(page)), ...(await tooWide(page))]
+  await page.setViewportSize(SCREEN)
+  await settled(page)
+  const all = { light, dark, narrow }
+  return Object.entries(all).flatMap(([look, found]) => found.map((violation) => `${look}: ${violation}`))
+}
+
+/** A page may wait for several answers at once. */
+export async function settled(page: Page): Promise<void> {
+  await expect.poll(() => page.locator('.skeleton').count(), { timeout: 60_000 }).toBe(0)
+}
+
+/** How far the page lies beside its window (WCAG 1.4.10). */
+export async function tooWide(page: Page): Promise<readonly string[]> {
+  const over = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+  return over > 0 ? [`is ${over} px too wide for ${page.viewportSize()?.width} px`] : []
+}

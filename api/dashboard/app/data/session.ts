@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals'
 import type { Me } from '../../../../schemas/auth.ts'
 import type { Problem } from '../../../../schemas/problem.ts'
+import { noteClock } from '../words/time.ts'
 
 const PATH = '/api/v1/auth/session'
 /** A token is renewed this long before it ends. */
@@ -139,6 +140,7 @@ async function post(path: string, body: object, mustSucceed = false): Promise<Gr
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
+  noteClock(Date.parse(response.headers.get('date') ?? ''))
   if (response.ok) return (await response.json()) as Granted
   if (mustSucceed) throw new LoginRefused((await response.json()) as Problem)
   if (response.status >= 500 || response.status === 429)

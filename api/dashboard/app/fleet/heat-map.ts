@@ -57,7 +57,6 @@ export interface PlacedBlock {
 export interface MapLayout {
   /** The side of a cell with its gap. */
   readonly cellPx: number
-  readonly gapPx: number
   readonly height: number
   readonly blocks: readonly PlacedBlock[]
 }
@@ -95,7 +94,7 @@ function placed(blocks: readonly Block[], cellPx: number, width: number): MapLay
     shelf = Math.max(shelf, height)
     return at
   })
-  return { cellPx, gapPx: cellPx >= 4 ? 1 : 0, height: y + shelf, blocks: list }
+  return { cellPx, height: y + shelf, blocks: list }
 }
 
 export interface CellPlace {

@@ -3,7 +3,7 @@ import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { SocketProblem } from '../../../../schemas/ws.ts'
 import { accessToken, heldToken, tokenInstead } from '../data/session.ts'
-import { clockAheadMs } from '../words/time.ts'
+import { noteClock } from '../words/time.ts'
 import { applyHeld, takeFleet } from './fleet-index.ts'
 import type { Batch, FromWorker, ToWorker, Watch } from './messages.ts'
 import workerUrl from './worker.ts?worker&url'
@@ -128,13 +128,6 @@ async function giveToken(isRefused: boolean): Promise<void> {
     () => undefined,
   )
   if (token !== undefined) say({ kind: 'token', token })
-}
-
-/** An event is never from the future, so the service's clock is at least that far ahead. */
-function noteClock(serverMs: number): void {
-  const ahead = serverMs - Date.now()
-  // Half a second is the way of the message, not the clock.
-  if (Math.abs(ahead - clockAheadMs.peek()) > 2000) clockAheadMs.value = ahead
 }
 
 /** The policy of the page takes the address of a script from this function only, and of this file only. */

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { locale } from './words.ts'
 
 /** How far the service's clock is ahead of the browser's. */
-export const clockAheadMs = signal(0)
+let clockAheadMs = 0
 /** The zone of shown times; undefined is the browser's. */
 export const timeZone = signal<string | undefined>(undefined)
 
@@ -18,10 +18,19 @@ export function isTimeZone(name: string): boolean {
 /** The service's time, renewed each second: ages that read it count on by themselves. */
 export const now = signal(Date.now())
 
+/** Learns the service's time from something that it sent just now. */
+export function noteClock(serverMs: number): void {
+  const ahead = serverMs - Date.now()
+  // Two seconds are the way of the message and the second that a header is rounded to, not the clock.
+  if (!Number.isFinite(ahead) || Math.abs(ahead - clockAheadMs) <= 2000) return
+  clockAheadMs = ahead
+  now.value = Date.now() + ahead
+}
+
 /** Begins to count. */
 export function countSeconds(): void {
   setInterval(() => {
-    if (!document.hidden) now.value = Date.now() + clockAheadMs.peek()
+    if (!document.hidden) now.value = Date.now() + clockAheadMs
   }, 1000)
 }
 

@@ -1,6 +1,7 @@
 // The columns that the list of devices can show, read from the index.
 import { type ColumnChoice, metaOf, metricOf } from '../../address/column-choices.ts'
 import { pathOf } from '../../address/routes.ts'
+import { Spark } from '../../charts/spark.tsx'
 import { FLAG } from '../../fleet/columns.ts'
 import type { MetricValues } from '../../fleet/metric-values.ts'
 import { columns } from '../../live/fleet-index.ts'
@@ -12,6 +13,7 @@ import { plainText } from '../../parts/plain-text.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { t } from './device-words.ts'
 import { severityOf } from './metric-severity.ts'
+import type { Sparks } from './use-sparks.ts'
 
 export const COLUMN_IDS = [
   'status',
@@ -54,6 +56,7 @@ export interface MoreColumns {
   readonly values: MetricValues
   /** Unit and bounds by the device's type. */
   readonly types: readonly DeviceType[]
+  readonly sparks: Sparks
   readonly metadata: ReadonlyMap<string, { readonly leaves: ReadonlyMap<string, unknown> }>
 }
 
@@ -67,7 +70,7 @@ export function gridColumn({ id, widthPx }: ColumnChoice, more: MoreColumns): Gr
   if (metric !== undefined)
     return {
       ...shared,
-      leastPx: 144,
+      leastPx: 160,
       sort: id,
       isNumber: true,
       cell: (row) => <MetricCell row={row} metric={metric} more={more} />,
@@ -97,18 +100,25 @@ interface MetricCellProps {
   readonly more: MoreColumns
 }
 
-function MetricCell({ row, metric, more: { values, types } }: MetricCellProps) {
-  const value = values.of(metric, columns.ids[row] ?? '')
+function MetricCell({ row, metric, more: { values, types, sparks } }: MetricCellProps) {
+  const deviceId = columns.ids[row] ?? ''
+  const value = values.of(metric, deviceId)
   if (value === undefined || value === null) return <span class="muted">–</span>
   const type = types.find(({ name }) => name === columns.types.at(columns.type[row] ?? 0))
   const unit = type?.telemetry.find(({ field }) => field === metric)?.unit
   const severity = severityOf(value, metric, type)
   const text = `${shownValue(value)}${unit == null ? '' : ` ${unit}`}`
-  return severity === undefined ? (
-    <span title={text}>{text}</span>
-  ) : (
-    <span class={`severity-${severity}`} title={text}>
-      {severity === 'critical' ? '✕' : '▲'} {text}
+  const spark = sparks(metric, deviceId)
+  return (
+    <span class="metric-cell" title={text}>
+      {spark?.some((one) => one !== null) && <Spark values={spark} width={56} height={20} />}
+      {severity === undefined ? (
+        <span>{text}</span>
+      ) : (
+        <span class={`severity-${severity}`}>
+          {severity === 'critical' ? '✕' : '▲'} {text}
+        </span>
+      )}
     </span>
   )
 }

@@ -18,6 +18,7 @@ import { useAnswer } from '../../data/answers.ts'
 import { preferences, setPreference } from '../../data/preferences.ts'
 import { matchesWithout } from '../../fleet/facets.ts'
 import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
+import { useMetricColumns } from '../../live/metric-columns.ts'
 import { rememberDevices } from '../../navigation/device-list.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
@@ -38,11 +39,11 @@ import { DEFAULT_COLUMNS, gridColumn, isColumnId, nameAt, Seen } from './device-
 import { type DeviceList, useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
-import { useMetricColumns } from './metric-columns.ts'
 import './devices.css'
 import { Peek } from '../../parts/peek.tsx'
 import { FacetPanel } from './facet-panel.tsx'
 import { SelectionBar } from './selection-bar.tsx'
+import { useSparks } from './use-sparks.ts'
 
 const filter = queryValue('q', text())
 /** A leading "-" turns the order around. */
@@ -90,7 +91,8 @@ function List() {
   const loaded = useMetricColumns(metrics, inSight)
   const metadata = useMetadata(inSight, hasMetadata)
   const types = useAnswer('listDeviceTypes', {}, { isWanted: metrics.length > 0 })
-  const more = { values: loaded.values, types: types.data?.data ?? [], metadata }
+  const sparks = useSparks(metrics, inSight)
+  const more = { values: loaded.values, types: types.data?.data ?? [], metadata, sparks }
   const list = useDeviceList(q, sort, loaded)
   const { rows, query, facets } = list
   const onSight = useInSight(rows, setInSight)

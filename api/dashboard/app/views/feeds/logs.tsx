@@ -11,9 +11,9 @@ import { Empty } from '../../parts/empty.tsx'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
 import { LogRow } from '../../parts/log-row.tsx'
+import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
-import { News } from './news.tsx'
 
 const t = words({
   title: ['Logs', 'Logs'],

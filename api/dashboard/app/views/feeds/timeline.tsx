@@ -13,10 +13,10 @@ import { Empty } from '../../parts/empty.tsx'
 import { entryDetail, entryText } from '../../parts/entry-text.ts'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
+import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
 import { EVENT_KINDS } from './kinds.ts'
-import { News } from './news.tsx'
 
 const t = words({
   title: ['Timeline', 'Verlauf'],

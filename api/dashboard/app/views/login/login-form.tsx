@@ -1,4 +1,6 @@
+// The form of who is not logged in: a login, or the first account of a new service.
 import { useState } from 'preact/hooks'
+import { fleet } from '../../data/client.ts'
 import { logIn } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
@@ -7,20 +9,35 @@ import { ProblemCard } from '../../parts/problem-card.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
+  name: ['Your name', 'Ihr Name'],
   email: ['E-mail', 'E-Mail'],
   password: ['Password', 'Passwort'],
+  hint: [
+    'At least 8 characters, and not one of the common ones.',
+    'Mindestens 8 Zeichen und keines der häufigen.',
+  ],
   remember: ['Stay logged in on this device', 'Auf diesem Gerät angemeldet bleiben'],
   login: ['Log in', 'Anmelden'],
+  create: ['Create the account', 'Konto anlegen'],
 })
 
-export function LoginForm({ onDone }: { readonly onDone: () => void }) {
+export interface LoginFormProps {
+  /** Makes an account before the login. The first one of a service is its admin; the service refuses any further one. */
+  readonly isFirst?: boolean
+  readonly onDone: () => void
+}
+
+export function LoginForm({ isFirst = false, onDone }: LoginFormProps) {
+  const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const [remember, setRemember] = useState(false)
   const write = useWrite(async () => {
+    if (isFirst) await fleet.register({ body: { name, email, password, role: 'admin' } })
     await logIn({ email, password, remember })
     onDone()
   })
+  const error = write.error.value
   return (
     <form
       class="form"
@@ -29,6 +46,18 @@ export function LoginForm({ onDone }: { readonly onDone: () => void }) {
         void write.run()
       }}
     >
+      {isFirst && (
+        <Field
+          label={t('name')}
+          name="name"
+          autocomplete="name"
+          required
+          value={name}
+          onValue={setName}
+          error={error}
+          pointer="/name"
+        />
+      )}
       <Field
         label={t('email')}
         type="email"
@@ -37,27 +66,34 @@ export function LoginForm({ onDone }: { readonly onDone: () => void }) {
         required
         value={email}
         onValue={setEmail}
+        error={error}
+        pointer="/email"
       />
       <Field
         label={t('password')}
         type="password"
         name="password"
-        autocomplete="current-password"
+        autocomplete={isFirst ? 'new-password' : 'current-password'}
         required
+        {...(isFirst ? { minLength: 8, hint: t('hint') } : {})}
         value={password}
         onValue={setPassword}
+        error={error}
+        pointer="/password"
       />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={remember}
-          onChange={({ currentTarget }) => setRemember(currentTarget.checked)}
-        />
-        {t('remember')}
-      </label>
-      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      {!isFirst && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={remember}
+            onChange={({ currentTarget }) => setRemember(currentTarget.checked)}
+          />
+          {t('remember')}
+        </label>
+      )}
+      {error !== undefined && <ProblemCard error={error} />}
       <Button kind="primary" type="submit" isBusy={write.isUnderWay.value}>
-        {t('login')}
+        {t(isFirst ? 'create' : 'login')}
       </Button>
     </form>
   )

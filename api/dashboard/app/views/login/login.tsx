@@ -6,7 +6,6 @@ import { LoginRefused, logIn } from '../../data/session.ts'
 import { address, navigate } from '../../navigation/navigation.ts'
 import { words } from '../../words/words.ts'
 import { LoginForm } from './login-form.tsx'
-import { SetupForm } from './setup-form.tsx'
 
 const t = words({
   login: ['Log in', 'Anmelden'],
@@ -32,7 +31,7 @@ export default function Login() {
       <h1>Fleet</h1>
       <h2>{isSetup ? t('setup') : t('login')}</h2>
       {isTicketSpent.value && <p role="alert">{t('ticket')}</p>}
-      {isSetup ? <SetupForm onDone={goOn} /> : <LoginForm onDone={goOn} />}
+      <LoginForm key={String(isSetup)} isFirst={isSetup} onDone={goOn} />
       <p>
         {isSetup ? (
           <a href={pathOf('login')}>{t('toLogin')}</a>

@@ -24,7 +24,9 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
     <section class="card attention" aria-labelledby="attention">
       <h2 id="attention">{t('attention')}</h2>
       {more.error !== undefined && <p class="severity-warning">▲ {t('casesMissing')}</p>}
-      {shown.length === 0 && more.error === undefined && <p class="muted">✓ {t('calm')}</p>}
+      {shown.length === 0 && more.error === undefined && !more.isLoading && (
+        <Calm hiddenCount={all.length} takenOver={more.openAlerts} />
+      )}
       <ul class="cases">
         {shown.map(({ key, state, severity, sentence, firstId, at, href }) => (
           <li key={key} class="case">
@@ -59,6 +61,18 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
       )}
     </section>
   )
+}
+
+/** Nobody is told that all is well above warnings that are still open (D3). */
+function Calm({ hiddenCount, takenOver }: { readonly hiddenCount: number; readonly takenOver: number }) {
+  if (hiddenCount > 0) return <p class="muted">{t('allHidden')}</p>
+  if (takenOver > 0)
+    return (
+      <p class="muted">
+        <a href={pathOf('alerts', {}, { state: 'acknowledged' })}>{t('takenOver', { n: takenOver })}</a>
+      </p>
+    )
+  return <p class="muted">✓ {t('calm')}</p>
 }
 
 function shownCase({ kind, severity, group, count, at, firstId, query }: AttentionCase): ShownCase {

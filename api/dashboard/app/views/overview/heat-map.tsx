@@ -4,29 +4,49 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
-import { type Block, type Cell, cellAt, cellPlace, layoutOf, nextCell } from '../../fleet/heat-map.ts'
+import {
+  type Block,
+  type Cell,
+  cellAt,
+  cellPlace,
+  layoutOf,
+  type MapLayout,
+  nextCell,
+} from '../../fleet/heat-map.ts'
+import { type MapView, type Spot, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
+import { Button } from '../../parts/button.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { STATUS_GLYPHS, StatusMark, statusWord } from '../../parts/status-mark.tsx'
+import { StatusMark, statusWord } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
-import { type Colouring, FILL_NAMES, type Fills, paintMap } from './map-paint.ts'
+import { number } from '../../words/words.ts'
+import { type Colouring, FILL_NAMES, type Fills, type MetricColouring } from './map-colours.ts'
+import { MapLegend } from './map-legend.tsx'
+import { paintMap } from './map-paint.ts'
 import { t } from './overview-words.ts'
+import { useMapView } from './use-map-view.ts'
 
 /** The map shares one screen with the counts above it. */
 const HEIGHT_MAX = 560
+const ZOOM_STEP = 1.5
+/** The mark of the first picture, for who measures how soon it is there. */
+const DRAWN = 'fleet-drawn'
+/** How far the map has to be enlarged until a cell is as large as this. */
+const CELL_PX_MAX = 120
 
 export interface HeatMapProps {
   readonly blocks: readonly Block[]
   readonly colouring: Colouring
+  readonly metric: MetricColouring | undefined
   readonly onPeek: (id: string) => void
   readonly onTable: () => void
   /** Shown where there are more devices than cells. */
   readonly fallback: preact.ComponentChildren
 }
 
-export function HeatMap({ blocks, colouring, onPeek, onTable, fallback }: HeatMapProps) {
+export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }: HeatMapProps) {
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const [width, setWidth] = useState(0)
@@ -44,6 +64,9 @@ export function HeatMap({ blocks, colouring, onPeek, onTable, fallback }: HeatMa
     () => (width === 0 ? undefined : layoutOf(blocks, width, HEIGHT_MAX)),
     [blocks, width],
   )
+  const size = layout === undefined ? undefined : { width, height: layout.height }
+  const map = useMapView(canvas, size)
+  const view = map.view.value
   useLayoutEffect(() => {
     const element = canvas.current
     const context = element?.getContext('2d')
@@ -52,26 +75,44 @@ export function HeatMap({ blocks, colouring, onPeek, onTable, fallback }: HeatMa
     element.width = Math.round(width * scale)
     element.height = Math.round(layout.height * scale)
     const fills = fillsOf(frame.current)
-    paintMap(context, { layout, columns, colouring, fills, nowMs: now.peek(), scale })
-  }, [layout, colouring, version, width])
+    paintMap(context, { layout, view, columns, colouring, metric, fills, nowMs: now.peek(), scale })
+    if (performance.getEntriesByName(DRAWN).length === 0) performance.mark(DRAWN)
+  }, [layout, view, colouring, metric, version, width])
   const rowAt = (cell: Cell | undefined) =>
     cell === undefined ? undefined : layout?.blocks[cell.block]?.block.rows[cell.cell]
+  const placeOf = (cell: Cell) => {
+    const block = layout?.blocks[cell.block]
+    return layout && block && { ...cellPlace(block, cell.cell, layout.cellPx), side: layout.cellPx }
+  }
+  const zoom = (factor: number) => {
+    const place = at.peek() && placeOf(at.peek() ?? { block: 0, cell: 0 })
+    if (layout !== undefined && factor > 1 && layout.cellPx * view.zoom >= CELL_PX_MAX) return
+    map.zoom(factor, place && { x: (place.x - view.x) * view.zoom, y: (place.y - view.y) * view.zoom })
+  }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (layout === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+    if (layout === undefined || size === undefined || event.ctrlKey || event.metaKey || event.altKey) return
     const current = at.peek() ?? { block: 0, cell: 0 }
-    const row = rowAt(current)
-    const id = columns.ids[row ?? -1]
-    if (event.key.startsWith('Arrow'))
+    const id = columns.ids[rowAt(current) ?? -1]
+    if (event.key.startsWith('Arrow')) {
       at.value = at.peek() === undefined ? current : nextCell(layout, current, event.key)
-    else if (event.key === 'Enter' && id !== undefined) navigate(pathOf('device', { device_id: id }))
+      const place = placeOf(at.value)
+      if (place !== undefined) map.show(viewOnto(view, place, size))
+    } else if (event.key === 'Enter' && id !== undefined) navigate(pathOf('device', { device_id: id }))
     else if (event.key === ' ' && id !== undefined) onPeek(id)
+    else if (event.key === '+' || event.key === '=') zoom(ZOOM_STEP)
+    else if (event.key === '-') zoom(1 / ZOOM_STEP)
+    else if (event.key === '0') map.whole()
     else if (event.key === 'v') onTable()
     else return
     event.preventDefault()
   }
-  const under = ({ offsetX, offsetY }: PointerEvent | MouseEvent) =>
-    layout === undefined ? undefined : cellAt(layout, offsetX, offsetY)
+  const under = ({ offsetX: x, offsetY: y }: PointerEvent | MouseEvent) => {
+    if (layout === undefined) return undefined
+    const spot = spotOfMap(view, { x, y })
+    return cellAt(layout, spot.x, spot.y)
+  }
   const row = rowAt(at.value)
+  const place = at.value && placeOf(at.value)
   return (
     <div class="map" ref={frame}>
       <div class="map-probes" aria-hidden="true">
@@ -85,7 +126,7 @@ export function HeatMap({ blocks, colouring, onPeek, onTable, fallback }: HeatMa
         <div class="map-frame" style={{ blockSize: `${layout?.height ?? 0}px` }}>
           <canvas
             ref={canvas}
-            class="map-canvas"
+            class={view.zoom > 1 ? 'map-canvas map-canvas-large' : 'map-canvas'}
             tabIndex={0}
             role="application"
             aria-label={t('mapLabel', {
@@ -93,7 +134,7 @@ export function HeatMap({ blocks, colouring, onPeek, onTable, fallback }: HeatMa
               groups: blocks.length,
             })}
             onPointerMove={(event) => {
-              at.value = under(event)
+              at.value = map.isDragging() ? undefined : under(event)
             }}
             onPointerLeave={() => {
               at.value = undefined
@@ -102,58 +143,72 @@ export function HeatMap({ blocks, colouring, onPeek, onTable, fallback }: HeatMa
               at.value = undefined
             }}
             onClick={(event) => {
-              const id = columns.ids[rowAt(under(event)) ?? -1]
+              const id = map.isDragging() ? undefined : columns.ids[rowAt(under(event)) ?? -1]
               if (id !== undefined) onPeek(id)
             }}
             onKeyDown={onKeyDown}
           />
-          {layout?.blocks.map(({ block, x, y, width: blockWidth }) => (
-            <a
-              key={block.name}
-              class="map-label"
-              href={pathOf('devices', {}, { q: block.name === '' ? undefined : `group:${block.name}` })}
-              style={{ transform: `translate(${x}px, ${y}px)`, inlineSize: `${blockWidth}px` }}
-              title={`${plainText(block.name)} · ${block.rows.length}`}
-            >
-              {block.name === '' ? t('noGroup') : plainText(block.name)}
-            </a>
-          ))}
-          {row !== undefined && layout !== undefined && at.value !== undefined && (
-            <Card row={row} cell={at.value} layout={layout} width={width} />
+          {layout !== undefined && <GroupLabels layout={layout} view={view} />}
+          {row !== undefined && place !== undefined && layout !== undefined && (
+            <Card row={row} place={place} view={view} width={width} value={metric?.values[row]} />
           )}
+          <div class="map-zoom">
+            <Button icon="zoom-in" label={t('zoomIn')} onClick={() => zoom(ZOOM_STEP)} />
+            <Button icon="zoom-out" label={t('zoomOut')} onClick={() => zoom(1 / ZOOM_STEP)} />
+            {view.zoom > 1 && <Button onClick={map.whole}>{t('wholeMap')}</Button>}
+          </div>
         </div>
       )}
       <p class="visually-hidden" role="status">
         {row === undefined
           ? ''
-          : `${plainText(columns.names[row] ?? '')}: ${statusWord(columns.statusAt(row))}`}
+          : `${plainText(columns.names[row] ?? '')}: ${statusWord(columns.statusAt(row))}${spoken(metric?.values[row])}`}
       </p>
-      {colouring === 'status' && (
-        <ul class="map-legend" aria-hidden="true">
-          {FILL_NAMES.map((name) => (
-            <li key={name}>
-              <span class={`map-swatch map-fill-${name}`} /> {STATUS_GLYPHS[name]} {statusWord(name)}
-            </li>
-          ))}
-        </ul>
-      )}
+      <MapLegend colouring={colouring} metric={metric} />
     </div>
   )
 }
 
+function GroupLabels({ layout, view }: { readonly layout: MapLayout; readonly view: MapView }) {
+  return (
+    <div class="map-labels">
+      {layout.blocks.map(({ block, x, y, width: blockWidth }) => (
+        <a
+          key={block.name}
+          class="map-label"
+          href={pathOf('devices', {}, { q: block.name === '' ? undefined : `group:${block.name}` })}
+          style={{
+            transform: `translate(${(x - view.x) * view.zoom}px, ${(y - view.y) * view.zoom}px)`,
+            inlineSize: `${blockWidth * view.zoom}px`,
+          }}
+          title={`${plainText(block.name)} · ${block.rows.length}`}
+        >
+          {block.name === '' ? t('noGroup') : plainText(block.name)}
+        </a>
+      ))}
+    </div>
+  )
+}
+
+const spoken = (value: number | undefined) =>
+  value === undefined ? '' : `, ${Number.isNaN(value) ? t('noValue') : number(value)}`
+
 interface CardProps {
   readonly row: number
-  readonly cell: Cell
-  readonly layout: NonNullable<ReturnType<typeof layoutOf>>
+  readonly place: Spot & { readonly side: number }
+  readonly view: MapView
   readonly width: number
+  readonly value: number | undefined
 }
 
 const CARD_WIDTH_PX = 240
 
-function Card({ row, cell, layout, width }: CardProps) {
-  const block = layout.blocks[cell.block]
-  if (block === undefined) return null
-  const { x, y } = cellPlace(block, cell.cell, layout.cellPx)
+function Card({ row, place, view, width, value }: CardProps) {
+  const [x, y, side] = [
+    (place.x - view.x) * view.zoom,
+    (place.y - view.y) * view.zoom,
+    place.side * view.zoom,
+  ]
   const left = Math.max(0, Math.min(x, width - CARD_WIDTH_PX))
   return (
     <>
@@ -161,19 +216,26 @@ function Card({ row, cell, layout, width }: CardProps) {
         class="map-cursor"
         style={{
           transform: `translate(${x - 1}px, ${y - 1}px)`,
-          inlineSize: `${layout.cellPx + 1}px`,
-          blockSize: `${layout.cellPx + 1}px`,
+          inlineSize: `${side + 1}px`,
+          blockSize: `${side + 1}px`,
         }}
       />
-      <div class="map-card" style={{ transform: `translate(${left}px, ${y + layout.cellPx + 6}px)` }}>
+      <div class="map-card" style={{ transform: `translate(${left}px, ${y + side + 6}px)` }}>
         <strong>{plainText(columns.names[row] ?? '')}</strong>
         <code>{columns.ids[row]}</code>
         <span>
           <StatusMark status={columns.statusAt(row)} /> · <Age at={columns.since[row] || undefined} />
         </span>
+        {value !== undefined && <span>{Number.isNaN(value) ? t('noValue') : number(value)}</span>}
       </div>
     </>
   )
+}
+
+/** Mixed colours come as shares of one, others as bytes. */
+function rgbOf(colour: string): readonly number[] {
+  const numbers = (colour.replace('color(srgb', '').match(/[\d.]+/g) ?? []).map(Number)
+  return colour.startsWith('color(') ? numbers.map((share) => Math.round(share * 255)) : numbers
 }
 
 /** The fills as the browser shows them now: the tokens depend on the theme. */
@@ -181,7 +243,7 @@ function fillsOf(frame: HTMLElement): Fills {
   const entries = FILL_NAMES.map((name) => {
     const probe = frame.querySelector(`.map-probes .map-fill-${name}`)
     const colour = probe === null ? '' : getComputedStyle(probe).backgroundColor
-    const [red = 0, green = 0, blue = 0] = (colour.match(/[\d.]+/g) ?? []).map(Number)
+    const [red = 0, green = 0, blue = 0] = rgbOf(colour)
     return [name, [red, green, blue]]
   })
   // Every name has its entry.

@@ -1,66 +1,106 @@
-// Paints the map by writing pixels: filling a rectangle for each cell takes hundreds of times as long.
-import { FLAG, type FleetColumns, STATUS } from '../../fleet/columns.ts'
-import { cellPlace, type MapLayout } from '../../fleet/heat-map.ts'
+// Paints the map by writing pixels: filling a rectangle for each cell takes hundreds of times as long. Only what is in the
+// window is painted, and cells that are large enough get their glyph and name.
+import { cellPlace, type MapLayout, type PlacedBlock } from '../../fleet/heat-map.ts'
+import type { MapView } from '../../fleet/map-view.ts'
+import { plainText } from '../../parts/plain-text.ts'
+import { STATUS_GLYPHS } from '../../parts/status-mark.tsx'
+import { type FillName, type FillParts, type Fills, fillOf } from './map-colours.ts'
 
-export const COLOURINGS = ['status', 'seen', 'alert', 'sync'] as const
-export type Colouring = (typeof COLOURINGS)[number]
+const GAP_FROM_PX = 4
+const GLYPH_FROM_PX = 10
+const NAME_FROM_PX = 36
 
-/** The fills of the tokens, as red, green, blue. */
-export type Fills = Readonly<Record<FillName, readonly [number, number, number]>>
-export const FILL_NAMES = ['online', 'offline', 'error', 'maintenance', 'provisioning'] as const
-export type FillName = (typeof FILL_NAMES)[number]
-
-const BY_STATUS: Readonly<Record<number, FillName>> = {
-  [STATUS.online]: 'online',
-  [STATUS.offline]: 'offline',
-  [STATUS.error]: 'error',
-  [STATUS.maintenance]: 'maintenance',
-  [STATUS.provisioning]: 'provisioning',
-  [STATUS.decommissioned]: 'offline',
-}
-
-function fillOf(columns: FleetColumns, row: number, colouring: Colouring, nowMs: number): FillName {
-  const flags = columns.flags[row] ?? 0
-  switch (colouring) {
-    case 'status':
-      return BY_STATUS[columns.status[row] ?? 0] ?? 'offline'
-    case 'alert':
-      return (flags & FLAG.critical) !== 0 ? 'error' : (flags & FLAG.warning) !== 0 ? 'maintenance' : 'online'
-    case 'sync':
-      return (flags & FLAG.outOfSync) === 0 ? 'online' : 'provisioning'
-    case 'seen': {
-      const age = nowMs - (columns.seen[row] ?? 0)
-      if (age < 60_000) return 'online'
-      if (age < 600_000) return 'provisioning'
-      return age < 3_600_000 ? 'maintenance' : 'offline'
-    }
-  }
-}
-
-export interface MapPaint {
+export interface MapPaint extends FillParts {
   readonly layout: MapLayout
-  readonly columns: FleetColumns
-  readonly colouring: Colouring
+  readonly view: MapView
   readonly fills: Fills
-  readonly nowMs: number
   /** Pixels of the device for one of the page. */
   readonly scale: number
 }
 
 export function paintMap(context: CanvasRenderingContext2D, paint: MapPaint): void {
-  const { layout, columns, colouring, fills, nowMs, scale } = paint
+  const { fills, scale } = paint
   const { width, height } = context.canvas
   const image = context.createImageData(width, height)
   const pixels = new Uint32Array(image.data.buffer)
-  const side = Math.max(1, Math.round((layout.cellPx - layout.gapPx) * scale))
-  for (const at of layout.blocks)
-    at.block.rows.forEach((row, cell) => {
-      const [red, green, blue] = fills[fillOf(columns, row, colouring, nowMs)]
-      const colour = (255 << 24) | (blue << 16) | (green << 8) | red
-      const { x, y } = cellPlace(at, cell, layout.cellPx)
-      const [left, top] = [Math.round(x * scale), Math.round(y * scale)]
-      for (let line = top; line < top + side && line < height; line++)
-        pixels.fill(colour, line * width + left, line * width + Math.min(left + side, width))
-    })
+  const cellPx = paint.layout.cellPx * paint.view.zoom
+  const side = Math.max(1, Math.round((cellPx - (cellPx >= GAP_FROM_PX ? 1 : 0)) * scale))
+  const labels: (() => void)[] = []
+  forCellsInSight(paint, width, height, (row, left, top) => {
+    const name = fillOf(row, paint)
+    const [red, green, blue] = fills[name]
+    const colour = (255 << 24) | (blue << 16) | (green << 8) | red
+    const from = Math.max(0, left)
+    const until = Math.min(left + side, width)
+    for (let line = Math.max(0, top); line < top + side && line < height; line++)
+      if (until > from) pixels.fill(colour, line * width + from, line * width + until)
+    if (cellPx >= GLYPH_FROM_PX)
+      labels.push(() =>
+        write(context, { paint, row, name, left, top, side, hasName: cellPx >= NAME_FROM_PX }),
+      )
+  })
   context.putImageData(image, 0, 0)
+  for (const label of labels) label()
+}
+
+/** Rows of cells above and below the window cost nothing. */
+function forCellsInSight(
+  { layout, view, scale }: MapPaint,
+  width: number,
+  height: number,
+  see: (row: number, left: number, top: number) => void,
+): void {
+  const toPixels = (at: number, from: number) => Math.round((at - from) * view.zoom * scale)
+  const reach = Math.ceil(layout.cellPx * view.zoom * scale)
+  for (const at of layout.blocks) {
+    const [first, last] = linesInSight(at, layout, { view, height: height / scale / view.zoom })
+    for (let cell = first * at.columns; cell < Math.min(at.block.rows.length, last * at.columns); cell++) {
+      const { x, y } = cellPlace(at, cell, layout.cellPx)
+      const [left, top] = [toPixels(x, view.x), toPixels(y, view.y)]
+      if (left + reach < 0 || left >= width || top + reach < 0 || top >= height) continue
+      see(at.block.rows[cell] ?? 0, left, top)
+    }
+  }
+}
+
+function linesInSight(
+  at: PlacedBlock,
+  { cellPx }: MapLayout,
+  { view, height }: { readonly view: MapView; readonly height: number },
+): readonly [first: number, last: number] {
+  const { y } = cellPlace(at, 0, cellPx)
+  const first = Math.max(0, Math.floor((view.y - y) / cellPx))
+  return [first, Math.max(first, Math.ceil((view.y + height - y) / cellPx))]
+}
+
+interface Label {
+  readonly paint: MapPaint
+  readonly row: number
+  readonly name: FillName
+  readonly left: number
+  readonly top: number
+  readonly side: number
+  readonly hasName: boolean
+}
+
+/** The glyph of the status, so that no state is told by colour alone; and as much of the name as fits. */
+function write(context: CanvasRenderingContext2D, label: Label): void {
+  const { paint, row, name, left, top, side, hasName } = label
+  const { columns, fills, scale } = paint
+  const [red, green, blue] = fills[name]
+  context.fillStyle = red * 0.3 + green * 0.59 + blue * 0.11 > 140 ? '#000' : '#fff'
+  context.textAlign = 'center'
+  context.textBaseline = 'middle'
+  const glyphPx = Math.min(side * 0.6, 16 * scale)
+  context.font = `${glyphPx}px system-ui`
+  const middle = left + side / 2
+  context.fillText(STATUS_GLYPHS[columns.statusAt(row)], middle, top + side * (hasName ? 0.35 : 0.52), side)
+  if (!hasName) return
+  context.save()
+  context.beginPath()
+  context.rect(left, top, side, side)
+  context.clip()
+  context.font = `${Math.min(side * 0.2, 12 * scale)}px system-ui`
+  context.fillText(plainText(columns.names[row] ?? ''), middle, top + side * 0.75)
+  context.restore()
 }

@@ -14,21 +14,25 @@ import { FleetArea } from '../../parts/fleet-area.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
 import { Page } from '../../parts/page.tsx'
 import { Peek } from '../../parts/peek.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
+import { TextValue } from '../../parts/text-value.tsx'
 import { now } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
 import { AttentionList } from './attention-list.tsx'
 import { GroupTable } from './group-table.tsx'
 import { HeatMap } from './heat-map.tsx'
-import { COLOURINGS } from './map-paint.ts'
+import { COLOURINGS } from './map-colours.ts'
 import './overview.css'
 import { t } from './overview-words.ts'
 import { Tiles } from './tiles.tsx'
+import { useMapMetric } from './use-map-metric.ts'
 
 const filter = queryValue('q', text())
 const depthValue = queryValue('depth', whole(2, 1, 8))
 const colourValue = queryValue('colour', oneOf(COLOURINGS, 'status'))
+const metricValue = queryValue('metric', text('', 256))
 const asValue = queryValue('as', oneOf(['map', 'table'], 'map'))
 const peeked = queryValue('peek', text('', 64))
 
@@ -58,6 +62,7 @@ function Fleet() {
   }, [q, version, moment])
   const blocks = useMemo(() => blocksOf({ columns, ranks, rows, depth }), [rows, depth])
   const cases = useMemo(() => attentionCases({ columns, nowMs: now.peek() }), [version, moment])
+  const metric = useMapMetric(!isTable && colourValue.value === 'metric' ? metricValue.value : '')
   const flip = () => asValue.set(isTable ? 'map' : 'table')
   useShortcuts([{ keys: 'v', says: isTable ? t('asMap') : t('asTable'), run: flip }])
   return (
@@ -81,12 +86,21 @@ function Fleet() {
               onValue={(name) => colourValue.set(name)}
             />
           )}
+          {!isTable && colourValue.value === 'metric' && (
+            <TextValue
+              label={t('metricName')}
+              value={metricValue.value}
+              placeholder="battery.percent"
+              onValue={(name) => metricValue.set(name.trim())}
+            />
+          )}
           {!isNarrow.value && (
             <Button icon={isTable ? 'grid-3x3' : 'list'} onClick={flip}>
               {isTable ? t('asMap') : t('asTable')}
             </Button>
           )}
         </header>
+        {metric.error !== undefined && <ProblemCard error={metric.error} onRetry={metric.reload} />}
         {rows.length === 0 ? (
           <Empty title={t('nothing')} />
         ) : isTable ? (
@@ -95,6 +109,7 @@ function Fleet() {
           <HeatMap
             blocks={blocks}
             colouring={colourValue.value}
+            metric={metric.colouring}
             onPeek={(id) => peeked.set(id)}
             onTable={flip}
             fallback={<GroupTable blocks={blocks} />}

@@ -15,6 +15,10 @@ export interface MoreCases {
   readonly cases: readonly ShownCase[]
   /** Whether alerts are told by their rules. */
   readonly hasAlerts: boolean
+  /** Open warnings and critical alerts, whoever takes care of them. */
+  readonly openAlerts: number
+  /** Something was never answered yet. */
+  readonly isLoading: boolean
   /** What could not be asked for: cases may be missing (D3). */
   readonly error: unknown
 }
@@ -28,6 +32,7 @@ export function useMoreCases(): MoreCases {
   const letters = useAnswer('summarizeDeadLetters', {}, { everyMs: EVERY_MS, isWanted: seesLetters })
   useLiveAnswers({ channel: 'alerts' }, ['listAlerts'])
   useLiveAnswers(seesRollouts ? { channel: 'ota' } : undefined, ['listDeployments'])
+  const open = fleetStats.value?.alerts
   return {
     cases: [
       ...(alerts.data === undefined ? [] : alertCases(alerts.data)),
@@ -36,6 +41,11 @@ export function useMoreCases(): MoreCases {
       ...commandCases(may('sendCommand') ? (fleetStats.value?.commands?.failed_1h ?? 0) : 0),
     ],
     hasAlerts: alerts.data !== undefined,
+    openAlerts: (open?.warning ?? 0) + (open?.critical ?? 0),
+    isLoading:
+      alerts.data === undefined ||
+      (seesRollouts && rollouts.data === undefined) ||
+      (seesLetters && letters.data === undefined),
     error: alerts.error ?? rollouts.error ?? letters.error,
   }
 }

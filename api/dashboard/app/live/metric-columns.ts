@@ -1,15 +1,17 @@
-// Values of metrics for the list of devices: those of the whole fleet are asked for now and then, so that the list can be
+// Values of metrics for the list of devices and for the map: those of the whole fleet are asked for now and then, so that the list can be
 // ordered and filtered by them, and those of the devices in sight follow live.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { fleet } from '../../data/client.ts'
-import type { MetricColumns } from '../../fleet/filter-rows.ts'
-import { MetricValues, type SentValues } from '../../fleet/metric-values.ts'
-import { columns, fleetVersion } from '../../live/fleet-index.ts'
-import { useWatch } from '../../live/live.ts'
+import { fleet } from '../data/client.ts'
+import type { MetricColumns } from '../fleet/filter-rows.ts'
+import { MetricValues, type SentValues } from '../fleet/metric-values.ts'
+import { columns, fleetVersion } from './fleet-index.ts'
+import { useWatch } from './live.ts'
 
 const ASK_EVERY_MS = 60_000
 /** The service sends values no more often. */
 const THROTTLE_MS = 1000
+/** For colours, which need no haste. */
+const THROTTLE_ALL_MS = 5000
 
 export interface MetricList {
   readonly values: MetricValues
@@ -21,7 +23,7 @@ export interface MetricList {
 }
 
 /** `inSight` are the devices whose values follow live. */
-export function useMetricColumns(metrics: readonly string[], inSight: readonly string[]): MetricList {
+export function useMetricColumns(metrics: readonly string[], inSight: readonly string[] | 'all'): MetricList {
   const key = metrics.join('\n')
   const values = useRef(new MetricValues())
   const [version, setVersion] = useState(0)
@@ -59,8 +61,8 @@ export function useMetricColumns(metrics: readonly string[], inSight: readonly s
       ? {
           channel: 'fleet',
           snapshot: false,
-          throttle_ms: THROTTLE_MS,
-          filter: { device_ids: [...inSight] },
+          throttle_ms: inSight === 'all' ? THROTTLE_ALL_MS : THROTTLE_MS,
+          ...(inSight === 'all' ? {} : { filter: { device_ids: [...inSight] } }),
           values: metrics,
         }
       : undefined,

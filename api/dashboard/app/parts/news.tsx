@@ -1,9 +1,9 @@
 // What came since a feed was read. It is counted and not put in between: nobody loses the line they are reading.
 import { useEffect, useState } from 'preact/hooks'
-import { useWatch } from '../../live/live.ts'
-import type { Watch } from '../../live/messages.ts'
-import { Button } from '../../parts/button.tsx'
-import { words } from '../../words/words.ts'
+import { useWatch } from '../live/live.ts'
+import type { Watch } from '../live/messages.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
 
 const t = words({
   news: [
