@@ -14,7 +14,8 @@ import { type Tracked, track } from '../targets/children.ts'
 import { type Service, startService } from '../targets/service.ts'
 
 const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
-const CONNECTED_MS = 300_000
+/** Registration included. */
+const CONNECTED_MS = 900_000
 const POLLING = { deadlineMs: CONNECTED_MS, everyMs: 500 }
 const UPDATED = 1_000
 const IMAGE_BYTES = 100_000

@@ -63,6 +63,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   readonly subs: Map<string, SimDevice> | undefined
   readonly #prefix: string
   readonly isSub: boolean
+  readonly #rank: number
   version: string
   #state: State = 'new'
   #isBooting = false
@@ -98,6 +99,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.#intervalMs = plan.telemetry.intervalSec * 1_000
     this.#duties = new Duties(this)
     this.isSub = over.kind === 'gateway'
+    this.#rank = over.kind === 'gateway' ? over.gateway.index + 1 : 0
     if (over.kind === 'gateway') {
       this.#prefix = `fleet/${over.gateway.id}/sub/${this.id}/`
       this.link = over.gateway.link
@@ -112,6 +114,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
       {
         ...{ clientId: this.id, token: over.token, keepAliveSec: plan.keepAliveSec },
         ...{ localAddress: over.localAddress, window: over.isGateway ? GATEWAY_WINDOW : WINDOW },
+        nth: index,
         subscriptions: places.map((suffix) => this.#prefix + suffix),
       },
       this,
@@ -304,7 +307,8 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.#spokeAt = now
     this.#measures ??= this.#measure()
     if (this.#turn === undefined) {
-      this.#baseAt = now + draw(this.kin.seed, PHASE, this.index, 0) * this.#intervalMs
+      const at = now + draw(this.kin.seed, PHASE, this.index, 0) * this.#intervalMs
+      this.#baseAt = this.isSub ? this.link.together(at) : at
       this.#reportAt = this.#baseAt
       this.#schedule(now)
     }
@@ -317,7 +321,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   }
 
   /** Puts its turn into the wheel (D1). Without one it gets a new one. */
-  #schedule(now: number, turn: Turn = new Turn(this)): void {
+  #schedule(now: number, turn: Turn = new Turn(this, this.#rank)): void {
     const patienceMs = this.roamer?.isBusy ? MOVE_MS : HEARTBEAT_MS
     turn.dueAt = Math.min(this.#reportAt, now + patienceMs)
     this.#turn = turn

@@ -7,10 +7,12 @@ export interface TurnTaker {
 
 export class Turn implements Task {
   dueAt = 0
+  readonly rank: number
   readonly #owner: TurnTaker
 
-  constructor(owner: TurnTaker) {
+  constructor(owner: TurnTaker, rank: number) {
     this.#owner = owner
+    this.rank = rank
   }
 
   run(now: number): void {

@@ -7,6 +7,8 @@ import { PublishParser } from '../wire/publish-parser.ts'
 import { Tray } from '../wire/tray.ts'
 
 export interface Task extends Due {
+  /** What is due at the same time runs by this, so that one connection's messages go out in one write. */
+  readonly rank?: number
   run(now: number): void
 }
 
@@ -71,7 +73,8 @@ export class World {
   /** Runs what has become due, and sends what comes of it. */
   advance(): void {
     const now = this.now()
-    for (const task of this.#wheel.advance(now)) task.run(now)
+    const due = this.#wheel.advance(now)
+    for (const task of due.toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0))) task.run(now)
     this.tray.flush()
   }
 }

@@ -33,6 +33,8 @@ export interface LinkOptions {
   /** Messages that may be unacknowledged. */
   readonly window: number
   readonly subscriptions: readonly string[]
+  /** Sets gateways apart, so that they do not all send at one moment. */
+  readonly nth: number
 }
 
 export interface LinkOwner {
@@ -51,6 +53,8 @@ interface Kept {
 
 const CONNECT_MS_MAX = 20_000
 const WAITING_MAX = 10_000
+const TOGETHER_MS = 200
+const APART_MS = 20
 /** Return codes of CONNACK: client identifier rejected, bad user name or password, not authorised. */
 const REFUSALS: readonly number[] = [2, 4, 5]
 const PINGREQ = Buffer.from([0xc0, 0])
@@ -82,6 +86,11 @@ export class Link implements Sink {
     this.#options = options
     this.#owner = owner
     this.#sentAt = new Float64Array(options.window)
+  }
+
+  /** When many devices share the connection, those that are due at about this time send together, in one write. */
+  together(at: number): number {
+    return Math.ceil(at / TOGETHER_MS) * TOGETHER_MS + ((this.#options.nth * APART_MS) % TOGETHER_MS)
   }
 
   get isOpen(): boolean {
