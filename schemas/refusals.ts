@@ -100,6 +100,11 @@ export const REFUSALS = {
     title: 'This change of status is not possible',
     advice: 'Read the resource again. `allowed` names the statuses that it can change to now.',
   },
+  HAS_SUB_DEVICES: {
+    status: 409,
+    title: 'The gateway has sub-devices',
+    advice: 'Purge its `sub_devices` first: `GET /devices?parent_id=` lists them.',
+  },
   FIRMWARE_IN_USE: {
     status: 409,
     title: 'The firmware is in use',

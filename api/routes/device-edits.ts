@@ -42,6 +42,9 @@ export function deviceEditRoutes(services: Services): readonly Route[] {
       const { id, revision, createdAt } = view.device
       if (parseIfMatch(header('if-match'), revision).kind === 'stale') return stale(view, header('if-match'))
       if (query.purge === true) {
+        // They would be sub-devices of whichever gateway gets the id next.
+        const children = engine.devices.subDevices(id).length
+        if (children > 0) return refused('HAS_SUB_DEVICES', { sub_devices: children })
         const purged = await engine.purge(id, createdAt, sign({ detail: { purge: true } }))
         if (purged.kind === 'refused') return purged
         return deviceAnswer(services, purged.view, purged.isOver ? 200 : 202)

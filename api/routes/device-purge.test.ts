@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { openDeploying } from '../testing/deploying.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const DEVICES = '/api/v1/devices'
@@ -70,4 +71,38 @@ test('the index of the fleet tells that a purged device is gone', async () => {
   clock.at += 2_000
   const { body: changes } = await send(`GET /api/v1/fleet/index?since=${index.cursor}`)
   expect(changes).toMatchObject({ total: 0, removed: ['robot-7'] })
+})
+
+test('a gateway is purged after its sub-devices, so that no later gateway of its id inherits them', async () => {
+  const { send } = await asAdmin()
+  await send(`POST ${DEVICES}`, { device_id: 'gw', name: 'Gateway', type: 'gateway' })
+  await send(`POST ${DEVICES}`, { ...register, parent_id: 'gw' })
+  const refused = await send(`DELETE ${DEVICES}/gw?purge=true`)
+  expect([refused.status, refused.body.code, refused.body.sub_devices]).toEqual([409, 'HAS_SUB_DEVICES', 1])
+  expect((await send(`GET ${DEVICES}/gw`)).body.status).toBe('provisioning')
+  // One that is out of service is still the gateway's.
+  await send(`DELETE ${DEVICES}/robot-7`)
+  expect((await send(`DELETE ${DEVICES}/gw?purge=true`)).status).toBe(409)
+  expect((await send(`DELETE ${DEVICES}/robot-7?purge=true`)).status).toBe(200)
+  expect((await send(`DELETE ${DEVICES}/gw?purge=true`)).status).toBe(200)
+  expect((await send(`GET ${DEVICES}`)).body.total).toBe(0)
+  expect((await send(`POST ${DEVICES}`, { device_id: 'gw', name: 'New', type: 'gateway' })).status).toBe(201)
+  expect((await send(`GET ${DEVICES}?parent_id=gw`)).body.total).toBe(0)
+})
+
+test('a rollout ends without a device that is purged in its midst, and a new device of its id is no part of it', async () => {
+  const { deploy, device, ends, send, until } = await openDeploying({ d0: 'dies', d1: 'good', d2: 'good' })
+  // It is purged while it installs, and never connects again.
+  device('d0').meanwhile = async () => {
+    expect((await send(`DELETE ${DEVICES}/d0?purge=true`)).status).toBe(200)
+    expect((await send(`POST ${DEVICES}`, { ...register, device_id: 'd0' })).status).toBe(201)
+  }
+  const { body } = await deploy({ max_concurrent: 1 })
+  await until(body.deployment_id, ({ status }) => status === 'in_progress')
+  const ended = await ends(body.deployment_id)
+  expect(ended).toMatchObject({ status: 'completed', progress: { succeeded: 2, failed: 0 } })
+  expect((await send(`GET ${DEVICES}/d0`)).body).toMatchObject({
+    status: 'provisioning',
+    firmware_version: null,
+  })
 })

@@ -232,8 +232,8 @@ export interface Broker {
   publishToGroup(group: string, message: Pick<Downlink, 'suffix' | 'payload' | 'qos'>): void
   /** Ends the device's live sessions, forgets its persistent session and clears its retained topics. */
   cut(deviceId: DeviceId, cause: EndCause): void
-  /** The id may be another device's from now on. Follows what a `cut` has begun. */
-  free(deviceId: DeviceId): void
+  /** Resolves once the id may be another device's. Follows what a `cut` has begun. */
+  free(deviceId: DeviceId): Promise<void>
   /** Ends the device's live sessions because their credentials are void, and keeps what is kept for the device. */
   end(deviceId: DeviceId): void
   isConnected(deviceId: DeviceId): boolean

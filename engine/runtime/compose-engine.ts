@@ -278,6 +278,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
         purges: new PurgeDesk({
           ...{ store, claims, telemetry, clock, schedule, submit, failed },
           flush: () => nodes.flush(settler.horizon()),
+          free: (deviceId) => broker.free(deviceId),
         }),
         notifications: new Notifications({
           store,

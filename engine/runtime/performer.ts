@@ -63,7 +63,7 @@ export class Performer {
     for (const letter of proposal.deadLetters) recordRefusal(messageRefused(letter))
     errors.tell(proposal.deadLetters, mayAct)
     this.#cut(proposal.cuts.filter(mayAct))
-    for (const deviceId of proposal.gone.filter(mayAct)) broker.free(deviceId)
+    for (const deviceId of proposal.gone.filter(mayAct)) void broker.free(deviceId)
     for (const deviceId of proposal.ended.filter(mayAct)) broker.end(deviceId)
     sender.send(proposal, mayAct)
     const events = [

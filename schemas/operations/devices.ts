@@ -93,13 +93,13 @@ export const decommissionDevice = {
   operationId: 'decommissionDevice',
   summary: 'Decommission a device, or remove everything about it',
   description:
-    'With `purge=true` nothing of the device is left but the audit: record, shadow, commands, telemetry, history, dead letters and retained messages go, and the id can be registered again. 202 says that ClickHouse could not be asked yet: the device is decommissioned, and the rest follows by itself.',
+    'With `purge=true` nothing of the device is left but the audit: record, shadow, commands, telemetry, history, dead letters and retained messages go, and the id can be registered again. 202 says that ClickHouse could not be asked yet: the device is decommissioned, and the rest follows by itself. The sub-devices of a gateway are purged before it.',
   access: ['admin'],
   query: DecommissionQuery,
   hasEtag: true,
   takesIfMatch: true,
   replies: { 200: DeviceBody, 202: DeviceBody },
-  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'LIMIT_REACHED'],
+  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'LIMIT_REACHED', 'HAS_SUB_DEVICES'],
 } as const satisfies Operation
 
 export const listDeviceTypes = {

@@ -27,6 +27,8 @@ export interface PurgePorts {
   readonly clock: Pick<Clock, 'now'>
   readonly schedule: Pick<Schedule, 'every' | 'sleep'>
   readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  /** Resolves once the broker lets a device with this id in. */
+  readonly free: (deviceId: DeviceId) => Promise<void>
   /** Resolves once all rows of messages received before are stored. */
   readonly flush: () => Promise<void>
   readonly failed: (error: unknown) => void
@@ -104,13 +106,17 @@ export class PurgeDesk {
   }
 
   async #round(purges: readonly Purge[]): Promise<void> {
-    const { flush, telemetry, clock, submit } = this.#ports
+    const { flush, telemetry, clock, submit, free } = this.#ports
     const there: Purge[] = []
     for (const purge of purges) {
       const { deviceId, createdAt, signed } = purge
       const again = await submit(deviceId, { kind: 'decommission', reason: 'purged', createdAt }, signed)
       if (again.kind === 'done') there.push(purge)
-      else await this.#strike(purge)
+      else {
+        // The record is gone, but whoever removed it may have died before it told the broker.
+        await free(deviceId)
+        await this.#strike(purge)
+      }
     }
     if (there.length === 0) return
     const now = clock.now()
@@ -120,6 +126,7 @@ export class PurgeDesk {
     for (const purge of there) {
       const { deviceId, createdAt, signed } = purge
       await submit(deviceId, { kind: 'purge', createdAt }, signed)
+      await free(deviceId)
       await this.#strike(purge)
     }
   }

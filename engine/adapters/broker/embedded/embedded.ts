@@ -137,7 +137,7 @@ export class EmbeddedBroker implements Broker {
   }
 
   /** Does nothing: whoever connects is judged by the records. */
-  free(): void {}
+  async free(): Promise<void> {}
 
   end(deviceId: DeviceId): void {
     this.#live.get(deviceId)?.end('revoked')

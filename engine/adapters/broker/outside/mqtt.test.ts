@@ -244,6 +244,23 @@ describe.skipIf(MOSQUITTO === undefined)('a broker outside', () => {
       expect(stage.emqx.banned()).toEqual(['a'])
     })
 
+    test('an id that is free again is not banned, whatever came first', async () => {
+      await stage.broker(host)
+      const sender = await stage.broker()
+      await stage.device('a', { clean: false })
+      sender.cut(deviceId('a'), 'revoked')
+      await until(() => stage.emqx.banned().length === 1, 'the ban')
+      await sender.free(deviceId('a'))
+      expect(stage.emqx.banned()).toEqual([])
+      expect((await stage.device('a')).connected).toBe(true)
+      // The ban may still be on its way when the id is free.
+      sender.cut(deviceId('a'), 'revoked')
+      await sender.free(deviceId('a'))
+      expect(stage.emqx.banned()).toEqual([])
+      await sender.free(deviceId('a'))
+      expect((await stage.device('a')).connected).toBe(true)
+    })
+
     test('a message to a group is sent', async () => {
       const sender = await stage.broker()
       sender.publishToGroup('yard/north', { suffix: 'cmd/request', payload: Buffer.from('{}'), qos: 1 })

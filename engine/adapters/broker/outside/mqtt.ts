@@ -176,8 +176,9 @@ export class MqttBroker implements Broker {
     this.#cutting.set(deviceId, cut)
   }
 
-  free(deviceId: DeviceId): void {
-    void Promise.resolve(this.#cutting.get(deviceId)).then(() => this.#emqx?.unban(deviceId))
+  async free(deviceId: DeviceId): Promise<void> {
+    await this.#cutting.get(deviceId)
+    await this.#emqx?.unban(deviceId)
   }
 
   end(deviceId: DeviceId): void {

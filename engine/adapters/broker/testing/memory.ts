@@ -111,7 +111,7 @@ export class MemoryBroker implements Broker, MemoryHub {
     this.#retained.forget(deviceId)
   }
 
-  free(): void {}
+  async free(): Promise<void> {}
 
   end(deviceId: DeviceId): void {
     this.#live.get(deviceId)?.end('revoked')

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { MemoryStore } from '../../adapters/store/testing/memory.ts'
+import { partitionOf } from '../../domain/partition.ts'
+import { LIMITS } from '../../limits.ts'
+import type { RequestOutcome } from '../../ports/engine.ts'
+import { SimTime } from '../../testing/time.ts'
+import { idOf, START } from '../shard/testing/items.ts'
+import { PurgeDesk } from './purge-desk.ts'
+
+const a = idOf('a')
+const purge = { deviceId: a, createdAt: START, signed: { by: { kind: 'user', id: 'usr_1' } } } as const
+const DONE: RequestOutcome = { kind: 'done', view: undefined as never }
+
+test('a purge is not over before the broker lets the id in, even if the record went in an earlier process', async () => {
+  const store = new MemoryStore({ partitionOf })
+  const time = new SimTime(START)
+  const devices = new Set([a])
+  const freed: string[] = []
+  const begin = (free: (deviceId: string) => Promise<void>) => {
+    const { schedule, end } = time.newIncarnation()
+    const desk = new PurgeDesk({
+      store,
+      claims: [],
+      telemetry: { forget: async () => {} },
+      clock: time,
+      schedule,
+      submit: async (deviceId, { kind }) => {
+        if (!devices.has(deviceId)) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+        if (kind === 'purge') devices.delete(deviceId)
+        return DONE
+      },
+      flush: async () => {},
+      free,
+      failed: (error) => expect.unreachable(String(error)),
+    })
+    return { desk, end }
+  }
+  const left = async () => (await store.documents.list('purges')).length
+
+  const first = begin(() => new Promise<never>(() => {}))
+  await first.desk.open()
+  const answer = first.desk.purge(purge)
+  await time.advance(LIMITS.purgeWaitMs + LIMITS.purgeEveryMs)
+  expect([await answer, devices.size, await left()]).toMatchObject([{ kind: 'done', isOver: false }, 0, 1])
+  first.desk.close()
+  first.end()
+
+  const second = begin(async (deviceId) => void freed.push(deviceId))
+  await second.desk.open()
+  await time.advance(2 * LIMITS.purgeEveryMs)
+  expect([freed, await left()]).toEqual([['a'], 0])
+})
