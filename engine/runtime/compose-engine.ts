@@ -276,9 +276,8 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
         }),
         ...fleetDuties({ store, telemetry, clock, schedule, incarnation, failed }),
         purges: new PurgeDesk({
-          ...{ store, claims, telemetry, clock, schedule, submit, failed },
+          ...{ store, claims, telemetry, broker, clock, schedule, submit, failed },
           flush: () => nodes.flush(settler.horizon()),
-          free: (deviceId) => broker.free(deviceId),
         }),
         notifications: new Notifications({
           store,

@@ -30,7 +30,7 @@ test('a purge is not over before the broker lets the id in, even if the record w
         return DONE
       },
       flush: async () => {},
-      free,
+      broker: { free },
       failed: (error) => expect.unreachable(String(error)),
     })
     return { desk, end }

@@ -7,6 +7,7 @@ import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
+import type { Broker } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { PurgeOutcome, RequestOutcome, Signed } from '../../ports/engine.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -27,8 +28,7 @@ export interface PurgePorts {
   readonly clock: Pick<Clock, 'now'>
   readonly schedule: Pick<Schedule, 'every' | 'sleep'>
   readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
-  /** Resolves once the broker lets a device with this id in. */
-  readonly free: (deviceId: DeviceId) => Promise<void>
+  readonly broker: Pick<Broker, 'free'>
   /** Resolves once all rows of messages received before are stored. */
   readonly flush: () => Promise<void>
   readonly failed: (error: unknown) => void
@@ -106,7 +106,7 @@ export class PurgeDesk {
   }
 
   async #round(purges: readonly Purge[]): Promise<void> {
-    const { flush, telemetry, clock, submit, free } = this.#ports
+    const { flush, telemetry, clock, submit, broker } = this.#ports
     const there: Purge[] = []
     for (const purge of purges) {
       const { deviceId, createdAt, signed } = purge
@@ -114,7 +114,7 @@ export class PurgeDesk {
       if (again.kind === 'done') there.push(purge)
       else {
         // The record is gone, but whoever removed it may have died before it told the broker.
-        await free(deviceId)
+        await broker.free(deviceId)
         await this.#strike(purge)
       }
     }
@@ -126,7 +126,7 @@ export class PurgeDesk {
     for (const purge of there) {
       const { deviceId, createdAt, signed } = purge
       await submit(deviceId, { kind: 'purge', createdAt }, signed)
-      await free(deviceId)
+      await broker.free(deviceId)
       await this.#strike(purge)
     }
   }
