@@ -11,6 +11,7 @@ import { Bench, type Scenario } from './scenario.ts'
 import { broadcast } from './scenarios/broadcast.ts'
 import { cluster } from './scenarios/cluster.ts'
 import { commands } from './scenarios/commands.ts'
+import { dashboard } from './scenarios/dashboard.ts'
 import { disk } from './scenarios/disk.ts'
 import { floors } from './scenarios/floors.ts'
 import { glue } from './scenarios/glue.ts'
@@ -46,6 +47,7 @@ const SCENARIOS: readonly Scenario[] = [
   restart,
   disk,
   history,
+  dashboard,
 ]
 const REPORT = 'bench/BENCHMARKS.md'
 

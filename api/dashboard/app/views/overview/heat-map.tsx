@@ -30,6 +30,8 @@ import { useMapView } from './use-map-view.ts'
 
 /** The map shares one screen with the counts above it. */
 const HEIGHT_MAX = 560
+/** Fifty thousand devices have their cells, too, before shares take their place. */
+const HEIGHT_FULL_MAX = 960
 const ZOOM_STEP = 1.5
 /** The mark of the first picture, for who measures how soon it is there. */
 const DRAWN = 'fleet-drawn'
@@ -61,7 +63,10 @@ export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }
     return () => observer.disconnect()
   }, [])
   const layout = useMemo(
-    () => (width === 0 ? undefined : layoutOf(blocks, width, HEIGHT_MAX)),
+    () =>
+      width === 0
+        ? undefined
+        : (layoutOf(blocks, width, HEIGHT_MAX) ?? layoutOf(blocks, width, HEIGHT_FULL_MAX)),
     [blocks, width],
   )
   const size = layout === undefined ? undefined : { width, height: layout.height }
