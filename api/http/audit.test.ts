@@ -109,11 +109,15 @@ test('reads leave nothing', async () => {
   expect(engine.recorded).toEqual([])
 })
 
-test('every operation that is no GET leaves an entry, but those that only read', () => {
+test('every operation that is no GET leaves an entry, but reads, and a provisioning that names its key in one of its own', () => {
   const silent = Object.values(OPERATIONS).filter(
     (operation) => operation.method !== 'GET' && 'isAudited' in operation && !operation.isAudited,
   )
-  expect(silent.map(({ operationId }) => operationId).sort()).toEqual(['getLatestOfMany', 'testAlertRule'])
+  expect(silent.map(({ operationId }) => operationId).sort()).toEqual([
+    'getLatestOfMany',
+    'provisionDevice',
+    'testAlertRule',
+  ])
 })
 
 test('a call whose entry cannot be kept is answered, and the entry is logged', async () => {
