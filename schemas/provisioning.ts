@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { DeviceToken, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group, NewDeviceId, RegisterDeviceBody } from './device.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 
 export const ProvisioningKeyParams = Type.Object({
@@ -52,7 +52,7 @@ export const NewProvisioningKeyBody = Type.Object(
         examples: [86_400],
       }),
     ),
-    expires_at: Type.Optional(orNull(Instant)),
+    expires_at: Type.Optional(orNull(instantText('to come', '2030-03-01T18:00:00Z'))),
   },
   {
     title: 'NewProvisioningKeyBody',

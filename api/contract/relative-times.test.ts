@@ -21,6 +21,7 @@ const MORE: Readonly<Record<string, object>> = {
   getFleetTelemetry: { metric: 'm' },
   getTelemetryHistory: { metric: 'm' },
   createApiKey: { name: 'ci', role: 'viewer' },
+  createProvisioningKey: { type: 'mqtt_device', limit: 5 },
   createDeployment: { firmware_id: 'fw_1', target: { type: 'all' } },
   testAlertRule: { rule: { name: 'x', target: { type: 'all' }, condition: CONDITION }, from: '-1h' },
   createSilence: { ...SILENCE, starts_at: '-2h', ends_at: '2026-04-01T00:00:00Z' },
@@ -28,7 +29,12 @@ const MORE: Readonly<Record<string, object>> = {
   editSilence: {},
 }
 /** Times that have to come: an age is read, and refused for what it is. */
-const TO_COME = new Set(['createApiKey expires_at', 'snoozeAlert until', 'bulkAlerts until'])
+const TO_COME = new Set([
+  'createApiKey expires_at',
+  'createProvisioningKey expires_at',
+  'snoozeAlert until',
+  'bulkAlerts until',
+])
 
 /** Names of the fields of a request that are times, wherever in it they are. */
 function timesOf(schema: Schema | undefined, name = ''): readonly string[] {

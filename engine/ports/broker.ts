@@ -144,6 +144,8 @@ export interface UplinkHost {
   /** What is wrong with a message of the device, as far as the message alone shows it; undefined if nothing is. Asked by
    *  a broker that can tell the device so in its acknowledgement. The message is handed over in any case. */
   judge?(suffix: string, payload: Uint8Array): MessageFault | undefined
+  /** How many devices send by this connection: a gateway's sub-devices, and itself. One if nothing is said. */
+  sendersOf?(session: DeviceSession): number
   /** The credentials of the session end soon. Said once. */
   expiring?(session: DeviceSession, expiresAt: Millis): void
   /** All that devices of these partitions had said by then was handed over. A broker that is not part of this process

@@ -147,6 +147,8 @@ test('a sub-device that is registered later is told with its first message; a st
     'message c3 via gw telemetry',
     'message stranger via gw telemetry',
   ])
+  // The stranger does not make it more.
+  expect(host.sendersOf?.(live)).toBe(2)
   host.closed(live, 'lost')
   expect((await lines()).filter((line) => line.includes('via'))).toEqual(['closed c3 via gw'])
 })

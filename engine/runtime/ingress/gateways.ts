@@ -65,6 +65,10 @@ export class Gateways {
     this.#ingest.relayed(session, device, { ...message, suffix })
   }
 
+  sendersOf(session: DeviceSession): number {
+    return 1 + (this.#families.get(session)?.size ?? 0)
+  }
+
   closed(session: DeviceSession, cause: EndCause): void {
     const family = this.#familyOf(session)
     this.#families.delete(session)

@@ -81,6 +81,7 @@ export function uplinkHost(
       if (message !== undefined) ingest.stray(session, toForbiddenSuffix(message.topic), message.payload)
     },
     judge: (suffix, payload) => judgeMessage(suffix, payload, ingest.now()),
+    sendersOf: (session) => gateways.sendersOf(session),
     expiring: (session, expiresAt) => tokens.expiring(session, expiresAt),
     heard,
     isCongested: () => ingest.isCongested(),

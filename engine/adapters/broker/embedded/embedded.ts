@@ -28,7 +28,7 @@ import { Handshake } from './handshake.ts'
 import { type ListenerOptions, Listeners, type ReadCertificate } from './listeners.ts'
 import type { Peer } from './peer.ts'
 import { ProvisioningSessions } from './provisioning-sessions.ts'
-import { PublishLimit } from './publish-limit.ts'
+import { PublishLimit, sendersOf } from './publish-limit.ts'
 import { reasonOfConnack } from './reasons.ts'
 import { Retained } from './retained.ts'
 import { Session } from './session.ts'
@@ -192,7 +192,7 @@ export class EmbeddedBroker implements Broker {
     for (const [peer, until] of this.#parting) if (ticks >= until) peer.destroy()
     this.#wills.sweep(ticks)
     this.#states.sweep(ticks)
-    this.#publishLimit.sweep(ticks, (deviceId) => this.#live.has(deviceId))
+    this.#publishLimit.sweep(ticks, (deviceId) => sendersOf(this.#live.get(deviceId), hub.host))
     const now = this.#options.clock.now()
     for (const session of this.#live.values()) session.sweep(ticks, now, asleepMs)
     this.#provisionings.sweep(ticks, now, asleepMs)

@@ -1,7 +1,9 @@
 // Limits how fast a device may publish: as many messages at once as in `publishBurstSec`, and then as many as the rate
 // says. A large message counts several times. It counts by device, not by session, so that connecting again gains nothing.
+// A gateway may publish what its sub-devices may together.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
+import type { DeviceSession, UplinkHost } from '../../../ports/broker.ts'
 
 export class Allowance {
   #left: number
@@ -27,16 +29,14 @@ export class Allowance {
 
 export class PublishLimit {
   readonly #perSec: number
+  readonly #burst: number
   readonly #allowances = new Map<DeviceId, Allowance>()
   #tick: number
-
-  get #most(): number {
-    return this.#perSec * LIMITS.publishBurstSec
-  }
 
   /** `perSec`: messages per second; 0 is no limit. */
   constructor(perSec: number, ticks: number) {
     this.#perSec = perSec
+    this.#burst = perSec * LIMITS.publishBurstSec
     this.#tick = ticks
   }
 
@@ -45,16 +45,28 @@ export class PublishLimit {
     if (this.#perSec === 0) return undefined
     const known = this.#allowances.get(deviceId)
     if (known !== undefined) return known
-    const allowance = new Allowance(this.#most)
+    const allowance = new Allowance(this.#burst)
     this.#allowances.set(deviceId, allowance)
     return allowance
   }
 
-  /** Called as time passes. Forgets devices that are gone and whose allowance is full. */
-  sweep(ticks: number, isLive: (deviceId: DeviceId) => boolean): void {
+  /**
+   * Called as time passes. `sendersOf` tells how many devices send by the connection of this one, and 0 if it has none:
+   * such a device is forgotten once its allowance is full.
+   */
+  sweep(ticks: number, sendersOf: (deviceId: DeviceId) => number): void {
     const earned = ((ticks - this.#tick) / 1000) * this.#perSec
     this.#tick = ticks
-    for (const [deviceId, allowance] of this.#allowances)
-      if (allowance.refill(earned, this.#most) && !isLive(deviceId)) this.#allowances.delete(deviceId)
+    for (const [deviceId, allowance] of this.#allowances) {
+      const senders = sendersOf(deviceId)
+      const share = Math.max(1, senders)
+      if (allowance.refill(earned * share, this.#burst * share) && senders === 0)
+        this.#allowances.delete(deviceId)
+    }
   }
+}
+
+/** Zero for a device that is not connected. */
+export function sendersOf(session: DeviceSession | undefined, host: UplinkHost): number {
+  return session === undefined ? 0 : (host.sendersOf?.(session) ?? 1)
 }

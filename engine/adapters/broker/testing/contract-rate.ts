@@ -1,5 +1,6 @@
 // The part of the broker contract about devices that publish faster than they may (R13).
 import { describe, expect, test } from 'vitest'
+import type { DeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { type BrokerUnderTest, connectTo, type StartBroker } from './contract-world.ts'
 import { FakeHost, until } from './fake-host.ts'
@@ -64,6 +65,20 @@ export function publishRateContract(name: string, start: StartBroker): void {
         await device.publish('fleet/a/telemetry', 'shed', { qos: 0 })
         await until(() => under.broker.counts().shedQos0 === 1, 'it to be shed')
         expect(host.texts()).toHaveLength(1)
+      }))
+
+    test('a gateway may publish what its sub-devices may together', () =>
+      open(async (under, host) => {
+        host.senders.set('a' as DeviceId, 4)
+        const gateway = await connectTo(under)
+        const send = (from: number, to: number) =>
+          Promise.all(numbers(from, to).map((text) => gateway.publish('fleet/a/telemetry', text)))
+        await send(0, BURST)
+        under.pass(5_000)
+        await send(BURST, BURST * 3)
+        await gateway.publish('fleet/a/telemetry', 'shed', { qos: 0 })
+        await until(() => under.broker.counts().shedQos0 === 1, 'it to be shed')
+        expect(host.texts()).toEqual(numbers(0, BURST * 3))
       }))
 
     test('connecting again does not raise the rate, and another device has a rate of its own', () =>

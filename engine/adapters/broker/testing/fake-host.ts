@@ -43,6 +43,8 @@ export class FakeHost implements UplinkHost {
   isHolding = false
   /** Set by a test that wants messages to be judged. */
   judge?: NonNullable<UplinkHost['judge']>
+  /** How many devices send by the connection of a device, where it is not one. */
+  readonly senders = new Map<DeviceId, number>()
   congested = false
   readonly #pending = new Map<DeviceSession, number>()
   #number = 1_000
@@ -95,6 +97,10 @@ export class FakeHost implements UplinkHost {
       this.#isFlushing = false
       if (!this.isHolding) this.release()
     })
+  }
+
+  sendersOf({ deviceId }: DeviceSession): number {
+    return this.senders.get(deviceId) ?? 1
   }
 
   delivered({ deviceId }: DeviceSession, suffix: string, requestId: string): void {

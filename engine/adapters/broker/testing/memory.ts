@@ -14,7 +14,7 @@ import {
 } from '../../../ports/broker.ts'
 import { allowWill } from '../embedded/connect.ts'
 import type { RawWill } from '../embedded/connect-fields.ts'
-import { PublishLimit } from '../embedded/publish-limit.ts'
+import { PublishLimit, sendersOf } from '../embedded/publish-limit.ts'
 import { Retained } from '../embedded/retained.ts'
 import type { Delivery } from '../embedded/session-state.ts'
 import { SessionStates } from '../embedded/session-states.ts'
@@ -136,7 +136,7 @@ export class MemoryBroker implements Broker, MemoryHub {
 
   /** Cuts sessions whose token has expired, and takes what devices may publish by now. */
   sweep(now: Millis): void {
-    this.#publishLimit.sweep(now, (deviceId) => this.#live.has(deviceId))
+    this.#publishLimit.sweep(now, (deviceId) => sendersOf(this.#live.get(deviceId), this.host))
     for (const device of [...this.#live.values()]) {
       if (now >= device.facts.expiresAt) device.end('expired')
       else device.proceed()

@@ -26,7 +26,7 @@ export class Rest {
 
   /** `answered` is told of each answer. */
   constructor(url: string, token: string, answered: (answer: Answer) => void) {
-    this.#url = url.replace(/\/+$/, '')
+    this.#url = url.replace(/\/$/, '')
     this.#token = token
     this.#answered = answered
   }

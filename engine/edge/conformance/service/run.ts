@@ -45,7 +45,7 @@ export class Run {
 
   private constructor(service: ServiceUnderTest, mqttUrl: string) {
     this.signal = service.signal
-    this.url = service.url.replace(/\/+$/, '')
+    this.url = service.url.replace(/\/$/, '')
     this.#mqttUrl = mqttUrl
     this.rest = new Rest(service.url, service.token, (answer) => {
       if (answer.status >= 500 && !hasNoImages(answer)) this.faults.push(answer)

@@ -134,8 +134,8 @@ async function other(bench: Bench): Promise<string> {
 }
 
 function nextVersion(version: string): string {
-  const [, head = '1.0.', last = '0'] = /^(.*?)(\d+)$/.exec(version) ?? []
-  return `${head}${Number(last) + 1}`
+  const last = /(?<!\d)\d+$/.exec(version)
+  return last === null ? '1.0.1' : `${version.slice(0, last.index)}${Number(last[0]) + 1}`
 }
 
 /** Offers an update and waits until the device runs it. */
