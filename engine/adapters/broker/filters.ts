@@ -4,13 +4,25 @@ export type Qos = 0 | 1 | 2
 
 /** Matches by levels, as MQTT does: `+` is one level, `#` is the rest and includes its parent level. */
 export function isMatch(filter: string, topic: string): boolean {
-  const wanted = filter.split('/')
-  const levels = topic.split('/')
-  for (const [index, level] of wanted.entries()) {
-    if (level === '#') return true
-    if (index >= levels.length || (level !== '+' && level !== levels[index])) return false
+  // Nothing is split, because every message of a gateway is held against its filters.
+  for (let at = 0, from = 0; ; ) {
+    const end = endOfLevel(filter, at)
+    const wildcard = end === at + 1 ? filter[at] : undefined
+    if (wildcard === '#') return true
+    if (from > topic.length) return false
+    const to = endOfLevel(topic, from)
+    const isSame = end - at === to - from && topic.startsWith(filter.slice(at, end), from)
+    if (wildcard !== '+' && !isSame) return false
+    if (end === filter.length) return to === topic.length
+    at = end + 1
+    // Beyond the end of a topic that has no further level.
+    from = to + 1
   }
-  return wanted.length === levels.length
+}
+
+function endOfLevel(text: string, from: number): number {
+  const slash = text.indexOf('/', from)
+  return slash < 0 ? text.length : slash
 }
 
 /** True if `#` is only the last level and wildcards are whole levels. */

@@ -24,6 +24,8 @@ class Bench {
   readonly commands = new Map<DeviceId, Command[]>()
   readonly full = new Set<string>()
   faults = 0
+  /** Milliseconds that a device takes to answer. */
+  answerMs = 0
   submitted = 0
   opened: Promise<void> = Promise.resolve()
   broadcasts = this.open()
@@ -35,7 +37,10 @@ class Bench {
       broker: new MemoryBroker(),
       clock: this.time,
       schedule: this.time.newIncarnation().schedule,
-      submit: async (id, request) => this.#submit(id, request),
+      submit: async (id, request) => {
+        if (this.answerMs > 0) await this.time.newIncarnation().schedule.sleep(this.answerMs)
+        return this.#submit(id, request)
+      },
       commands: async (id) => this.commands.get(id),
       children: async (broadcastId) =>
         [...this.commands].flatMap(([deviceId, commands]) =>
@@ -138,6 +143,14 @@ test('while the log fails its members wait, and are asked again', async () => {
   const answer = await bench.settled(bench.broadcasts.create(stop))
   expect(answer).toMatchObject({ broadcast: { accepted: 3 } })
   expect((await bench.broadcasts.state(b1, { offset: 0, limit: 9 }))?.counts.pending).toBe(3)
+})
+
+test('a shard that takes long for its answers is asked for many at once', async () => {
+  const bench = new Bench()
+  await bench.addDevices(10_000)
+  bench.answerMs = 700
+  await bench.settled(bench.broadcasts.create({ ...stop, timeoutSec: 60 }), 12_000)
+  expect(bench.submitted).toBe(10_000)
 })
 
 test('what a crash left is handed out after it, with the time of the broadcast (G1, G2)', async () => {

@@ -59,6 +59,8 @@ export interface BroadcastPorts {
 export type BroadcastAnswer = { readonly kind: 'done'; readonly broadcast: Broadcast } | EngineRefusal
 
 const AT_ONCE = 100
+/** A busy shard takes as long for a few devices as for many, so the steps grow while all of them answer. */
+const AT_ONCE_MAX = 1_000
 const SAVE_EVERY = 1_000
 const LIST_AT_ONCE = 500
 /** A caller waits at most this long for the commands to be handed out. */
@@ -239,20 +241,22 @@ export class Broadcasts {
 
   async #handOut(begun: SavedBroadcast, members: readonly DeviceId[]): Promise<void> {
     let { broadcast, handedOut: from = 0 } = begun
-    for (let unsaved = 0; from < members.length; ) {
+    for (let unsaved = 0, atOnce = AT_ONCE; from < members.length; ) {
       // Goes on after a restart.
       if (this.#isClosed) return
       if (this.#cancelled.has(broadcast.id)) {
         broadcast = { ...broadcast, accepted: broadcast.accepted - (members.length - from) }
         break
       }
-      const next = members.slice(from, from + AT_ONCE)
+      const next = members.slice(from, from + atOnce)
       const asked = await this.#handTo(next, { broadcast, from })
       if (asked === undefined) {
+        atOnce = AT_ONCE
         await this.#ports.schedule.sleep(LIMITS.broadcastRetryMs)
         continue
       }
       broadcast = asked
+      atOnce = Math.min(atOnce * 2, AT_ONCE_MAX)
       from += next.length
       unsaved += next.length
       if (unsaved >= SAVE_EVERY) {

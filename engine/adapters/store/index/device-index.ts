@@ -57,7 +57,13 @@ export class DeviceIndex {
 
   subDevices(id: DeviceId): readonly DeviceId[] {
     const { ids } = this.#columns
-    return [...this.#subDevices.slotsOf(id)].flatMap((slot) => ids[slot] ?? [])
+    const found: DeviceId[] = []
+    // Asked for each registration of a sub-device: thousands of times in a bulk of them.
+    for (const slot of this.#subDevices.slotsOf(id)) {
+      const subId = ids[slot]
+      if (subId !== undefined) found.push(subId)
+    }
+    return found
   }
 
   /** The devices of these partitions, by id. */

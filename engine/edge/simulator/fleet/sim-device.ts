@@ -41,6 +41,7 @@ const GATEWAY_WINDOW = 4_096
 /** Messages that a gateway holds for a sub-device that is away. */
 const HELD_MAX = 16
 const INBOX = ['command', 'shadow/desired', 'ota'] as const
+const GATEWAY_INBOX = [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)]
 const KEPT = { qos: 1, retain: false, keep: true } as const
 const RETAINED = { qos: 1, retain: true, keep: true } as const
 const TELEMETRY = [
@@ -108,14 +109,13 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     }
     this.#prefix = `fleet/${this.id}/`
     this.subs = over.isGateway ? new Map() : undefined
-    const places = over.isGateway ? [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)] : INBOX
     this.link = new Link(
       over.wire,
       {
         ...{ clientId: this.id, token: over.token, keepAliveSec: plan.keepAliveSec },
         ...{ localAddress: over.localAddress, window: over.isGateway ? GATEWAY_WINDOW : WINDOW },
         nth: index,
-        subscriptions: places.map((suffix) => this.#prefix + suffix),
+        subscriptions: () => (over.isGateway ? GATEWAY_INBOX : INBOX).map((suffix) => this.#prefix + suffix),
       },
       this,
     )

@@ -32,7 +32,7 @@ export interface LinkOptions {
   readonly localAddress: string | undefined
   /** Messages that may be unacknowledged. */
   readonly window: number
-  readonly subscriptions: readonly string[]
+  readonly subscriptions: () => readonly string[]
   /** Sets gateways apart, so that they do not all send at one moment. */
   readonly nth: number
 }
@@ -68,7 +68,7 @@ export class Link implements Sink {
   readonly #options: LinkOptions
   readonly #owner: LinkOwner
   /** When each unacknowledged message was sent, by its packet id less one; 0 if there is none. */
-  readonly #sentAt: Float64Array
+  readonly #sentAt: number[]
   #unacked = 0
   #nextId = 0
   #kept: Map<number, Kept> | undefined
@@ -85,7 +85,8 @@ export class Link implements Sink {
     this.#wire = wire
     this.#options = options
     this.#owner = owner
-    this.#sentAt = new Float64Array(options.window)
+    // A typed array costs 300 bytes more, and there are thousands of links.
+    this.#sentAt = new Array<number>(options.window).fill(0)
   }
 
   /** When many devices share the connection, those that are due at about this time send together, in one write. */
@@ -234,7 +235,7 @@ export class Link implements Sink {
     }
     this.#phase = 'open'
     this.#wire.counts.connects++
-    const subscriptions = this.#options.subscriptions.map((topic) => ({ topic, qos: 1 as const }))
+    const subscriptions = this.#options.subscriptions().map((topic) => ({ topic, qos: 1 as const }))
     // Packet ids of messages begin at 1 and end at the window.
     const messageId = 0xffff
     this.#wire.tray.add(this, mqttPacket.generate({ cmd: 'subscribe', messageId, subscriptions }))
