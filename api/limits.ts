@@ -119,7 +119,7 @@ export const API_LIMITS = {
   /** Buckets in all series of an answer. */
   bucketsPerAnswerMax: 110_000,
   /** The same where buckets without points are filled: all of them are written, whatever was measured. */
-  filledBucketsPerAnswerMax: 44_000,
+  filledBucketsPerAnswerMax: 22_000,
   /** Metrics in one file of points. */
   fileMetricsMax: 100,
 

@@ -7,7 +7,7 @@ import type { Role } from './vocabulary.ts'
 export const API = '/api/v1'
 
 /** What a question to the database costs, see `Operation.work`. */
-export const DATABASE_WORK = 2
+export const DATABASE_WORK = 3
 
 /** What a search through the history of all devices costs, see `Operation.work`. */
 export const FLEET_SEARCH_WORK = 10

@@ -87,7 +87,7 @@ describe('the work of a viewer', () => {
   test.each([
     [
       'the widest histories there are',
-      `/telemetry/honest/history?metric=a,b,c,d,e,f,g,h,i,j&from=now-15d&to=now&interval=5m&fill=null&agg=${AGGREGATES}`,
+      `/telemetry/honest/history?metric=a,b,c,d,e,f,g,h,i,j&from=now-7d&to=now&interval=5m&fill=null&agg=${AGGREGATES}`,
     ],
     ['the telemetry of a fleet', '/telemetry?metric=n&from=now-3h&interval=1m&fill=null&per_page=200'],
     [
