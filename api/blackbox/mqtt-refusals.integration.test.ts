@@ -45,6 +45,13 @@ async function forge({ sub, lastsMs, secret = SECRET, scope = 'device' }: Claims
     .sign(Buffer.from(secret))
 }
 
+/** People read what devices say on /ws: on MQTT they would read the tokens that devices are sent, too. */
+async function adminKey(): Promise<string> {
+  const { status, body } = await admin.post('/api-keys', { name: 'observer', role: 'admin' })
+  expect(status).toBe(201)
+  return String(body['api_key'])
+}
+
 const knockWith = (clientId: string, password: string | undefined, more: object = {}) =>
   knock(service, {
     clientId,
@@ -70,6 +77,8 @@ test('a device needs its own valid token; others get return code 5', async () =>
     expired: ['dev', await forge({ sub: 'dev', lastsMs: -1_000 })],
     'of another device': ['dev-2', tokens.dev],
     'of a user': ['dev', String(admin.token)],
+    'an API key of an admin': ['dev', await adminKey()],
+    'an API key of an admin, as nobody': ['observer', await adminKey()],
     'of nobody': ['dev-404', await forge({ sub: 'dev-404', lastsMs: 60_000 })],
   }
   for (const [why, [id, token]] of Object.entries(refused))

@@ -154,6 +154,17 @@ describe('a path or method that is not there', () => {
     ])
   })
 
+  test.each([
+    ['/commands/$broadcast', 'GET, HEAD, POST'],
+    ['/devices/robot', 'DELETE, GET, HEAD, PATCH, PUT'],
+    // A device may have that name.
+    ['/devices/bulk', 'DELETE, GET, HEAD, PATCH, POST, PUT'],
+  ])('OPTIONS tells all methods that %s takes', async (path, methods) => {
+    const { request } = openHarness()
+    const { headers } = await request(`OPTIONS /api/v1${path}`)
+    expect(String(headers['allow']).split(', ').sort().join(', ')).toBe(methods)
+  })
+
   test('HEAD is GET without its body', async () => {
     const { request } = openHarness()
     const { status, text } = await request('HEAD /livez')

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
-import { ClickHouseLink } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
+import { ClickHouseLink, errorCode } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
 import { allTables } from '../../engine/adapters/telemetry/clickhouse/schema.ts'
+
+const NO_KEEPER = 225
+const NO_SUCH_COLUMN = 47
 
 const dir = mkdtempSync(join(tmpdir(), 'fleet-schema-'))
 let chdb: ChdbSupervisor
@@ -54,5 +57,19 @@ test('the tables of several servers differ from those of one only by replication
       .replace(/Replicated(\w+)\('[^']*', '\{replica\}'\)/, '$1')
       .replace('replicated_deduplication_window', 'non_replicated_deduplication_window')
     expect(back).toBe(allTables()[index])
+  }
+})
+
+test('the engine takes the tables of several servers but for the Keeper, which it looks for last of all', async () => {
+  const codeOf = (sql: string) => run(sql).then(() => 'created', errorCode)
+  for (const sql of allTables('{cluster}').filter((each) => each.startsWith('CREATE'))) {
+    // A server has these names in its configuration.
+    const alone = sql
+      .replace(" ON CLUSTER '{cluster}'", '')
+      .replace('IF NOT EXISTS ', 'IF NOT EXISTS copy_of_')
+      .replace('{shard}', '1')
+      .replace("'{replica}'", "'a'")
+    expect(await codeOf(alone)).toBe(NO_KEEPER)
+    expect(await codeOf(alone.replace(/ORDER BY .*/, 'ORDER BY nothing'))).toBe(NO_SUCH_COLUMN)
   }
 })
