@@ -8,7 +8,7 @@ import type { Rest } from './testing/service-rest.ts'
 
 const harness = new ServiceHarness()
 const IMAGE = Buffer.alloc(300_000, 7)
-const LONG_MS = 240_000
+const LONG_MS = 60_000
 let service: Service
 let admin: Rest
 let simulation: Simulation | undefined
@@ -75,7 +75,7 @@ async function read(id: string): Promise<Readonly<Record<string, unknown>> | und
 }
 
 async function ended(id: string): Promise<Readonly<Record<string, unknown>>> {
-  return until(
+  const end = until(
     'the deployment ends',
     async () => {
       const body = await read(id)
@@ -83,6 +83,9 @@ async function ended(id: string): Promise<Readonly<Record<string, unknown>>> {
     },
     LONG_MS,
   )
+  return end.catch(async (error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(await jobsOf(id))}`)
+  })
 }
 
 async function jobsOf(id: string): Promise<readonly JobRow[]> {

@@ -8,6 +8,7 @@ import type { Firmware } from '../domain/ota/firmware-part.ts'
 import type { Job } from '../domain/ota/job.ts'
 import { spec } from '../domain/ota/testing/deployment.ts'
 import { ALL_PARTITIONS } from '../domain/partition.ts'
+import { UPDATE_ENDS } from '../edge/simulator/updates/update-ends.ts'
 import { UPDATE_KINDS, type UpdateKind } from '../edge/simulator/updates/update-kinds.ts'
 import { LIMITS } from '../limits.ts'
 import { readDeployments } from '../runtime/deployments/deployment-documents.ts'
@@ -33,27 +34,6 @@ const PATIENCE_MS = 30_000
  *  Beyond some point it would never get there: then it is left in peace until it has caught up. */
 const REREADS_MAX = 500
 const REREADS_AT_EASE = 200
-
-/** Where a job may end, by what its device does. An automatic way back follows where one was asked for. */
-const ENDS: Readonly<Record<UpdateKind, readonly string[]>> = {
-  ok: ['succeeded'],
-  quiet: ['succeeded'],
-  slow: ['succeeded'],
-  defer: ['succeeded'],
-  download_fail: ['succeeded'],
-  restart_midway: ['succeeded'],
-  reject: ['rejected'],
-  corrupt: ['failed'],
-  already_installed: ['failed'],
-  stall_downloading: ['timed_out'],
-  stall_installing: ['timed_out', 'rollback_failed'],
-  power_cut: ['failed', 'rolled_back'],
-  brick: ['timed_out', 'rollback_failed'],
-  rollback_self: ['failed', 'rolled_back'],
-  wrong_version: ['failed', 'rolled_back'],
-  liar: ['failed', 'rolled_back'],
-  crash_loop: ['failed', 'succeeded', 'rolled_back', 'rollback_failed'],
-}
 
 /** A small rollout if `devices` is given. Each seed then continues with the kinds of update after those of the last. */
 export async function simulateRollout(seed: number, devices?: number): Promise<Rollout> {
@@ -158,7 +138,7 @@ class RolloutRun {
       counts[job.status] = (counts[job.status] ?? 0) + 1
       this.ends.push(`${kind} ${job.status}`)
       if (isUnfinished(job)) world.violate(`${id} (${kind}) is ${job.status} after the end`)
-      if (!ENDS[kind].includes(job.status) && !this.#wasCutOff(id, job))
+      if (!UPDATE_ENDS[kind].includes(job.status) && !this.#wasCutOff(id, job))
         world.violate(`${id} (${kind}) ended ${job.status}: ${job.error?.code} after ${job.attempt} attempts`)
       if (job.status === 'succeeded' && version !== '2.0')
         world.violate(`${id} succeeded and runs ${version}`)

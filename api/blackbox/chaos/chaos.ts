@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep, until } from '../../../bench/measure/deadline.ts'
 import { seeded } from '../../../engine/edge/simulator/roaming/random.ts'
+import type { UpdateKind } from '../../../engine/edge/simulator/updates/update-kinds.ts'
 import { Caller } from './caller.ts'
 import { ChaosDevice } from './chaos-device.ts'
 import { checkAll } from './checks/all.ts'
@@ -15,8 +16,10 @@ import { planFaults } from './faults.ts'
 import { haunt } from './nemesis.ts'
 import { ENDED } from './program.ts'
 import { RecordKeeper } from './record-keeper.ts'
-import { Recorder, type Recording, type Stored, writeRecording } from './recording.ts'
+import { Recorder, type Recording, type Rollout, type Stored, writeRecording } from './recording.ts'
+import { FIRST_VERSION, Rollouts, UPDATING } from './rollouts.ts'
 import { ADMIN, type System, type SystemOptions } from './system.ts'
+import { UpdatingDevice } from './updating-device.ts'
 
 export interface ChaosOptions {
   readonly seed: number
@@ -82,7 +85,9 @@ class Run {
   readonly #recorder: Recorder
   readonly #dice: (what: number) => ReturnType<typeof seeded>
   readonly #devices: ChaosDevice[] = []
+  readonly #updating: UpdatingDevice[] = []
   readonly #stored = new Map<string, Stored>()
+  #rollouts: readonly Rollout[] = []
   #token = ''
   // Timed messages begin an hour ago, so they come late, and each has its own second.
   readonly #firstAt = Math.floor(Date.now() / STEP_MS) * STEP_MS - 3_600_000
@@ -100,7 +105,8 @@ class Run {
     await this.#enrol()
     const { targets } = this.#system
     const plan = planFaults(this.#dice(0), { durationMs, targets })
-    const callers = [...this.#callers(), ...this.#keepers()]
+    const rollouts = this.#openRollouts()
+    const callers = [...this.#callers(), ...this.#keepers(), rollouts]
     const calling = Promise.all(callers.map((caller) => caller.run()))
     say(`${this.#devices.length} devices and ${callers.length} callers are at work`)
     const over = sleep(durationMs)
@@ -114,17 +120,24 @@ class Run {
     await until('every message is acknowledged', { deadlineMs: ACKED_MS, everyMs: POLL_MS }, async () =>
       this.#devices.every(({ unacked }) => unacked === 0) ? true : undefined,
     )
-    return this.#judge()
+    return this.#judge(rollouts)
   }
 
   close(): void {
-    for (const device of this.#devices) device.close()
+    for (const device of [...this.#devices, ...this.#updating]) device.close()
   }
 
   recording(): Recording {
-    const { messages, receipts, calls, faults } = this.#recorder
-    const stored = [...this.#stored.values()]
-    return { promises: this.#system.promises, messages, receipts, calls, faults, stored }
+    const { messages, receipts, calls, faults, orders, boots } = this.#recorder
+    const of = <T>(pick: (device: UpdatingDevice) => T) =>
+      Object.fromEntries(this.#updating.map((device) => [device.id, pick(device)]))
+    return {
+      ...{ promises: this.#system.promises, messages, receipts, calls, faults, orders, boots },
+      stored: [...this.#stored.values()],
+      rollouts: this.#rollouts,
+      kinds: of(({ kind }) => kind),
+      running: of(({ version }) => version),
+    }
   }
 
   counts(): Readonly<Record<string, number>> {
@@ -136,6 +149,9 @@ class Run {
       unanswered: calls.filter(({ to }) => to === undefined).length,
       unavailable: calls.filter(({ status }) => status === 503).length,
       received: receipts.length,
+      rollouts: this.#rollouts.length,
+      'rollouts that finished': this.#rollouts.filter(({ isFinished }) => isFinished).length,
+      updates: this.#recorder.boots.length - this.#updating.length,
       faults: faults.filter(({ to }) => to !== undefined).length,
       'processes that ended by themselves': faults.filter(({ kind }) => kind.startsWith(ENDED)).length,
     }
@@ -165,11 +181,7 @@ class Run {
     const left = Array.from({ length: count }, (_, i) => i).toReversed()
     const enrol = async (i: number) => {
       const id = `dev-${i}`
-      const path = '/devices'
-      const about = { device_id: id, name: id, type: 'mqtt_device' }
-      const made = await ask(url, this.#token, { method: 'POST', path, body: about })
-      if (made.status !== 201) throw new Error(`${id} was not registered: ${made.text}`)
-      const token = String(made.body['access_token'])
+      const token = await this.#register(id)
       const address = this.#system.mqtt
       const [firstAt, stepMs, recorder, dice] = [
         this.#firstAt,
@@ -183,9 +195,29 @@ class Run {
       for (let i = left.pop(); i !== undefined; i = left.pop()) await enrol(i)
     })
     await Promise.all(workers)
+    if (this.#system.hasFirmware)
+      for (const [i, kind] of UPDATING.entries()) await this.#enrolUpdating(i, kind)
     await until('every device is connected', { deadlineMs: CONNECTED_MS, everyMs: POLL_MS }, async () =>
-      this.#devices.every(({ isConnected }) => isConnected) ? true : undefined,
+      [...this.#devices, ...this.#updating].every(({ isConnected }) => isConnected) ? true : undefined,
     )
+  }
+
+  async #register(id: string): Promise<string> {
+    const body = { device_id: id, name: id, type: 'mqtt_device' }
+    const made = await ask(this.#url(), this.#token, { method: 'POST', path: '/devices', body })
+    if (made.status !== 201) throw new Error(`${id} was not registered: ${made.text}`)
+    return String(made.body['access_token'])
+  }
+
+  async #enrolUpdating(i: number, kind: UpdateKind): Promise<void> {
+    const id = `upd-${i}`
+    const about = { recorder: this.#recorder, address: this.#system.mqtt, version: FIRST_VERSION }
+    this.#updating.push(new UpdatingDevice({ ...about, id, kind, token: await this.#register(id) }))
+  }
+
+  #openRollouts(): Rollouts {
+    const devices = this.#updating.map(({ id }) => id)
+    return new Rollouts({ token: this.#token, nodes: this.#system.nodes, devices })
   }
 
   #callers(): readonly Caller[] {
@@ -205,28 +237,33 @@ class Run {
   }
 
   /** Checks again for a while, so that late data can arrive. Wrong data stays wrong. */
-  async #judge(): Promise<readonly Violation[]> {
+  async #judge(rollouts: Rollouts): Promise<readonly Violation[]> {
     const deadline = performance.now() + REST_MS
     let asked = this.#devices.map(({ id }) => id)
     for (;;) {
-      const error = await this.#collect(asked).then(
+      const error = await this.#collect(asked, rollouts).then(
         () => undefined,
         (reason: unknown) => reason,
       )
-      const violations = error === undefined ? checkAll(this.recording()) : []
+      const refused = rollouts.refusals.map((text) => ({ check: 'rollouts', device: '', text }))
+      const violations: readonly Violation[] =
+        error === undefined ? [...checkAll(this.recording()), ...refused] : []
       const absent = violations.filter(({ isAbsence }) => isAbsence)
       const isOver = performance.now() > deadline
       if (error === undefined && (absent.length === 0 || isOver)) return violations
       if (isOver) throw error
-      if (error === undefined) asked = [...new Set(absent.map(({ device }) => device))]
+      // Rollouts are read anew each time.
+      if (error === undefined)
+        asked = [...new Set(absent.map(({ device }) => device))].filter((device) => this.#stored.has(device))
       await sleep(POLL_MS)
     }
   }
 
-  async #collect(devices: readonly string[]): Promise<void> {
+  async #collect(devices: readonly string[], rollouts: Rollouts): Promise<void> {
     const about = { url: this.#url(), token: this.#token, firstAt: this.#firstAt, stepMs: STEP_MS }
     for (const stored of await collect(devices, { ...about, calls: this.#recorder.calls }))
       this.#stored.set(stored.device, stored)
+    this.#rollouts = await rollouts.collect()
   }
 
   #url(): string {

@@ -1,6 +1,7 @@
 // Runs the cluster profile: three engines, two ingresses and two APIs, each a process, on real servers with stand-ins for
 // EMQX and ClickHouse. Each node reaches each server over its own connection, which can be cut, so that one node may be
 // isolated while the others are well.
+import type { S3Server } from '../../../engine/adapters/blobs/testing/s3-server.ts'
 import { ClusterServers } from '../testing/cluster.ts'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
@@ -36,11 +37,23 @@ type ServerName = (typeof SERVERS)[number]
 
 export async function openClusterSystem({ logs, recorder }: SystemOptions): Promise<System> {
   const servers = await ClusterServers.start()
-  const parts: Parts = { servers, logs, recorder }
-  const nodes = await Promise.all(NODES.map((node) => startNode(node, parts)))
+  let isFirst = true
+  // Devices download from either API node, as behind a balancer, and come back to the other one if it is away.
+  const downloads = await LinkTarget.open('downloads', () => {
+    isFirst = !isFirst
+    const [one, other] = nodes.filter(({ door }) => door !== undefined)
+    return new URL((isFirst ? one : other)?.url() ?? `http://${NOWHERE}`).host
+  })
+  const parts: Parts = { servers, logs, recorder, downloadUrl: `http://${downloads.proxy.url}` }
+  const nodes: readonly Node[] = await Promise.all(NODES.map((node) => startNode(node, parts)))
   const devices = await LinkTarget.open('device-link', () => `127.0.0.1:${servers.broker.devicePort}`)
   const links = nodes.flatMap((node) => [...node.links.values()])
-  const targets = [...nodes.map(({ program }) => program), ...serverTargets(servers), devices]
+  const targets: readonly Target[] = [
+    ...nodes.map(({ program }) => program),
+    ...serverTargets(servers),
+    devices,
+    downloads,
+  ]
   const haunted = links.filter(({ name }) => HAUNTED_LINKS.includes(name))
   const doors = nodes.flatMap(({ door }) => (door === undefined ? [] : [door]))
   const [host = '', port] = devices.proxy.url.split(':')
@@ -48,6 +61,7 @@ export async function openClusterSystem({ logs, recorder }: SystemOptions): Prom
     promises: { isPubackDurable: false, brokerLossMs: BROKER_LOSS_MS },
     nodes: doors.map(({ name, proxy }) => ({ name, url: () => `http://${proxy.url}` })),
     mqtt: () => ({ host, port: Number(port) }),
+    hasFirmware: servers.s3 !== undefined,
     targets: [...targets, ...haunted, ...doors],
     lacking: async () => {
       const asked = nodes.map(({ program, url }) =>
@@ -57,12 +71,13 @@ export async function openClusterSystem({ logs, recorder }: SystemOptions): Prom
     },
     close: async () => {
       await Promise.all(nodes.map(({ program }) => program.close()))
-      for (const { proxy } of [...links, ...doors, devices]) proxy.close()
+      for (const { proxy } of [...links, ...doors, devices, downloads]) proxy.close()
       await servers.stop()
     },
     abandon: () => {
       for (const { program } of nodes) program.abandon()
       // Every process gets its signal before any of them is awaited.
+      void servers.s3?.kill()
       void servers.nats.kill()
       void servers.redis.kill()
       void servers.broker.kill9()
@@ -74,6 +89,8 @@ export async function openClusterSystem({ logs, recorder }: SystemOptions): Prom
 interface Parts {
   readonly servers: ClusterServers
   readonly logs: string
+  /** Where devices download images. */
+  readonly downloadUrl: string
   readonly recorder: SystemOptions['recorder']
 }
 
@@ -98,6 +115,7 @@ async function startNode({ name, roles }: (typeof NODES)[number], parts: Parts):
     env: {
       ...servers.settings,
       ...linkSettings(servers, links),
+      FLEET_OTA_PUBLIC_URL: parts.downloadUrl,
       FLEET_ROLES: roles,
       FLEET_NODE_NAME: name,
       FLEET_HTTP_PORT: '0',
@@ -140,8 +158,9 @@ function linkSettings({ settings }: ClusterServers, links: Node['links']): Reado
   }
 }
 
-function serverTargets({ nats, redis, broker, clickhouse }: ClusterServers): readonly Target[] {
+function serverTargets({ nats, redis, broker, clickhouse, s3 }: ClusterServers): readonly Target[] {
   return [
+    ...(s3 === undefined ? [] : [s3Target(s3)]),
     serverTarget('nats', {
       kill: () => nats.kill(),
       revive: () => nats.restart(),
@@ -165,6 +184,16 @@ function serverTargets({ nats, redis, broker, clickhouse }: ClusterServers): rea
       signal: (signal) => send(clickhouse.pid, signal),
     }),
   ]
+}
+
+/** Where images are. */
+function s3Target(s3: S3Server): Target {
+  return {
+    name: 's3',
+    kinds: ['kill', 'kill'],
+    inflict: () => s3.kill(),
+    heal: () => s3.start(),
+  }
 }
 
 interface ServerHandle {

@@ -10,6 +10,7 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
   let [httpAddress, mqttAddress] = [NOWHERE, NOWHERE]
   const http = await LinkTarget.open('api-link', () => httpAddress)
   const mqtt = await LinkTarget.open('device-link', () => mqttAddress)
+  const httpUrl = `http://${http.proxy.url}`
   const service = new Program({
     name: 'service',
     args: [SERVICE_MAIN],
@@ -19,6 +20,7 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
       FLEET_MQTT_PORT: '0',
       FLEET_LOG_LEVEL: 'info',
       FLEET_REGISTRATION: 'open',
+      FLEET_OTA_PUBLIC_URL: httpUrl,
       FLEET_USER_REQUEST_RATE: '0',
       FLEET_DEVICE_REQUEST_RATE: '0',
       FLEET_ANONYMOUS_REQUEST_RATE: '0',
@@ -34,12 +36,12 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
     },
   })
   service.start()
-  const httpUrl = `http://${http.proxy.url}`
   const [host = '', port] = mqtt.proxy.url.split(':')
   return {
     promises: { isPubackDurable: true, brokerLossMs: 0 },
     nodes: [{ name: 'service', url: () => httpUrl }],
     mqtt: () => ({ host, port: Number(port) }),
+    hasFirmware: true,
     targets: [service, databaseTarget(service), http, mqtt],
     lacking: async () => {
       const why = service.isReady ? await unwell('service', httpUrl) : 'service (starting)'

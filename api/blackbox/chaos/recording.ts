@@ -3,7 +3,8 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
-import type { CommandStatus } from '../../../schemas/vocabulary.ts'
+import type { UpdateKind } from '../../../engine/edge/simulator/updates/update-kinds.ts'
+import type { CommandStatus, JobStatus } from '../../../schemas/vocabulary.ts'
 
 /** `timed` messages carry their own time, `plain` ones do not; an `answer` answers a command. */
 export type Series = 'timed' | 'plain' | 'report' | 'answer'
@@ -121,6 +122,49 @@ export interface Stored {
   readonly parked: number
 }
 
+/** A message about firmware as a device received it. */
+export interface Order {
+  readonly device: string
+  readonly deployment: string
+  readonly action: string
+  readonly attempt: number
+  readonly seq: number
+  readonly at: Instant
+}
+/** What a device runs from then on. */
+export interface Boot {
+  readonly device: string
+  readonly version: string
+  readonly at: Instant
+}
+/** A step in the history of a job. */
+export interface Move {
+  readonly device: string
+  readonly status: JobStatus
+  readonly attempt: number
+  /** Milliseconds by the clock of the service. */
+  readonly at: number
+}
+/** A deployment at the end of the run. */
+export interface Rollout {
+  readonly deployment: string
+  readonly version: string
+  readonly status: string
+  readonly isFinished: boolean
+  /** Jobs that may be under way at a time. */
+  readonly places: number
+  readonly attemptsMax: number
+  readonly jobs: readonly {
+    readonly device: string
+    readonly status: JobStatus
+    readonly attempt: number
+    /** Code of what went wrong. */
+    readonly error?: string
+  }[]
+  /** Oldest first for each device. */
+  readonly moves: readonly Move[]
+}
+
 /** The promises of a PUBACK in the system under test. */
 export interface Promises {
   /** True if the log makes a message durable before its PUBACK, so that the next answer shows it. */
@@ -136,6 +180,12 @@ export interface Recording {
   readonly calls: readonly Call[]
   readonly faults: readonly FaultNote[]
   readonly stored: readonly Stored[]
+  readonly orders: readonly Order[]
+  readonly boots: readonly Boot[]
+  readonly rollouts: readonly Rollout[]
+  /** How the devices that take updates go about it, and what each of them runs at the end. */
+  readonly kinds: Readonly<Record<string, UpdateKind>>
+  readonly running: Readonly<Record<string, string>>
 }
 
 export class Recorder {
@@ -143,6 +193,8 @@ export class Recorder {
   readonly receipts: Receipt[] = []
   readonly calls: Call[] = []
   readonly faults: FaultNote[] = []
+  readonly orders: Order[] = []
+  readonly boots: Boot[] = []
   readonly #origin = performance.now()
   #last = 0
 
@@ -152,12 +204,13 @@ export class Recorder {
   }
 }
 
-const LISTS = ['messages', 'receipts', 'calls', 'faults', 'stored'] as const
+const LISTS = ['messages', 'receipts', 'calls', 'faults', 'stored', 'orders', 'boots', 'rollouts'] as const
 
 /** Writes a line per fact, since a long run has a million of them. */
 export async function writeRecording(path: string, recording: Recording): Promise<void> {
   const file = createWriteStream(path)
-  file.write(`${JSON.stringify({ promises: recording.promises })}\n`)
+  const { promises, kinds, running } = recording
+  file.write(`${JSON.stringify({ about: { promises, kinds, running } })}\n`)
   for (const list of LISTS)
     for (const fact of recording[list]) file.write(`${JSON.stringify({ [list]: fact })}\n`)
   file.end()
@@ -166,12 +219,12 @@ export async function writeRecording(path: string, recording: Recording): Promis
 
 export async function readRecording(path: string): Promise<Recording> {
   const lists: Record<string, unknown[]> = Object.fromEntries(LISTS.map((list) => [list, []]))
-  let promises: unknown
+  let about: unknown
   for await (const line of createInterface({ input: createReadStream(path) })) {
     const [entry] = Object.entries(JSON.parse(line))
-    if (entry?.[0] === 'promises') promises = entry[1]
+    if (entry?.[0] === 'about') about = entry[1]
     else if (entry !== undefined) lists[entry[0]]?.push(entry[1])
   }
   // writeRecording wrote this file.
-  return { promises, ...lists } as unknown as Recording
+  return { ...Object(about), ...lists } as unknown as Recording
 }

@@ -11,6 +11,8 @@ export interface System {
   /** Address to which devices connect. */
   readonly mqtt: () => { readonly host: string; readonly port: number }
   readonly targets: readonly Target[]
+  /** False where images have no place. */
+  readonly hasFirmware: boolean
   /** Resolves with the parts that are missing or not well. */
   lacking(): Promise<readonly string[]>
   close(): Promise<void>

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { jwtVerify } from 'jose'
 import { toAclRules } from '../../../deploy/testing/acl.ts'
+import { S3_SERVER, S3Server } from '../../../engine/adapters/blobs/testing/s3-server.ts'
 import type { Verified } from '../../../engine/adapters/broker/testing/emqx/connection.ts'
 import { EmqxStandIn, MOSQUITTO } from '../../../engine/adapters/broker/testing/emqx/stand-in.ts'
 import { NATS_SERVER, NatsServer } from '../../../engine/adapters/nats/testing/nats-server.ts'
@@ -22,6 +23,9 @@ export class ClusterServers {
   readonly broker: EmqxStandIn
   /** Restarts by itself when it is killed. */
   readonly clickhouse: ChdbSupervisor
+  /** Undefined where no versitygw was found; firmware has no place then. */
+  readonly s3: S3Server | undefined
+  readonly #bucket: string | undefined
   readonly #key: KeyObject
   readonly #folder: string
 
@@ -30,6 +34,7 @@ export class ClusterServers {
     readonly redis: RedisServer
     readonly broker: EmqxStandIn
     readonly clickhouse: ChdbSupervisor
+    readonly s3: S3Server | undefined
     readonly key: KeyObject
     readonly folder: string
   }) {
@@ -37,6 +42,8 @@ export class ClusterServers {
     this.redis = parts.redis
     this.broker = parts.broker
     this.clickhouse = parts.clickhouse
+    this.s3 = parts.s3
+    this.#bucket = parts.s3?.bucket()
     this.#key = parts.key
     this.#folder = parts.folder
   }
@@ -48,13 +55,14 @@ export class ClusterServers {
     const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const verify = createPublicKey(key)
     const folder = mkdtempSync(join(tmpdir(), 'fleet-cluster-'))
-    const [nats, redis, broker, clickhouse] = await Promise.all([
+    const [nats, redis, broker, clickhouse, s3] = await Promise.all([
       NatsServer.start(),
       RedisServer.start(),
       EmqxStandIn.start({ authenticate: (attempt) => verifyDevice(attempt, verify) }),
       ChdbSupervisor.open({ dataDir: folder }),
+      S3_SERVER === undefined ? undefined : S3Server.start(),
     ])
-    return new ClusterServers({ nats, redis, broker, clickhouse, key, folder })
+    return new ClusterServers({ nats, redis, broker, clickhouse, s3, key, folder })
   }
 
   /** Settings of any node; `FLEET_ROLES` is added. Read them again after a restart of ClickHouse, whose port may change. */
@@ -76,11 +84,25 @@ export class ClusterServers {
       FLEET_EMQX_API_URL: broker.emqxApi.url,
       FLEET_EMQX_API_KEY: broker.emqxApi.key,
       FLEET_EMQX_API_SECRET: broker.emqxApi.secret,
+      ...this.#s3Settings(),
     } as const
   }
 
+  #s3Settings() {
+    if (this.s3 === undefined || this.#bucket === undefined) return {}
+    const { url, credentials } = this.s3
+    return {
+      FLEET_S3_URL: url,
+      FLEET_S3_BUCKET: this.#bucket,
+      FLEET_S3_REGION: credentials.region,
+      FLEET_S3_ACCESS_KEY: credentials.accessKey,
+      FLEET_S3_SECRET_KEY: credentials.secretKey,
+    }
+  }
+
   async stop(): Promise<void> {
-    await Promise.all([this.nats.remove(), this.redis.stop(), this.broker.stop(), this.clickhouse.close()])
+    const { nats, redis, broker, clickhouse, s3 } = this
+    await Promise.all([nats.remove(), redis.stop(), broker.stop(), clickhouse.close(), s3?.stop()])
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20 })
   }
 }

@@ -3,10 +3,11 @@ import type { Recording } from '../recording.ts'
 import { checkCommands } from './commands.ts'
 import { checkMessages } from './messages.ts'
 import { checkReads } from './reads.ts'
+import { checkRollouts } from './rollouts.ts'
 import { checkShadows } from './shadows.ts'
 import type { Violation } from './violation.ts'
 
-const CHECKS = [checkMessages, checkShadows, checkCommands, checkReads]
+const CHECKS = [checkMessages, checkShadows, checkCommands, checkReads, checkRollouts]
 
 export function checkAll(recording: Recording): readonly Violation[] {
   return CHECKS.flatMap((check) => check(recording))

@@ -21,6 +21,11 @@ export function recordingOf(
     receipts: [],
     calls: [],
     faults: [],
+    orders: [],
+    boots: [],
+    rollouts: [],
+    kinds: {},
+    running: {},
     ...parts,
     stored: [
       {
