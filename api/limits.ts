@@ -24,6 +24,9 @@ export const API_LIMITS = {
   // --- downloads of images
   /** Streams of one reader at the same time. */
   streamsPerReaderMax: 2,
+  /** A node that has heard nothing of the places for so long ends its downloads; it asks this often. */
+  downloadPlaceMs: 20_000,
+  downloadPlaceEveryMs: 5_000,
   /** A reader that takes nothing for this long is cut. */
   downloadSilenceMs: 60_000,
   /** Interval at which streams are told about and looked at whether they were called off. */

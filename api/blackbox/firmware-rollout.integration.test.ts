@@ -8,7 +8,7 @@ import type { Rest } from './testing/service-rest.ts'
 
 const harness = new ServiceHarness()
 const IMAGE = Buffer.alloc(300_000, 7)
-const LONG_MS = 60_000
+const LONG_MS = 240_000
 let service: Service
 let admin: Rest
 let simulation: Simulation | undefined

@@ -2,9 +2,15 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
+import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
+import { MemoryPlaces } from '../../engine/adapters/places/testing/memory.ts'
+import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
+import { Fault } from '../../engine/ports/fault.ts'
 import { SignedLinks } from '../../engine/runtime/ota/artifacts.ts'
 import { TEST_OTA } from '../../engine/runtime/ota/testing/ota-settings.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { DeploymentId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
+import { API_LIMITS } from '../limits.ts'
 import { httpServers } from '../testing/http-server.ts'
 import { OTA } from '../testing/ota-settings.ts'
 import { NOW } from '../testing/rest.ts'
@@ -108,5 +114,68 @@ test('a reader who takes nothing is cut, and gives its place back', async () => 
   await once(socket, 'close')
   // Cut short, so that nobody takes it for the whole.
   expect(bytes).toBeLessThan(IMAGE_BYTES)
+  close()
+})
+
+/** Two nodes that count their downloads together, by a clock that stands still. */
+async function startTwo(downloadsMax: number) {
+  const clock = new StandingTime(NOW)
+  const { streamsPerReaderMax, downloadPlaceMs: heldMs } = API_LIMITS
+  const downloadPlaces = new MemoryPlaces(clock, { readersMax: downloadsMax, streamsPerReaderMax, heldMs })
+  const settings = { ota: { ...OTA, downloadsMax } }
+  const tickets = new MemoryTickets(clock)
+  const apiStores = {
+    answers: new MemoryAnswers(),
+    tickets,
+    loginTickets: tickets,
+    rates: undefined,
+    downloadPlaces,
+  }
+  const [one, other] = [
+    await start({ settings, apiStores, clock }),
+    await start({ settings, apiStores, clock }),
+  ]
+  const close = () => {
+    one.close()
+    other.close()
+  }
+  return { one, other, clock, close, downloadPlaces }
+}
+
+test('nodes count their downloads together, and the streams of each device', async () => {
+  const { one, other, close } = await startTwo(2)
+  const first = await one.ask('r')
+  expect([first.head, (await other.ask('s')).head]).toEqual([
+    expect.stringContaining(' 200 '),
+    expect.stringContaining(' 200 '),
+  ])
+  expect((await one.ask('t')).head).toContain(' 503 ')
+  expect((await other.ask('t')).head).toMatch(/ 503 [\s\S]*retry-after: \d+/i)
+  expect((await other.ask('r')).head).toContain(' 200 ')
+  expect((await one.ask('r')).head).toContain(' 429 ')
+  expect((await other.ask('r')).head).toContain(' 429 ')
+  first.socket.destroy()
+  await expect.poll(async () => (await one.ask('r', 'range: bytes=0-0\r\n')).head, POLL).toContain(' 206 ')
+  close()
+})
+
+test('a node that could not keep its places for so long ends their streams', async () => {
+  const { one, other, clock, close } = await startTwo(1)
+  const { socket } = await one.ask('r')
+  expect((await other.ask('s')).head).toContain(' 503 ')
+  clock.at += API_LIMITS.downloadPlaceMs
+  const cut = once(socket, 'close')
+  expect((await other.ask('s')).head).toContain(' 200 ')
+  socket.resume()
+  await cut
+  expect(one.http.downloads().active).toBe(0)
+  close()
+})
+
+test('while nobody can count the downloads of all nodes, a device is sent away and may come back', async () => {
+  const { one, downloadPlaces, close } = await startTwo(1)
+  downloadPlaces.enter = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
+  expect((await one.ask('r')).head).toMatch(/ 503 [\s\S]*retry-after: \d+/i)
+  expect(one.http.downloads()).toMatchObject({ active: 0, refused: { away: 1 } })
   close()
 })

@@ -3,9 +3,13 @@
 //
 // D1. All ranges of one reader count as one download; a reader has a few streams at a time.
 // D2. A stream ends within a second of being called off, even if its reader takes nothing.
+// D3. Where there are several nodes, a stream has a place that all of them count (`DownloadPlaces`), and sends nothing once
+//     the place may be somebody else's.
+import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { OpenBlob } from '../../engine/ports/blobs.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
+import type { DownloadPlaces } from '../../engine/ports/places.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -27,8 +31,18 @@ export interface DownloadCounts {
   readonly refused: Readonly<Record<string, number>>
 }
 
+/** A stream that may be sent, until it is given back with `leave`. */
+export interface Entry {
+  readonly kind: 'entry'
+  readonly reader: string
+  readonly stream: string
+  /** Until then, by `Clock.ticks`, nobody else has its place. */
+  heldUntil: number
+}
+
 interface Stream {
   readonly reader: Reader
+  readonly entry: Entry
   readonly response: ServerResponse
   bytes: number
   told: number
@@ -42,6 +56,8 @@ interface DownloadsOptions {
   readonly silenceMs: number
   /** The bound of all streams together. 0 means no limit. */
   readonly downloadBytesPerSec: number
+  /** What all nodes count together. Undefined if this is the only one. */
+  readonly places: DownloadPlaces | undefined
 }
 
 export class Downloads {
@@ -50,8 +66,10 @@ export class Downloads {
   /** The readers of streams that are open or about to be, with their number. */
   readonly #readers = new Map<string, number>()
   readonly #refused = new Map<string, number>()
+  readonly #entries = new Set<Entry>()
   #bytes = 0
   #stop: (() => void) | undefined
+  #stopKeeping: (() => void) | undefined
 
   constructor(options: DownloadsOptions) {
     this.#options = options
@@ -66,39 +84,42 @@ export class Downloads {
   }
 
   /** Takes a place, which `send` or `leave` gives back. */
-  enter(name: string, retryAfterSec: number): Refusal | undefined {
-    const streams = this.#readers.get(name) ?? 0
-    if (streams >= API_LIMITS.streamsPerReaderMax) {
-      this.count('reader')
-      return refused('RATE_LIMIT_EXCEEDED', {
-        message: `${streams} downloads are under way; try again`,
-        retry_after_sec: API_LIMITS.retryAfterSec,
-      })
+  async enter(reader: string, retryAfterSec: number): Promise<Entry | Refusal> {
+    const { places, clock } = this.#options
+    const streams = this.#readers.get(reader) ?? 0
+    if (streams >= API_LIMITS.streamsPerReaderMax) return this.#refuse('reader', retryAfterSec)
+    if (streams === 0 && this.#readers.size >= this.#options.downloadsMax)
+      return this.#refuse('busy', retryAfterSec)
+    this.#readers.set(reader, streams + 1)
+    const entry: Entry = { kind: 'entry', reader, stream: randomUUID(), heldUntil: Number.POSITIVE_INFINITY }
+    if (places === undefined) return entry
+    entry.heldUntil = clock.ticks() + places.heldMs
+    const answer = await places.enter(entry).catch(() => 'away' as const)
+    if (answer === 'taken') {
+      this.#entries.add(entry)
+      this.#stopKeeping ??= this.#keepPlaces(places)
+      return entry
     }
-    if (streams === 0 && this.#readers.size >= this.#options.downloadsMax) {
-      this.count('busy')
-      return refused('DEPENDENCY_UNAVAILABLE', {
-        message: 'as many downloads as the service allows are under way; try again',
-        retry_after_sec: retryAfterSec,
-      })
-    }
-    this.#readers.set(name, streams + 1)
-    return undefined
+    this.#forget(entry)
+    return this.#refuse(answer, retryAfterSec)
   }
 
-  leave(name: string): void {
-    const left = (this.#readers.get(name) ?? 1) - 1
-    if (left > 0) this.#readers.set(name, left)
-    else this.#readers.delete(name)
+  leave(entry: Entry): void {
+    this.#forget(entry)
+    // A place that cannot be given back is free soon, as nobody keeps it.
+    if (this.#entries.delete(entry)) void this.#options.places?.leave(entry).catch(() => undefined)
+    if (this.#entries.size > 0) return
+    this.#stopKeeping?.()
+    this.#stopKeeping = undefined
   }
 
   /** Sends this many bytes of a blob as the body of an answer whose head is written. Resolves when it is over. */
   async send(
     reader: Reader,
     blob: OpenBlob,
-    { response, bytes }: { response: ServerResponse; bytes: number },
+    { response, bytes, entry }: { response: ServerResponse; bytes: number; entry: Entry },
   ) {
-    const stream: Stream = { reader, response, bytes: 0, told: 0 }
+    const stream: Stream = { reader, entry, response, bytes: 0, told: 0 }
     this.#streams.add(stream)
     this.#stop ??= this.#options.schedule.every(API_LIMITS.downloadLookMs, () => this.#look())
     response.setTimeout(this.#options.silenceMs, () => response.destroy())
@@ -117,9 +138,47 @@ export class Downloads {
         this.#stop = undefined
       }
       tell(stream)
-      this.leave(reader.name)
+      this.leave(entry)
       await blob.close()
     }
+  }
+
+  #refuse(why: 'reader' | 'busy' | 'away', retryAfterSec: number): Refusal {
+    this.count(why)
+    if (why === 'reader')
+      return refused('RATE_LIMIT_EXCEEDED', {
+        message: `${API_LIMITS.streamsPerReaderMax} downloads are under way; try again`,
+        retry_after_sec: API_LIMITS.retryAfterSec,
+      })
+    return refused('DEPENDENCY_UNAVAILABLE', {
+      message:
+        why === 'busy'
+          ? 'as many downloads as the service allows are under way; try again'
+          : 'the downloads of the other nodes cannot be counted now; try again',
+      retry_after_sec: retryAfterSec,
+    })
+  }
+
+  #forget({ reader }: Entry): void {
+    const left = (this.#readers.get(reader) ?? 1) - 1
+    if (left > 0) this.#readers.set(reader, left)
+    else this.#readers.delete(reader)
+  }
+
+  // by D3
+  #keepPlaces(places: DownloadPlaces): () => void {
+    return this.#options.schedule.every(API_LIMITS.downloadPlaceEveryMs, () => {
+      const from = this.#options.clock.ticks()
+      const entries = [...this.#entries]
+      places.keep(entries).then(
+        (held) => {
+          for (const [i, entry] of entries.entries())
+            entry.heldUntil = held[i] === true ? Math.max(entry.heldUntil, from + places.heldMs) : 0
+        },
+        // Asked again soon; without an answer in time the streams end.
+        () => undefined,
+      )
+    })
   }
 
   async #pump(stream: Stream, blob: OpenBlob, bytes: number): Promise<boolean> {
@@ -129,7 +188,7 @@ export class Downloads {
     for (let left = bytes; left > 0; ) {
       const share = this.#share()
       const piece = await blob.read(buffer.subarray(0, Math.min(buffer.length, left, pieceOf(share))))
-      if (piece === 0) return false
+      if (piece === 0 || this.#isLost(stream)) return false
       const from = clock.ticks()
       if (!(await written(stream.response, buffer.subarray(0, piece)))) return false
       if (stream.bytes === 0) stream.reader.began()
@@ -158,8 +217,12 @@ export class Downloads {
   #look(): void {
     for (const stream of this.#streams) {
       tell(stream)
-      if (stream.reader.isCalledOff()) stream.response.destroy()
+      if (stream.reader.isCalledOff() || this.#isLost(stream)) stream.response.destroy()
     }
+  }
+
+  #isLost({ entry }: Stream): boolean {
+    return this.#options.clock.ticks() >= entry.heldUntil
   }
 }
 

@@ -58,21 +58,21 @@ export async function sendImage(
     reply.raw.end()
     return reply
   }
-  const refusal = downloads.enter(reader.name, answer.retryAfterSec)
-  if (refusal !== undefined) {
+  const entry = await downloads.enter(reader.name, answer.retryAfterSec)
+  if (entry.kind === 'refused') {
     answer.refused?.()
-    return sendProblem(request, reply, refusal)
+    return sendProblem(request, reply, entry)
   }
   const opened = await firmware.openImage(record, { from, to }).catch((error: unknown) => {
-    downloads.leave(reader.name)
+    downloads.leave(entry)
     throw error
   })
   if (opened.kind === 'missing') {
-    downloads.leave(reader.name)
+    downloads.leave(entry)
     return missing({ request, reply }, answer, downloads)
   }
   begin(reply, status, head)
-  await downloads.send(reader, opened.blob, { response: reply.raw, bytes: to - from })
+  await downloads.send(reader, opened.blob, { response: reply.raw, bytes: to - from, entry })
   return reply
 }
 

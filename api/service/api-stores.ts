@@ -1,5 +1,6 @@
 // Stores that all API nodes of a service share, because a client's requests may reach any of them.
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
+import type { DownloadPlaces } from '../../engine/ports/places.ts'
 import type { SharedRates } from '../../engine/ports/rates.ts'
 import type { OpenTickets } from '../../engine/ports/tickets.ts'
 
@@ -11,4 +12,6 @@ export interface ApiStores {
   readonly loginTickets: OpenTickets
   /** Undefined if this is the only node. */
   readonly rates: SharedRates | undefined
+  /** Undefined if this is the only node. */
+  readonly downloadPlaces: DownloadPlaces | undefined
 }

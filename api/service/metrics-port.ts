@@ -8,8 +8,8 @@ export async function openMetricsPort(options: HttpOptions, port: number): Promi
     settings: { ...settings, httpPort: port },
     portSetting: 'FLEET_METRICS_PORT',
     onlyProbes: true,
-    // Rates of callers are shared by what serves the API.
-    apiStores: { ...apiStores, rates: undefined },
+    // What callers share is shared by what serves the API.
+    apiStores: { ...apiStores, rates: undefined, downloadPlaces: undefined },
   })
   logger.info({ url: `${server.url}/metrics` }, 'metrics have a port of their own')
   return server

@@ -164,7 +164,10 @@ export function createHttp(options: HttpOptions) {
   const routes = all
     .filter(({ path }) => options.onlyProbes !== true || PROBES.has(path))
     .filter(({ path }) => options.metricsElsewhere !== true || path !== metrics.path)
-  const downloads = new Downloads({ ...options, ...settings.ota, silenceMs: standstill.downloadMs })
+  const downloads = new Downloads({
+    ...{ ...options, ...settings.ota, silenceMs: standstill.downloadMs },
+    places: options.apiStores.downloadPlaces,
+  })
   const hasDdi = settings.ota.ddi && options.onlyProbes !== true
   const redirects = settings.ota.downloads === 'redirect'
   const artifacts = { firmware: engine.firmware, downloads, clock, redirects }

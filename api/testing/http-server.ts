@@ -39,6 +39,7 @@ export function httpServers() {
         tickets: new MemoryTickets(clock),
         loginTickets: new MemoryTickets(clock),
         rates: undefined,
+        downloadPlaces: undefined,
       },
       clock,
       schedule: realSchedule,

@@ -85,6 +85,7 @@ export function openHarness(options: HarnessOptions = {}) {
       tickets: new MemoryTickets(clock),
       loginTickets: new MemoryTickets(clock, LIMITS.loginTicketMs),
       rates: undefined,
+      downloadPlaces: undefined,
     },
     clock,
     schedule: clock,

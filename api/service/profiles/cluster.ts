@@ -7,6 +7,7 @@ import { openJetStreamLog } from '../../../engine/adapters/log/jetstream/jetstre
 import { openNatsMesh } from '../../../engine/adapters/mesh/nats.ts'
 import { openNats } from '../../../engine/adapters/nats/nats-link.ts'
 import { openKvOwnership } from '../../../engine/adapters/ownership/jetstream-kv.ts'
+import { openRedisPlaces } from '../../../engine/adapters/places/redis.ts'
 import { openRedisRates } from '../../../engine/adapters/rates/redis.ts'
 import { RedisLink } from '../../../engine/adapters/redis/redis-link.ts'
 import { openRedisStore } from '../../../engine/adapters/store/redis/redis.ts'
@@ -16,6 +17,7 @@ import { openRedisUsers } from '../../../engine/adapters/users/redis.ts'
 import { partitionOf } from '../../../engine/index.ts'
 import { LIMITS } from '../../../engine/limits.ts'
 import { parsePrivateKey } from '../../auth/pem-key.ts'
+import { API_LIMITS } from '../../limits.ts'
 import type { Logger } from '../../logger.ts'
 import type { ClusterSettings } from '../settings/cluster.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -74,6 +76,11 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
       tickets: openRedisTickets(redis),
       loginTickets: openRedisTickets(redis, LIMITS.loginTicketMs),
       rates: openRedisRates(redis),
+      downloadPlaces: openRedisPlaces(redis, {
+        readersMax: settings.ota.downloadsMax,
+        streamsPerReaderMax: API_LIMITS.streamsPerReaderMax,
+        heldMs: API_LIMITS.downloadPlaceMs,
+      }),
     },
     openRest: () => telemetry.begin(warnOfClickHouse(logger)),
     async release() {

@@ -65,6 +65,7 @@ export async function openEmbedded(
       tickets: new MemoryTickets(systemClock),
       loginTickets: new MemoryTickets(systemClock, LIMITS.loginTicketMs),
       rates: undefined,
+      downloadPlaces: undefined,
     },
     openRest: () => telemetry.begin(warnOfClickHouse(logger)),
     release: () => dir.release(),

@@ -18,12 +18,31 @@ export interface ReportContext {
 export function reportJob(job: Job, report: OtaReport, context: ReportContext): Job {
   if (!isOpen(job.status) || !job.isGranted) return job
   if (report.attempt !== undefined && report.attempt !== job.attempt) return job
+  if (isOfBeforeRestart(job, report)) return job
   const heard = unsuspected(job)
   const moved = apply(heard, report, context)
   if (moved === heard) return heard
   const { progress = moved.progress } = report
   return { ...moved, progress, seenIn: context.session ?? moved.seenIn }
 }
+
+/** Devices keep reports that were not acknowledged and send them again, even over a restart. How far it was before, says
+ *  nothing as long as it was not told again: it may have forgotten the whole thing, and has to be told. */
+function isOfBeforeRestart({ status, restarts, telling }: Job, { word }: OtaReport): boolean {
+  return status === 'pending' && restarts > 0 && telling.sends === 0 && UNDER_WAY.has(word)
+}
+
+const UNDER_WAY: ReadonlySet<OtaReport['word']> = new Set([
+  ...([
+    'accepted',
+    'downloading',
+    'verifying',
+    'downloaded',
+    'installing',
+    'rebooting',
+    'confirming',
+  ] as const),
+])
 
 function apply(job: Job, report: OtaReport, context: ReportContext): Job {
   const { now } = context

@@ -48,3 +48,28 @@ test('a session that takes the place of a known one is a loss', () => {
   const device = at('confirming').connect()
   expect(device.job).toMatchObject({ status: 'rebooting', losses: 1 })
 })
+
+describe('a device that restarted before it installed, and was not told again yet', () => {
+  /** It keeps reports that were not acknowledged, and sends them again when it is back. */
+  const back = () => {
+    const device = at('downloading').says('1.0', 'boot-1').disconnect().connect()
+    device.sent()
+    device.takesOta = false
+    return device.says('1.0', 'boot-2')
+  }
+
+  test.each(['accepted', 'downloading', 'downloaded', 'installing', 'rebooting'])(
+    'has not taken up its work by saying again how far it was: %s',
+    (word) => {
+      const device = back().reports(word, { attempt: 1 })
+      expect(device.job).toMatchObject({ status: 'pending', restarts: 1 })
+      device.takesOta = true
+      expect(device.look().sent()).toEqual(['install 1'])
+      expect(device.reports('downloading', { attempt: 1 }).job.status).toBe('downloading')
+    },
+  )
+
+  test('may say how it ended', () => {
+    expect(back().reports('rejected', { attempt: 1 }).job.status).toBe('rejected')
+  })
+})

@@ -20,7 +20,10 @@ function moves(
 
 const WELL = moves('a', [0, 'pending', 0], [1, 'notified'], [2, 'confirming'], [3, 'succeeded'])
 
-function check(rollout: Partial<Rollout> = {}, more: Partial<Recording> = {}): readonly string[] {
+function check(
+  rollout: Partial<Rollout> = {},
+  more: Partial<Omit<Recording, 'stored'>> = {},
+): readonly string[] {
   const recording = recordingOf({
     ...{ kinds: { a: 'ok' }, running: { a: '2.0' }, orders: [order(1)] },
     boots: [{ device: 'a', version: '2.0', at: 2 }],
@@ -64,7 +67,7 @@ test('a device ends as its behaviour demands', () => {
 
 test('more jobs at once than there are places are a violation, and one that follows another is none', () => {
   const jobs = ['a', 'b'].map((device) => ({ device, status: 'succeeded', attempt: 1 }) as const)
-  const more: Partial<Recording> = {
+  const more: Partial<Omit<Recording, 'stored'>> = {
     kinds: { a: 'ok', b: 'ok' },
     running: { a: '2.0', b: '2.0' },
     boots: ['a', 'b'].map((device) => ({ device, version: '2.0', at: 2 })),

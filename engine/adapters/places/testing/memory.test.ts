@@ -1,0 +1,15 @@
+import { placesContract } from './contract.ts'
+import { MemoryPlaces } from './memory.ts'
+
+const clock = { at: 0, ticks: () => clock.at }
+
+placesContract({
+  name: 'memory',
+  open: async (limits) => {
+    const places = new MemoryPlaces(clock, limits)
+    return [places, places]
+  },
+  pass: async (heldMs) => {
+    clock.at += heldMs
+  },
+})

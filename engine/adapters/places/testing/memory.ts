@@ -1,0 +1,43 @@
+// For tests: places that several nodes of one process share.
+import type { Clock } from '../../../ports/clock.ts'
+import type { DownloadPlaces, Place, PlacesLimits } from '../../../ports/places.ts'
+
+export class MemoryPlaces implements DownloadPlaces {
+  readonly heldMs: number
+  readonly #clock: Pick<Clock, 'ticks'>
+  readonly #limits: PlacesLimits
+  readonly #held = new Map<string, { readonly reader: string; readonly until: number }>()
+
+  constructor(clock: Pick<Clock, 'ticks'>, limits: PlacesLimits) {
+    this.#clock = clock
+    this.#limits = limits
+    this.heldMs = limits.heldMs
+  }
+
+  async enter({ reader, stream }: Place): Promise<'taken' | 'reader' | 'busy'> {
+    this.#forget()
+    const readers = [...this.#held.values()].map((place) => place.reader)
+    const own = readers.filter((each) => each === reader).length
+    if (own >= this.#limits.streamsPerReaderMax) return 'reader'
+    if (own === 0 && new Set(readers).size >= this.#limits.readersMax) return 'busy'
+    this.#held.set(stream, { reader, until: this.#clock.ticks() + this.heldMs })
+    return 'taken'
+  }
+
+  async keep(places: readonly Place[]): Promise<readonly boolean[]> {
+    this.#forget()
+    return places.map(({ reader, stream }) => {
+      if (!this.#held.has(stream)) return false
+      this.#held.set(stream, { reader, until: this.#clock.ticks() + this.heldMs })
+      return true
+    })
+  }
+
+  async leave({ stream }: Place): Promise<void> {
+    this.#held.delete(stream)
+  }
+
+  #forget(): void {
+    for (const [stream, { until }] of this.#held) if (until <= this.#clock.ticks()) this.#held.delete(stream)
+  }
+}
