@@ -36,7 +36,7 @@ export interface Entry {
   readonly kind: 'entry'
   readonly reader: string
   readonly stream: string
-  /** Until then, by `Clock.ticks`, nobody else has its place. */
+  /** Time, by `Clock.ticks`, up to which nobody else has its place. */
   heldUntil: number
 }
 

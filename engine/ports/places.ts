@@ -5,7 +5,7 @@
 // All methods may reject with a `STORE_UNAVAILABLE` fault.
 
 export interface Place {
-  /** Who loads: all streams of one reader are one download. */
+  /** Names who loads. All streams of one reader are one download. */
   readonly reader: string
   /** Differs from that of every other stream of any node. */
   readonly stream: string

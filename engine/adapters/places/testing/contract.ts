@@ -34,7 +34,7 @@ export function placesContract({ name, open, pass }: PlacesContract): void {
       expect(await one.enter(place('a'))).toBe('busy')
     })
 
-    test('of many that come at once no more are taken', async () => {
+    test('no more are taken when many come at once', async () => {
       const [one, other] = await open(limits(LONG_MS))
       const all = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? one : other).enter(place(`r${i}`)))
       expect((await Promise.all(all)).filter((answer) => answer === 'taken')).toHaveLength(2)
