@@ -55,6 +55,18 @@ describe('the map of the fleet', () => {
     )
   })
 
+  test('fifty thousand devices have their cells beside what needs attention, whatever the number of their groups', () => {
+    const of = (groups: number) =>
+      Array.from({ length: groups }, (_, group) => ({
+        name: `site-${group}`,
+        rows: new Uint32Array(50_000 / groups),
+        counts: [],
+        trouble: 0,
+      }))
+    const hasCells = (groups: number) => layoutOf(of(groups), 782, 1080) !== undefined
+    expect([1, 5, 10, 20, 40, 50].filter((groups) => !hasCells(groups))).toEqual([])
+  })
+
   test('there is no layout where even the smallest cells do not fit', () => {
     expect(layoutOf(blocks([60]), 30, 20)).toBeUndefined()
   })

@@ -66,22 +66,32 @@ const BETWEEN_PX = 12
 const LABEL_WIDTH_PX = 72
 const CELLS_PX = [36, 28, 22, 18, 14, 12, 10, 8, 7, 6, 5, 4, 3] as const
 
-/** The largest cells with which all blocks fit; undefined if even the smallest do not. */
+/** How many times as wide as high blocks may be. Some shapes leave less room beside them than others. */
+const SHAPES = [2, 0.7, 1, 1.25, 1.5, 2.5, 3, 4, 5, 6, 8] as const
+
+/** The largest cells with which all blocks fit, in the shape that takes the least room; undefined if even the smallest cells
+ *  do not fit. */
 export function layoutOf(blocks: readonly Block[], width: number, heightMax: number): MapLayout | undefined {
   for (const cellPx of CELLS_PX) {
-    const layout = placed(blocks, cellPx, width)
-    if (layout.height <= heightMax) return layout
+    const layouts = SHAPES.map((shape) => placed(blocks, { cellPx, width, shape }))
+    const least = layouts.reduce((best, layout) => (layout.height < best.height ? layout : best))
+    if (least.height <= heightMax) return least
   }
   return undefined
 }
 
-function placed(blocks: readonly Block[], cellPx: number, width: number): MapLayout {
+interface PlaceOptions {
+  readonly cellPx: number
+  readonly width: number
+  readonly shape: number
+}
+
+function placed(blocks: readonly Block[], { cellPx, width, shape }: PlaceOptions): MapLayout {
   let [x, y, shelf] = [0, 0, 0]
   const list = blocks.map((block): PlacedBlock => {
     const size = block.rows.length
     const most = Math.max(1, Math.floor(width / cellPx))
-    // Twice as wide as high: labels stand above.
-    const columns = Math.min(most, Math.max(1, Math.ceil(Math.sqrt(size * 2))))
+    const columns = Math.min(most, Math.max(1, Math.ceil(Math.sqrt(size * shape))))
     const blockWidth = Math.max(columns * cellPx, Math.min(LABEL_WIDTH_PX, width))
     const height = LABEL_PX + Math.ceil(size / columns) * cellPx
     if (x > 0 && x + blockWidth > width) {

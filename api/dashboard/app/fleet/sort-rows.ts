@@ -90,8 +90,10 @@ function keysOf(by: string, { columns, ranks, metrics }: SortContext): (row: num
       const byName = ranks.names(columns)
       return (row) => byName[row] ?? 0
     }
-    case 'id':
-      return () => 0
+    case 'id': {
+      const byId = ranks.ids(columns)
+      return (row) => byId[row] ?? 0
+    }
     case 'status':
       return (row) => SEVERITY[status[row] ?? 0] ?? 0
     case 'attention':

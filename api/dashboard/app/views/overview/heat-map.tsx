@@ -31,7 +31,7 @@ import { useMapView } from './use-map-view.ts'
 /** The map shares one screen with the counts above it. */
 const HEIGHT_MAX = 560
 /** Fifty thousand devices have their cells, too, before shares take their place. */
-const HEIGHT_FULL_MAX = 960
+const HEIGHT_FULL_MAX = 1080
 const ZOOM_STEP = 1.5
 /** The mark of the first picture, for who measures how soon it is there. */
 const DRAWN = 'fleet-drawn'
