@@ -71,7 +71,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
   test('a zoom of a chart is in the address, by dragging and by keys, and a reload draws the same', async () => {
     const { page } = await suite.open('/devices/probe-1/telemetry?metric=temperature&marks=off')
     await page.getByRole('application', { name: 'temperature' }).waitFor()
-    const area = page.locator('.u-over')
+    const area = page.locator('.u-over').first()
     const box = await until('the chart is drawn', async () => (await area.boundingBox()) ?? undefined)
     await page.mouse.move(box.x + box.width * 0.6, box.y + 50)
     await page.mouse.down()

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { axeViolations } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
@@ -28,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
   test('dragging over the chart zooms into the address', async () => {
     const { page } = await suite.open('/telemetry?metric=heat&devices=probe-1')
     await page.getByRole('application', { name: 'heat' }).waitFor()
-    const area = page.locator('.u-over')
+    const area = page.locator('.u-over').first()
     const inAddress = (name: string) => new URL(page.url()).searchParams.get(name) ?? ''
     // The chart may move while the rest of the page arrives, so that a drag misses it.
     await until('a drag has chosen a range', async () => {
@@ -44,6 +45,36 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     const shownMs = Date.parse(inAddress('to')) - Date.parse(inAddress('from'))
     expect(shownMs).toBeGreaterThan(0)
     expect(shownMs).toBeLessThan(15 * 60_000)
+  })
+
+  test('the longer time around the charts is dragged over, and what happened meanwhile is said and led to', async () => {
+    const { page } = await suite.open('/telemetry?metric=heat&devices=probe-1')
+    const strip = page.getByRole('application', { name: 'Time around it' })
+    await strip.waitFor()
+    const spanMs = async () => {
+      const chart = page.locator('.chart').first()
+      const at = async (name: string) => Date.parse((await chart.getAttribute(name)) ?? '')
+      return (await at('data-to')) - (await at('data-from'))
+    }
+    expect(await spanMs()).toBe(3_600_000)
+    await until('a drag over the strip has chosen a longer time', async () => {
+      const box = await strip.locator('.u-over').boundingBox()
+      if (box === null) return false
+      await page.mouse.move(box.x + box.width * 0.2, box.y + 20)
+      await page.mouse.down()
+      await page.mouse.move(box.x + box.width * 0.7, box.y + 20, { steps: 5 })
+      await page.mouse.up()
+      return (await spanMs()) > 3_600_000
+    })
+    await page.goto(`${suite.service.httpUrl}/telemetry?metric=heat&devices=probe-1`)
+    await page.getByText(/events in this range/).click()
+    await page
+      .getByRole('button', { name: /^Zoom to .*provisioning/ })
+      .first()
+      .click()
+    await page.waitForURL(/from=2.*to=2/)
+    expect(await spanMs()).toBe(360_000)
+    expect(await axeViolations(page)).toEqual([])
   })
 
   test('an interval that is too fine is replaced by the one that the service names, and that is said', async () => {

@@ -123,6 +123,7 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     const { page: other } = await suite.open('/devices')
     await other.getByRole('columnheader', { name: 'heat' }).waitFor()
     await expect.poll(() => new URL(other.url()).searchParams.get('cols')).toMatch(/name~\d+,.*metric:heat/)
+    await expect.poll(() => new URL(other.url()).searchParams.get('pin')).toBe('2')
     await suite.admin.call('PUT', '/auth/me/preferences', {})
   })
 

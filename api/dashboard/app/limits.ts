@@ -5,6 +5,7 @@ export const LIMITS = {
   logLinesMax: 5000,
   chartSeriesMax: 8,
   compareDevicesMax: 8,
+  pinnedColumnsMax: 3,
   indexDevicesMax: 200_000,
   subscriptionsMax: 100,
   peekHistoryMax: 50,

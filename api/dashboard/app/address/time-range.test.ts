@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  aroundSpan,
   fixedRange,
   intervalFor,
   LAST_HOUR,
@@ -69,5 +70,30 @@ describe('the interval of a chart', () => {
 
   test('stays below what the service gives, however wide the chart is', () => {
     expect(intervalFor({ fromMs: 0, toMs: 11_001 * 10_000 }, 100_000)).toBe('1m')
+  })
+})
+
+describe('the time around a span', () => {
+  const hour = 3_600_000
+  const now = 1000 * 24 * hour + 1_234_567
+
+  test('is several times as long, holds the span, and ends now at the latest', () => {
+    for (const lengthMs of [1000, 15 * 60_000, hour, 5 * hour, 24 * hour, 30 * 24 * hour, 400 * 24 * hour])
+      for (const toMs of [now, now - lengthMs, now - 3 * lengthMs]) {
+        const span = { fromMs: toMs - lengthMs, toMs }
+        const around = aroundSpan(span, now)
+        expect(around.fromMs).toBeLessThanOrEqual(span.fromMs)
+        expect(around.toMs).toBeGreaterThanOrEqual(span.toMs)
+        expect(around.toMs).toBeLessThanOrEqual(now)
+        const times = (around.toMs - around.fromMs) / lengthMs
+        expect(times).toBeGreaterThanOrEqual(lengthMs > 100 * 24 * hour ? 1 : 4)
+      }
+  })
+
+  test('stays where it is while a span is moved a little within it', () => {
+    const toMs = now - (now % (6 * hour)) - hour
+    const span = { fromMs: toMs - hour, toMs }
+    const moved = { fromMs: span.fromMs - hour / 4, toMs: span.toMs - hour / 4 }
+    expect(aroundSpan(moved, now)).toEqual(aroundSpan(span, now))
   })
 })

@@ -60,6 +60,19 @@ export function scaled({ fromMs, toMs }: Span, by: number): TimeRange {
   return fixedRange(middle - half, middle + half)
 }
 
+const AROUND_MS = [1, 6, 24, 7 * 24, 30 * 24, 120 * 24, 400 * 24].map((hours) => hours * UNITS.h)
+/** The time around a span is at least so many times as long. */
+const AROUND_TIMES = 4
+
+/** The longer time in which a span lies, up to now at most. It moves in quarters, so that a span that is moved within it
+ *  leaves it where it is. */
+export function aroundSpan({ fromMs, toMs }: Span, nowMs: number): Span {
+  const lengthMs = AROUND_MS.find((ms) => ms >= (toMs - fromMs) * AROUND_TIMES) ?? SPAN_MS_MAX
+  const step = lengthMs / AROUND_TIMES
+  const end = Math.max(toMs, Math.min(nowMs, Math.ceil(toMs / step) * step))
+  return { fromMs: Math.min(fromMs, end - lengthMs), toMs: end }
+}
+
 /** The finest interval that gives no more buckets than the chart can show and the service gives. */
 export function intervalFor({ fromMs, toMs }: Span, widthPx: number): Interval {
   const most = Math.min(BUCKETS_MAX, Math.max(1, widthPx) * BUCKETS_PER_PIXEL)

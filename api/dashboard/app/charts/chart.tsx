@@ -35,6 +35,8 @@ export interface ChartProps {
   readonly span: Span
   readonly thresholds?: readonly Threshold[]
   readonly markers?: readonly Marker[]
+  /** The part of the span that other charts show. */
+  readonly chosen?: Span
   readonly isLog?: boolean
   readonly hasTable?: boolean
   readonly height?: number
@@ -56,11 +58,11 @@ export function Chart(props: ChartProps) {
     syncKey = 'fleet',
     onRange,
   } = props
-  const { thresholds = NONE, markers = NONE } = props
+  const { thresholds = NONE, markers = NONE, chosen } = props
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
-  const newest = useRef({ columns, span, thresholds, markers, onRange })
-  newest.current = { columns, span, thresholds, markers, onRange }
+  const newest = useRef({ columns, span, thresholds, markers, chosen, onRange })
+  newest.current = { columns, span, thresholds, markers, chosen, onRange }
   const [cursor, setCursor] = useState<number | undefined>(undefined)
   const theme = useTheme()
   const id = useId()
@@ -102,7 +104,7 @@ export function Chart(props: ChartProps) {
     }
   }, [shape, height, syncKey])
   useEffect(() => plot.current?.setData(plotData(columns)), [columns, span.fromMs, span.toMs])
-  useEffect(() => plot.current?.redraw(false), [thresholds, markers])
+  useEffect(() => plot.current?.redraw(false), [thresholds, markers, chosen?.fromMs, chosen?.toMs])
 
   const keys: CursorKeys = useCursorKeys(plot, newest)
   const isEmpty = columns.times.length === 0

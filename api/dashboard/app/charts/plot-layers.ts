@@ -1,7 +1,8 @@
 // What is drawn over the lines: thresholds, what happened, and the names at the ends of the lines.
 import type uPlot from 'uplot'
+import type { Span } from '../address/time-range.ts'
 import { plainText } from '../parts/plain-text.ts'
-import { SERIES } from './colours.ts'
+import { faint, SERIES } from './colours.ts'
 import type { Line } from './columns.ts'
 import { MARKER_COLOURS, MARKER_GLYPHS, type Marker, type Threshold } from './marker.ts'
 
@@ -10,18 +11,21 @@ export interface Layers {
   readonly thresholds: readonly Threshold[]
   readonly markers: readonly Marker[]
   readonly lines: readonly Line[]
+  readonly chosen?: Span | undefined
   readonly colour: (token: string) => string
 }
 
 const FONT = '12px system-ui, sans-serif'
 const NAME_CHARS_MAX = 18
 
-export function drawLayers(plot: uPlot, { thresholds, markers, lines, colour }: Layers): void {
+export function drawLayers(plot: uPlot, layers: Layers): void {
+  const { thresholds, markers, lines, colour, chosen } = layers
   const { ctx: context, bbox } = plot
   const ratio = devicePixelRatio
   context.save()
   context.font = FONT.replace('12', String(12 * ratio))
   context.lineWidth = ratio
+  if (chosen !== undefined) drawChosen(plot, chosen, colour)
   for (const { value, text, severity } of thresholds) {
     const y = plot.valToPos(value, 'y', true)
     if (!(y >= bbox.top && y <= bbox.top + bbox.height)) continue
@@ -46,6 +50,19 @@ export function drawLayers(plot: uPlot, { thresholds, markers, lines, colour }: 
   }
   if (lines.length > 1) drawNames(plot, lines, colour)
   context.restore()
+}
+
+/** What is left aside is dimmed, and the chosen part has edges. */
+function drawChosen(plot: uPlot, { fromMs, toMs }: Span, colour: Layers['colour']): void {
+  const { ctx: context, bbox } = plot
+  const within = (ms: number) =>
+    Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(ms, 'x', true)))
+  const [left, right] = [within(fromMs), within(toMs)]
+  context.fillStyle = faint(colour('--bg'), 0.7)
+  context.fillRect(bbox.left, bbox.top, left - bbox.left, bbox.height)
+  context.fillRect(right, bbox.top, bbox.left + bbox.width - right, bbox.height)
+  context.strokeStyle = colour('--accent')
+  context.strokeRect(left, bbox.top, Math.max(1, right - left), bbox.height)
 }
 
 function dashed(context: CanvasRenderingContext2D, dash: number[], path: () => void): void {

@@ -32,10 +32,13 @@ export type Histories = Kept<readonly History[]>
 
 /** `shape` tells what is shown: with another one, the earlier data goes. `revision` asks again. */
 export function useHistories(wishes: readonly HistoryWish[], how: KeepOptions): Histories {
-  return useKept(JSON.stringify(wishes), how, (signal) => {
-    return Promise.all(wishes.map((wish) => historyOf(wish, signal)))
-  })
+  return useKept(JSON.stringify(wishes), how, (signal) => historiesOf(wishes, signal))
 }
+
+export const historiesOf = (
+  wishes: readonly HistoryWish[],
+  signal: AbortSignal,
+): Promise<readonly History[]> => Promise.all(wishes.map((wish) => historyOf(wish, signal)))
 
 async function historyOf(wish: HistoryWish, signal: AbortSignal): Promise<History> {
   if (wish.metrics.length === 0) return { wish, interval: wish.interval, series: new Map() }

@@ -2,6 +2,7 @@
 // before anybody has logged in. Secrets are never among it. What another version wrote stays as it is.
 import { computed, effect, signal } from '@preact/signals'
 import type { JsonObject } from '../../../../schemas/json.ts'
+import { LIMITS } from '../limits.ts'
 import { isTimeZone, timeZone as shownTimeZone } from '../words/time.ts'
 import { LANGUAGES, language as shownLanguage } from '../words/words.ts'
 import { fleet } from './client.ts'
@@ -19,6 +20,8 @@ export interface Preferences {
   readonly timeZone: string
   /** The columns of the list of devices, as its address writes them; empty: those of the page. */
   readonly deviceColumns: string
+  /** How many of them stay in sight when the others scroll sideways. */
+  readonly devicePins: number
 }
 
 type Kept = JsonObject
@@ -115,7 +118,7 @@ function keptHere(): Kept {
 
 function checked(found: Kept): Preferences {
   const byBrowser = navigator.language.startsWith('de') ? 'de' : 'en'
-  const { timeZone, deviceColumns } = found
+  const { timeZone, deviceColumns, devicePins } = found
   return {
     theme: THEMES.find((name) => name === found['theme']) ?? 'system',
     density: DENSITIES.find((name) => name === found['density']) ?? 'regular',
@@ -124,5 +127,9 @@ function checked(found: Kept): Preferences {
     timeZone: typeof timeZone === 'string' && isTimeZone(timeZone) ? timeZone : '',
     deviceColumns:
       typeof deviceColumns === 'string' && deviceColumns.length <= COLUMNS_CHARS_MAX ? deviceColumns : '',
+    devicePins:
+      typeof devicePins === 'number' && devicePins > 0
+        ? Math.min(Math.floor(devicePins), LIMITS.pinnedColumnsMax)
+        : 0,
   }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FleetColumns, STATUS } from './columns.ts'
 import { matchingRows } from './filter-rows.ts'
-import { blocksOf, cellAt, cellPlace, layoutOf, nextCell } from './heat-map.ts'
+import { blocksOf, cellAt, cellPlace, cellsFrom, cellsWithin, layoutOf, nextCell } from './heat-map.ts'
 import { RankCache } from './sort-rows.ts'
 import { device, FleetModel } from './testing/fleet-model.ts'
 
@@ -69,6 +69,23 @@ describe('the map of the fleet', () => {
 
   test('there is no layout where even the smallest cells do not fit', () => {
     expect(layoutOf(blocks([60]), 30, 20)).toBeUndefined()
+  })
+
+  test('cells between two corners are those that are drawn there, and cells in a row are those that arrows pass', () => {
+    const layout = layoutOf(blocks([5, 3]), 400, 400)
+    const [first, second] = layout?.blocks ?? []
+    if (layout === undefined || first === undefined || second === undefined) throw new Error('it fits')
+    const corner = cellPlace(first, 1, layout.cellPx)
+    const inCell = { x: corner.x + 1, y: corner.y + 1 }
+    expect(cellsWithin(layout, inCell, inCell)).toEqual([{ block: 0, cell: 1 }])
+    expect(cellsWithin(layout, { x: 9_999, y: 9_999 }, { x: 0, y: 0 })).toHaveLength(8)
+    const all = cellsFrom(layout, { block: 1, cell: 1 }, { block: 0, cell: 3 })
+    expect(all).toEqual([
+      { block: 0, cell: 3 },
+      { block: 0, cell: 4 },
+      { block: 1, cell: 0 },
+      { block: 1, cell: 1 },
+    ])
   })
 
   test('the arrows reach every cell', () => {

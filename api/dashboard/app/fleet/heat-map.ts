@@ -149,3 +149,27 @@ export function nextCell({ blocks }: MapLayout, { block, cell }: Cell, key: stri
   if (other === undefined) return { block, cell }
   return { block: block + (next < 0 ? -1 : 1), cell: next < 0 ? other.block.rows.length - 1 : 0 }
 }
+
+/** The cells of which any part lies between two corners. */
+export function cellsWithin({ blocks, cellPx }: MapLayout, from: CellPlace, to: CellPlace): readonly Cell[] {
+  const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)]
+  const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)]
+  return blocks.flatMap((at, block) =>
+    Array.from(at.block.rows, (_, cell): Cell => ({ block, cell })).filter(({ cell }) => {
+      const { x, y } = cellPlace(at, cell, cellPx)
+      return x < right && x + cellPx > left && y < bottom && y + cellPx > top
+    }),
+  )
+}
+
+/** The cells from one to another, both included, in the order in which the arrows walk. */
+export function cellsFrom({ blocks }: MapLayout, one: Cell, other: Cell): readonly Cell[] {
+  const isBefore = one.block < other.block || (one.block === other.block && one.cell <= other.cell)
+  const [first, last] = isBefore ? [one, other] : [other, one]
+  return blocks.flatMap(({ block: { rows } }, block) => {
+    if (block < first.block || block > last.block) return []
+    const from = block === first.block ? first.cell : 0
+    const until = block === last.block ? last.cell : rows.length - 1
+    return Array.from({ length: until - from + 1 }, (_, i): Cell => ({ block, cell: from + i }))
+  })
+}

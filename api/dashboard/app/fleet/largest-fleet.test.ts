@@ -28,7 +28,8 @@ test('a fleet of 200 000 devices is searched, ordered, grouped and followed', ()
   const all = matchingRows([], context)
   const ranks = new RankCache()
   const descending = sortRows(all, { by: 'id', isDescending: true }, { columns, ranks, metrics: {} })
-  expect([columns.ids[descending[0] ?? -1], columns.ids[descending[LAST] ?? -1]]).toEqual([idOf(LAST), idOf(0)])
+  const ends = [columns.ids[descending[0] ?? -1], columns.ids[descending[LAST] ?? -1]]
+  expect(ends).toEqual([idOf(LAST), idOf(0)])
   // What needs a person comes first.
   const worst = sortRows(all, { by: 'attention', isDescending: false }, { columns, ranks, metrics: {} })
   expect(columns.status[worst[199] ?? -1]).toBe(STATUS.error)

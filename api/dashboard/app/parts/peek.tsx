@@ -9,6 +9,7 @@ import { words } from '../words/words.ts'
 import { Age } from './age.tsx'
 import { AnswerArea } from './answer-area.tsx'
 import { Button } from './button.tsx'
+import { entryText } from './entry-text.ts'
 import { flatValues, shownValue } from './flat-values.ts'
 import { plainText } from './plain-text.ts'
 import { ProblemCard } from './problem-card.tsx'
@@ -159,12 +160,12 @@ export function Peek({ id, onClose }: { readonly id: string; readonly onClose: (
               <p class="muted">{t('noEvents')}</p>
             ) : (
               <ul class="peek-events">
-                {data.map(({ timestamp, kind, data: detail }, i) => (
-                  <li key={`${timestamp} ${i}`}>
+                {data.map((entry, i) => (
+                  <li key={`${entry.timestamp} ${i}`}>
                     <span class="muted">
-                      <Age at={timestamp} />
+                      <Age at={entry.timestamp} />
                     </span>
-                    <span>{plainText(summary(kind, detail))}</span>
+                    <span>{entryText(entry)}</span>
                   </li>
                 ))}
               </ul>
@@ -189,12 +190,4 @@ function Maintenance({ id, isOn }: { readonly id: string; readonly isOn: boolean
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
     </>
   )
-}
-
-/** The words of an entry that tell most, whatever its kind has. */
-function summary(kind: string, detail: Readonly<Record<string, unknown>>): string {
-  const told = ['from', 'to', 'cause', 'command', 'status', 'rule', 'message', 'version']
-    .map((name) => detail[name])
-    .filter((value) => typeof value === 'string' || typeof value === 'number')
-  return `${kind}: ${told.join(' → ')}`
 }

@@ -8,6 +8,7 @@ import { words } from '../words/words.ts'
 import { SELECT_PX, useColumnSizes } from './column-sizes.ts'
 import type { GridColumn, GridSort } from './grid-column.ts'
 import { GridHead as Head } from './grid-head.tsx'
+import { followSwipes } from './swipe.ts'
 
 const t = words({ select: ['Select {name}', '{name} auswählen'] })
 
@@ -35,6 +36,8 @@ export interface VirtualGridProps {
   /** Whether somebody is at it, so that its rows should not move. */
   readonly onHold: (isHeld: boolean) => void
   readonly isNarrow: boolean
+  /** A card was swiped to a side. */
+  readonly onSwipe?: (place: number, isRight: boolean) => void
   /** How many columns stay in sight when the others scroll sideways. */
   readonly pinned?: number
   readonly onWidth?: (id: string, widthPx: number | undefined) => void
@@ -44,7 +47,7 @@ export interface VirtualGridProps {
 
 /** Rows above and below those in sight, so that quick scrolling shows no gap. */
 const SPARE = 6
-const CARD_PX = 84
+const CARD_PX = 96
 const NO_COLUMNS: readonly GridColumn[] = []
 
 export function VirtualGrid(props: VirtualGridProps) {
@@ -61,6 +64,15 @@ export function VirtualGrid(props: VirtualGridProps) {
     look()
     return () => observer.disconnect()
   }, [])
+  const swiped = useRef(props.onSwipe)
+  swiped.current = props.onSwipe
+  useEffect(() => {
+    if (!isNarrow || viewport.current === null) return
+    return followSwipes(viewport.current, ({ target, isRight }) => {
+      const row = target instanceof Element ? target.closest<HTMLElement>('[data-place]') : null
+      if (row !== null) swiped.current?.(Number(row.dataset['place']), isRight)
+    })
+  }, [isNarrow])
   const first = Math.max(0, Math.floor(top / rowPx) - SPARE)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowPx) + SPARE)
   const sizes = useColumnSizes(isNarrow ? NO_COLUMNS : columns, isNarrow ? 0 : props.pinned)

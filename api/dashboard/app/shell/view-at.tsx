@@ -40,7 +40,7 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   devices: () => import('../views/devices/devices.tsx'),
   device: () => import('../views/device/device.tsx'),
   deviceTab: () => import('../views/device/device.tsx'),
-  explore: () => import('../views/explore/explore.tsx'),
+  explore: () => import('../views/telemetry/explore.tsx'),
   savedView: () => import('../views/saved/saved-view.tsx'),
   me: () => import('../views/me/me.tsx'),
 }

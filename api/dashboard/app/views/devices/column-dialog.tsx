@@ -1,5 +1,6 @@
 // Which columns the list shows, in which order, and which of them stay in sight: those of the index, metrics, and leaves of the
 // metadata.
+
 import { useId, useState } from 'preact/hooks'
 import {
   COLUMNS_MAX,
@@ -10,14 +11,13 @@ import {
   metricOf,
 } from '../../address/column-choices.ts'
 import { useAnswer } from '../../data/answers.ts'
+import { LIMITS } from '../../limits.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { COLUMN_IDS, columnName, DEFAULT_COLUMNS } from './device-columns.tsx'
 import { t } from './device-words.ts'
-
-export const PINNED_MAX = 3
 
 export interface ColumnDialogProps {
   readonly chosen: readonly ColumnChoice[]
@@ -61,7 +61,7 @@ export function ColumnDialog({ chosen, onChosen, pinned, onPinned, sample, onClo
       <SelectField
         label={t('pinned')}
         value={String(pinned)}
-        options={Array.from({ length: PINNED_MAX + 1 }, (_, n) => [
+        options={Array.from({ length: LIMITS.pinnedColumnsMax + 1 }, (_, n) => [
           String(n),
           n === 0 ? t('pinned0') : t('pinnedN', { n }),
         ])}

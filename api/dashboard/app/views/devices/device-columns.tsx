@@ -100,7 +100,7 @@ interface MetricCellProps {
   readonly more: MoreColumns
 }
 
-function MetricCell({ row, metric, more: { values, types, sparks } }: MetricCellProps) {
+export function MetricCell({ row, metric, more: { values, types, sparks } }: MetricCellProps) {
   const deviceId = columns.ids[row] ?? ''
   const value = values.of(metric, deviceId)
   if (value === undefined || value === null) return <span class="muted">–</span>

@@ -55,6 +55,7 @@ export const t = words({
   critical: ['critical', 'kritisch'],
   warning: ['warning', 'Warnung'],
   never: ['never', 'nie'],
+  preview: ['Preview {name}', 'Vorschau von {name}'],
   keyNext: ['Next device', 'Nächstes Gerät'],
   keyBefore: ['Previous device', 'Voriges Gerät'],
   keySelect: ['Select the device', 'Gerät auswählen'],

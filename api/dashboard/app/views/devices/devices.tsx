@@ -17,6 +17,7 @@ import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { preferences, setPreference } from '../../data/preferences.ts'
 import { matchesWithout } from '../../fleet/facets.ts'
+import { LIMITS } from '../../limits.ts'
 import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
 import { useMetricColumns } from '../../live/metric-columns.ts'
 import { rememberDevices } from '../../navigation/device-list.ts'
@@ -26,6 +27,7 @@ import { copyLink } from '../../parts/clipboard.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { FleetArea } from '../../parts/fleet-area.tsx'
+import { later } from '../../parts/later.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
@@ -34,22 +36,31 @@ import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { VirtualGrid } from '../../parts/virtual-grid.tsx'
 import { now } from '../../words/time.ts'
-import { ColumnDialog, PINNED_MAX } from './column-dialog.tsx'
-import { DEFAULT_COLUMNS, gridColumn, isColumnId, nameAt, Seen } from './device-columns.tsx'
+import { ColumnDialog } from './column-dialog.tsx'
+import {
+  DEFAULT_COLUMNS,
+  gridColumn,
+  isColumnId,
+  MetricCell,
+  type MoreColumns,
+  nameAt,
+  Seen,
+} from './device-columns.tsx'
 import { type DeviceList, useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
 import './devices.css'
-import { Peek } from '../../parts/peek.tsx'
 import { FacetPanel } from './facet-panel.tsx'
-import { SelectionBar } from './selection-bar.tsx'
 import { useSparks } from './use-sparks.ts'
+
+const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
+const SelectionBar = later(async () => (await import('./selection-bar.tsx')).SelectionBar)
 
 const filter = queryValue('q', text())
 /** A leading "-" turns the order around. */
 const sortValue = queryValue('sort', text('attention', 64))
 const columnsValue = queryValue('cols', columnChoices(DEFAULT_COLUMNS, isColumnId))
-const pinnedValue = queryValue('pin', whole(0, 0, PINNED_MAX))
+const pinnedValue = queryValue('pin', whole(0, 0, LIMITS.pinnedColumnsMax))
 const namedColumns = queryValue('cols', text())
 const peeked = queryValue('peek', text('', 64))
 
@@ -184,7 +195,7 @@ function List() {
           )}
         </div>
         {loaded.error !== undefined && <ProblemCard error={loaded.error} onRetry={loaded.reload} />}
-        <SelectionBar selected={selected} rows={rows} onAll={selectAll} />
+        {selected.value.size > 0 && <SelectionBar selected={selected} rows={rows} onAll={selectAll} />}
         {rows.length === 0 ? (
           <NoMatch list={list} onText={setText} />
         ) : (
@@ -194,7 +205,11 @@ function List() {
             rows={rows}
             nameOf={nameAt}
             keyOf={(row) => columns.ids[row] ?? ''}
-            card={cardAt}
+            card={(row) => cardAt(row, metrics.slice(0, CARD_VALUES), more)}
+            onSwipe={(place, isRight) => {
+              if (isRight) toggle(place, false)
+              else peeked.set(idAt(place) ?? '')
+            }}
             sort={sort}
             onSort={(by) => sortValue.set(sort.by === by && !isDescending ? `-${by}` : by)}
             active={place}
@@ -221,7 +236,7 @@ function List() {
           chosen={chosen}
           sample={columns.ids[rows[0] ?? -1]}
           pinned={pinnedValue.value}
-          onPinned={(count) => pinnedValue.set(count)}
+          onPinned={pin}
           onChosen={choose}
           onClose={() => {
             isChoosing.value = false
@@ -238,14 +253,21 @@ function choose(choices: readonly ColumnChoice[]): void {
   setPreference('deviceColumns', writeColumns(choices))
 }
 
+function pin(count: number): void {
+  pinnedValue.set(count)
+  setPreference('devicePins', count)
+}
+
 /** An address that names no columns shows those that the person chose last, and names them. */
 function usePreferredColumns(): void {
-  const preferred = preferences.value.deviceColumns
+  const { deviceColumns, devicePins } = preferences.value
   const isNamed = namedColumns.value !== ''
   useEffect(() => {
-    const choices = readColumns(preferred, isColumnId)
-    if (!isNamed && choices.length > 0) columnsValue.set(choices)
-  }, [preferred, isNamed])
+    if (isNamed) return
+    const choices = readColumns(deviceColumns, isColumnId)
+    if (devicePins > 0) pinnedValue.set(devicePins)
+    if (choices.length > 0) columnsValue.set(choices)
+  }, [deviceColumns, devicePins, isNamed])
 }
 
 const SETTLED_MS = 200
@@ -287,20 +309,35 @@ function NoMatch({ list, onText }: { readonly list: DeviceList; readonly onText:
   )
 }
 
-function cardAt(row: number) {
+/** As many values as a card has room for. */
+const CARD_VALUES = 2
+
+function cardAt(row: number, metrics: readonly string[], more: MoreColumns) {
+  const id = columns.ids[row] ?? ''
   return (
     <>
       <span class="card-line">
-        <a class="grid-name" href={pathOf('device', { device_id: columns.ids[row] ?? '' })} tabIndex={-1}>
+        <a class="grid-name" href={pathOf('device', { device_id: id })} tabIndex={-1}>
           {nameAt(row)}
         </a>
         <StatusMark status={columns.statusAt(row)} />
       </span>
       <span class="card-line muted">
-        <code>{columns.ids[row]}</code>
+        <code>{id}</code>
         <Seen row={row} />
       </span>
-      <span class="card-line muted">{plainText(columns.groups.at(columns.group[row] ?? 0))}</span>
+      <span class="card-line muted">
+        <span class="card-group">{plainText(columns.groups.at(columns.group[row] ?? 0))}</span>
+        {metrics.map((metric) => (
+          <MetricCell key={metric} row={row} metric={metric} more={more} />
+        ))}
+        <Button
+          kind="quiet"
+          icon="eye"
+          label={t('preview', { name: nameAt(row) })}
+          onClick={() => peeked.set(id)}
+        />
+      </span>
     </>
   )
 }

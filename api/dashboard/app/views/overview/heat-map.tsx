@@ -9,6 +9,8 @@ import {
   type Cell,
   cellAt,
   cellPlace,
+  cellsFrom,
+  cellsWithin,
   layoutOf,
   type MapLayout,
   nextCell,
@@ -26,7 +28,7 @@ import { type Colouring, FILL_NAMES, type Fills, type MetricColouring } from './
 import { MapLegend } from './map-legend.tsx'
 import { paintMap } from './map-paint.ts'
 import { t } from './overview-words.ts'
-import { useMapView } from './use-map-view.ts'
+import { type Box, useMapView } from './use-map-view.ts'
 
 /** The map shares one screen with the counts above it. */
 const HEIGHT_MAX = 560
@@ -42,17 +44,22 @@ export interface HeatMapProps {
   readonly blocks: readonly Block[]
   readonly colouring: Colouring
   readonly metric: MetricColouring | undefined
+  readonly selected: ReadonlySet<string>
+  readonly onSelect: (ids: readonly string[]) => void
   readonly onPeek: (id: string) => void
   readonly onTable: () => void
   /** Shown where there are more devices than cells. */
   readonly fallback: preact.ComponentChildren
 }
 
-export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }: HeatMapProps) {
+export function HeatMap(props: HeatMapProps) {
+  const { blocks, colouring, metric, selected, onSelect, onPeek, onTable, fallback } = props
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const [width, setWidth] = useState(0)
   const at = useSignal<Cell | undefined>(undefined)
+  /** Where a selection by keys began. */
+  const anchor = useRef<Cell | undefined>(undefined)
   const version = fleetVersion.value
   useEffect(() => {
     const element = frame.current
@@ -70,7 +77,10 @@ export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }
     [blocks, width],
   )
   const size = layout === undefined ? undefined : { width, height: layout.height }
-  const map = useMapView(canvas, size)
+  const map = useMapView(canvas, size, ({ from, to }) => {
+    if (layout !== undefined)
+      choose(cellsWithin(layout, spotOfMap(map.view.peek(), from), spotOfMap(map.view.peek(), to)))
+  })
   const view = map.view.value
   useLayoutEffect(() => {
     const element = canvas.current
@@ -80,11 +90,14 @@ export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }
     element.width = Math.round(width * scale)
     element.height = Math.round(layout.height * scale)
     const fills = fillsOf(frame.current)
-    paintMap(context, { layout, view, columns, colouring, metric, fills, nowMs: now.peek(), scale })
+    const nowMs = now.peek()
+    paintMap(context, { layout, view, columns, colouring, metric, fills, nowMs, scale, selected })
     if (performance.getEntriesByName(DRAWN).length === 0) performance.mark(DRAWN)
-  }, [layout, view, colouring, metric, version, width])
+  }, [layout, view, colouring, metric, selected, version, width])
   const rowAt = (cell: Cell | undefined) =>
     cell === undefined ? undefined : layout?.blocks[cell.block]?.block.rows[cell.cell]
+  const choose = (cells: readonly Cell[]) =>
+    onSelect(cells.flatMap((cell) => columns.ids[rowAt(cell) ?? -1] ?? []))
   const placeOf = (cell: Cell) => {
     const block = layout?.blocks[cell.block]
     return layout && block && { ...cellPlace(block, cell.cell, layout.cellPx), side: layout.cellPx }
@@ -99,7 +112,10 @@ export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }
     const current = at.peek() ?? { block: 0, cell: 0 }
     const id = columns.ids[rowAt(current) ?? -1]
     if (event.key.startsWith('Arrow')) {
+      if (!event.shiftKey) anchor.current = undefined
+      else anchor.current ??= current
       at.value = at.peek() === undefined ? current : nextCell(layout, current, event.key)
+      if (anchor.current !== undefined) choose(cellsFrom(layout, anchor.current, at.value))
       const place = placeOf(at.value)
       if (place !== undefined) map.show(viewOnto(view, place, size))
     } else if (event.key === 'Enter' && id !== undefined) navigate(pathOf('device', { device_id: id }))
@@ -146,6 +162,7 @@ export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }
             }}
             onBlur={() => {
               at.value = undefined
+              anchor.current = undefined
             }}
             onClick={(event) => {
               const id = map.isDragging() ? undefined : columns.ids[rowAt(under(event)) ?? -1]
@@ -153,6 +170,7 @@ export function HeatMap({ blocks, colouring, metric, onPeek, onTable, fallback }
             }}
             onKeyDown={onKeyDown}
           />
+          {map.box.value !== undefined && <Chosen box={map.box.value} />}
           {layout !== undefined && <GroupLabels layout={layout} view={view} />}
           {row !== undefined && place !== undefined && layout !== undefined && (
             <Card row={row} place={place} view={view} width={width} value={metric?.values[row]} />
@@ -192,6 +210,19 @@ function GroupLabels({ layout, view }: { readonly layout: MapLayout; readonly vi
         </a>
       ))}
     </div>
+  )
+}
+
+function Chosen({ box: { from, to } }: { readonly box: Box }) {
+  return (
+    <span
+      class="map-box"
+      style={{
+        transform: `translate(${Math.min(from.x, to.x)}px, ${Math.min(from.y, to.y)}px)`,
+        inlineSize: `${Math.abs(to.x - from.x)}px`,
+        blockSize: `${Math.abs(to.y - from.y)}px`,
+      }}
+    />
   )
 }
 

@@ -9,7 +9,7 @@ export type Colouring = (typeof COLOURINGS)[number]
 export type Fills = Readonly<Record<FillName, readonly [number, number, number]>>
 export const STATUS_FILLS = ['online', 'offline', 'error', 'maintenance', 'provisioning'] as const
 export const METRIC_FILLS = ['metric-0', 'metric-1', 'metric-2', 'metric-3', 'metric-4'] as const
-export const FILL_NAMES = [...STATUS_FILLS, ...METRIC_FILLS, 'none'] as const
+export const FILL_NAMES = [...STATUS_FILLS, ...METRIC_FILLS, 'none', 'chosen'] as const
 export type FillName = (typeof FILL_NAMES)[number]
 
 /** The values by which cells are coloured, and the scale of them. */

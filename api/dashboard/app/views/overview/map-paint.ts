@@ -8,6 +8,8 @@ import { type FillName, type FillParts, type Fills, fillOf } from './map-colours
 
 const GAP_FROM_PX = 4
 const GLYPH_FROM_PX = 10
+/** A smaller cell that is chosen is filled. */
+const FRAME_FROM_PX = 8
 const NAME_FROM_PX = 36
 
 export interface MapPaint extends FillParts {
@@ -16,24 +18,30 @@ export interface MapPaint extends FillParts {
   readonly fills: Fills
   /** Pixels of the device for one of the page. */
   readonly scale: number
+  /** Ids of chosen devices. */
+  readonly selected: ReadonlySet<string>
 }
 
 export function paintMap(context: CanvasRenderingContext2D, paint: MapPaint): void {
-  const { fills, scale } = paint
+  const { fills, scale, selected, columns } = paint
   const { width, height } = context.canvas
   const image = context.createImageData(width, height)
   const pixels = new Uint32Array(image.data.buffer)
   const cellPx = paint.layout.cellPx * paint.view.zoom
   const side = Math.max(1, Math.round((cellPx - (cellPx >= GAP_FROM_PX ? 1 : 0)) * scale))
+  const chosen = pixelOf(fills.chosen)
   const labels: (() => void)[] = []
   forCellsInSight(paint, width, height, (row, left, top) => {
     const name = fillOf(row, paint)
-    const [red, green, blue] = fills[name]
-    const colour = (255 << 24) | (blue << 16) | (green << 8) | red
+    const colour = pixelOf(fills[name])
     const from = Math.max(0, left)
     const until = Math.min(left + side, width)
+    const isChosen = selected.size > 0 && selected.has(columns.ids[row] ?? '')
+    const isFramed = isChosen && cellPx >= FRAME_FROM_PX
     for (let line = Math.max(0, top); line < top + side && line < height; line++)
-      if (until > from) pixels.fill(colour, line * width + from, line * width + until)
+      if (until > from)
+        pixels.fill(isChosen && !isFramed ? chosen : colour, line * width + from, line * width + until)
+    if (isFramed) frame(pixels, { left, top, side, thick: Math.ceil(2 * scale), width, height, chosen })
     if (cellPx >= GLYPH_FROM_PX)
       labels.push(() =>
         write(context, { paint, row, name, left, top, side, hasName: cellPx >= NAME_FROM_PX }),
@@ -41,6 +49,27 @@ export function paintMap(context: CanvasRenderingContext2D, paint: MapPaint): vo
   })
   context.putImageData(image, 0, 0)
   for (const label of labels) label()
+}
+
+const pixelOf = ([red, green, blue]: Fills[FillName]) => (255 << 24) | (blue << 16) | (green << 8) | red
+
+interface Frame {
+  readonly left: number
+  readonly top: number
+  readonly side: number
+  readonly thick: number
+  readonly width: number
+  readonly height: number
+  readonly chosen: number
+}
+
+function frame(pixels: Uint32Array, { left, top, side, thick, width, height, chosen }: Frame): void {
+  for (let y = Math.max(0, top); y < Math.min(height, top + side); y++)
+    for (let x = Math.max(0, left); x < Math.min(width, left + side); x++) {
+      const isEdge =
+        x < left + thick || x >= left + side - thick || y < top + thick || y >= top + side - thick
+      if (isEdge) pixels[y * width + x] = chosen
+    }
 }
 
 /** Rows of cells above and below the window cost nothing. */

@@ -1,4 +1,5 @@
 // The whole fleet on one screen (4.1): counts, the map, what needs a person, and the pulse of the service.
+import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { oneOf, text, whole } from '../../address/codecs.ts'
 import { parseQuery } from '../../address/filter.ts'
@@ -11,9 +12,9 @@ import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { FleetArea } from '../../parts/fleet-area.tsx'
+import { later } from '../../parts/later.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
 import { Page } from '../../parts/page.tsx'
-import { Peek } from '../../parts/peek.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
@@ -35,6 +36,9 @@ const colourValue = queryValue('colour', oneOf(COLOURINGS, 'status'))
 const metricValue = queryValue('metric', text('', 256))
 const asValue = queryValue('as', oneOf(['map', 'table'], 'map'))
 const peeked = queryValue('peek', text('', 64))
+
+const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
+const SelectionBar = later(async () => (await import('../devices/selection-bar.tsx')).SelectionBar)
 
 const AGES_EVERY_MS = 10_000
 
@@ -63,8 +67,19 @@ function Fleet() {
   const blocks = useMemo(() => blocksOf({ columns, ranks, rows, depth }), [rows, depth])
   const cases = useMemo(() => attentionCases({ columns, nowMs: now.peek() }), [version, moment])
   const metric = useMapMetric(!isTable && colourValue.value === 'metric' ? metricValue.value : '')
+  const selected = useSignal<ReadonlySet<string>>(new Set())
   const flip = () => asValue.set(isTable ? 'map' : 'table')
-  useShortcuts([{ keys: 'v', says: isTable ? t('asMap') : t('asTable'), run: flip }])
+  useShortcuts([
+    { keys: 'v', says: isTable ? t('asMap') : t('asTable'), run: flip },
+    {
+      keys: 'Escape',
+      says: t('keyEnd'),
+      run: () => {
+        if (peeked.value !== '') peeked.set('')
+        else selected.value = new Set()
+      },
+    },
+  ])
   return (
     <div class="overview">
       <FilterField text={q} onText={(next) => filter.set(next)} />
@@ -110,9 +125,22 @@ function Fleet() {
             blocks={blocks}
             colouring={colourValue.value}
             metric={metric.colouring}
+            selected={selected.value}
+            onSelect={(ids) => {
+              selected.value = new Set(ids)
+            }}
             onPeek={(id) => peeked.set(id)}
             onTable={flip}
             fallback={<GroupTable blocks={blocks} />}
+          />
+        )}
+        {selected.value.size > 0 && (
+          <SelectionBar
+            selected={selected}
+            rows={rows}
+            onAll={() => {
+              selected.value = new Set(Array.from(rows, (row) => columns.ids[row] ?? ''))
+            }}
           />
         )}
       </section>

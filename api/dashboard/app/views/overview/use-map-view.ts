@@ -2,7 +2,7 @@
 // once it rests (D1).
 import { type Signal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { text } from '../../address/codecs.ts'
 import {
   draggedView,
@@ -24,10 +24,18 @@ const CLICK_PX = 4
 
 type Drag = 'none' | 'under way' | 'over'
 
+/** Two corners of the window. */
+export interface Box {
+  readonly from: Spot
+  readonly to: Spot
+}
+
 const viewValue = queryValue('zoom', text('', 60))
 
 export interface MapWindow {
   readonly view: Signal<MapView>
+  /** What is being chosen by dragging with Shift. */
+  readonly box: Signal<Box | undefined>
   /** True from when a drag began until after its click: it is no click on a cell. */
   readonly isDragging: () => boolean
   /** `at` is the middle of the window if it is left out. */
@@ -36,8 +44,15 @@ export interface MapWindow {
   readonly whole: () => void
 }
 
-export function useMapView(frame: RefObject<HTMLElement | null>, size: Size | undefined): MapWindow {
+export function useMapView(
+  frame: RefObject<HTMLElement | null>,
+  size: Size | undefined,
+  onBox: (box: Box) => void,
+): MapWindow {
   const view = useSignal<MapView>(WHOLE_MAP)
+  const box = useSignal<Box | undefined>(undefined)
+  const newest = useRef(onBox)
+  newest.current = onBox
   const inAddress = viewValue.value
   useEffect(() => {
     if (size !== undefined) view.value = readView(inAddress, size)
@@ -47,7 +62,7 @@ export function useMapView(frame: RefObject<HTMLElement | null>, size: Size | un
     const element = frame.current
     if (element === null || size === undefined) return
     const [width, height] = [size.width, size.height]
-    const hand = new Hand(element, { width, height }, view, drag)
+    const hand = new Hand(element, { size: { width, height }, view, drag, box, onBox: newest })
     return () => hand.letGo()
   }, [frame.current, size?.width, size?.height])
   useEffect(() => {
@@ -67,6 +82,7 @@ export function useMapView(frame: RefObject<HTMLElement | null>, size: Size | un
   }, [size?.width, size?.height])
   return {
     view,
+    box,
     isDragging: () => drag.peek() !== 'none',
     zoom(factor, at) {
       if (size === undefined) return
@@ -82,21 +98,33 @@ export function useMapView(frame: RefObject<HTMLElement | null>, size: Size | un
   }
 }
 
+interface Held {
+  readonly size: Size
+  readonly view: Signal<MapView>
+  readonly drag: Signal<Drag>
+  readonly box: Signal<Box | undefined>
+  readonly onBox: RefObject<(box: Box) => void>
+}
+
 /** What holds the map: a wheel, a mouse, or up to two fingers. */
 class Hand {
   readonly #element: HTMLElement
   readonly #size: Size
   readonly #view: Signal<MapView>
   readonly #drag: Signal<Drag>
+  readonly #box: Signal<Box | undefined>
+  readonly #onBox: RefObject<(box: Box) => void>
   readonly #fingers = new Map<number, Spot>()
   readonly #ended = new AbortController()
   #began: Spot | undefined
 
-  constructor(element: HTMLElement, size: Size, view: Signal<MapView>, drag: Signal<Drag>) {
+  constructor(element: HTMLElement, { size, view, drag, box, onBox }: Held) {
     this.#element = element
     this.#size = size
     this.#view = view
     this.#drag = drag
+    this.#box = box
+    this.#onBox = onBox
     const { signal } = this.#ended
     element.addEventListener('wheel', (event) => this.#wheel(event), { passive: false, signal })
     element.addEventListener('pointerdown', (event) => this.#down(event), { signal })
@@ -121,6 +149,7 @@ class Hand {
     if (event.button !== 0) return
     this.#fingers.set(event.pointerId, this.#spotOf(event))
     this.#began = this.#spotOf(event)
+    if (event.shiftKey) this.#box.value = { from: this.#began, to: this.#began }
     if (this.#drag.peek() === 'over') this.#drag.value = 'none'
   }
 
@@ -130,11 +159,16 @@ class Hand {
     const at = this.#spotOf(event)
     const began = this.#began ?? at
     const isFar = Math.hypot(at.x - began.x, at.y - began.y) >= CLICK_PX
-    const isMovable = this.#view.peek().zoom > 1 || this.#fingers.size > 1
+    const isBox = this.#box.peek() !== undefined
+    const isMovable = isBox || this.#view.peek().zoom > 1 || this.#fingers.size > 1
     if (this.#drag.peek() === 'none' && !(isFar && isMovable)) return
     if (this.#drag.peek() === 'none') {
       this.#drag.value = 'under way'
       this.#element.setPointerCapture(event.pointerId)
+    }
+    if (isBox) {
+      this.#box.value = { from: began, to: at }
+      return
     }
     const other = [...this.#fingers].find(([id]) => id !== event.pointerId)?.[1]
     this.#fingers.set(event.pointerId, at)
@@ -152,6 +186,10 @@ class Hand {
 
   #up(event: PointerEvent): void {
     this.#fingers.delete(event.pointerId)
+    const box = this.#box.peek()
+    this.#box.value = undefined
+    if (box !== undefined && event.type === 'pointerup' && this.#drag.peek() === 'under way')
+      this.#onBox.current?.(box)
     if (this.#fingers.size > 0 || this.#drag.peek() !== 'under way') return
     this.#drag.value = 'over'
     // The click of this drag comes first.

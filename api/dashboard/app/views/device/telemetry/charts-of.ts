@@ -1,13 +1,14 @@
 // Which histories are asked for, and which charts they become: one for each unit.
 import type { Aggregate, Interval } from '../../../../../../schemas/vocabulary.ts'
 import { INTERVAL_SECONDS } from '../../../../../../schemas/vocabulary.ts'
-import { type Columns, type Source, toColumns } from '../../../charts/columns.ts'
+import { type Source, toColumns } from '../../../charts/columns.ts'
 import type { Threshold } from '../../../charts/marker.ts'
 import type { History, HistoryWish } from '../../../data/histories.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { DeviceType } from '../../../parts/command-wish.ts'
 import { number, words } from '../../../words/words.ts'
-import type { Metric } from './metrics.ts'
+import type { ChartOf } from '../../telemetry/chart-list.tsx'
+import type { Metric } from '../../telemetry/metrics.ts'
 
 const t = words({
   before: ['{name}, before', '{name}, davor'],
@@ -48,14 +49,6 @@ export function wishesOf({
     one,
     ...others.slice(0, LIMITS.compareDevicesMax - 1).map((id) => ({ ...one, deviceId: id, name: id })),
   ]
-}
-
-export interface ChartOf {
-  readonly key: string
-  readonly title: string
-  readonly unit: string | undefined
-  readonly columns: Columns
-  readonly thresholds: readonly Threshold[]
 }
 
 interface ChartOptions {

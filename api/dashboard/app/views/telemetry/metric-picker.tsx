@@ -1,9 +1,9 @@
 // Chooses metrics by name: those on the charts as chips, the others found by typing; `battery.*` takes all below a prefix.
 import { useId, useState } from 'preact/hooks'
-import { LIMITS } from '../../../limits.ts'
-import type { QueryValue } from '../../../navigation/navigation.ts'
-import { plainText } from '../../../parts/plain-text.ts'
-import { words } from '../../../words/words.ts'
+import { LIMITS } from '../../limits.ts'
+import type { QueryValue } from '../../navigation/navigation.ts'
+import { plainText } from '../../parts/plain-text.ts'
+import { words } from '../../words/words.ts'
 import type { Metric } from './metrics.ts'
 
 const t = words({

@@ -1,0 +1,78 @@
+// The charts of a page over one time range, what went wrong with them, what happened meanwhile, and the longer time around.
+import type { Interval } from '../../../../../schemas/vocabulary.ts'
+import { Chart } from '../../charts/chart.tsx'
+import type { Columns } from '../../charts/columns.ts'
+import type { Marker, Threshold } from '../../charts/marker.ts'
+import { Skeleton } from '../../parts/answer-area.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
+import { timeRange } from '../../parts/range-bar.tsx'
+import { words } from '../../words/words.ts'
+import { MarkerList } from './marker-list.tsx'
+import { OverviewStrip, type StripSource } from './overview-strip.tsx'
+import './telemetry.css'
+import { type Asked, logValue, tableValue } from './telemetry-values.ts'
+
+const t = words({
+  noted: [
+    'Buckets of {asked} would have been too many, so these are of {given}.',
+    'Zeitschritte von {asked} wären zu viele gewesen, daher sind es {given}.',
+  ],
+})
+
+export interface ChartOf {
+  readonly key: string
+  readonly title: string
+  readonly unit?: string | undefined
+  readonly columns: Columns
+  readonly thresholds?: readonly Threshold[]
+}
+
+export interface ChartListProps {
+  readonly asked: Asked
+  /** The interval that the service gave. */
+  readonly given: Interval | undefined
+  /** Undefined until the first answer. */
+  readonly charts: readonly ChartOf[] | undefined
+  readonly error: unknown
+  readonly isLoading: boolean
+  readonly onRetry: () => void
+  readonly markers: readonly Marker[]
+  readonly strip: StripSource
+  readonly syncKey: string
+}
+
+export function ChartList(props: ChartListProps) {
+  const { asked, given, charts, error, isLoading, onRetry, markers, strip, syncKey } = props
+  const isLive = timeRange.value.kind === 'live'
+  return (
+    <>
+      {given !== undefined && given !== asked.interval && (
+        <p class="hint" role="status">
+          {t('noted', { asked: asked.interval, given })}
+        </p>
+      )}
+      {error !== undefined && <ProblemCard error={error} onRetry={onRetry} />}
+      {charts === undefined && error === undefined && <Skeleton />}
+      <div class={isLoading && !isLive ? 'stack updating' : 'stack'} aria-busy={isLoading ? 'true' : 'false'}>
+        {charts?.map(({ key, title, unit, columns, thresholds }) => (
+          <section key={key} class="card">
+            <Chart
+              title={title}
+              unit={unit}
+              columns={columns}
+              span={asked.span}
+              {...(thresholds === undefined ? {} : { thresholds })}
+              markers={markers}
+              isLog={logValue.value}
+              hasTable={tableValue.value}
+              syncKey={syncKey}
+              onRange={timeRange.set}
+            />
+          </section>
+        ))}
+      </div>
+      {charts !== undefined && charts.length > 0 && <OverviewStrip source={strip} span={asked.span} />}
+      <MarkerList markers={markers} span={asked.span} />
+    </>
+  )
+}

@@ -1,0 +1,70 @@
+// What is chosen for all charts of a page.
+import type { ComponentChildren } from 'preact'
+import { AGGREGATES, INTERVALS, type Interval } from '../../../../../schemas/vocabulary.ts'
+import { SelectField } from '../../parts/select-field.tsx'
+import { words } from '../../words/words.ts'
+import { aggregateValue, intervalValue, logValue, marksValue, tableValue } from './telemetry-values.ts'
+
+const t = words({
+  interval: ['Buckets', 'Zeitschritte'],
+  auto: ['automatic', 'automatisch'],
+  agg: ['Line', 'Linie'],
+  log: ['Logarithmic', 'Logarithmisch'],
+  table: ['Table', 'Tabelle'],
+  marks: ['Events', 'Ereignisse'],
+})
+
+export interface ChartOptionsProps {
+  /** What an automatic interval is now. */
+  readonly interval: Interval
+  /** What only this page lets choose. */
+  readonly children?: ComponentChildren
+  readonly tail?: ComponentChildren
+}
+
+export function ChartOptions({ interval, children, tail }: ChartOptionsProps) {
+  return (
+    <div class="chart-options">
+      {children}
+      <SelectField
+        label={t('interval')}
+        value={intervalValue.value}
+        onValue={(word) => intervalValue.set(word)}
+        options={[['auto', `${t('auto')} (${interval})`], ...INTERVALS.map((word) => [word, word] as const)]}
+      />
+      <SelectField
+        label={t('agg')}
+        value={aggregateValue.value}
+        onValue={(word) => aggregateValue.set(word)}
+        options={AGGREGATES.map((word) => [word, word] as const)}
+      />
+      <Check label={t('log')} isOn={logValue.value} onValue={(isOn) => logValue.set(isOn)} />
+      <Check label={t('table')} isOn={tableValue.value} onValue={(isOn) => tableValue.set(isOn)} />
+      <Check
+        label={t('marks')}
+        isOn={marksValue.value === 'on'}
+        onValue={(isOn) => marksValue.set(isOn ? 'on' : 'off')}
+      />
+      {tail}
+    </div>
+  )
+}
+
+interface CheckProps {
+  readonly label: string
+  readonly isOn: boolean
+  readonly onValue: (isOn: boolean) => void
+}
+
+function Check({ label, isOn, onValue }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={({ currentTarget }) => onValue(currentTarget.checked)}
+      />
+      {label}
+    </label>
+  )
+}

@@ -1,0 +1,148 @@
+// Metrics of many devices side by side. Everything that is chosen is in the address.
+import { useMemo, useState } from 'preact/hooks'
+import { oneOf, text, words as wordsOf } from '../../address/codecs.ts'
+import { useAnswer } from '../../data/answers.ts'
+import { useKept } from '../../data/kept.ts'
+import { LIMITS } from '../../limits.ts'
+import { queryValue } from '../../navigation/navigation.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { RangeBar } from '../../parts/range-bar.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
+import { TextValue } from '../../parts/text-value.tsx'
+import { words } from '../../words/words.ts'
+import { ChartList } from './chart-list.tsx'
+import { ChartOptions } from './chart-options.tsx'
+import { columnsOf, type FleetWish, fleetLines } from './fleet-lines.ts'
+import { MetricPicker } from './metric-picker.tsx'
+import { aggregateValue, marksValue, metricValue, useAsked } from './telemetry-values.ts'
+import { useMarkers } from './use-markers.ts'
+
+const t = words({
+  title: ['Telemetry', 'Telemetrie'],
+  devices: ['Devices (ids, with commas)', 'Geräte (Ids, mit Kommas)'],
+  group: ['Group', 'Gruppe'],
+  anyGroup: ['all groups', 'alle Gruppen'],
+  by: ['One line for', 'Eine Linie für'],
+  device: ['each device', 'jedes Gerät'],
+  whole: ['all together', 'alle zusammen'],
+  pick: ['Choose a metric', 'Wählen Sie eine Metrik'],
+  how: [
+    'Type its name above. Without devices or a group, the whole fleet is shown.',
+    'Geben Sie oben ihren Namen ein. Ohne Geräte oder Gruppe wird die ganze Flotte gezeigt.',
+  ],
+  none: ['No device has reported anything yet', 'Noch hat kein Gerät etwas gemeldet'],
+  connect: ['Connect a device', 'Gerät verbinden'],
+  shown: [
+    '{shown} of {n} devices are drawn. Name devices or a group to choose others, or take all together.',
+    '{shown} von {n} Geräten sind gezeichnet. Nennen Sie Geräte oder eine Gruppe, oder nehmen Sie alle zusammen.',
+  ],
+})
+
+const devicesValue = queryValue('devices', wordsOf([], LIMITS.compareDevicesMax))
+const groupValue = queryValue('group', text('', 256))
+const byValue = queryValue('by', oneOf(['device', 'group'] as const, 'device'))
+
+export default function Explore() {
+  const asked = useAsked()
+  const [revision, setRevision] = useState(0)
+  const [devices, group] = [devicesValue.value, groupValue.value]
+  const known = useKnownMetrics(devices[0], group)
+  const names = metricValue.value.slice(0, LIMITS.chartSeriesMax).filter((metric) => !metric.endsWith('*'))
+  const shown = aggregateValue.value
+  const of = { metrics: names, devices, group, by: byValue.value, shown }
+  const wish: FleetWish = { ...of, ...asked.whole, interval: asked.interval }
+  const shape = JSON.stringify({ ...of, interval: asked.interval })
+  const found = useKept(JSON.stringify(wish), { shape, revision }, (signal) => fleetLines(wish, signal))
+  const { data } = found
+  const unitOf = (name: string) => known.metrics.find(({ metric }) => metric === name)?.unit ?? undefined
+  const charts = useMemo(
+    () =>
+      data &&
+      names.map((metric) => ({
+        key: metric,
+        title: metric,
+        unit: unitOf(metric),
+        columns: columnsOf(data, metric, shown),
+      })),
+    [data, shape, known.metrics.length],
+  )
+  const markers = useMarkers({ devices, group, isWanted: marksValue.value === 'on' }, asked.whole)
+  const drawn = new Set(data?.lines.map(({ name }) => name)).size
+  const [first = ''] = names
+  return (
+    <Page title={t('title')}>
+      <div class="stack" ref={asked.place}>
+        <RangeBar />
+        <MetricPicker metrics={known.metrics} value={metricValue} chosen={[]} isFree />
+        <ChartOptions interval={asked.interval}>
+          <TextValue
+            label={t('devices')}
+            value={devices.join(',')}
+            onValue={(typed) => devicesValue.set(listOf(typed), { replace: false })}
+          />
+          <TextValue
+            label={t('group')}
+            value={group}
+            placeholder={t('anyGroup')}
+            onValue={(typed) => groupValue.set(typed.trim(), { replace: false })}
+          />
+          <SelectField
+            label={t('by')}
+            value={byValue.value}
+            onValue={(word) => byValue.set(word)}
+            options={[
+              ['device', t('device')],
+              ['group', t('whole')],
+            ]}
+          />
+        </ChartOptions>
+        {data !== undefined && byValue.value === 'device' && data.total > drawn && drawn > 0 && (
+          <p class="hint">{t('shown', { shown: drawn, n: data.total })}</p>
+        )}
+        {names.length === 0 ? (
+          <Empty title={known.isNothing ? t('none') : t('pick')}>
+            {known.isNothing ? <a href="/devices/new">{t('connect')}</a> : <p>{t('how')}</p>}
+          </Empty>
+        ) : (
+          <ChartList
+            asked={asked}
+            given={data?.interval}
+            charts={charts}
+            error={found.error}
+            isLoading={found.isLoading}
+            onRetry={() => setRevision(revision + 1)}
+            markers={markers}
+            strip={{
+              key: JSON.stringify({ ...of, metrics: [first] }),
+              load: async (range, signal) => {
+                const lines = await fleetLines({ ...of, ...range, metrics: [first] }, signal)
+                return columnsOf(lines, first, shown)
+              },
+            }}
+            syncKey="explore"
+          />
+        )}
+      </div>
+    </Page>
+  )
+}
+
+const listOf = (typed: string) =>
+  typed
+    .split(',')
+    .map((id) => id.trim())
+    .filter(Boolean)
+
+/** Names to offer: the metrics of the first device that is meant. */
+function useKnownMetrics(deviceId: string | undefined, group: string) {
+  const first = useAnswer(
+    'listDevices',
+    { query: { per_page: 1, sort: 'updated_at:DESC', ...(group === '' ? {} : { group }) } },
+    { isWanted: deviceId === undefined },
+  )
+  const id = deviceId ?? first.data?.data[0]?.device_id
+  const answer = useAnswer('listMetrics', { device_id: id ?? '-' }, { isWanted: id !== undefined })
+  const metrics = answer.data?.data.filter(({ type }) => type === 'number' || type === 'boolean') ?? []
+  return { metrics, isNothing: deviceId === undefined && group === '' && first.data?.total === 0 }
+}
