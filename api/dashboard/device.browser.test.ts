@@ -296,7 +296,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByLabel('Devices (ids, with commas)').press('Enter')
     await page.waitForURL(/devices=probe-1,probe-2/)
     await page.reload()
-    const legend = page.locator('.chart-legend')
+    const legend = page.locator('.chart-legend').first()
     await legend.getByText('probe-1').waitFor()
     await legend.getByText('probe-2').waitFor()
     expect(await axeViolations(page)).toEqual([])
