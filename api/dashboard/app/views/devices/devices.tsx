@@ -309,7 +309,7 @@ function NoMatch({ list, onText }: { readonly list: DeviceList; readonly onText:
   )
 }
 
-/** As many values as a card has room for. */
+/** A card has room for no more values. */
 const CARD_VALUES = 2
 
 function cardAt(row: number, metrics: readonly string[], more: MoreColumns) {
