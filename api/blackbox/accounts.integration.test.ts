@@ -72,6 +72,23 @@ test('a logout ends the sockets of its own login and leaves the other open', asy
   socket.terminate()
 })
 
+test('a password that everybody guesses first is refused, for a new account and for an old one', async () => {
+  const eve = { ...ADA, email: 'eve@example.com' }
+  const answers = [
+    await admin.post('/auth/register', { ...eve, password: 'password1' }),
+    await admin.post('/auth/register', { ...eve, password: eve.email }),
+    await edit({ password: '12345678' }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([422, 422, 422])
+  expect((await enter()).status).toBe(200)
+})
+
+test('a login is renewed by its refresh token alone', async () => {
+  const { rest } = await enter()
+  for (const other of [String(rest.token), String(admin.token), 'rubbish', ''])
+    expect([other, (await renew(other)).status]).toEqual([other, 401])
+})
+
 test('a refresh token is replaced at each use, also across a restart', async () => {
   const { refresh } = await enter()
   const { body } = await renew(refresh)

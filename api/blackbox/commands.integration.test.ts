@@ -48,6 +48,8 @@ test('a command goes to the device, its result comes back, and each step is on /
   expect(await took(device, id)).toMatchObject({
     command: 'move_to',
     data: { x: 1 },
+    // The timeout as it was given: when it ends is in expires_at.
+    timeout_ms: 60_000,
     priority: 'normal',
     expires_at: sent.body['expires_at'],
     issued_at: sent.body['created_at'],

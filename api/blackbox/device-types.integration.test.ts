@@ -23,12 +23,22 @@ function fileOf(text: string): string {
   return path
 }
 
-test('a wrong file ends the start with a message that names the wrong line', async () => {
-  const path = fileOf(GREENHOUSE.replace('type: integer', 'type: int'))
-  const { code, stderr, stdout } = await harness.run({ FLEET_DEVICE_TYPES: path })
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toMatch(/^fleet: FLEET_DEVICE_TYPES \S+types\.yaml: line 7: .*type: must be one of .*\n$/)
-})
+test.each([
+  ['a type that does not exist', ['type: integer', 'type: int'], /line 7: .*type: must be one of .*/],
+  [
+    'a key that is not known',
+    ['name: Greenhouse', 'name: Greenhouse\n    ikon: leaf'],
+    /line 4: .*ikon: is not known here.*/,
+  ],
+])(
+  'a file with %s ends the start with a message that names the line',
+  async (_, [right = '', wrong = ''], line) => {
+    const path = fileOf(GREENHOUSE.replace(right, wrong))
+    const { code, stderr, stdout } = await harness.run({ FLEET_DEVICE_TYPES: path })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(new RegExp(`^fleet: FLEET_DEVICE_TYPES \\S+types\\.yaml: ${line.source}\\n$`))
+  },
+)
 
 test('devices of types in the file can be registered and listed, and their commands are checked', async () => {
   const service = await harness.start({ FLEET_DEVICE_TYPES: fileOf(GREENHOUSE) })

@@ -210,6 +210,8 @@ test('a gateway that connects gets the desired state of its sub-devices, which s
   await expect(openGateway('g5', token)).rejects.toThrow()
   const refused = await admin.post('/devices', { name: 'x', type: 'mqtt_device', parent_id: 'g5' })
   expect(refused.status).toBe(422)
+  const moved = await admin.call('PATCH', '/devices/g5-c2', { parent_id: null })
+  expect([moved.status, moved.body['code']]).toEqual([422, 'IMMUTABLE_FIELD'])
   const child = await connectDevice(service, 'g5-c1', tokenOf('g5-c1'))
   await publish(child, 'g5-c1', { n: 2 })
   await applied(async () => expect(await dataOf('g5-c1')).toEqual({ n: 2 }))

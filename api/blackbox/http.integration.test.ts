@@ -75,6 +75,7 @@ test('a registration repeated after kill -9 gets the first answer, whose token w
   const registered = await send(first.httpUrl, '/devices', device)
   expect(registered.status).toBe(201)
   const { device_id: id, access_token: token } = JSON.parse(registered.text)
+  expect(id).toMatch(/^dev_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
   const commanded = await send(first.httpUrl, `/commands/${id}`, { command: 'go', timeout_sec: 600 })
   const broadcast = await send(first.httpUrl, '/commands/$broadcast', { group: 'a', command: 'stop' })
   first.kill('SIGKILL')

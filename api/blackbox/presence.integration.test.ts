@@ -101,6 +101,21 @@ function last(clients: readonly MqttClient[]): MqttClient {
   return client
 }
 
+test('every fault that a device names is an issue until it is told to be well by its name', async () => {
+  const client = await connectDevice(service, 'p9', await registerDevice(admin, 'p9'))
+  stops.push(() => client.endAsync())
+  const say = (levels: Readonly<Record<string, number>>) =>
+    publish(client, 'p9', { diagnostics: Object.entries(levels).map(([name, level]) => ({ name, level })) })
+  const now = async () => {
+    const { body } = await admin.get('/devices/p9')
+    return [body['status'], body['issues']]
+  }
+  await say({ motor: 2, lidar: 3, battery: 1 })
+  await applied(async () => expect(await now()).toEqual(['error', ['lidar', 'motor']]))
+  await say({ battery: 0 })
+  await applied(async () => expect(await now()).toEqual(['error', ['lidar', 'motor']]))
+})
+
 test('a thousand takeovers never show the device as offline, on /ws or in the timeline', async () => {
   const ids = Array.from({ length: 10 }, (_, i) => `taken-${i}`)
   await Promise.all(ids.map((id) => takeOver(id, 100)))

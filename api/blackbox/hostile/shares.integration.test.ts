@@ -1,10 +1,17 @@
 // Users who use up what they can, each beside others who must not notice.
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { type Service, ServiceHarness } from '../testing/service.ts'
+import { type Service, ServiceHarness, until } from '../testing/service.ts'
+import { connectDevice, publish } from '../testing/service-clients.ts'
 import { registerDevice } from '../testing/service-rest.ts'
 import { Honest, repeat } from './testing/honest.ts'
+
+/** Messages per second of one device, as by default. */
+const PUBLISH_RATE = 100
+/** Seconds of that rate that a device saves up at most, and what was on its way. */
+const SAVED_UP_SEC = 12
 
 const harness = new ServiceHarness()
 afterAll(() => harness.close())
@@ -63,12 +70,16 @@ test('logins with made-up e-mails from a few addresses keep nobody elsewhere fro
   expect(new Set(statuses)).toEqual(new Set([200]))
 })
 
-describe('the work of a viewer', () => {
+describe('the work of one viewer or one device', () => {
   let service: Service
   let honest: Honest
   let token = ''
   beforeAll(async () => {
-    service = await harness.start({ FLEET_USER_WORK_RATE: '200' })
+    // Both as they are by default.
+    service = await harness.start({
+      FLEET_USER_WORK_RATE: '200',
+      FLEET_DEVICE_PUBLISH_RATE: String(PUBLISH_RATE),
+    })
     honest = await Honest.open(service)
     const admin = await service.admin()
     const viewer = { email: 'vic@example.com', password: 'correct horse', name: 'Vic', role: 'viewer' }
@@ -89,7 +100,10 @@ describe('the work of a viewer', () => {
       'the widest histories there are',
       `/telemetry/honest/history?metric=a,b,c,d,e,f,g,h,i,j&from=now-7d&to=now&interval=5m&fill=null&agg=${AGGREGATES}`,
     ],
-    ['the telemetry of a fleet', '/telemetry?metric=n&from=now-3h&interval=1m&fill=null&per_page=200'],
+    [
+      'the telemetry of a fleet',
+      '/telemetry?metric=n&from=now-109m&to=now&interval=1m&fill=null&per_page=200',
+    ],
     [
       'days of a time zone',
       '/telemetry/honest/history?metric=n&from=now-10000d&interval=1d&tz=Africa/Casablanca',
@@ -139,5 +153,36 @@ describe('the work of a viewer', () => {
         ),
       ),
     )
+  })
+
+  test('is bounded: a device that sends what it can, rubbish too, slows nobody down and drops no other dead letter', async () => {
+    const admin = await service.admin()
+    const letters = async (id: string) =>
+      Number((await admin.get(`/dead-letters?device_id=${id}`)).body['total'])
+    const quiet = await connectDevice(service, 'quiet', await registerDevice(admin, 'quiet'))
+    await publish(quiet, 'quiet', 'rubbish')
+    await until('its dead letter', async () => (await letters('quiet')) === 1)
+    const loud = await connectDevice(service, 'loud', await registerDevice(admin, 'loud'))
+    const startedAt = performance.now()
+    let acknowledged = 0
+    await honest.bears((stop) => {
+      const stopped = once(stop, 'abort')
+      return Promise.all(
+        Array.from({ length: 200 }, (_, i) =>
+          repeat(stop, async () => {
+            const report = i % 2 === 0 ? 'rubbish' : { text: 'x'.repeat(16_000) }
+            // What waits when the attack stops may be acknowledged much later.
+            await Promise.race([publish(loud, 'loud', report).then(() => acknowledged++), stopped])
+          }),
+        ),
+      )
+    })
+    loud.end(true)
+    await quiet.endAsync()
+    const seconds = (performance.now() - startedAt) / 1_000
+    expect(acknowledged).toBeGreaterThan(0)
+    expect(acknowledged).toBeLessThan(PUBLISH_RATE * (seconds + SAVED_UP_SEC))
+    expect(await letters('quiet')).toBe(1)
+    expect(await letters('loud')).toBeGreaterThan(0)
   })
 })
