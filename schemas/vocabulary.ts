@@ -208,3 +208,6 @@ export const RETRY_CAUSES = [
   'unstable',
 ] as const
 export type RetryCause = (typeof RETRY_CAUSES)[number]
+
+/** How a certificate is said to be at fault when its time is over. */
+export const HAS_EXPIRED = 'has expired'

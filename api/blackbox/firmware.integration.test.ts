@@ -9,7 +9,7 @@ let service: Service
 let admin: Rest
 
 beforeAll(async () => {
-  service = await harness.start()
+  service = await harness.start({ FLEET_DDI: 'on' })
   admin = await service.admin()
   await upload('1.0')
   await upload('2.0')
@@ -95,15 +95,40 @@ test('bad canaries stop it, and nobody else is told anything', async () => {
   await Promise.all(fleet.map((device) => device.end()))
 })
 
-test('a deployment outlives the service', async () => {
+/** The device as a client of the DDI: what it is to do now, if anything, and what it says of it. */
+async function ddiOf(id: string) {
+  const token = await registerDevice(admin, id, { group: id.slice(0, 1) })
+  const headers = { authorization: `TargetToken ${token}`, 'content-type': 'application/json' }
+  const at = (path: string) => `${service.httpUrl}/DEFAULT/controller/v1/${id}${path}`
+  const offer = () =>
+    until(`${id} is offered something`, async () => {
+      const { _links: links } = Object(await (await fetch(at(''), { headers })).json())
+      return links.deploymentBase === undefined ? undefined : new URL(links.deploymentBase.href).pathname
+    })
+  const read = async (path: string) => (await fetch(`${service.httpUrl}${path}`, { headers })).status
+  const say = async (path: string, execution: string, finished = 'none') => {
+    const body = JSON.stringify({ status: { execution, result: { finished } } })
+    return (await fetch(`${service.httpUrl}${path}/feedback`, { method: 'POST', headers, body })).status
+  }
+  return { offer, read, say }
+}
+
+test('a deployment outlives the service, also for a device that speaks the DDI and is in the middle of it', async () => {
   const token = await registerDevice(admin, 'c1', { group: 'c' })
+  const ddi = await ddiOf('c2')
   const id = await deploy('c')
+  const path = await ddi.offer()
+  expect(await ddi.read(path)).toBe(200)
+  for (const step of ['downloaded', 'proceeding']) expect(await ddi.say(path, step)).toBe(200)
   service.kill('SIGKILL')
   await service.ended
   service = await service.again()
   admin = await service.admin()
   const device = await updating('c1', { token })
-  expect(await ended(id)).toMatchObject({ status: 'completed', progress: { succeeded: 1 } })
+  expect(await ddi.offer()).toBe(path)
+  expect(await ddi.say(path, 'closed', 'success')).toBe(200)
+  expect(await ended(id)).toMatchObject({ status: 'completed', progress: { succeeded: 2 } })
+  expect(await ddi.read(path)).toBe(410)
   expect(device.told).toHaveLength(1)
   await device.end()
 })

@@ -1,37 +1,82 @@
-// Who speaks the DDI: a device with its own token, or the gateway that it is behind with that of the gateway.
+// Who speaks the DDI: a device with its own token or its own certificate, or the gateway that it is behind with that of the
+// gateway.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import type { ShownCertificate } from '../../engine/ports/shown-certificate.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
 export type DdiCaller = { readonly kind: 'device'; readonly deviceId: DeviceId } | Refusal
 
+interface About {
+  readonly id: string
+  readonly authorization: string | undefined
+  readonly certificate: ShownCertificate | undefined
+  readonly writes: boolean
+}
+
+/** The device that the caller has proved to be, and what it may do. */
+interface Proof {
+  readonly kind: 'proof'
+  readonly owner: DeviceId
+  /** For another device, it must be the gateway of it. */
+  readonly isGateway: boolean
+  /** Undefined for a certificate, which is revoked by its list. */
+  readonly issuedAt: number | undefined
+  readonly mayRead: boolean
+  readonly mayWrite: boolean
+}
+
 export async function ddiCaller(
-  { tokens, engine }: Pick<Services, 'tokens' | 'engine'>,
-  about: { readonly id: string; readonly authorization: string | undefined; readonly writes: boolean },
+  services: Pick<Services, 'tokens' | 'engine'>,
+  about: About,
 ): Promise<DdiCaller> {
-  const [, scheme = '', token = ''] =
-    /^(TargetToken|GatewayToken) +(\S{1,8192})$/i.exec(about.authorization ?? '') ?? []
-  if (token === '') return stranger('send Authorization: TargetToken <device token>')
+  const { engine } = services
+  const proof = await proofOf(services, about)
+  if (proof.kind === 'refused') return proof
   const deviceId = parseDeviceId(about.id)
   const device = deviceId && engine.devices.get(deviceId)
-  const verified = await tokens.verifyDevice(token)
-  if (verified.kind === 'void') return stranger(`the device token ${verified.why}`)
-  const { claims } = verified
-  const owner = engine.devices.get(claims.deviceId)
-  const isOwn = scheme.toLowerCase() === 'targettoken'
-  const speaksFor = isOwn ? claims.deviceId === deviceId : device?.parentId === claims.deviceId
+  const owner = engine.devices.get(proof.owner)
+  const speaksFor = proof.isGateway ? device?.parentId === proof.owner : proof.owner === deviceId
   // Whether a device exists is nobody's business who cannot speak for it.
   if (device === undefined || owner === undefined || !speaksFor)
-    return stranger('the token is of another device')
-  if ([device, owner].some(isGone) || claims.issuedAt < owner.tokensValidFrom)
-    return stranger('the token was revoked')
-  const isAllowed = about.writes ? claims.mayPublish : claims.maySubscribe
-  if (!isAllowed)
+    return stranger('the token or the certificate is of another device')
+  const isRevoked = proof.issuedAt !== undefined && proof.issuedAt < owner.tokensValidFrom
+  if ([device, owner].some(isGone) || isRevoked) return stranger('the token was revoked')
+  if (!(about.writes ? proof.mayWrite : proof.mayRead))
     return refused('FORBIDDEN', {
       message: `the token lacks the scope ${about.writes ? 'publish' : 'subscribe'}`,
     })
   return { kind: 'device', deviceId: device.id }
+}
+
+async function proofOf(
+  { tokens }: Pick<Services, 'tokens'>,
+  { id, authorization, certificate }: About,
+): Promise<Proof | Refusal> {
+  if (certificate?.fault !== undefined) return stranger(`the certificate ${certificate.fault}`)
+  if (authorization === undefined && certificate !== undefined) {
+    const owner = parseDeviceId(certificate.commonName)
+    if (owner === undefined) return stranger('the common name of the certificate must be the device id')
+    const isGateway = certificate.commonName !== id
+    return { kind: 'proof', owner, isGateway, issuedAt: undefined, mayRead: true, mayWrite: true }
+  }
+  const [, scheme = '', token = ''] =
+    /^(TargetToken|GatewayToken) +(\S{1,8192})$/i.exec(authorization ?? '') ?? []
+  if (token === '') return stranger('send Authorization: TargetToken <device token>')
+  const verified = await tokens.verifyDevice(token)
+  if (verified.kind === 'void') return stranger(`the device token ${verified.why}`)
+  const { deviceId: owner, issuedAt, maySubscribe: mayRead, mayPublish: mayWrite } = verified.claims
+  if (certificate !== undefined && certificate.commonName !== owner)
+    return stranger('the certificate and the token are of different devices')
+  return {
+    kind: 'proof',
+    owner,
+    isGateway: scheme.toLowerCase() !== 'targettoken',
+    issuedAt,
+    mayRead,
+    mayWrite,
+  }
 }
 
 const isGone = ({ status }: DeviceRecord) => status === 'decommissioned'

@@ -2,11 +2,17 @@
 // part of the REST API, whose operations are for people and services.
 //
 // Every request of a device goes through its actor, where it is a sign of life, before it is answered.
+import { TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { type DdiAct, ddiJob, isDdiEnded, offeredJob, stoppedJob } from '../../engine/domain/ota/ddi.ts'
 import type { Firmware } from '../../engine/domain/ota/firmware-part.ts'
 import { NO_FIRMWARE } from '../../engine/domain/ota/firmware-part.ts'
+import {
+  type Revocations,
+  type ShownCertificate,
+  shownCertificate,
+} from '../../engine/ports/shown-certificate.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { sendProblem } from '../http/problems.ts'
 import type { Services } from '../http/services.ts'
@@ -41,10 +47,15 @@ interface DdiRoute {
   answer(ask: Ask): Promise<Answered>
 }
 
-export function serveDdi(
-  app: FastifyInstance,
-  { services, rates }: { readonly services: Services; readonly rates: Rates },
-): void {
+interface Tools {
+  readonly services: Services
+  readonly rates: Rates
+  /** Undefined over plain HTTP. */
+  readonly tls: Revocations | undefined
+}
+
+export function serveDdi(app: FastifyInstance, tools: Tools): void {
+  const { services } = tools
   const { check } = createValidation()
   for (const tenant of TENANTS)
     for (const { method, path, body, answer } of ddiRoutes(services)) {
@@ -53,7 +64,7 @@ export function serveDdi(
         method,
         url: `/${tenant}/controller/v1/:device_id${path}`,
         onRequest: async (request, reply) => {
-          const refusal = await admitDevice({ request, reply }, { services, rates })
+          const refusal = await admitDevice({ request, reply }, tools)
           return refusal === undefined ? undefined : sendProblem(request, reply, refusal)
         },
         async handler(request, reply) {
@@ -168,13 +179,25 @@ function ended(refusal: Refusal): Answered {
 
 async function admitDevice(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  { services, rates }: { readonly services: Services; readonly rates: Rates },
+  { services, rates, tls }: Tools,
 ): Promise<Refusal | undefined> {
   const { device_id: id } = request.params as Params
   const { authorization } = request.headers
-  const caller = await ddiCaller(services, { id, authorization, writes: request.method !== 'GET' })
+  const certificate = certificateOf(request, { services, tls })
+  const writes = request.method !== 'GET'
+  const caller = await ddiCaller(services, { id, authorization, certificate, writes })
   if (caller.kind === 'refused') return rates.address(request.ip, reply) ?? caller
   return rates.device({ userId: caller.deviceId, deviceId: caller.deviceId }, reply)
+}
+
+/** Undefined without TLS, and where none was shown. */
+function certificateOf(
+  { raw: { socket } }: FastifyRequest,
+  { services, tls }: Pick<Tools, 'services' | 'tls'>,
+): ShownCertificate | undefined {
+  return tls !== undefined && socket instanceof TLSSocket
+    ? shownCertificate(socket, { tls, now: services.clock.now() })
+    : undefined
 }
 
 function send(

@@ -43,4 +43,6 @@ export interface AppOptions {
   readonly trustedProxies: readonly string[]
   /** The server speaks plain HTTP if this is undefined. */
   readonly tls?: { context(): SecureContextOptions } | undefined
+  /** Devices may show certificates instead of tokens. */
+  readonly asksForCertificates?: boolean | undefined
 }

@@ -62,7 +62,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const app = Fastify(
     options.tls === undefined
       ? server
-      : ({ ...server, https: options.tls.context() } as FastifyServerOptions),
+      : ({ ...server, https: httpsOptions(options.tls, options) } as FastifyServerOptions),
   )
   acceptJson(app)
   app.decorateRequest('caller', undefined)
@@ -95,6 +95,16 @@ export function buildApp(options: AppOptions): FastifyInstance {
       })
   }
   return app
+}
+
+/** A client without a good certificate is let in, and judged where certificates count. */
+function httpsOptions(
+  tls: NonNullable<AppOptions['tls']>,
+  { asksForCertificates = false }: Pick<AppOptions, 'asksForCertificates'>,
+) {
+  const context = tls.context()
+  const requestCert = asksForCertificates && context.ca !== undefined
+  return { ...context, requestCert, rejectUnauthorized: false }
 }
 
 /** The caller's request id, unless it has characters that could break a log line. */

@@ -174,7 +174,7 @@ export function createHttp(options: HttpOptions) {
   const app = buildApp({
     artifacts,
     onlyProbes: options.onlyProbes,
-    serveMore: hasDdi ? (to, rates) => serveDdi(to, { services, rates }) : undefined,
+    serveMore: hasDdi ? (to, rates) => serveDdi(to, { services, rates, tls: options.tls }) : undefined,
     services,
     routes,
     logger: options.logger,
@@ -187,6 +187,7 @@ export function createHttp(options: HttpOptions) {
     corsOrigins: settings.corsOrigins,
     trustedProxies: settings.trustedProxies,
     tls: options.tls,
+    asksForCertificates: hasDdi,
     isDraining: () => phase.state === 'draining',
   })
   return {

@@ -81,6 +81,6 @@ export function httpServers() {
       })
       return (await tokens.issueAccess({ userId: id, at: clock.now() })).token
     }
-    return { http, engine, clock, admin, port: Number(new URL(http.url).port) }
+    return { http, engine, clock, admin, tokens, port: Number(new URL(http.url).port) }
   }
 }

@@ -1,9 +1,7 @@
 // Entries of the audit about what a device was refused.
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
+import { HAS_EXPIRED } from '../../../schemas/vocabulary.ts'
 import type { AuditEntry } from './entry.ts'
-
-/** How a certificate is said to be at fault when its time is over. */
-export const HAS_EXPIRED = 'has expired'
 
 const REFUSED = { outcome: 'refused' } as const
 

@@ -80,8 +80,8 @@ function reported(
   if (word === 'succeeded') return moveJob(job, 'confirm', now, { isProved: true })
   if (word === 'deferred') return deferJob(job, Millis(now + LIMITS.ddiDeferMs), now)
   // Clients say this while they download, too.
-  if (word === 'installing' && job.downloadingAt === undefined)
-    return { ...job, progress: progress ?? job.progress }
+  const hasLoaded = job.downloadingAt !== undefined || job.downloadedAt !== undefined
+  if (word === 'installing' && !hasLoaded) return { ...job, progress: progress ?? job.progress }
   const { deploymentId } = job.plan
   const report = {
     deploymentId,

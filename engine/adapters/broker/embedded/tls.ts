@@ -1,64 +1,10 @@
-// What the embedded broker needs from TLS, and how it judges a peer's certificate.
-//
-// A certificate is judged when its bearer asks to be admitted, not at the handshake: a resumed TLS session repeats the
-// judgement of an earlier day, and a list of revoked certificates may have come since.
-import type { PeerCertificate as NodePeerCertificate, SecureContextOptions, TLSSocket } from 'node:tls'
-import { Millis } from '../../../../schemas/ids.ts'
-import { HAS_EXPIRED } from '../../../domain/audit/device-refusals.ts'
-import type { PeerCertificate } from '../../../ports/broker.ts'
+// What the embedded broker needs from TLS.
+import type { SecureContextOptions } from 'node:tls'
+import type { Revocations } from '../../../ports/shown-certificate.ts'
 
-export interface BrokerTls {
+export interface BrokerTls extends Revocations {
   /** Certificate and key. With a CA, devices may show certificates. */
   context(): SecureContextOptions
-  /** `serial`: the serial number in hexadecimal. */
-  isRevoked(serial: string): boolean
   /** The listener is called when any of it has changed. */
   onChange(listener: () => void): void
-}
-
-export interface ShownCertificate extends PeerCertificate {
-  readonly serial: string
-}
-
-const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
-const FAULTS: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: HAS_EXPIRED,
-  CERT_NOT_YET_VALID: 'is not valid yet',
-  CERT_REVOKED: 'was revoked',
-}
-
-/** Judges the certificate as of `now`. Undefined if the peer showed none. */
-export function shownCertificate(
-  socket: TLSSocket,
-  { tls, now }: { readonly tls: BrokerTls; readonly now: Millis },
-): ShownCertificate | undefined {
-  const shown = socket.getPeerCertificate()
-  // Node gives an empty object for none, which its type does not say.
-  if (shown?.serialNumber === undefined) return undefined
-  const { serialNumber: serial } = shown
-  // With several common names, none is used.
-  const commonName: unknown = shown.subject.CN
-  const expiresAt = Millis(Date.parse(shown.valid_to))
-  const about = { serial, expiresAt, commonName: typeof commonName === 'string' ? commonName : '' }
-  return {
-    ...about,
-    fault:
-      faultOf(socket) ?? purpose(shown) ?? (tls.isRevoked(serial) ? 'was revoked' : expiry(expiresAt, now)),
-  }
-}
-
-function faultOf({ authorized, authorizationError }: TLSSocket): string | undefined {
-  if (authorized) return undefined
-  // Node gives a code where its type has an error.
-  const code = String(authorizationError)
-  return FAULTS[code] ?? `is not trusted (${code})`
-}
-
-/** A certificate for a server has its host's name, which must not be taken for the id of a device. */
-function purpose({ ext_key_usage }: NodePeerCertificate): string | undefined {
-  return ext_key_usage?.includes(SERVER_AUTH) === true ? 'belongs to a server, not to a device' : undefined
-}
-
-function expiry(expiresAt: Millis, now: Millis): string | undefined {
-  return expiresAt > now ? undefined : HAS_EXPIRED
 }
