@@ -8,6 +8,7 @@ import { describeMachine } from './measure/machine.ts'
 import { METHOD } from './measure/method.ts'
 import { toReport, toTable, verdictOf } from './measure/report.ts'
 import { Bench, type Scenario } from './scenario.ts'
+import { alerts } from './scenarios/alerts.ts'
 import { broadcast } from './scenarios/broadcast.ts'
 import { cluster } from './scenarios/cluster.ts'
 import { commands } from './scenarios/commands.ts'
@@ -40,6 +41,7 @@ const SCENARIOS: readonly Scenario[] = [
   shadows,
   broadcast,
   sweep,
+  alerts,
   rest,
   prices,
   storm,

@@ -121,6 +121,18 @@ export class Rest {
     return reply.text
   }
 
+  /** Makes what the body says and resolves with the answer's text. */
+  async post(path: string, body: object): Promise<string> {
+    const reply = await this.#send('POST', path, body)
+    if (reply.status >= 300) throw refused(path, reply)
+    return reply.text
+  }
+
+  async remove(path: string): Promise<void> {
+    const reply = await this.#send('DELETE', path)
+    if (reply.status !== 204) throw refused(path, reply)
+  }
+
   close(): void {
     this.#agent.destroy()
   }

@@ -14,6 +14,8 @@ export interface ServiceOptions {
   readonly mqttPort?: number
   /** Left out, the service's default applies. */
   readonly heartbeatTimeoutSec?: number
+  /** Where channels of alerts may send to, although it is no public address. */
+  readonly webhookAllow?: string
 }
 
 export interface Service extends Program {
@@ -35,7 +37,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 // The settings in the caller's environment must not affect the measured service.
 function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
-  const { dataDir, durability, mqttPort = 0, heartbeatTimeoutSec } = options
+  const { dataDir, durability, mqttPort = 0, heartbeatTimeoutSec, webhookAllow } = options
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
   return {
     ...Object.fromEntries(inherited),
@@ -53,6 +55,7 @@ function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
     FLEET_USER_WORK_RATE: '0',
     FLEET_DEVICE_PUBLISH_RATE: '0',
     FLEET_MQTT_HANDSHAKES_PER_ADDRESS: '0',
+    ...(webhookAllow === undefined ? {} : { FLEET_WEBHOOK_ALLOW: webhookAllow }),
     ...(heartbeatTimeoutSec === undefined
       ? {}
       : { FLEET_HEARTBEAT_TIMEOUT_SEC: String(heartbeatTimeoutSec) }),

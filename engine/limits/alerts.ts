@@ -50,8 +50,8 @@ export const ALERT_LIMITS = {
   alertWindowsMax: 14,
   /** Alerts that are open in all. Each shard has its share, by its partitions. */
   alertsOpenMax: 100_000,
-  /** How soon a condition without room for its alert is looked at again. */
-  alertsFullRetryMs: 1_000,
+  /** How soon a condition without room for its alert is looked at again, if no alert makes room before. */
+  alertsFullRetryMs: 60_000,
   alertsResolvedKeptMax: 16,
   alertCommentsMax: 100,
   alertCommentCharsMax: 2_000,

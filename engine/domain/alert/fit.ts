@@ -24,6 +24,12 @@ const OPS: Readonly<Record<Comparison, number>> = {
   '!=': 5,
 }
 
+/** Which values of a shape are judged: pairs of a place among its numbers, or its texts, and a metric's number. */
+interface Binding {
+  readonly numbers: Int32Array
+  readonly texts: Int32Array
+}
+
 const NOTHING: Int32Array = new Int32Array(0)
 const BINDINGS_MAX = 64
 
@@ -60,9 +66,9 @@ export class Fit {
   readonly eventLeaves: readonly number[]
   /** Set to 1 for rules that must be judged. Every watch of this fit writes it, and it is cleared before the next does. */
   readonly flags: Uint8Array
-  readonly #bindings = new Map<Shape, Int32Array>()
+  readonly #bindings = new Map<Shape, Binding>()
   #lastShape: Shape | undefined
-  #lastBinding = NOTHING
+  #lastBinding: Binding = { numbers: NOTHING, texts: NOTHING }
 
   constructor(rules: readonly CompiledRule[]) {
     this.rules = rules
@@ -115,16 +121,11 @@ export class Fit {
     this.eventLeaves = this.leaves.flatMap(({ leaf }, place) => (isAboutEvents(leaf) ? [place] : []))
   }
 
-  /** Pairs of a place among the numbers of the shape's values and a metric's number. */
-  bindingOf(shape: Shape): Int32Array {
+  bindingOf(shape: Shape): Binding {
     if (shape === this.#lastShape) return this.#lastBinding
     let binding = this.#bindings.get(shape)
     if (binding === undefined) {
-      const pairs = shape.pointMetrics.flatMap((metric, point) => {
-        const index = this.metricIndex.get(metric)
-        return index === undefined ? [] : [point, index]
-      })
-      binding = pairs.length === 0 ? NOTHING : Int32Array.from(pairs)
+      binding = { numbers: this.#placesOf(shape.pointMetrics), texts: this.#placesOf(shape.textMetrics) }
       // Shapes come and go; what is dropped is made again.
       if (this.#bindings.size >= BINDINGS_MAX) this.#bindings.clear()
       this.#bindings.set(shape, binding)
@@ -134,28 +135,12 @@ export class Fit {
     return binding
   }
 
-  /** The truth of a leaf that compares numbers. */
-  compare(leaf: number, value: number, before: number): number {
-    const fire = this.fire[leaf] ?? 0
-    const op = this.op[leaf] ?? 0
-    let isTrue: boolean
-    if (op === 0) isTrue = value > fire
-    else if (op === 1) isTrue = value >= fire
-    else if (op === 2) isTrue = value < fire
-    else if (op === 3) isTrue = value <= fire
-    else if (op === 4) isTrue = value === fire
-    else isTrue = value !== fire
-    // Without a value to clear it, it is NaN, and both comparisons are false.
-    if (!isTrue && before === 2) {
-      const clear = this.clear[leaf] ?? Number.NaN
-      isTrue = op < 2 ? value > clear : value < clear
-    }
-    return isTrue ? 2 : 0
-  }
-
-  /** The shape's texts among the metrics. */
-  hasTexts(shape: Shape): boolean {
-    return shape.textMetrics.some((metric) => this.metricIndex.has(metric))
+  #placesOf(metrics: readonly string[]): Int32Array {
+    const pairs = metrics.flatMap((metric, place) => {
+      const index = this.metricIndex.get(metric)
+      return index === undefined ? [] : [place, index]
+    })
+    return pairs.length === 0 ? NOTHING : Int32Array.from(pairs)
   }
 
   #rulesWhere(isMeant: (leaf: FitLeaf) => boolean): readonly number[] {

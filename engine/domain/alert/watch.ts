@@ -42,8 +42,11 @@ export class Watch {
     const metrics = fit.metrics.length
     const leaves = fit.leaves.length
     const roots = fit.rootFrom.at(-1) ?? 0
-    // Begins with a fraction, so that the array holds doubles for good.
-    const numbers = new Array<number>(3 * metrics + leaves + roots).fill(0.5)
+    // Begins with fractions and without a hole, so that the array holds nothing but doubles for good: what is read from
+    // it is no object then. The copy has no room that is not used.
+    const places: number[] = []
+    for (let place = 0; place < 3 * metrics + leaves + roots; place++) places.push(0.5)
+    const numbers = places.slice()
     numbers.fill(-1, 0, metrics)
     numbers.fill(0, metrics, 3 * metrics)
     numbers.fill(TRUTH.unknown, 3 * metrics, 3 * metrics + leaves)
@@ -54,27 +57,29 @@ export class Watch {
   /** Takes a message in; true if a rule must be judged. */
   feedShape(shape: Shape, values: SlotValues, at: number, receivedAt: number): boolean {
     const { fit, numbers } = this
-    const { flags } = fit
+    const { from, flags, ruleOf } = fit
     let isFlagged = this.#touch(receivedAt)
     const binding = fit.bindingOf(shape)
+    const pairs = binding.numbers
     const metrics = fit.metrics.length
     const leafBase = 3 * metrics
-    for (let pair = 0; pair < binding.length; pair += 2) {
-      const metric = binding[pair + 1] ?? 0
+    for (let pair = 0; pair < pairs.length; pair += 2) {
+      const metric = pairs[pair + 1] ?? 0
       // by W1
       if (at < (numbers[metric] ?? 0)) continue
-      const value = values.numbers[binding[pair] ?? 0] ?? 0
+      const value = values.numbers[pairs[pair] ?? 0] ?? 0
       const pause = receivedAt - (numbers[metrics + metric] ?? 0)
       numbers[metric] = at
       numbers[metrics + metric] = receivedAt
       numbers[2 * metrics + metric] = value
-      const end = fit.from[metric + 1] ?? 0
-      for (let leaf = fit.from[metric] ?? 0; leaf < end; leaf++) {
-        const before = numbers[leafBase + leaf] ?? 0
-        const after = fit.compare(leaf, value, before)
-        if (after === before) continue
+      const end = from[metric + 1] ?? 0
+      for (let leaf = from[metric] ?? 0; leaf < end; leaf++) {
+        const wasTrue = numbers[leafBase + leaf] === TRUTH.yes
+        const isTrue = isReached(fit, leaf, value, wasTrue)
+        const after = isTrue ? TRUTH.yes : TRUTH.no
+        if (numbers[leafBase + leaf] === after) continue
         numbers[leafBase + leaf] = after
-        flags[fit.ruleOf[leaf] ?? 0] = 1
+        flags[ruleOf[leaf] ?? 0] = 1
         isFlagged = true
       }
       if (this.texts !== undefined) this.texts[metric] = undefined
@@ -82,12 +87,10 @@ export class Watch {
       const slow = fit.slow[metric]
       if (slow !== undefined && slow.length > 0 && this.#feedSlow(slow, value, at)) isFlagged = true
     }
-    if (fit.hasTexts(shape)) {
-      for (let text = 0; text < shape.textMetrics.length; text++) {
-        const metric = fit.metricIndex.get(shape.textMetrics[text] ?? '')
-        if (metric !== undefined && this.#feedOne(metric, values.texts[text] ?? '', { at, receivedAt }))
-          isFlagged = true
-      }
+    const { texts } = binding
+    for (let pair = 0; pair < texts.length; pair += 2) {
+      const text = values.texts[texts[pair] ?? 0] ?? ''
+      if (this.#feedOne(texts[pair + 1] ?? 0, text, { at, receivedAt })) isFlagged = true
     }
     return isFlagged
   }
@@ -309,6 +312,23 @@ export class Watch {
     const { fit } = this
     return 3 * fit.metrics.length + fit.leaves.length + (fit.rootFrom[rule] ?? 0) + root
   }
+}
+
+/** Whether a leaf that compares numbers holds. A function of numbers alone, so that none is allocated (W2). */
+function isReached(fit: Fit, leaf: number, value: number, wasTrue: boolean): boolean {
+  const fire = fit.fire[leaf] ?? 0
+  const op = fit.op[leaf] ?? 0
+  let isTrue: boolean
+  if (op === 0) isTrue = value > fire
+  else if (op === 1) isTrue = value >= fire
+  else if (op === 2) isTrue = value < fire
+  else if (op === 3) isTrue = value <= fire
+  else if (op === 4) isTrue = value === fire
+  else isTrue = value !== fire
+  if (isTrue || !wasTrue) return isTrue
+  // Without a value to clear it, it is NaN, and both comparisons are false.
+  const clear = fit.clear[leaf] ?? Number.NaN
+  return op < 2 ? value > clear : value < clear
 }
 
 const NO_LEAF = { leaf: { kind: 'heartbeat' }, metric: -1, rule: -1 } as const

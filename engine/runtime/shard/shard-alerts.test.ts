@@ -6,12 +6,15 @@ import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { decodeNotice } from '../../domain/alert/notice.ts'
 import { createRule, type Rule } from '../../domain/alert/rule.ts'
 import { newPackr } from '../../domain/packing.ts'
+import { LIMITS } from '../../limits.ts'
 import type { DevicePart } from '../../ports/store.ts'
 import type { WorkResult } from './protocol.ts'
 import { deviceOf, request, START, telemetry } from './testing/items.ts'
 import { at, ShardBench } from './testing/shard.ts'
 
 const online = deviceOf('a', { status: 'online' })
+/** Alerts that may be open in a shard of one partition. */
+const ROOM = Math.ceil(LIMITS.alertsOpenMax / LIMITS.partitions)
 
 function ruleOf(wish: Partial<RuleWishBody> = {}, id = 'rul_1'): Rule {
   const made = createRule(
@@ -107,6 +110,26 @@ describe('a rule that fits a device', () => {
     expect(noticesOf(fired)).toMatchObject([
       { message: 'a: threshold true (true)', alert: { value: true, threshold: true } },
     ])
+  })
+
+  test('without room for its alert waits, judged again only once there is room', () => {
+    const ids = Array.from({ length: ROOM + 2 }, (_, i) => `d${i}`)
+    const bench = new ShardBench(ids.map((id) => deviceOf(id, { status: 'online' })))
+    bench.work({ alertSettings: settingsOf(ruleOf()) })
+    bench.work({ sweep: at(1) })
+    const fired = bench.apply(ids.map((id) => telemetry(id, 2, '{"t":11}')))
+    expect(told(fired).filter((event) => event === 'alert.fired')).toHaveLength(ROOM)
+    const counts = () => bench.ask({ kind: 'alert_counts', within: undefined }).overflowing
+    expect(counts()).toBe(2)
+    const idle = bench.work({ sweep: at(5_000) })
+    expect([told(idle), idle.counts.evaluations]).toEqual([[], 0])
+    bench.apply([telemetry('d0', 5_001, '{"t":1}')])
+    const room = bench.work({ sweep: at(5_250) })
+    expect([told(room), room.counts.evaluations]).toEqual([['alert.fired'], 1])
+    expect(counts()).toBe(1)
+    bench.apply([telemetry(ids.at(-1) ?? '', 5_300, '{"t":1}')])
+    bench.work({ sweep: at(5_500) })
+    expect(counts()).toBe(0)
   })
 
   test('that is deleted resolves its alert', () => {

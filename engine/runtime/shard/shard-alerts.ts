@@ -30,6 +30,7 @@ import { AlertEffort } from './alert-effort.ts'
 import { type AlertHappening, eventLeaves } from './alert-happenings.ts'
 import { tellPending } from './alert-pending.ts'
 import { countedAlerts, latestOf, phaseAt, sightOf } from './alert-phases.ts'
+import { AlertRoom } from './alert-room.ts'
 import { KeptFleetCounts } from './fleet-counts.ts'
 import type { Incoming } from './incoming.ts'
 import { KeptAlertCounts } from './kept-alert-counts.ts'
@@ -63,17 +64,15 @@ export class ShardAlerts {
   #isCaughtUp = false
   /** Devices that more rules fit than are judged. */
   readonly #overloaded = new Set<string>()
-  /** Devices on which a condition is true that waits for room. */
-  readonly #overflowing = new Set<Actor>()
   readonly #counts = new KeptAlertCounts()
+  readonly #room: AlertRoom
   readonly #fleet = new KeptFleetCounts()
-  /** Alerts that fired in the proposal that is not settled yet. */
-  #fired = 0
   readonly effort: AlertEffort
 
   constructor(ports: ShardAlertsPorts) {
     this.#ports = ports
     this.effort = new AlertEffort(ports.ticks)
+    this.#room = new AlertRoom(ports.openMax, () => this.#counts.open)
   }
 
   get book(): RuleBook | undefined {
@@ -85,7 +84,7 @@ export class ShardAlerts {
   }
 
   get overflowing(): number {
-    return this.#overflowing.size
+    return this.#room.waiting
   }
 
   /** How many alerts are in which state. */
@@ -99,7 +98,7 @@ export class ShardAlerts {
       isCaughtUp: this.#isCaughtUp && this.#book !== undefined,
       rules: this.#fleet.counts(sums, actors, now),
       open: this.#counts.open,
-      overflowing: this.#overflowing.size,
+      overflowing: this.overflowing,
     }
   }
 
@@ -118,7 +117,7 @@ export class ShardAlerts {
 
   /** The open proposal is settled: these are the actors whose records changed, or that are new. */
   settled(actor: Actor, now: Millis): void {
-    this.#fired = 0
+    this.#room.settled()
     this.#count(actor, now)
     this.#fleet.note(actor, now)
   }
@@ -127,7 +126,7 @@ export class ShardAlerts {
   forget(actor: Actor): void {
     this.#counts.forget(actor)
     this.#overloaded.delete(actor.device.id)
-    this.#overflowing.delete(actor)
+    this.#room.leave(actor)
     this.#fleet.forget(actor)
   }
 
@@ -219,9 +218,10 @@ export class ShardAlerts {
     if (rules.length > 0) this.#judge(actor, rules, { at: Micros(now * 1_000), isNew: true }, decisions)
   }
 
-  /** Every entry was read. */
+  /** Every entry was read. Where there is room again, the devices that wait for it are due. */
   caughtUp(): void {
     this.#isCaughtUp = true
+    this.#room.wake(this.#ports.reschedule)
   }
 
   /** The sweep comes by. */
@@ -346,7 +346,7 @@ export class ShardAlerts {
     const rules = [...watch.fit.rules.keys()]
     tellPending({ actor, watch, rules, at, decisions }, () => {
       const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
-      if (!judgement.isHeldBack) this.#overflowing.delete(actor)
+      if (!judgement.isHeldBack) this.#room.leave(actor)
       this.#keep(actor, device, { judgement, at }, decisions)
     })
     this.effort.end()
@@ -361,9 +361,9 @@ export class ShardAlerts {
     decisions: Deciding,
   ): void {
     const { moves, isHeldBack } = judgement
-    if (isHeldBack) this.#overflowing.add(actor)
+    this.#room.judged(actor, isHeldBack)
     if (judgement.alerts === device.alerts) return
-    this.#fired += moves.filter(({ event }) => event === 'fired').length
+    this.#room.fired(moves.filter(({ event }) => event === 'fired').length)
     const alerts = withMemosOf(judgement.alerts, (id) => this.#book?.ruleOf(id) !== undefined)
     const effects = moves.map((move) => ({ kind: 'alert_moved', move }) as const)
     decisions.follow(
@@ -390,7 +390,7 @@ export class ShardAlerts {
       now: at,
       silences: this.#book?.silences ?? [],
       isUpdating: isUpdating(device.firmware),
-      hasRoom: this.#counts.open + this.#fired < this.#ports.openMax,
+      hasRoom: this.#room.left > 0,
       keepsCount: false,
       events,
       eventValue: value,

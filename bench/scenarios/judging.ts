@@ -1,0 +1,240 @@
+// What alert rules cost a shard while nothing moves: time per message, memory per device and rule, and the sweep of the
+// timers. All of it in this process, without a service.
+import { PerformanceObserver } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createRule, type Rule } from '../../engine/domain/alert/rule.ts'
+import { RuleBook } from '../../engine/domain/alert/rule-book.ts'
+import type { Watch } from '../../engine/domain/alert/watch.ts'
+import { recall } from '../../engine/domain/alert/watch-memory.ts'
+import { register } from '../../engine/domain/device/transition.ts'
+import { userAuthor } from '../../engine/domain/shadow/record.ts'
+import { Columns } from '../../engine/domain/telemetry/columns.ts'
+import { Latest } from '../../engine/domain/telemetry/latest.ts'
+import { report } from '../../engine/domain/telemetry/report.ts'
+import type { Shape } from '../../engine/domain/telemetry/shape.ts'
+import type { RuleWishBody } from '../../schemas/alert-rule.ts'
+import { type DeviceId, Micros, Millis } from '../../schemas/ids.ts'
+import { METRICS, makePayloads } from '../load/payloads.ts'
+import { sleep, ticks } from '../measure/deadline.ts'
+import { NoiseMeter } from '../measure/noise.ts'
+import { toDigits } from '../measure/report.ts'
+import type { Bench } from '../scenario.ts'
+import { DEVICES, loadedShard, START, sweepAt, timeSweeps } from './sweep.ts'
+
+const WATCHED = 1_000
+const ROUNDS = 7
+/** [contract 5.8] Nanoseconds per message with so many rules on eight leaves. */
+const COSTS = [
+  { rules: 10, nanos: 350 },
+  { rules: 50, nanos: 1_500 },
+] as const
+/** [contract 5.8] */
+const NO_RULE_NANOS_MAX = 10
+const BYTES_MAX = 64
+const SWEEP_MS_MAX = 1
+const HOUR_SEC = 3_600
+const NAME = 'alert rules, nothing moves'
+const EVERYBODY = { type: 'all' } as const
+
+export async function judging(bench: Bench): Promise<void> {
+  const messages = bench.quick ? 200_000 : 1_000_000
+  const sent = sentMessage()
+  const without = costOf({ watches: new Array<undefined>(WATCHED).fill(undefined), messages, sent })
+  bench.add({
+    scenario: NAME,
+    name: 'no rule fits',
+    value: without.nanos,
+    unit: 'ns/message',
+    target: { kind: 'at_most', value: NO_RULE_NANOS_MAX },
+    note: `best of ${ROUNDS} rounds of ${toDigits(messages)} messages, the loop around it included${without.noise}`,
+  })
+  for (const { rules, nanos } of COSTS) {
+    const { watches, bytes } = watchesOf(thresholds(rules))
+    const cost = costOf({ watches, messages, sent })
+    const collections = await countCollections(() => judgeMessages({ watches, messages, sent }))
+    bench.add(
+      {
+        scenario: NAME,
+        name: `${rules} rules`,
+        value: cost.nanos,
+        unit: 'ns/message',
+        target: { kind: 'at_most', value: nanos },
+        note:
+          `thresholds spread over the eight numbers of a message, ${toDigits(WATCHED)} devices in turn; garbage ` +
+          `collections during ${toDigits(messages)} messages: ${collections}${cost.noise}`,
+      },
+      {
+        scenario: NAME,
+        name: `memory, ${rules} rules`,
+        value: bytes,
+        unit: 'bytes per device and rule',
+        target: { kind: 'at_most', value: BYTES_MAX },
+        note: 'heap of rules that are judged and inactive, after a collection',
+      },
+    )
+  }
+  timers(bench)
+}
+
+/** Rules whose thresholds no value reaches, one metric after the other. */
+export function thresholds(count: number): readonly RuleWishBody[] {
+  return Array.from({ length: count }, (_, i) => ({
+    name: `rule ${i}`,
+    target: EVERYBODY,
+    condition: {
+      kind: 'threshold',
+      // The remainder is below their number.
+      metric: METRICS[i % METRICS.length] as string,
+      ...(i % 2 === 0 ? { op: '>', value: 1_000 + i, clear_value: 900 } : { op: '<', value: -1_000 - i }),
+    },
+  }))
+}
+
+function ruled(wishes: readonly RuleWishBody[]): readonly Rule[] {
+  return wishes.map((wish, i) => {
+    const made = createRule(wish, { id: `rul_${i}`, by: 'usr_bench', now: START })
+    if (made.kind === 'mistakes') throw new Error(JSON.stringify(made.errors))
+    return made.rule
+  })
+}
+
+interface SentMessage {
+  readonly shape: Shape
+  readonly columns: Columns
+}
+
+function sentMessage(): SentMessage {
+  const [payload = Buffer.from('{}')] = makePayloads(1)
+  const columns = new Columns()
+  // An id as a device has it.
+  const deviceId = 'bench-0' as DeviceId
+  const about = { deviceId, name: undefined, receivedAt: Micros(START * 1_000), version: 1 }
+  const reported = report(payload, about, new Latest(), columns)
+  if (reported.kind !== 'stored' || reported.shape === undefined)
+    throw new Error('the payload of the load has no shape')
+  return { shape: reported.shape, columns }
+}
+
+function watchesOf(wishes: readonly RuleWishBody[]): {
+  readonly watches: readonly Watch[]
+  readonly bytes: number
+} {
+  const book = new RuleBook({ revision: 1, rules: ruled(wishes), silences: [] })
+  const device = register(
+    // An id as a device has it.
+    'bench-0' as DeviceId,
+    { kind: 'register', name: 'bench', type: 'mqtt_device' },
+    userAuthor('bench'),
+    START,
+  ).device
+  const { fit } = book.fittingOf(device)
+  if (fit === undefined) throw new Error('the rules fit no device')
+  const collect = collector()
+  collect()
+  const before = process.memoryUsage().heapUsed
+  const watches = Array.from({ length: WATCHED }, () => recall(fit, undefined, () => undefined))
+  collect()
+  const bytes = (process.memoryUsage().heapUsed - before) / WATCHED / wishes.length
+  return { watches, bytes }
+}
+
+/** Asks for a garbage collection, which programs may not do by themselves. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc')
+  // The function has this type in every context.
+  return runInNewContext('gc') as () => void
+}
+
+interface Judged {
+  readonly watches: readonly (Watch | undefined)[]
+  readonly messages: number
+  readonly sent: SentMessage
+}
+
+function costOf(judged: Judged): { readonly nanos: number; readonly noise: string } {
+  const noise = new NoiseMeter()
+  // The first round tells each rule that its metric is known.
+  judgeMessages(judged)
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round < ROUNDS; round++) {
+    const startedAt = process.cpuUsage()
+    const flagged = judgeMessages(judged)
+    const { user, system } = process.cpuUsage(startedAt)
+    least = Math.min(least, ((user + system) * 1_000) / judged.messages)
+    if (flagged > 0) throw new Error(`${flagged} messages moved something`)
+  }
+  return { nanos: least, noise: noise.note() }
+}
+
+/** Microseconds; every message is newer than the one before. */
+let lastAt = START * 1_000
+
+/** Returns the number of messages that flagged a rule. */
+function judgeMessages({ watches, messages, sent: { shape, columns } }: Judged): number {
+  const { slotValues } = columns.shapes
+  let flagged = 0
+  for (let i = 0; i < messages; i++) {
+    lastAt++
+    const watch = watches[i % WATCHED]
+    if (watch === undefined) continue
+    slotValues.numbers[i & 7] = i % 97
+    if (watch.feedShape(shape, slotValues, lastAt, lastAt)) {
+      watch.takeFlagged()
+      flagged++
+    }
+  }
+  return flagged
+}
+
+async function countCollections(work: () => unknown): Promise<number> {
+  let collections = 0
+  const observer = new PerformanceObserver((list) => {
+    collections += list.getEntries().length
+  })
+  observer.observe({ entryTypes: ['gc'] })
+  work()
+  // Entries are told of in a later turn of the event loop.
+  await sleep(50)
+  observer.disconnect()
+  return collections
+}
+
+/** Every device has an alert that is pending for an hour. */
+function timers(bench: Bench): void {
+  const pending: RuleWishBody = {
+    name: 'online for long',
+    target: EVERYBODY,
+    condition: { kind: 'state', in: ['online'] },
+    for_sec: HOUR_SEC,
+  }
+  const fired: RuleWishBody = { ...pending, name: 'online', for_sec: 30 }
+  const rules = ruled([pending, fired])
+  const shard = loadedShard({ revision: 1, rules, silences: [] })
+  const judgedAt = ticks()
+  sweepAt(shard, Millis(START + 1_000))
+  const judgedMs = ticks() - judgedAt
+  const idle = timeSweeps(shard, { count: bench.quick ? 500 : 5_000, at: Millis(START + 2_000) })
+  const firedAt = ticks()
+  const { notices } = sweepAt(shard, Millis(START + 31_000))
+  const firedMs = ticks() - firedAt
+  if (notices.length !== DEVICES) throw new Error(`${notices.length} alerts fired, not ${DEVICES}`)
+  const scenario = `timers of ${toDigits(2 * DEVICES)} pending alerts`
+  bench.add(
+    {
+      scenario,
+      name: 'sweep, none due',
+      value: idle.meanMs,
+      unit: 'ms',
+      target: { kind: 'at_most', value: SWEEP_MS_MAX },
+      note: `${idle.note}; ${toDigits(DEVICES)} devices with two rules each, in one shard`,
+    },
+    {
+      scenario,
+      name: 'sweep, all fire',
+      value: firedMs,
+      unit: 'ms',
+      note: `measured once: ${toDigits(DEVICES)} alerts with notice and history; judging all anew after a new rule took ${toDigits(judgedMs)} ms`,
+    },
+  )
+}
