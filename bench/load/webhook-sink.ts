@@ -11,7 +11,7 @@ export interface ReceivedWebhook {
   readonly deviceId: string | undefined
 }
 
-/** As far as the bench reads it. */
+/** The fields of the body that the bench reads. */
 interface WebhookBody {
   readonly type: string
   readonly data: { readonly total: number; readonly device: { readonly id: string } | null }

@@ -69,11 +69,12 @@ async function besideIngest(bench: Bench, session: Session): Promise<void> {
     const result = await generator.closed({ window, durationMs, messagesPerDevice: undefined })
     runs.push(result)
     const storedAt = await waitForRows(rest, expectedOf(ids, runs))
-    const { totalMicros } = cpuBetween(before, sampleCpu(service.pid))
+    const { totalMicros, childrenMicros } = cpuBetween(before, sampleCpu(service.pid))
     const rate = (1_000 * result.messages) / (storedAt - result.firstSentAt)
-    return { micros: totalMicros / result.messages, rate }
+    // Merges of ClickHouse come and go, whatever the rules.
+    return { micros: (totalMicros - childrenMicros) / result.messages, rate }
   }
-  const durationMs = bench.quick ? 3_000 : 8_000
+  const durationMs = bench.quick ? 3_000 : 5_000
   const noise = new NoiseMeter()
   const without: Awaited<ReturnType<typeof run>>[] = []
   const ruled: typeof without = []
@@ -97,7 +98,7 @@ async function besideIngest(bench: Bench, session: Session): Promise<void> {
     unit: '%',
     target: { kind: 'at_least', value: 90 },
     note:
-      `CPU per message, the best of 3 runs each: ${toDigits(least(without))} µs without and ` +
+      `CPU per message of the service without ClickHouse, the best of 3 runs each: ${toDigits(least(without))} µs without and ` +
       `${toDigits(least(ruled))} µs with rules; messages/s ${toDigits(most(without))} and ` +
       `${toDigits(most(ruled))}, ${toDigits(INGESTING)} sockets${noise.note()}`,
   })

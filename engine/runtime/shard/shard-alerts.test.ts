@@ -141,6 +141,20 @@ describe('a rule that fits a device', () => {
     expect(noticesOf(over)).toMatchObject([{ event: 'resolved', alert: { reason: 'rule_deleted' } }])
   })
 
+  test('that is off and on again opens another alert on what is still true', () => {
+    const bench = new ShardBench([online])
+    const rule = ruleOf()
+    const settle = (revision: number, enabled: boolean) => {
+      const settings = settingsOf({ ...rule, enabled, revision })
+      bench.work({ alertSettings: { ...settings, revision } })
+      return told(bench.work({ sweep: at(250 * revision) }))
+    }
+    expect(settle(1, true)).toEqual([])
+    bench.apply([telemetry('a', 300, '{"t":11}')])
+    expect(settle(2, false)).toEqual(['alert.resolved'])
+    expect(settle(3, true)).toEqual(['alert.fired'])
+  })
+
   test('follows the status of the device, whoever moves it', () => {
     const rule = ruleOf({ condition: { kind: 'state', in: ['maintenance'] }, during_maintenance: 'evaluate' })
     const bench = new ShardBench([online])

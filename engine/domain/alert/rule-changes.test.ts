@@ -1,0 +1,76 @@
+// [contract 5.1] What becomes of alerts and pending instances when their rule changes.
+import { describe, expect, test } from 'vitest'
+import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
+import { JudgedDevice, ruleOf } from './testing/judged-device.ts'
+
+const HOT = { kind: 'threshold', metric: 'm', op: '>', value: 10 } as const
+
+function deviceWith(condition: RuleWishBody['condition'], wish: Partial<RuleWishBody> = {}): JudgedDevice {
+  return new JudgedDevice([ruleOf({ condition, repeat_interval_sec: 604_800, ...wish })])
+}
+/** What moved, and when. */
+const moves = ({ seen }: JudgedDevice) => seen.map(({ at, event }) => [at, event])
+const open = ({ alerts }: JudgedDevice) => alerts.open[0]
+
+describe('a rule that changes', () => {
+  const hotter = (value: number) => ({ ...ruleOf({ condition: { ...HOT, value } }), revision: 2 })
+
+  test('keeps an alert that is still true, and resolves one that is not', () => {
+    const still = deviceWith(HOT)
+    still.report(1, { m: 15 })
+    const before = open(still)?.id
+    still.settings([hotter(12)])
+    still.look(2)
+    expect(open(still)?.id).toBe(before)
+    const over = deviceWith(HOT)
+    over.report(1, { m: 11 })
+    over.settings([hotter(12)])
+    over.look(2)
+    expect(over.seen.at(-1)).toMatchObject({ at: 2, event: 'resolved', reason: 'rule_changed' })
+  })
+
+  test('back to what it was opens another alert, though no value came', () => {
+    const device = deviceWith(HOT)
+    device.report(1, { m: 11 })
+    device.settings([hotter(12)])
+    device.look(2)
+    device.settings([{ ...hotter(10), revision: 3 }])
+    device.look(3)
+    expect(moves(device)).toEqual([
+      [1, 'fired'],
+      [2, 'resolved'],
+      [3, 'fired'],
+    ])
+  })
+
+  test('while it is pending is judged anew at once, by the latest values', () => {
+    const device = deviceWith(HOT, { for_sec: 10 })
+    device.report(1, { m: 15 })
+    const edited = (value: number) => ({ ...hotter(value), for_sec: 10 })
+    device.settings([edited(20)])
+    device.passTo(30)
+    expect(moves(device)).toEqual([])
+    device.settings([{ ...edited(12), revision: 3 }])
+    device.passTo(45)
+    // It has been true since its value was received.
+    expect(moves(device)).toEqual([[30, 'fired']])
+  })
+
+  test.each([
+    ['rule_disabled', { enabled: false }],
+    ['target_left', { target: { type: 'group', value: 'elsewhere' } }],
+  ] as const)('ends its alert: %s', (reason, change) => {
+    const device = deviceWith(HOT)
+    device.report(1, { m: 11 })
+    device.settings([{ ...ruleOf({ condition: HOT }), ...change, revision: 2 }])
+    device.look(2)
+    expect(device.seen.at(-1)).toMatchObject({ event: 'resolved', reason, notice: 'resolved' })
+  })
+
+  test('a device that leaves the target has its alert resolved', () => {
+    const device = deviceWith(HOT, { target: { type: 'group', value: 'plant/a' } })
+    device.report(1, { m: 11 })
+    device.change(2, { group: 'plant/b' })
+    expect(device.seen.at(-1)).toMatchObject({ event: 'resolved', reason: 'target_left' })
+  })
+})
