@@ -1,6 +1,6 @@
 // The statements of the service's tables are also kept as files, for people who create the tables by hand. After a change
 // of engine/adapters/telemetry/clickhouse/schema.ts, `npx vitest run deploy/clickhouse -u` updates the files.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -40,6 +40,22 @@ test('the tables of one server can be created, and doing it twice is harmless', 
   expect(
     Number(await run('SELECT count() FROM system.tables WHERE database = currentDatabase() FORMAT TSV')),
   ).toBe(allTables().filter((sql) => sql.startsWith('CREATE')).length)
+})
+
+test('the query of deploy/README.md joins points with the groups of their devices', async () => {
+  const page = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const [, query = ''] = /```sql\n([^`]*)```/.exec(page) ?? []
+  for (const sql of allTables()) await run(sql)
+  await run(`INSERT INTO devices (device_id, version, group_path, gone)
+    VALUES ('a', 1, 'north', 0), ('b', 1, 'south', 0), ('b', 2, 'north', 0), ('c', 1, 'north', 1)`)
+  const row = (device: string, value: number, version: number) =>
+    `('${device}', 'temperature', toStartOfMinute(now()), ${value}, ${version}, now())`
+  const rows = [row('a', 20, 1), row('a', 10, 2), row('b', 30, 1), row('c', 99, 1)]
+  await run(`INSERT INTO points (device_id, metric, ts, value, version, received) VALUES ${rows.join(', ')}`)
+  const answered = JSON.parse(await run(`${query} FORMAT JSONCompact`)) as {
+    readonly data: readonly unknown[]
+  }
+  expect(answered.data).toEqual([[expect.any(String), 'north', 20]])
 })
 
 // They cannot be created here, since there is no Keeper.
