@@ -17,6 +17,8 @@ interface Options {
   readonly token?: string
   readonly level: ServiceLevel
   readonly mqttUrl?: string
+  readonly restart?: string
+  readonly webhookPort: number
   readonly profile: Profile
   readonly run?: string
   readonly port: number
@@ -73,8 +75,12 @@ function options(command: Command): Command {
     .option('--service <url>', 'examine the service at this address')
     .option('--token <token>', "an admin's access token or API key, for the service")
     .addOption(
-      new Option('--level <level>', 'read changes nothing').choices(['read', 'full']).default('full'),
+      new Option('--level <level>', 'read changes nothing, quick leaves out what takes long')
+        .choices(['read', 'quick', 'full'])
+        .default('full'),
     )
+    .option('--restart <line>', 'restart the service with this line of the shell, to see what it keeps')
+    .option('--webhook-port <port>', 'where this machine takes a webhook', wholeNumber(0, 65_535), 0)
     .option('--mqtt-url <url>', 'MQTT address of the service (default: the one it reports)')
     .addOption(
       new Option('--profile <name>', 'what the device is meant to do').choices(PROFILES).default('full'),
@@ -96,12 +102,15 @@ function options(command: Command): Command {
 }
 
 async function examineOf(cli: Cli, options: Options & { readonly service: string }): Promise<Report> {
-  const { service: url, level, mqttUrl, only = [] } = options
+  const { service: url, level, mqttUrl, restart: restartLine, webhookPort, only = [] } = options
   const token = options.token ?? cli.environment.token
   if (token === undefined) throw new Failure(EXIT.usage, "give an admin's token with --token")
   const { examineService } = await import('../../../engine/edge/conformance/service/examine-service.ts')
   return interruptible(cli, (signal) =>
-    examineService({ url, token, level, mqttUrl, only, signal, found: teller(cli) }),
+    examineService({
+      ...{ url, token, level, mqttUrl, restartLine, webhookPort, only, signal },
+      found: teller(cli),
+    }),
   )
 }
 

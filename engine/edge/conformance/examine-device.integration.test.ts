@@ -32,6 +32,15 @@ test('a device on the library meets everything', async () => {
   expect(wrong(report)).toEqual([])
 })
 
+test('a device of the simulator meets what it can, without a disk and without firmware of its own', async () => {
+  const only = ['CONN', 'TEL', 'CMD', 'SHD']
+  const about = { deviceId: 'one-001', only, slowCommand: undefined }
+  const report = await examine(program('simulated-device.js'), about)
+  const judged = ({ id, result }: Report['checks'][number]) =>
+    result !== 'skipped' && id !== 'CMD-04' ? [[id, result]] : []
+  expect(report.checks.flatMap(judged).filter(([, result]) => result !== 'pass')).toEqual([])
+})
+
 /** What breaks, and the checks that have to see it. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
   'other-name': ['CONN-01'],

@@ -2,14 +2,15 @@
 import { isChosen } from '../ids.ts'
 import { type Finding, type Report, toReport } from '../report.ts'
 import { Skipped, Unmet } from '../verdict.ts'
-import { SERVICE_CHECKS, type ServiceCheck } from './checks.ts'
+import { SERVICE_CHECKS } from './checks.ts'
 import { Run, type ServiceUnderTest } from './run.ts'
+import type { ServiceCheck } from './steps.ts'
 
-export const SERVICE_LEVELS = ['read', 'full'] as const
+export const SERVICE_LEVELS = ['read', 'quick', 'full'] as const
 export type ServiceLevel = (typeof SERVICE_LEVELS)[number]
 
 export interface ServiceExamination extends ServiceUnderTest {
-  /** `read` changes nothing. */
+  /** `read` changes nothing, `quick` leaves out what takes long. */
   readonly level: ServiceLevel
   /** Ids or areas; all if empty. */
   readonly only: readonly string[]
@@ -22,8 +23,8 @@ const BESIDE_MAX = 4
 
 export async function examineService(examination: ServiceExamination): Promise<Report> {
   const { url, level, only, signal, found } = examination
-  const checks = SERVICE_CHECKS.filter(({ id, isRead }) => {
-    return (level === 'full' || isRead === true) && (only.length === 0 || isChosen(id, only))
+  const checks = SERVICE_CHECKS.filter((each) => {
+    return isOf(level, each) && (only.length === 0 || isChosen(each.id, only))
   })
   if (checks.length === 0) throw new RangeError(`no check of this level is called ${only.join(', ')}`)
   const run = await Run.open(examination)
@@ -32,19 +33,24 @@ export async function examineService(examination: ServiceExamination): Promise<R
     findings.push(finding)
     found?.(finding)
   }
-  const waiting = [...checks]
+  const waiting = checks.filter(({ isLast }) => isLast !== true)
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
       tell(await examineOne(next, run))
   }
   try {
     await Promise.all(Array.from({ length: BESIDE_MAX }, work))
+    for (const last of checks.filter(({ isLast }) => isLast === true)) tell(await examineOne(last, run))
   } finally {
     tell(await cleanUp(run))
   }
   signal.throwIfAborted()
   findings.sort((a, b) => (a.id < b.id ? -1 : 1))
   return toReport({ subject: url, profile: level }, findings)
+}
+
+function isOf(level: ServiceLevel, { isRead, isSlow }: ServiceCheck): boolean {
+  return level === 'full' || isRead === true || (level === 'quick' && isSlow !== true)
 }
 
 async function examineOne(check: ServiceCheck, run: Run): Promise<Finding> {

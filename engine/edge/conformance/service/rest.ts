@@ -21,13 +21,14 @@ const ANSWER_MS = 30_000
 
 export class Rest {
   readonly #url: string
-  readonly #token: string
+  /** The admin's. */
+  readonly token: string
   readonly #answered: (answer: Answer) => void
 
   /** `answered` is told of each answer. */
   constructor(url: string, token: string, answered: (answer: Answer) => void) {
     this.#url = url.replace(/\/$/, '')
-    this.#token = token
+    this.token = token
     this.#answered = answered
   }
 
@@ -35,7 +36,7 @@ export class Rest {
   async call(
     method: string,
     path: string,
-    { body, token = this.#token, ifMatch }: Asking = {},
+    { body, token = this.token, ifMatch }: Asking = {},
   ): Promise<Answer> {
     const url = path.startsWith('//') ? `${this.#url}${path.slice(1)}` : `${this.#url}/api/v1${path}`
     const isForm = body instanceof FormData

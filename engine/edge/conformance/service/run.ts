@@ -1,10 +1,12 @@
 // One examination of a service: what its checks work with, and the removal of all that they made.
+import { exec } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { parsePayload } from '../../payload.ts'
-import { Unmet } from '../verdict.ts'
+import { Skipped, Unmet } from '../verdict.ts'
 import { type Answer, Rest } from './rest.ts'
 
 export interface ServiceUnderTest {
@@ -14,6 +16,10 @@ export interface ServiceUnderTest {
   readonly token: string
   /** Left out, the service says it. */
   readonly mqttUrl: string | undefined
+  /** A line of the shell that restarts the service. */
+  readonly restartLine: string | undefined
+  /** Port of this machine for the webhook that is tried; 0 is any. */
+  readonly webhookPort: number
   readonly signal: AbortSignal
 }
 
@@ -25,10 +31,15 @@ export interface Device {
 export interface Session {
   readonly client: MqttClient
   readonly inbox: { readonly topic: string; readonly body: JsonObject | undefined }[]
+  /** Messages that came, acknowledged or not. */
+  received(): number
   say(suffix: string, body: Json | string): Promise<void>
 }
 
 const WITHIN_MS = 15_000
+const RESTART_MS = 120_000
+const PURGED_MS = 180_000
+const PURGE_LOOK_MS = 200
 
 export class Run {
   readonly id = randomBytes(4).toString('hex')
@@ -38,6 +49,8 @@ export class Run {
   readonly url: string
   /** Answers of 5xx, which no request may lead to. */
   readonly faults: Answer[] = []
+  readonly webhookPort: number
+  readonly #service: ServiceUnderTest
   readonly #mqttUrl: string
   readonly #undo: (() => Promise<unknown>)[] = []
   readonly #clients: MqttClient[] = []
@@ -46,6 +59,8 @@ export class Run {
   private constructor(service: ServiceUnderTest, mqttUrl: string) {
     this.signal = service.signal
     this.url = service.url.replace(/\/$/, '')
+    this.webhookPort = service.webhookPort
+    this.#service = service
     this.#mqttUrl = mqttUrl
     this.rest = new Rest(service.url, service.token, (answer) => {
       if (answer.status >= 500 && !hasNoImages(answer)) this.faults.push(answer)
@@ -74,7 +89,6 @@ export class Run {
 
   async register(more: JsonObject = {}): Promise<Device> {
     const id = this.newId()
-    this.later(() => this.rest.call('DELETE', `/devices/${id}?purge=true`))
     const body = { device_id: id, name: id, type: 'mqtt_device', group: this.group, ...more }
     const made = await this.rest.post('/devices', body)
     expectStatus(made, 201, 'POST /devices')
@@ -97,11 +111,15 @@ export class Run {
     client.on('message', (topic, payload) => {
       inbox.push({ topic: topic.slice(own.length), body: parsePayload(payload) })
     })
+    let received = 0
+    client.on('packetreceive', ({ cmd }) => {
+      if (cmd === 'publish') received++
+    })
     const say = async (suffix: string, body: Json | string) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       await client.publishAsync(own + suffix, text, { qos: 1, retain: suffix === 'status' })
     }
-    return { client, inbox, say }
+    return { client, inbox, say, received: () => received }
   }
 
   async subscribe({ client }: Session, { id }: Device, ...suffixes: readonly string[]): Promise<void> {
@@ -125,18 +143,47 @@ export class Run {
     }
   }
 
+  /** Restarts the service by the line that was given for it. Resolves once it is ready again. */
+  async restart(): Promise<void> {
+    const { restartLine } = this.#service
+    if (restartLine === undefined)
+      throw new Skipped('no line was given that restarts the service (--restart)')
+    await promisify(exec)(restartLine, { timeout: RESTART_MS, signal: this.signal })
+    // Not by `rest`: while it starts, 503 is right.
+    const isReady = async () => (await fetch(`${this.url}/readyz`)).ok
+    await this.until(
+      'the service is ready again',
+      async () => ((await isReady().catch(() => false)) ? true : undefined),
+      RESTART_MS,
+    )
+  }
+
   /** Removes everything. Resolves with what could not be removed. */
   async close(): Promise<readonly string[]> {
     await Promise.all(this.#clients.map((client) => client.endAsync(true).catch(() => undefined)))
     const left: string[] = []
-    for (const undo of this.#undo.toReversed()) {
-      await undo().catch((error: unknown) => {
+    const tried = (undo: () => Promise<unknown>) =>
+      undo().catch((error: unknown) => {
         left.push(error instanceof Error ? error.message : String(error))
       })
-    }
-    const { body } = await this.rest.get(`/devices?group=${encodeURIComponent(this.group)}&per_page=200`)
-    for (const device of Array.isArray(body['data']) ? body['data'] : []) left.push(JSON.stringify(device))
+    for (const undo of this.#undo.toReversed()) await tried(undo)
+    left.push(...(await this.#purge()))
     return left
+  }
+
+  /** Purges what is in the group until nothing is: a gateway is refused while it has sub-devices. */
+  async #purge(): Promise<readonly string[]> {
+    const path = `/devices?group=${encodeURIComponent(this.group)}&per_page=200`
+    for (const end = Date.now() + PURGED_MS; ; await sleep(PURGE_LOOK_MS)) {
+      const { body } = await this.rest.get(path)
+      const devices = Array.isArray(body['data']) ? body['data'].map(Object) : []
+      if (devices.length === 0) return []
+      if (Date.now() > end) return devices.map((device) => JSON.stringify(device))
+      const next = devices.filter(({ status_reason: reason }) => reason !== 'purged')
+      await Promise.all(
+        next.map(({ device_id: id }) => this.rest.call('DELETE', `/devices/${id}?purge=true`)),
+      )
+    }
   }
 }
 

@@ -21,6 +21,8 @@ export interface Dutiful extends Updating {
 export class Duties {
   readonly #device: Dutiful
   #reported: JsonObject
+  /** The last version of the desired state that it has seen. */
+  #seen = 0
   #inbox: Inbox | undefined
   #updater: Updater | undefined
 
@@ -76,7 +78,13 @@ export class Duties {
   #desire(message: JsonObject): void {
     const { kin, world, roamer } = this.#device
     const { follow, delayMs } = kin.plan.shadow
-    if (!follow || !isObject(message['state'])) return
+    const { state, version } = message
+    if (!follow || !isObject(state)) return
+    if (typeof version === 'number') {
+      // A message that was overtaken, or that comes again after a connect.
+      if (version <= this.#seen) return
+      this.#seen = version
+    }
     const apply = (): void => {
       const applied = applyDesired(this.#reported, message)
       if (applied === undefined) return

@@ -44,10 +44,7 @@ const INBOX = ['command', 'shadow/desired', 'ota'] as const
 const GATEWAY_INBOX = [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)]
 const KEPT = { qos: 1, retain: false, keep: true } as const
 const RETAINED = { qos: 1, retain: true, keep: true } as const
-const TELEMETRY = [
-  { qos: 0, retain: false, keep: false },
-  { qos: 1, retain: false, keep: false },
-] as const
+const TELEMETRY = [{ qos: 0, retain: false, keep: false }, KEPT] as const
 const PHASE = 10
 const JITTER = 11
 const BACKOFF = 12

@@ -1,8 +1,7 @@
 // One MQTT connection of a simulated device or gateway: a bare socket, and what it has not been acknowledged.
 //
 // L1. All links share the buffer that sockets read into, the buffer that packets are written to, and one parser.
-// L2. A message to be kept is sent until it is acknowledged, over connections. Telemetry is sent once: what is not acknowledged
-//     when the connection ends is counted.
+// L2. A message with QoS 1 is sent until it is acknowledged, over connections. What a connection took with it is counted.
 // L3. What is not acknowledged is bounded by the window.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -157,7 +156,7 @@ export class Link implements Sink {
     const { keepAliveSec } = this.#options
     if (this.#phase === 'connecting' && now - this.#heardAt > CONNECT_MS_MAX) this.#end('unreachable')
     if (this.#phase !== 'open' || this.#isMute) return
-    if (now - this.#heardAt > keepAliveSec * 1_500 + 10_000) this.#end('silent')
+    if (now - this.#heardAt > keepAliveSec * 1_500) this.#end('silent')
     else if (now - Math.min(this.#writtenAt, this.#heardAt) > keepAliveSec * 400)
       this.#wire.tray.add(this, PINGREQ)
   }

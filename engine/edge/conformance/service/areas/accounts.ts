@@ -1,0 +1,117 @@
+// AUTH: who may log in, and what each role may do.
+import { randomUUID } from 'node:crypto'
+import type { JsonObject } from '../../../../../schemas/json.ts'
+import { Unmet } from '../../verdict.ts'
+import { expectStatus, type Run } from '../run.ts'
+import { check, isRefused, type ServiceCheck } from '../steps.ts'
+
+const REVOKED_MS = 2_000
+
+export const ACCOUNTS: readonly ServiceCheck[] = [
+  {
+    ...check('AUTH-01', 'Accounts', 'without a token, or with a wrong one, it answers 401'),
+    isRead: true,
+    run: async ({ rest }) => {
+      for (const token of [null, 'wrong'])
+        for (const path of ['/devices', '/users', '/audit', '/auth/me'])
+          expectStatus(await rest.get(path, { token }), 401, `GET ${path} with ${token ?? 'no token'}`)
+    },
+  },
+  {
+    ...check('AUTH-02', 'Accounts', 'a device whose tokens are revoked is out within 2 s'),
+    run: async (run) => {
+      const device = await run.register()
+      const { client } = await run.connect(device)
+      const at = Date.now()
+      const revoked = await run.rest.post(`/auth/devices/${device.id}/revoke`, {})
+      if (revoked.status >= 300) expectStatus(revoked, 200, 'POST /auth/devices/{id}/revoke')
+      await run.until('the session ends', () => (client.connected ? undefined : true))
+      if (Date.now() - at > REVOKED_MS) throw new Unmet(`its session ended after ${Date.now() - at} ms`)
+      await isRefused(run, { ...device })
+    },
+  },
+  {
+    ...check('AUTH-03', 'Accounts', 'a login lasts by its refresh token until the logout'),
+    run: logins,
+  },
+  {
+    ...check('AUTH-04', 'Accounts', 'each role may do what it may, in its groups, and nothing else'),
+    run: roles,
+  },
+]
+
+async function logins(run: Run): Promise<void> {
+  const { rest } = run
+  const email = `conf-${run.id}@conformance.example`
+  const account = { email, password: `conf ${randomUUID()}`, name: `conf-${run.id}`, role: 'viewer' }
+  const made = await rest.post('/auth/register', account)
+  expectStatus(made, 201, 'POST /auth/register by an admin')
+  run.later(() => rest.call('DELETE', `/users/${made.body['id']}`))
+  const nobody = { token: null }
+  for (const wrong of [
+    { email, password: 'wrong' },
+    { email: `x${email}`, password: account.password },
+  ])
+    expectStatus(
+      await rest.post('/auth/login', wrong, nobody),
+      401,
+      'POST /auth/login with wrong credentials',
+    )
+  const first = await rest.post('/auth/login', { email, password: account.password }, nobody)
+  expectStatus(first, 200, 'POST /auth/login')
+  const second = await rest.post('/auth/refresh', refreshOf(first.body), nobody)
+  expectStatus(second, 200, 'POST /auth/refresh')
+  const token = String(second.body['access_token'])
+  const me = await rest.get('/auth/me', { token })
+  expectStatus(me, 200, 'GET /auth/me')
+  if (me.body['role'] !== 'viewer') throw new Unmet('it says another role than the user was given', me.body)
+  const last = refreshOf(second.body)
+  const left = await rest.post('/auth/logout', last, { token })
+  if (left.status >= 300) expectStatus(left, 204, 'POST /auth/logout')
+  expectStatus(await rest.post('/auth/refresh', last, nobody), 401, 'POST /auth/refresh after the logout')
+}
+
+function refreshOf(body: JsonObject): JsonObject {
+  return { refresh_token: String(body['refresh_token']) }
+}
+
+/** Statuses by role; `outside` is an operator of another group. */
+type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
+
+async function roles(run: Run): Promise<void> {
+  const { id } = await run.register()
+  const keyOf = async (role: string, groups: readonly string[]): Promise<string> => {
+    const name = `conformance ${run.id}`
+    const made = await run.rest.post('/api-keys', { name, role, groups: [...groups] })
+    expectStatus(made, 201, 'POST /api-keys')
+    run.later(() => run.rest.call('DELETE', `/api-keys/${made.body['id']}`))
+    return String(made.body['api_key'])
+  }
+  const tokens = await Promise.all([
+    ...[keyOf('admin', []), keyOf('operator', [run.group])],
+    ...[keyOf('operator', [`${run.group}-elsewhere`]), keyOf('viewer', [run.group])],
+  ])
+  const desired: JsonObject = { led: 'on' }
+  const routes: readonly (readonly [string, string, JsonObject | undefined, Row])[] = [
+    ['GET', `/devices/${id}`, undefined, [200, 200, 404, 200]],
+    ['GET', `/shadows/${id}`, undefined, [200, 200, 404, 200]],
+    ['GET', `/telemetry/${id}`, undefined, [200, 200, 404, 200]],
+    ['GET', '/users', undefined, [200, 403, 403, 403]],
+    ['GET', '/audit', undefined, [200, 403, 403, 403]],
+    ['GET', '/dead-letters', undefined, [200, 403, 403, 403]],
+    ['GET', '/api-keys', undefined, [200, 403, 403, 403]],
+    ['POST', '/devices', { device_id: id, name: id, type: 'mqtt_device' }, [409, 403, 403, 403]],
+    ['PUT', `/shadows/${id}/desired`, desired, [200, 200, 404, 403]],
+    ['POST', `/commands/${id}`, { command: 'go', timeout_sec: 1 }, [202, 202, 404, 403]],
+    ['POST', '/auth/devices/token', { device_id: id }, [200, 200, 404, 403]],
+  ]
+  const names = ['an admin', 'an operator', 'an operator of another group', 'a viewer']
+  for (const [method, path, body, row] of routes)
+    for (const [n, wanted] of row.entries()) {
+      const answer = await run.rest.call(method, path, {
+        ...(body === undefined ? {} : { body }),
+        token: tokens[n] ?? null,
+      })
+      expectStatus(answer, wanted, `${method} ${path} by ${names[n]}`)
+    }
+}

@@ -1,0 +1,172 @@
+// ALR: how alerts begin and end, and what is told of them.
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { JsonObject } from '../../../../../schemas/json.ts'
+import { parsePayload } from '../../../payload.ts'
+import { Skipped, Unmet } from '../../verdict.ts'
+import { type Device, expectStatus, type Run, type Session } from '../run.ts'
+import { check, rowsOf, type ServiceCheck } from '../steps.ts'
+
+const WAIT_SEC = 2
+
+export const ALERTS: readonly ServiceCheck[] = [
+  {
+    ...check('ALR-01', 'Alerts', 'a rule fires on a value, and is resolved by another'),
+    run: async (run) => {
+      const { device, session } = await ruled(run, {})
+      await session.say('telemetry', { heat: 90 })
+      await has(run, device, 'firing', 1)
+      await session.say('telemetry', { heat: 20 })
+      await has(run, device, 'resolved', 1)
+      await has(run, device, 'firing', 0)
+    },
+  },
+  {
+    ...check('ALR-02', 'Alerts', 'what does not last leaves no trace, and what lasts fires by itself'),
+    isSlow: true,
+    run: async (run) => {
+      const { device, session } = await ruled(run, { for_sec: WAIT_SEC })
+      await session.say('telemetry', { heat: 90 })
+      await has(run, device, 'pending', 1)
+      await session.say('telemetry', { heat: 20 })
+      await has(run, device, 'pending', 0)
+      await session.say('telemetry', { heat: 95 })
+      await has(run, device, 'firing', 1)
+      await has(run, device, 'resolved', 0)
+    },
+  },
+  {
+    ...check('ALR-03', 'Alerts', 'an alert that recovers and comes back is the same one, counted twice'),
+    isSlow: true,
+    run: async (run) => {
+      const { device, session } = await ruled(run, { keep_firing_for_sec: WAIT_SEC })
+      await session.say('telemetry', { heat: 90 })
+      const [first] = await has(run, device, 'firing', 1)
+      await session.say('telemetry', { heat: 20 })
+      await has(run, device, 'recovering', 1)
+      await session.say('telemetry', { heat: 91 })
+      const [again] = await has(run, device, 'firing', 1)
+      if (again?.['alert_id'] !== first?.['alert_id'] || again?.['count'] !== 2)
+        throw new Unmet('it is another alert, or not counted again', JSON.stringify([first, again]))
+      await session.say('telemetry', { heat: 20 })
+      const [resolved] = await has(run, device, 'resolved', 1)
+      if (resolved?.['reason'] !== 'recovered') throw new Unmet('the reason is not `recovered`', resolved)
+    },
+  },
+  {
+    ...check(
+      'ALR-04',
+      'Alerts',
+      'who resolves an alert by hand hears no more of it until its condition was false',
+    ),
+    isSlow: true,
+    run: async (run) => {
+      const { device, session } = await ruled(run, {})
+      await session.say('telemetry', { heat: 90 })
+      const [alert] = await has(run, device, 'firing', 1)
+      const resolved = await run.rest.post(`/alerts/${alert?.['alert_id']}/resolve`, {})
+      if (resolved.status >= 300) expectStatus(resolved, 200, 'POST /alerts/{id}/resolve')
+      await has(run, device, 'resolved', 1)
+      await session.say('telemetry', { heat: 92 })
+      await session.say('telemetry', { heat: 20 })
+      await session.say('telemetry', { heat: 93 })
+      const [next] = await has(run, device, 'firing', 1)
+      if (next?.['alert_id'] === alert?.['alert_id']) throw new Unmet('a resolved alert fires again', next)
+      await has(run, device, 'resolved', 1)
+    },
+  },
+  {
+    ...check(
+      'ALR-05',
+      'Alerts',
+      'alerts of one rule are one message to a webhook, with a signature that holds',
+    ),
+    isSlow: true,
+    run: webhook,
+  },
+]
+
+async function ruled(
+  run: Run,
+  more: JsonObject,
+): Promise<{ readonly device: Device; readonly session: Session }> {
+  const device = await run.register()
+  const session = await run.connect(device)
+  await rule(run, { target: { type: 'device', value: device.id }, channels: [], ...more })
+  return { device, session }
+}
+
+async function rule(run: Run, more: JsonObject): Promise<void> {
+  const made = await run.rest.post('/alerts/rules', {
+    ...{
+      name: `conformance ${run.id}`,
+      condition: { kind: 'threshold', metric: 'heat', op: '>', value: 80 },
+    },
+    ...more,
+  })
+  expectStatus(made, 201, 'POST /alerts/rules')
+  run.later(() => run.rest.call('DELETE', `/alerts/rules/${made.body['rule_id']}`))
+}
+
+async function has(run: Run, device: Device, state: string, count: number): Promise<readonly JsonObject[]> {
+  return run.until(`${count} alerts that are ${state}`, async () => {
+    const { body } = await run.rest.get(`/alerts?device_id=${device.id}&state=${state}`)
+    return body['total'] === count ? rowsOf(body) : undefined
+  })
+}
+
+interface Hooked {
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+async function webhook(run: Run): Promise<void> {
+  const seen: Hooked[] = []
+  const sink = createServer((request, answer) => {
+    let text = ''
+    request.setEncoding('utf8')
+    request.on('data', (part: string) => {
+      text += part
+    })
+    request.on('end', () => {
+      seen.push({ headers: request.headers, text })
+      answer.end()
+    })
+  })
+  await new Promise<void>((resolve) => sink.listen(run.webhookPort, '127.0.0.1', resolve))
+  try {
+    // It listens on TCP.
+    const { port } = sink.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/`
+    const about = { type: 'webhook', url, group: run.group, group_wait_sec: WAIT_SEC }
+    const made = await run.rest.post('/alerts/channels', about)
+    if (made.body['code'] === 'WEBHOOK_TARGET_FORBIDDEN')
+      throw new Skipped(`FLEET_WEBHOOK_ALLOW of the service does not name 127.0.0.1:${port}`)
+    expectStatus(made, 201, 'POST /alerts/channels')
+    const channel = String(made.body['channel_id'])
+    run.later(() => run.rest.call('DELETE', `/alerts/channels/${channel}`))
+    const group = `${run.group}/webhook`
+    await rule(run, { target: { type: 'group', value: group }, channels: [channel], severity: 'warning' })
+    const devices = await Promise.all(Array.from({ length: 3 }, () => run.register({ group })))
+    const sessions = await Promise.all(devices.map((device) => run.connect(device)))
+    await Promise.all(sessions.map((session) => session.say('telemetry', { heat: 99 })))
+    const fired = await run.until('a message about three alerts', () =>
+      seen.find(({ text }) => Object(parsePayload(Buffer.from(text))?.['data']).total === 3),
+    )
+    const isSigned = signatureOf(String(made.body['secret']), fired)
+    if (!String(fired.headers['webhook-signature']).split(' ').includes(isSigned))
+      throw new Unmet('the signature is not that of the secret', JSON.stringify(fired.headers))
+    const count = seen.filter(({ text }) => text.includes('"alert.fired"')).length
+    if (count !== 1) throw new Unmet(`${count} messages tell of alerts that fired together`)
+  } finally {
+    sink.close()
+  }
+}
+
+/** As Standard Webhooks says. */
+function signatureOf(secret: string, { headers, text }: Hooked): string {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`
+  return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+}

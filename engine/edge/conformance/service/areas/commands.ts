@@ -1,0 +1,175 @@
+// CMD and GW: commands with every way that they end, broadcasts, and sub-devices.
+import type { JsonObject } from '../../../../../schemas/json.ts'
+import { Unmet } from '../../verdict.ts'
+import { expectStatus, type Run } from '../run.ts'
+import { check, hasCommand, ordered, rowsOf, type ServiceCheck, send, status, told } from '../steps.ts'
+
+export const COMMANDS: readonly ServiceCheck[] = [
+  {
+    ...check('CMD-01', 'Commands', 'a command is delivered, acknowledged and completed'),
+    run: async (run) => {
+      const about = await ordered(run, { command: 'go', data: { speed: 2 } })
+      const { session, order } = about
+      await session.say('command/ack', { request_id: order, status: 'acked' })
+      await hasCommand(run, about, 'acked')
+      await session.say('command/ack', { request_id: order, status: 'completed', result: { far: 3 } })
+      await hasCommand(run, about, 'completed')
+    },
+  },
+  {
+    ...check('CMD-02', 'Commands', 'nobody answers: it expires; a late answer counts all the same'),
+    run: async (run) => {
+      const about = await ordered(run, { command: 'go', timeout_sec: 1 })
+      const { session, order } = about
+      await hasCommand(run, about, 'expired')
+      await session.say('command/ack', { request_id: order, status: 'completed' })
+      await hasCommand(run, about, 'completed')
+    },
+  },
+  {
+    ...check('CMD-03', 'Commands', 'failed, rejected and in progress are kept with what the device said'),
+    isSlow: true,
+    run: async (run) => {
+      const error = { code: 'NO_BAY', message: 'no bay is free' }
+      for (const word of ['failed', 'rejected']) {
+        const about = await ordered(run, { command: 'dock' })
+        await about.session.say('command/ack', {
+          request_id: about.order,
+          status: 'in_progress',
+          progress: 40,
+        })
+        await hasCommand(run, about, 'acked')
+        await about.session.say('command/ack', { request_id: about.order, status: word, error })
+        const body = await hasCommand(run, about, word)
+        if (!JSON.stringify(body).includes('NO_BAY')) throw new Unmet('the device’s error is lost', body)
+      }
+    },
+  },
+  {
+    ...check('CMD-04', 'Commands', 'a command is cancelled, and the device is told so'),
+    run: async (run) => {
+      const about = await ordered(run, { command: 'dock' })
+      const path = `/commands/${about.device.id}/${about.id}`
+      const cancelled = await run.rest.call('DELETE', path)
+      if (cancelled.status >= 300) expectStatus(cancelled, 200, `DELETE /commands/{id}/{command_id}`)
+      await hasCommand(run, about, 'cancelled')
+      await run.until('$cancel on MQTT', () =>
+        about.session.inbox.find(({ body }) => body?.['command'] === '$cancel'),
+      )
+      expectStatus(await run.rest.call('DELETE', path), 409, 'DELETE of a command that has ended')
+    },
+  },
+  {
+    ...check('CMD-05', 'Commands', 'a device that did not acknowledge a command gets it again, with its id'),
+    run: redelivery,
+  },
+  {
+    ...check('CMD-06', 'Commands', 'a device that is away gets its command when it is back'),
+    isSlow: true,
+    run: async (run) => {
+      const device = await run.register()
+      const id = await send(run, device, { command: 'go', timeout_sec: 60 })
+      await hasCommand(run, { device, id }, 'pending')
+      const session = await run.connect(device)
+      await run.subscribe(session, device, 'command')
+      await session.say('status', status('online', 's1'))
+      const { request_id: order } = await told(run, session, 'command')
+      await session.say('command/ack', { request_id: String(order), status: 'completed' })
+      await hasCommand(run, { device, id }, 'completed')
+    },
+  },
+  {
+    ...check(
+      'CMD-07',
+      'Commands',
+      'a broadcast reaches each member of its group, and counts what came of it',
+    ),
+    isSlow: true,
+    run: broadcast,
+  },
+  {
+    ...check('GW-01', 'Gateways', 'a gateway speaks for its sub-device, and for no other device'),
+    run: async (run) => {
+      const gateway = await run.register({ type: 'gateway' })
+      const child = await run.register({ parent_id: gateway.id })
+      const stranger = await run.register()
+      const { say } = await run.connect(gateway)
+      await say(`sub/${child.id}/telemetry`, { n: 7 })
+      await say(`sub/${stranger.id}/telemetry`, { n: 8 })
+      await run.until('the value of the sub-device', async () => {
+        const { body } = await run.rest.get(`/telemetry/${child.id}`)
+        return Object(body['data']).n === 7 ? true : undefined
+      })
+      const { body } = await run.rest.get(`/telemetry/${stranger.id}`)
+      if (Object(body['data']).n !== undefined)
+        throw new Unmet('a gateway spoke for a device that is not its own', body)
+    },
+  },
+  {
+    ...check('GW-02', 'Gateways', 'a command for a sub-device goes to its gateway, which answers for it'),
+    isSlow: true,
+    run: async (run) => {
+      const gateway = await run.register({ type: 'gateway' })
+      const child = await run.register({ parent_id: gateway.id })
+      const session = await run.connect(gateway)
+      await run.subscribe(session, gateway, 'sub/+/command')
+      await session.say('status', status('online', 's1'))
+      await session.say(`sub/${child.id}/status`, { status: 'online' })
+      const id = await send(run, child, { command: 'go' })
+      const { request_id: order } = await told(run, session, `sub/${child.id}/command`)
+      await session.say(`sub/${child.id}/command/ack`, { request_id: String(order), status: 'completed' })
+      await hasCommand(run, { device: child, id }, 'completed')
+    },
+  },
+]
+
+async function redelivery(run: Run): Promise<void> {
+  const device = await run.register()
+  const isKept = { clean: false } as const
+  const first = await run.connect(device, isKept)
+  // It takes the message, and never says that it has.
+  first.client.handleMessage = () => undefined
+  await run.subscribe(first, device, 'command')
+  await first.say('status', status('online', 's1'))
+  const id = await send(run, device, { command: 'go', timeout_sec: 60 })
+  await run.until('the command', () => (first.received() > 0 ? true : undefined))
+  first.client.stream.destroy()
+  const second = await run.connect(device, isKept)
+  await run.subscribe(second, device, 'command')
+  await second.say('status', status('online', 's2'))
+  const { request_id: order } = await told(run, second, 'command')
+  await second.say('command/ack', { request_id: String(order), status: 'completed' })
+  await hasCommand(run, { device, id }, 'completed')
+}
+
+async function broadcast(run: Run): Promise<void> {
+  const group = `${run.group}/broadcast`
+  const words = ['completed', 'completed', 'failed'] as const
+  const sessions = await Promise.all(
+    words.map(async () => {
+      const device = await run.register({ group })
+      const session = await run.connect(device)
+      await run.subscribe(session, device, 'command')
+      await session.say('status', status('online', 's1'))
+      return session
+    }),
+  )
+  const made = await run.rest.post('/commands/$broadcast', { group, command: 'go', timeout_sec: 60 })
+  expectStatus(made, 202, 'POST /commands/$broadcast')
+  const orders = await Promise.all(sessions.map((session) => told(run, session, 'command')))
+  await Promise.all(
+    sessions.map((session, n) =>
+      session.say('command/ack', {
+        request_id: String(orders[n]?.['request_id']),
+        status: words[n] ?? 'failed',
+      }),
+    ),
+  )
+  const path = `/commands/$broadcast/${made.body['broadcast_id']}`
+  await run.until('two completed and one failed', async () => {
+    const counts: JsonObject = Object((await run.rest.get(path)).body['counts'])
+    return counts['completed'] === 2 && counts['failed'] === 1 ? true : undefined
+  })
+  const failed = rowsOf((await run.rest.get(`${path}/devices?status=failed`)).body)
+  if (failed.length !== 1) throw new Unmet(`it lists ${failed.length} devices that failed, not one`)
+}

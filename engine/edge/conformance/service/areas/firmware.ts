@@ -1,0 +1,289 @@
+// OTA: uploads, ranges, the ways that an update ends, places and canaries.
+import { createHash } from 'node:crypto'
+import type { Json, JsonObject } from '../../../../../schemas/json.ts'
+import { Skipped, Unmet } from '../../verdict.ts'
+import { type Device, expectStatus, hasNoImages, type Run, type Session } from '../run.ts'
+import { check, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
+
+const REBOOT_SEC = 5
+const STREAMED_BYTES = 3 * 2 ** 20
+
+export const FIRMWARE: readonly ServiceCheck[] = [
+  {
+    ...check(
+      'OTA-01',
+      'Firmware',
+      'an image is uploaded, told to a device, loaded by ranges, and proved by a new session',
+    ),
+    run: update,
+  },
+  {
+    ...check('OTA-02', 'Firmware', 'an upload is streamed and checked: its size, its hash, its version'),
+    run: uploads,
+  },
+  {
+    ...check('OTA-03', 'Firmware', 'what a device makes of its update is what the deployment says of it'),
+    isSlow: true,
+    run: rows,
+  },
+  {
+    ...check(
+      'OTA-04',
+      'Firmware',
+      'a canary goes first and alone, and no more at once than there are places',
+    ),
+    isSlow: true,
+    run: canary,
+  },
+]
+
+interface Updatable {
+  readonly device: Device
+  readonly session: Session
+}
+
+async function updatable(run: Run, more: JsonObject = {}): Promise<Updatable> {
+  const device = await run.register(more)
+  const session = await run.connect(device)
+  await run.subscribe(session, device, 'ota')
+  await session.say('status', statusOf('1.0.0', 1))
+  return { device, session }
+}
+
+function statusOf(version: string, boot: number): JsonObject {
+  const said: JsonObject = JSON.parse(status('online', `s${boot}`, version))
+  return { ...said, boot_id: `boot-${boot}` }
+}
+
+interface Upload {
+  readonly version: string
+  readonly image: string | Buffer<ArrayBuffer>
+  readonly fields?: Readonly<Record<string, string>>
+}
+
+function uploadOf(run: Run, { version, image, fields = {} }: Upload) {
+  const form = new FormData()
+  const all = { version, device_type: 'mqtt_device', ...fields }
+  for (const [name, value] of Object.entries(all)) form.set(name, value)
+  form.set('file', new Blob([image]), 'firmware.bin')
+  return run.rest.post('/ota/firmware', form)
+}
+
+async function upload(run: Run, wanted: Upload): Promise<JsonObject> {
+  const made = await uploadOf(run, wanted)
+  if (hasNoImages(made)) throw new Skipped('the service has no storage for images')
+  expectStatus(made, 201, 'POST /ota/firmware')
+  run.later(() => run.rest.call('DELETE', `/ota/firmware/${made.body['firmware_id']}?force=true`))
+  return made.body
+}
+
+async function deploy(run: Run, body: JsonObject): Promise<string> {
+  const deployed = await run.rest.post('/ota/deployments', {
+    ...{ strategy: 'all', stable_sec: 0, rollback_on_failure: false },
+    ...body,
+  })
+  expectStatus(deployed, 201, 'POST /ota/deployments')
+  const id = String(deployed.body['deployment_id'])
+  run.later(() => run.rest.post(`/ota/deployments/${id}/cancel`, {}))
+  return id
+}
+
+/** Says that it is loaded and installed, restarts, and comes back with this version. */
+async function restart(
+  run: Run,
+  { device, session }: Updatable,
+  { deployment, version }: { readonly deployment: string; readonly version: string },
+): Promise<void> {
+  for (const word of ['downloaded', 'installing', 'rebooting'])
+    await session.say('ota/status', { deployment_id: deployment, attempt: 1, status: word })
+  await session.client.endAsync()
+  const next = await run.connect(device)
+  await next.say('status', statusOf(version, 2))
+}
+
+async function completed(run: Run, deployment: string): Promise<void> {
+  await run.until('the deployment is completed', async () => {
+    const { status: word } = (await run.rest.get(`/ota/deployments/${deployment}`)).body
+    return word === 'completed' ? true : undefined
+  })
+}
+
+async function update(run: Run): Promise<void> {
+  const version = `0.0.0-conf.${run.id}`
+  const image = `image of ${run.id}`
+  const { firmware_id = null } = await upload(run, { version, image })
+  const one = await updatable(run)
+  const deployment = await deploy(run, { firmware_id, target: { type: 'device', value: one.device.id } })
+  const { url } = await told(run, one.session, 'ota')
+  await ranges(String(url), image)
+  await restart(run, one, { deployment, version })
+  await completed(run, deployment)
+}
+
+async function ranges(url: string, image: string): Promise<void> {
+  const whole = await fetch(url)
+  const etag = whole.headers.get('etag')
+  if (whole.status !== 200 || (await whole.text()) !== image) throw new Unmet('the image is another one')
+  if (etag === null) throw new Unmet('the image has no ETag, so a download cannot go on safely')
+  const last = image.length - 1
+  const table: readonly (readonly [Readonly<Record<string, string>>, number, string])[] = [
+    [{ range: 'bytes=0-0' }, 206, image.slice(0, 1)],
+    [{ range: 'bytes=6-' }, 206, image.slice(6)],
+    [{ range: 'bytes=-3' }, 206, image.slice(-3)],
+    [{ range: `bytes=${last}-99999` }, 206, image.slice(last)],
+    [{ range: `bytes=${image.length}-` }, 416, ''],
+    [{ range: 'bytes=6-', 'if-range': etag }, 206, image.slice(6)],
+    [{ range: 'bytes=6-', 'if-range': '"another"' }, 200, image],
+  ]
+  for (const [headers, wanted, body] of table) {
+    const answer = await fetch(url, { headers })
+    const text = await answer.text()
+    if (answer.status !== wanted || (wanted < 400 && text !== body))
+      throw new Unmet(`${JSON.stringify(headers)} is answered ${answer.status}, not ${wanted}`, text)
+  }
+  // Not the last letter, which may have bits that mean nothing.
+  const forged = url.replace(/.(?=.{9}$)/, (letter) => (letter === 'a' ? 'b' : 'a'))
+  const { status: refused } = await fetch(forged)
+  if (refused !== 403) throw new Unmet(`an address that was changed is answered ${refused}, not 403`)
+}
+
+async function uploads(run: Run): Promise<void> {
+  const version = `0.0.2-conf.${run.id}`
+  const image = Buffer.alloc(STREAMED_BYTES, run.id)
+  const sha256 = createHash('sha256').update(image).digest('hex')
+  const wrong = await uploadOf(run, { version, image: 'other bytes', fields: { sha256 } })
+  if (hasNoImages(wrong)) throw new Skipped('the service has no storage for images')
+  expectStatus(wrong, 422, 'an upload whose hash is another one')
+  const made = await upload(run, { version, image, fields: { sha256 } })
+  if (made['sha256'] !== sha256 || made['size_bytes'] !== STREAMED_BYTES)
+    throw new Unmet('size or hash of the image are not those of the upload', made)
+  expectStatus(
+    await uploadOf(run, { version, image: 'other bytes' }),
+    409,
+    'another image of the same version',
+  )
+}
+
+interface Behaviour {
+  /** What it says, in this order; `off` ends its session, a version begins the next one on it. */
+  readonly does: readonly (JsonObject | 'off' | { readonly boots: string })[]
+  readonly status: string
+  readonly code?: string
+  readonly held?: string
+}
+
+const INSTALLED: readonly JsonObject[] = ['downloaded', 'installing', 'rebooting'].map((word) => ({
+  status: word,
+}))
+const FAULT: JsonObject = { code: 'NO_SPACE', message: 'the flash is full' }
+
+/** `new` stands for the version that is deployed. */
+const BEHAVIOURS: readonly Behaviour[] = [
+  { does: [...INSTALLED, 'off', { boots: 'new' }], status: 'succeeded' },
+  { does: [{ status: 'rejected', error: FAULT }], status: 'rejected' },
+  {
+    does: [
+      { status: 'downloading', progress: 50 },
+      { status: 'failed', error: FAULT },
+    ],
+    status: 'failed',
+    code: 'NO_SPACE',
+  },
+  { does: [{ status: 'already_installed' }], status: 'failed', code: 'VERSION_MISMATCH' },
+  { does: [...INSTALLED, 'off', { boots: '1.0.0' }], status: 'failed', code: 'ROLLED_BACK_BY_DEVICE' },
+  {
+    does: [...INSTALLED.slice(0, 2), 'off', { boots: '1.0.0' }],
+    status: 'failed',
+    code: 'INSTALL_INTERRUPTED',
+  },
+  { does: [...INSTALLED, 'off', { boots: '0.0.9' }], status: 'failed', code: 'VERSION_MISMATCH' },
+  { does: [...INSTALLED, 'off'], status: 'timed_out', code: 'TIMED_OUT_REBOOT' },
+  { does: [{ status: 'deferred', retry_after_sec: 600 }], status: 'pending', held: 'deferred' },
+]
+
+async function rows(run: Run): Promise<void> {
+  const version = `0.0.3-conf.${run.id}`
+  const { firmware_id = null } = await upload(run, { version, image: `rows of ${run.id}` })
+  const devices = await Promise.all([...BEHAVIOURS, undefined].map(() => updatable(run)))
+  const deployment = await deploy(run, {
+    ...{ firmware_id, target: { type: 'devices', value: devices.map(({ device }) => device.id) } },
+    ...{ retry: { max: 0 }, abort: { min_finished: 1_000 }, max_concurrent: 100 },
+    timeouts: { reboot_sec: REBOOT_SEC },
+  })
+  await Promise.all(
+    BEHAVIOURS.map(async ({ does }, n) => {
+      const one = devices[n]
+      if (one !== undefined) await behave(run, one, { does, deployment, version })
+    }),
+  )
+  const cancelled = devices.at(-1)?.device.id
+  const path = `/ota/deployments/${deployment}/devices`
+  const cancel = await run.rest.post(`${path}/${cancelled}/cancel`, {})
+  if (cancel.status >= 300) expectStatus(cancel, 200, 'POST …/devices/{id}/cancel')
+  const wanted = [...BEHAVIOURS, { status: 'cancelled' } as const]
+  let last: string | undefined
+  await run
+    .until('every job has ended as it should', async () => {
+      const jobs = rowsOf((await run.rest.get(`${path}?per_page=100`)).body)
+      const found = devices.map(({ device }) => jobs.find(({ device_id }) => device_id === device.id))
+      const at = found.findIndex((job, n) => !isAs(job ?? {}, wanted[n]))
+      last = at < 0 ? undefined : `${JSON.stringify(found[at])} should be ${JSON.stringify(wanted[at])}`
+      return at < 0 ? true : undefined
+    })
+    .catch((error: unknown) => {
+      throw last === undefined ? error : new Unmet('a job has not ended as it should', last)
+    })
+}
+
+function isAs(
+  job: JsonObject,
+  wanted: Pick<Behaviour, 'status' | 'code' | 'held'> = { status: '' },
+): boolean {
+  const error: JsonObject = Object(job['error'])
+  return (
+    job['status'] === wanted.status &&
+    (wanted.code === undefined || error['code'] === wanted.code) &&
+    (wanted.held === undefined || job['held_reason'] === wanted.held)
+  )
+}
+
+async function behave(
+  run: Run,
+  { device, session }: Updatable,
+  about: { readonly does: Behaviour['does']; readonly deployment: string; readonly version: string },
+): Promise<void> {
+  await told(run, session, 'ota')
+  for (const step of about.does) {
+    if (step === 'off') await session.client.endAsync()
+    else if ('boots' in step) {
+      const next = await run.connect(device)
+      const version = step['boots'] === 'new' ? about.version : String(step['boots'])
+      await next.say('status', statusOf(version, 2))
+    } else {
+      const report: Json = { deployment_id: about.deployment, attempt: 1, ...step }
+      await session.say('ota/status', report)
+    }
+  }
+}
+
+async function canary(run: Run): Promise<void> {
+  const version = `0.0.4-conf.${run.id}`
+  const { firmware_id = null } = await upload(run, { version, image: `canary of ${run.id}` })
+  const waiting = await Promise.all(Array.from({ length: 3 }, () => updatable(run)))
+  const [first] = waiting
+  const deployment = await deploy(run, {
+    ...{ firmware_id, target: { type: 'devices', value: waiting.map(({ device }) => device.id) } },
+    ...{ strategy: 'canary', canary: { devices: [first?.device.id ?? ''], soak_sec: 1 }, max_concurrent: 1 },
+  })
+  const isTold = ({ session }: Updatable): boolean => session.inbox.some(({ topic }) => topic === 'ota')
+  for (let round = 0; waiting.length > 0; round++) {
+    const one = await run.until('a device that is told', () => waiting.find(isTold))
+    if (round === 0 && one !== first) throw new Unmet('another device than the canary is told first')
+    await restart(run, one, { deployment, version })
+    waiting.splice(waiting.indexOf(one), 1)
+    const tooMany = waiting.filter(isTold)
+    if (tooMany.length > 1)
+      throw new Unmet(`${tooMany.length} devices are told at once, and there is one place`)
+  }
+  await completed(run, deployment)
+}

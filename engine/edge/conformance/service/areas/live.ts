@@ -1,0 +1,180 @@
+// WS, ERR and OPS: the live stream, wrong requests, and what operators look at.
+import { WebSocket } from 'ws'
+import type { JsonObject } from '../../../../../schemas/json.ts'
+import { Skipped, Unmet } from '../../verdict.ts'
+import { hostile } from '../hostile.ts'
+import { expectStatus, type Run } from '../run.ts'
+import { check, type ServiceCheck } from '../steps.ts'
+
+const UNAUTHENTICATED = 4401
+
+export const LIVE: readonly ServiceCheck[] = [
+  {
+    ...check('WS-01', 'Live: /ws', 'telemetry arrives on /ws as soon as it is acknowledged'),
+    run: async (run) => {
+      const device = await run.register()
+      const { say } = await run.connect(device)
+      const live = await open(run, await ticketOf(run))
+      try {
+        await live.subscribe({ channel: 'telemetry', filter: { device_id: device.id } })
+        await say('telemetry', { n: 42 })
+        await live.next('the value on /ws', ({ type, ...frame }) => {
+          return type === 'event' && JSON.stringify(frame).includes('42')
+        })
+      } finally {
+        live.socket.terminate()
+      }
+    },
+  },
+  {
+    ...check('WS-02', 'Live: /ws', 'a token is taken in each of its places, a ticket once, and nothing else'),
+    run: logins,
+  },
+  {
+    ...check('WS-03', 'Live: /ws', 'a subscription is told what its filter matches, beginning with what is'),
+    isSlow: true,
+    run: filters,
+  },
+  {
+    ...check(
+      'ERR-01',
+      'Errors',
+      'a wrong request is answered by a problem document with a code, and never by 5xx',
+    ),
+    isRead: true,
+    run: hostile,
+  },
+  {
+    ...check('OPS-01', 'Operation', 'it says that it lives and that it is ready'),
+    isRead: true,
+    run: async ({ rest }) => {
+      for (const path of ['//livez', '//readyz'])
+        expectStatus(await rest.get(path, { token: null }), 200, `GET ${path.slice(1)}`)
+    },
+  },
+  {
+    ...check('OPS-02', 'Operation', 'metrics are there, and name no device'),
+    isRead: true,
+    run: async (run) => {
+      const answer = await fetch(`${run.url}/metrics`)
+      const text = await answer.text()
+      if ([401, 404].includes(answer.status))
+        throw new Skipped('its metrics are not on this port, or need a token')
+      if (answer.status !== 200) throw new Unmet(`GET /metrics is answered ${answer.status}`)
+      if (!/^fleet_ingest_messages_total\{/m.test(text))
+        throw new Unmet('no metric counts messages', text.slice(0, 500))
+      const named = text.split('\n').find((line) => line.includes('conf-'))
+      if (named !== undefined) throw new Unmet('a metric names a device', named)
+    },
+  },
+]
+
+interface Live {
+  readonly socket: WebSocket
+  readonly frames: readonly JsonObject[]
+  subscribe(about: JsonObject): Promise<void>
+  next(what: string, is: (frame: JsonObject) => boolean): Promise<JsonObject>
+}
+
+interface Hello {
+  readonly query?: string
+  readonly header?: string
+  readonly frame?: JsonObject
+}
+
+async function ticketOf({ rest }: Run): Promise<Hello> {
+  const { body } = await rest.post('/auth/ws-ticket', {})
+  return { query: `?ticket=${body['ticket']}` }
+}
+
+/** Resolves once it is let in. */
+async function open(run: Run, hello: Hello): Promise<Live> {
+  const { socket, frames, closed } = dial(run, hello)
+  const next = (what: string, is: (frame: JsonObject) => boolean) => run.until(what, () => frames.find(is))
+  const isIn = () => (frames.some(({ type }) => type === 'auth_ok') ? ('in' as const) : undefined)
+  const came = await run.until('auth_ok on /ws', () => isIn() ?? closed())
+  if (came !== 'in') throw new Unmet(`/ws closes a good login with ${came}`)
+  let count = 0
+  return {
+    socket,
+    frames,
+    next,
+    subscribe: async (about) => {
+      const id = `s${++count}`
+      socket.send(JSON.stringify({ type: 'subscribe', id, ...about }))
+      await next('subscribed', (frame) => frame['type'] === 'subscribed' && frame['id'] === id)
+    },
+  }
+}
+
+function dial(run: Run, { query = '', header, frame }: Hello) {
+  const url = `${run.url.replace(/^http/, 'ws')}/ws${query}`
+  const socket = new WebSocket(
+    url,
+    header === undefined ? {} : { headers: { authorization: `Bearer ${header}` } },
+  )
+  const frames: JsonObject[] = []
+  let code: number | undefined
+  socket.on('error', () => undefined)
+  socket.on('unexpected-response', (_, { statusCode }) => {
+    code = statusCode
+  })
+  socket.on('close', (why) => {
+    code ??= why
+  })
+  socket.on('message', (data) => frames.push(JSON.parse(String(data))))
+  if (frame !== undefined) socket.on('open', () => socket.send(JSON.stringify(frame)))
+  return { socket, frames, closed: () => code }
+}
+
+async function logins(run: Run): Promise<void> {
+  const { token } = run.rest
+  const ticket = await ticketOf(run)
+  const good = [{ header: token }, { query: `?token=${token}` }, { frame: { type: 'auth', token } }, ticket]
+  for (const hello of good) (await open(run, hello)).socket.terminate()
+  for (const hello of [
+    ticket,
+    { header: 'wrong' },
+    { query: '?token=wrong' },
+    { frame: { type: 'auth', token: 'wrong' } },
+  ]) {
+    const { socket, closed, frames } = dial(run, hello)
+    const code = await run.until('the end of a login that is wrong', closed)
+    socket.terminate()
+    if (![UNAUTHENTICATED, 401].includes(code) || frames.some(({ type }) => type === 'auth_ok'))
+      throw new Unmet(`/ws ends ${JSON.stringify(Object.keys(hello))} of a wrong login with ${code}`)
+  }
+}
+
+async function filters(run: Run): Promise<void> {
+  const [one, other] = [await run.register({ tags: ['conf-a'] }), await run.register({ tags: ['conf-b'] })]
+  const [first, second] = [await run.connect(one), await run.connect(other)]
+  await first.say('telemetry', { n: 7 })
+  await run.until('the value', async () => {
+    return Object((await run.rest.get(`/telemetry/${one.id}`)).body['data']).n === 7 ? true : undefined
+  })
+  const live = await open(run, await ticketOf(run))
+  try {
+    const filter = { group: run.group, tag: 'conf-a' }
+    await live.subscribe({ channel: 'telemetry', filter, snapshot: true })
+    await live.next(
+      'the present value',
+      ({ type, ...frame }) => type !== 'subscribed' && JSON.stringify(frame).includes(one.id),
+    )
+    await second.say('telemetry', { n: 8 })
+    await first.say('telemetry', { n: 9, last: true })
+    await live.next('the new value', (frame) => JSON.stringify(frame).includes('"last"'))
+    const wrong = live.frames.find((frame) => JSON.stringify(frame).includes(other.id))
+    if (wrong !== undefined)
+      throw new Unmet('a subscription is told of a device that its filter leaves out', wrong)
+    live.socket.send(
+      JSON.stringify({ type: 'subscribe', id: 'x', channel: 'telemetry', filter: { tga: 'a' } }),
+    )
+    await live.next(
+      'an error for a filter that is misspelt',
+      ({ type, id }) => type === 'error' && id === 'x',
+    )
+  } finally {
+    live.socket.terminate()
+  }
+}

@@ -1,0 +1,144 @@
+// TEL and SHD: values and buckets, and the shadow.
+import type { JsonObject } from '../../../../../schemas/json.ts'
+import { Unmet } from '../../verdict.ts'
+import type { Run } from '../run.ts'
+import { check, rowsOf, type ServiceCheck } from '../steps.ts'
+
+const MINUTE_MS = 60_000
+const MINUTES = 10
+const POINTS = 400
+
+export const TELEMETRY: readonly ServiceCheck[] = [
+  {
+    ...check('TEL-01', 'Telemetry', 'what is acknowledged is in the latest values, and in the history'),
+    run: async (run) => {
+      const device = await run.register()
+      const { say } = await run.connect(device)
+      const from = Date.now() - 60_000
+      const points = [3, 1, 2].map((n, index) => ({
+        n,
+        timestamp: new Date(from + index * 1_000).toISOString(),
+      }))
+      await say('telemetry', points)
+      await say('telemetry', { room: { temperature: 21.5 }, on: true, mode: 'eco' })
+      await run.until('the latest values', async () => {
+        const latest = Object((await run.rest.get(`/telemetry/${device.id}`)).body['data'])
+        const isThere = latest.room?.temperature === 21.5 && latest.mode === 'eco' && latest.on === true
+        return isThere ? true : undefined
+      })
+      const range = `from=${new Date(from).toISOString()}&to=${new Date(from + 10_000).toISOString()}`
+      const path = `/telemetry/${device.id}/history?metric=n&interval=10s&${range}`
+      await run.until('buckets that say count 3, min 1, max 3, avg 2', async () => {
+        const { body } = await run.rest.get(path)
+        const buckets = Array.isArray(body['data']) ? body['data'].map(Object) : []
+        const counts = buckets.reduce((sum, bucket) => sum + Number(bucket.count ?? 0), 0)
+        const low = Math.min(...buckets.map((bucket) => Number(bucket.min ?? 9)))
+        const high = Math.max(...buckets.map((bucket) => Number(bucket.max ?? 0)))
+        return counts === 3 && low === 1 && high === 3 ? true : undefined
+      })
+    },
+  },
+  {
+    ...check('TEL-02', 'Telemetry', 'objects, batches and topics with a name become dotted metrics'),
+    run: async (run) => {
+      const device = await run.register()
+      const { say } = await run.connect(device)
+      await say('telemetry', { a: { b: { c: 1 } }, flag: false, word: 'x', list: [1, 2] })
+      const ago = (ms: number) => new Date(Date.now() - ms).toISOString()
+      await say('telemetry', [
+        { batch: 2, timestamp: ago(1_000) },
+        { batch: 1, timestamp: ago(2_000) },
+      ])
+      await say('telemetry/engine', { rpm: 900 })
+      await run.until('each of them in the latest values', async () => {
+        const { body } = await run.rest.get(`/telemetry/${device.id}`)
+        const latest = Object(body['data'])
+        const isThere = latest.a?.b?.c === 1 && latest.flag === false && latest.word === 'x'
+        return isThere && latest.batch === 2 && latest.engine?.rpm === 900 ? true : undefined
+      })
+    },
+  },
+  {
+    ...check(
+      'TEL-03',
+      'Telemetry',
+      'buckets are what adding up says, although the points came late and out of order',
+    ),
+    run: buckets,
+  },
+  {
+    ...check(
+      'SHD-01',
+      'Shadow',
+      'of a hundred writers with the same version one wins, and the device ends in sync',
+    ),
+    run: async (run) => {
+      const device = await run.register()
+      const session = await run.connect(device)
+      await run.subscribe(session, device, 'shadow/desired', 'shadow/get/accepted')
+      const path = `/shadows/${device.id}`
+      const { version } = (await run.rest.get(path)).body
+      const writes = Array.from({ length: 100 }, (_, n) =>
+        run.rest.call('PUT', `${path}/desired`, { body: { n }, ifMatch: Number(version) }),
+      )
+      const won = (await Promise.all(writes)).filter((answer) => answer.status === 200)
+      if (won.length !== 1) throw new Unmet(`${won.length} of 100 writers of the same version won, not one`)
+      const wanted = Object((await run.rest.get(path)).body['desired']) as JsonObject
+      await run.until('the device is told what is desired', () =>
+        session.inbox.some(({ body }) => Object(body?.['state']).n === wanted['n']) ? true : undefined,
+      )
+      await session.say('shadow/reported', wanted)
+      await run.until('the shadow is in sync', async () => {
+        return (await run.rest.get(path)).body['in_sync'] === true ? true : undefined
+      })
+    },
+  },
+]
+
+interface Bucket {
+  count: number
+  min: number
+  max: number
+  sum: number
+}
+
+async function buckets(run: Run): Promise<void> {
+  const device = await run.register()
+  const { say } = await run.connect(device)
+  const begin = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - (MINUTES + 1) * MINUTE_MS
+  const wanted = new Map<number, Bucket>()
+  const points = Array.from({ length: POINTS }, (_, n) => {
+    // Each at a time of its own, in an order that jumps about: 7 and 400 have no common divisor.
+    const at = begin + Math.floor((((n * 7) % POINTS) * MINUTES * MINUTE_MS) / POINTS)
+    const v = Math.round(1_000 * Math.sin(n * 12.9898)) / 8
+    const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS
+    const bucket = wanted.get(minute) ?? { count: 0, min: v, max: v, sum: 0 }
+    wanted.set(minute, bucket)
+    bucket.count++
+    bucket.sum += v
+    bucket.min = Math.min(bucket.min, v)
+    bucket.max = Math.max(bucket.max, v)
+    return { v, timestamp: new Date(at).toISOString() }
+  })
+  for (let at = 0; at < POINTS; at += 50) await say('telemetry', points.slice(at, at + 50))
+  const range = `from=${new Date(begin).toISOString()}&to=${new Date(begin + MINUTES * MINUTE_MS).toISOString()}`
+  const path = `/telemetry/${device.id}/history?metric=v&interval=1m&${range}`
+  const found = await run.until(`${POINTS} points in buckets`, async () => {
+    const rows = rowsOf((await run.rest.get(path)).body)
+    return rows.reduce((sum, row) => sum + Number(row['count'] ?? 0), 0) === POINTS ? rows : undefined
+  })
+  for (const row of found) isSame(row, wanted.get(Date.parse(String(row['time']))))
+}
+
+function isSame(row: JsonObject, wanted: Bucket | undefined): void {
+  if (wanted === undefined) throw new Unmet('a bucket where no point is', row)
+  const { count, min, max, sum } = wanted
+  const isNear = (name: string, value: number): boolean => Math.abs(Number(row[name]) - value) < 1e-9
+  if (
+    Number(row['count']) !== count ||
+    !isNear('min', min) ||
+    !isNear('max', max) ||
+    !isNear('avg', sum / count)
+  )
+    throw new Unmet(`a bucket should say count ${count}, min ${min}, max ${max}, avg ${sum / count}`, row)
+}
