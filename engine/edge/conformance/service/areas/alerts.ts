@@ -164,7 +164,7 @@ async function webhook(run: Run): Promise<void> {
   }
 }
 
-/** As Standard Webhooks says. */
+/** The signature that Standard Webhooks asks for. */
 function signatureOf(secret: string, { headers, text }: Hooked): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`

@@ -168,7 +168,9 @@ async function feedback(run: Run): Promise<void> {
     const session = await run.connect(device)
     await run.subscribe(session, device, 'error')
     await session.say(suffix, text)
-    const error = await told(run, session, 'error')
+    const error = await told(run, session, 'error').catch(() => {
+      throw new Unmet(`a device is told nothing of its mistake on ${suffix}`)
+    })
     if (code !== undefined && error['code'] !== code)
       throw new Unmet(`it is told ${error['code']}, not ${code}`, error)
     for (const word of ['code', 'detail', 'topic', 'advice', 'timestamp'])
