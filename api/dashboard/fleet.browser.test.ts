@@ -129,6 +129,20 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await expect.poll(() => page.evaluate<string>('location.pathname')).toBe('/devices/robot-0042')
     })
 
+    test('a command is typed into the palette, and its form is filled in for a look before it is sent', async () => {
+      const { page } = await suite.open('/devices?q=id:robot-0042')
+      await rowsOf(page).first().waitFor()
+      await page.keyboard.press('Control+k')
+      const field = page.getByRole('combobox', { name: 'Go to a view or a device' })
+      await field.fill('robot-0042 dance times=3')
+      await page.getByRole('option', { name: 'Send dance to Robot 42…' }).waitFor()
+      await page.keyboard.press('Enter')
+      await expect.poll(() => page.evaluate<string>('location.pathname')).toBe('/devices/robot-0042/commands')
+      const form = page.getByLabel(/Parameters/).first()
+      await expect.poll(() => form.inputValue()).toContain('"times": 3')
+      expect((await suite.admin.get('/commands?device_id=robot-0042')).body['data']).toEqual([])
+    })
+
     test('the map says under its cursor which device it is, and its table the same in numbers', async () => {
       const { page } = await suite.open('/')
       await page.getByRole('application').focus()

@@ -3,3 +3,8 @@ declare module 'virtual:sprite' {
   const address: string
   export default address
 }
+
+/** Replaced by the build; true while developing. */
+interface ImportMeta {
+  readonly env: { readonly DEV: boolean }
+}

@@ -5,6 +5,7 @@ import type { Plugin } from 'vite'
 import { ICONS } from './icons.ts'
 
 const VIRTUAL = 'virtual:sprite'
+const WHILE_DEVELOPING = '/dev/sprite.svg'
 const COLLECTION = 'node_modules/@iconify-json/lucide/icons.json'
 
 interface Collection {
@@ -20,11 +21,16 @@ export function sprite(root: string): Plugin {
       isBuild = config.command === 'build'
     },
     resolveId: (id) => (id === VIRTUAL ? `\0${VIRTUAL}` : null),
+    configureServer({ middlewares }) {
+      // Browsers take no icon out of a `data:` address.
+      middlewares.use(WHILE_DEVELOPING, (_request, response) => {
+        response.setHeader('content-type', 'image/svg+xml').end(spriteOf(root))
+      })
+    },
     load(id) {
       if (id !== `\0${VIRTUAL}`) return null
+      if (!isBuild) return `export default ${JSON.stringify(WHILE_DEVELOPING)}`
       const source = spriteOf(root)
-      if (!isBuild)
-        return `export default ${JSON.stringify(`data:image/svg+xml,${encodeURIComponent(source)}`)}`
       const file = this.emitFile({ type: 'asset', name: 'sprite.svg', source })
       return `export default import.meta.ROLLUP_FILE_URL_${file}`
     },

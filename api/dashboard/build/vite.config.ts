@@ -49,6 +49,17 @@ export default defineConfig({
     plugins: () => [strippedOperations(path(''))],
     rolldownOptions: { output: { entryFileNames: 'assets/[name]-[hash].js' } },
   },
+  // Found one by one, they would each load the page anew.
+  optimizeDeps: {
+    include: [
+      'preact',
+      'preact/hooks',
+      'preact/jsx-runtime',
+      'preact/jsx-dev-runtime',
+      '@preact/signals',
+      'uplot',
+    ],
+  },
   // While developing, `npx vite` serves the app and a running service answers the rest.
   server: {
     proxy: {

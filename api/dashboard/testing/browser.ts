@@ -10,7 +10,6 @@ import {
   type Page,
 } from 'playwright-core'
 import { expect } from 'vitest'
-import type { Service } from '../../blackbox/testing/service.ts'
 
 /** Generous, because a busy machine makes a browser slow before anything else. */
 const DEADLINE_MS = 60_000
@@ -22,6 +21,11 @@ export const CHROMIUM =
 export interface Login {
   readonly email: string
   readonly password: string
+}
+
+/** What a page is opened of. */
+interface Served {
+  readonly httpUrl: string
 }
 
 export interface OpenOptions extends BrowserContextOptions {
@@ -44,7 +48,7 @@ export class BrowserHarness {
   readonly #opened: OpenPage[] = []
 
   /** Opens a page of its own, with nothing of earlier ones in its storage. */
-  async open(service: Service, path: string, options: OpenOptions = {}): Promise<OpenPage> {
+  async open(service: Served, path: string, options: OpenOptions = {}): Promise<OpenPage> {
     const { login, expected = [], ...contextOptions } = options
     const browser = await this.#launched()
     const context = await browser.newContext({
@@ -97,13 +101,13 @@ export class BrowserHarness {
 }
 
 /** The page asks for the session of its cookie only if it remembers that there was one. */
-function rememberedSession(service: Service): NonNullable<BrowserContextOptions['storageState']> {
+function rememberedSession(service: Served): NonNullable<BrowserContextOptions['storageState']> {
   const { origin } = new URL(service.httpUrl)
   return { cookies: [], origins: [{ origin, localStorage: [{ name: 'fleet-has-session', value: '1' }] }] }
 }
 
 /** Gets the cookie of a session, as the form would: pages then begin as after a reload. The form has tests of its own. */
-async function logIn(context: BrowserContext, service: Service, login: Login): Promise<void> {
+async function logIn(context: BrowserContext, service: Served, login: Login): Promise<void> {
   const response = await context.request.post(`${service.httpUrl}/api/v1/auth/session`, {
     data: { ...login },
     headers: { origin: service.httpUrl },

@@ -1,6 +1,7 @@
 // The palette: one field over views and devices. Everything it offers is a link, so it opens in a new tab as well.
 import { signal } from '@preact/signals'
 import { useEffect, useId, useState } from 'preact/hooks'
+import { readCommandLine } from '../address/command-line.ts'
 import { pathOf } from '../address/routes.ts'
 import { may } from '../data/access.ts'
 import { useAnswer } from '../data/answers.ts'
@@ -18,14 +19,16 @@ import { areas } from './areas.ts'
 const t = words({
   label: ['Go to a view or a device', 'Zu einer Ansicht oder einem Gerät'],
   placeholder: [
-    'Device, view, or a filter such as status:error',
-    'Gerät, Ansicht oder Filter wie status:error',
+    'Device, view, filter such as status:error, or robot-7 blink times=3',
+    'Gerät, Ansicht, Filter wie status:error, oder robot-7 blink times=3',
   ],
   results: ['Results', 'Ergebnisse'],
   none: ['Nothing is called so.', 'Nichts heißt so.'],
   view: ['View', 'Ansicht'],
   saved: ['Saved view', 'Gespeicherte Ansicht'],
   filter: ['Show devices that fit "{text}"', 'Geräte zeigen, auf die „{text}“ passt'],
+  send: ['Send {command} to {name}…', '{command} an {name} senden …'],
+  noParameters: ['without parameters', 'ohne Parameter'],
   connect: ['Connect a device', 'Gerät verbinden'],
   compose: ['Send a command', 'Befehl senden'],
   me: ['Profile and settings', 'Profil und Einstellungen'],
@@ -145,8 +148,30 @@ function entriesOf(text: string, saved: readonly SavedView[]): readonly Entry[] 
             t('filter', { text: plainText(text.trim()) }),
           ),
         ]
+  const command = commandEntry(text)
+  if (command !== undefined) return [command, ...filter]
   // A filter is meant by its colon; otherwise it is the last way.
   return wanted.includes(':') ? [...filter, ...devices, ...views] : [...devices, ...views, ...filter]
+}
+
+/** Leads to the form of the command, filled in: the service judges it, and the person sends it. */
+function commandEntry(text: string): Entry | undefined {
+  const line = may('sendCommand') ? readCommandLine(text) : undefined
+  const row = line && columns.rowOf(line.device)
+  if (line === undefined || row === undefined) return undefined
+  const { device: device_id, command, data } = line
+  const pairs = Object.entries(data).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+  return {
+    key: 'command',
+    href: pathOf(
+      'deviceTab',
+      { device_id, tab: 'commands' },
+      { command, data: pairs.length === 0 ? undefined : JSON.stringify(data) },
+    ),
+    name: t('send', { command: plainText(command), name: plainText(columns.names[row] ?? '') }),
+    note: pairs.length === 0 ? t('noParameters') : plainText(pairs.join(' ')),
+    row,
+  }
 }
 
 const link = (key: string, href: string, name: string): Entry => ({ key, href, name, note: t('view') })

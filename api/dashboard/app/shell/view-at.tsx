@@ -43,6 +43,8 @@ const VIEWS: Partial<Readonly<Record<RouteName, Load>>> = {
   explore: () => import('../views/telemetry/explore.tsx'),
   savedView: () => import('../views/saved/saved-view.tsx'),
   me: () => import('../views/me/me.tsx'),
+  // The built page has nothing of it.
+  ...(import.meta.env.DEV ? { parts: () => import('../views/parts/parts.tsx') } : {}),
 }
 
 const loaded = new Map<Load, View>()

@@ -10,7 +10,9 @@ import { queryValue } from '../../../navigation/navigation.ts'
 import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { CommandForm, type CommandWish } from '../../../parts/command-form.tsx'
+import type { CommandData } from '../../../parts/command-wish.ts'
 import { Empty } from '../../../parts/empty.tsx'
+import { parsed } from '../../../parts/json-field.tsx'
 import { Pager, pageValue } from '../../../parts/pager.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
@@ -40,6 +42,17 @@ const t = words({
 })
 
 const chosen = queryValue('command', text('', 128))
+/** Its parameters, as JSON. */
+const parameters = queryValue('data', text('', 8000))
+
+/** What the address fills the form with. Parameters that are none are left out. */
+function fromAddress(): Partial<CommandWish> | undefined {
+  if (chosen.value === '') return undefined
+  const found = parsed(parameters.value)?.value
+  const isObject = typeof found === 'object' && found !== null && !Array.isArray(found)
+  // What JSON gives is JSON.
+  return { command: chosen.value, ...(isObject ? { data: found as CommandData } : {}) }
+}
 
 export default function CommandsTab({ device }: TabProps) {
   const { device_id: deviceId } = device
@@ -72,10 +85,10 @@ export default function CommandsTab({ device }: TabProps) {
         <AnswerArea answer={types}>
           {({ data }) => (
             <Composer
-              key={`${chosen.value} ${again?.count ?? 0}`}
+              key={`${chosen.value} ${parameters.value} ${again?.count ?? 0}`}
               deviceId={deviceId}
               commands={data.find(({ name }) => name === device.type)?.commands ?? null}
-              initial={again?.wish ?? (chosen.value === '' ? undefined : { command: chosen.value })}
+              initial={again?.wish ?? fromAddress()}
               disabledBecause={device.status === 'decommissioned' ? t('gone') : undefined}
             />
           )}
