@@ -129,6 +129,15 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await expect.poll(() => page.evaluate<string>('location.pathname')).toBe('/devices/robot-0042')
     })
 
+    test('keys walk the list and select where they are', async () => {
+      const { page } = await suite.open('/devices?q=id:robot-100&sort=id')
+      await rowsOf(page).first().waitFor()
+      for (const key of ['j', 'j', 'x', 'j', 'x']) await page.keyboard.press(key)
+      await page.getByText('2 selected').waitFor()
+      const names = await page.locator('.grid-row-selected code').allTextContents()
+      expect(names.sort()).toEqual(['robot-1002', 'robot-1003'])
+    })
+
     test('a command is typed into the palette, and its form is filled in for a look before it is sent', async () => {
       const { page } = await suite.open('/devices?q=id:robot-0042')
       await rowsOf(page).first().waitFor()

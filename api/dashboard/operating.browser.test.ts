@@ -37,6 +37,13 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     const device = await connectDevice(suite.service, 'oven-1', token)
     await publish(device, 'oven-1', { temperature: 250 })
     // The inbox hears of it by itself.
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+    await page.keyboard.press('h')
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze 1 alert' }).click()
+    await page.getByText('Nothing fires').waitFor()
+    await page.getByRole('link', { name: 'Snoozed', exact: true }).click()
+    await page.getByRole('link', { name: 'oven too hot' }).waitFor()
+    expect((await suite.admin.get('/alerts?snoozed=true')).body['total']).toBe(1)
     await page.getByRole('link', { name: 'oven too hot' }).click()
     await page.getByText('250').first().waitFor()
     await page.getByRole('application', { name: 'temperature of oven-1' }).waitFor()

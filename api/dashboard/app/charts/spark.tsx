@@ -2,6 +2,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { colourReader, useTheme } from './colours.ts'
 
+const KNOWN_MIN = 3
+
 export interface SparkProps {
   /** Null is a gap. */
   readonly values: readonly (number | null | undefined)[]
@@ -33,6 +35,8 @@ export function Spark({ values, width = 120, height = 28 }: SparkProps) {
 
 function pathOf(values: SparkProps['values'], width: number, height: number): Path2D {
   const known = values.filter((value) => typeof value === 'number')
+  // Two points make a slope that says nothing.
+  if (known.length < KNOWN_MIN) return new Path2D()
   const low = known.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY)
   const high = known.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY)
   const path = new Path2D()

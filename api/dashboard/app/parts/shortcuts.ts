@@ -1,7 +1,7 @@
 // Keys of the page (D8). A view names its own while it is mounted; the sheet of `?` lists what is there now. Keys of one
 // character are off while something is typed, and for whoever switched them off (WCAG 2.1.4).
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 
 export interface Shortcut {
   /** The name is that of `KeyboardEvent.key`; two keys after each other have a blank between them: `g d`. */
@@ -17,10 +17,13 @@ let first: string | undefined
 /** `says` and `keys` tell one list from another: the callbacks of the newest render count. */
 export function useShortcuts(list: readonly Shortcut[]): void {
   const key = list.map(({ keys, says }) => `${keys} ${says}`).join('\n')
+  const newest = useRef(list)
+  newest.current = list
   useEffect(() => {
-    shortcuts.value = [...shortcuts.peek(), ...list]
+    const mine = list.map(({ keys, says }, i) => ({ keys, says, run: () => newest.current[i]?.run() }))
+    shortcuts.value = [...shortcuts.peek(), ...mine]
     return () => {
-      shortcuts.value = shortcuts.peek().filter((shortcut) => !list.includes(shortcut))
+      shortcuts.value = shortcuts.peek().filter((shortcut) => !mine.includes(shortcut))
     }
   }, [key])
 }
@@ -47,5 +50,7 @@ const isModifier = (key: string) => ['Shift', 'Control', 'Alt', 'Meta'].includes
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
   if (document.querySelector('dialog[open]') !== null) return true
+  // A box that was just ticked takes no text.
+  if (target instanceof HTMLInputElement && ['checkbox', 'radio'].includes(target.type)) return false
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName)
 }

@@ -9,6 +9,7 @@ import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { toast } from '../../parts/toasts.tsx'
+import { now } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -24,6 +25,17 @@ const t = words({
     { one: 'Take over {n} alert', other: 'Take over {n} alerts' },
     { one: '{n} Alarm übernehmen', other: '{n} Alarme übernehmen' },
   ],
+  snooze: [
+    { one: 'Snooze {n} alert', other: 'Snooze {n} alerts' },
+    { one: '{n} Alarm zurückstellen', other: '{n} Alarme zurückstellen' },
+  ],
+  snoozeSays: [
+    'It stays open, and nobody is told of it until then.',
+    'Er bleibt offen, und bis dahin wird niemand benachrichtigt.',
+  ],
+  snoozed: ['Snoozed', 'Zurückgestellt'],
+  until: ['Until', 'Bis'],
+  tomorrow: ['tomorrow, 08:00', 'morgen, 08:00'],
   ackSays: [
     'It stays open, and nobody is reminded of it again.',
     'Er bleibt offen, und niemand wird mehr daran erinnert.',
@@ -48,15 +60,18 @@ const t = words({
   undo: ['Acknowledged', 'Bestätigt'],
 })
 
-export type AlertAction = 'ack' | 'resolve' | 'assign'
-const SNOOZES = [
-  ['0', 'none'],
+export type AlertAction = 'ack' | 'snooze' | 'resolve' | 'assign'
+const LENGTHS = [
   ['900', 'quarter'],
   ['3600', 'hour'],
   ['14400', 'hours'],
   ['86400', 'day'],
 ] as const
+const SNOOZES = [['0', 'none'], ...LENGTHS] as const
 type Snooze = (typeof SNOOZES)[number][0]
+const UNTILS = [...LENGTHS, ['tomorrow', 'tomorrow']] as const
+type Until = (typeof UNTILS)[number][0]
+const MORNING_HOUR = 8
 
 export interface AlertActionDialogProps {
   readonly action: AlertAction
@@ -67,10 +82,11 @@ export interface AlertActionDialogProps {
 export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDialogProps) {
   const [comment, setComment] = useState('')
   const [snooze, setSnooze] = useState<Snooze>('0')
+  const [until, setUntil] = useState<Until>('3600')
   const n = alertIds.length
   const write = useWrite(async () => {
     const results = await Promise.allSettled(
-      alertIds.map((alert_id) => perform(action, alert_id, comment, Number(snooze))),
+      alertIds.map((alert_id) => perform(action, alert_id, { comment, snooze, until })),
     )
     const failed = results.filter((result) => result.status === 'rejected')
     const [first] = failed
@@ -80,6 +96,11 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
       toast({
         text: t('undone', { n: failed.length, reason: String((first.reason as Error).message) }),
         isFailure: true,
+      })
+    else if (action === 'snooze')
+      toast({
+        text: t('snoozed'),
+        undo: () => void Promise.allSettled(alertIds.map((alert_id) => fleet.unsnoozeAlert({ alert_id }))),
       })
     else if (action === 'ack')
       toast({
@@ -103,7 +124,15 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
       }
     >
       <p>{t(`${action}Says`)}</p>
-      {action !== 'assign' && (
+      {action === 'snooze' && (
+        <SelectField
+          label={t('until')}
+          options={UNTILS.map(([word, name]) => [word, t(name)] as const)}
+          value={until}
+          onValue={setUntil}
+        />
+      )}
+      {(action === 'ack' || action === 'resolve') && (
         <Field label={t('comment')} value={comment} onValue={setComment} maxLength={2000} />
       )}
       {action === 'resolve' && (
@@ -119,19 +148,34 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
   )
 }
 
-function perform(
-  action: AlertAction,
-  alert_id: string,
-  comment: string,
-  snooze_sec: number,
-): Promise<unknown> {
+interface Said {
+  readonly comment: string
+  readonly snooze: Snooze
+  readonly until: Until
+}
+
+function perform(action: AlertAction, alert_id: string, { comment, snooze, until }: Said): Promise<unknown> {
   const said = comment.trim() === '' ? {} : { comment: comment.trim() }
+  const snooze_sec = Number(snooze)
   switch (action) {
     case 'ack':
       return fleet.ackAlert({ alert_id, body: said })
+    case 'snooze':
+      return fleet.snoozeAlert({
+        alert_id,
+        body: until === 'tomorrow' ? { until: tomorrowMorning() } : { for_sec: Number(until) },
+      })
     case 'resolve':
       return fleet.resolveAlert({ alert_id, body: { ...said, ...(snooze_sec > 0 ? { snooze_sec } : {}) } })
     case 'assign':
       return fleet.assignAlert({ alert_id, body: { user_id: user.peek()?.id ?? null } })
   }
+}
+
+/** The morning where the person is. */
+function tomorrowMorning(): string {
+  const at = new Date(now.peek())
+  at.setDate(at.getDate() + 1)
+  at.setHours(MORNING_HOUR, 0, 0, 0)
+  return at.toISOString()
 }

@@ -36,6 +36,7 @@ const t = words({
   count: ['Times', 'Mal'],
   nobody: ['nobody', 'niemand'],
   ack: ['Acknowledge', 'Bestätigen'],
+  snooze: ['Snooze', 'Zurückstellen'],
   resolve: ['Resolve', 'Schließen'],
   assign: ['Take over', 'Übernehmen'],
   chosen: [
@@ -58,18 +59,25 @@ const t = words({
 
 type Alert = ReplyOf<Operations['listAlerts']>['data'][number]
 
-const STATES = ['firing', 'acknowledged', 'pending', 'resolved'] as const
+const STATES = ['firing', 'acknowledged', 'snoozed', 'pending', 'resolved'] as const
 export type InboxState = (typeof STATES)[number]
 const stateValue = queryValue('state', oneOf(STATES, 'firing'))
 const severityValue = queryValue('severity', wordList())
 const groupValue = queryValue('group', text())
 const ruleValue = queryValue('rule', text())
 
+/** What fires and is in nobody's hands comes first; the rest has tabs of its own. */
+const SHOWN: Readonly<Record<InboxState, { acknowledged?: boolean; snoozed?: boolean }>> = {
+  firing: { acknowledged: false, snoozed: false },
+  acknowledged: { acknowledged: true, snoozed: false },
+  snoozed: { snoozed: true },
+  pending: {},
+  resolved: {},
+}
+
 function queryOf(state: InboxState) {
   const wire = state === 'resolved' || state === 'pending' ? state : 'firing,recovering'
-  const acknowledged =
-    state === 'firing' ? { acknowledged: false } : state === 'acknowledged' ? { acknowledged: true } : {}
-  return { state: wire, ...acknowledged }
+  return { state: wire, ...SHOWN[state] }
 }
 
 export default function Inbox() {
@@ -96,6 +104,7 @@ export default function Inbox() {
   }
   useShortcuts([
     { keys: 'e', says: t('ack'), run: () => act('ack') },
+    { keys: 'h', says: t('snooze'), run: () => act('snooze') },
     { keys: 'r', says: t('resolve'), run: () => act('resolve') },
   ])
   const isFiltered = severity.length > 0 || group !== '' || rule !== ''
@@ -136,6 +145,9 @@ export default function Inbox() {
             <span>{t('chosen', { n: chosen.size })}</span>
             <Button icon="check" shortcut="e" onClick={() => act('ack')}>
               {t('ack')}
+            </Button>
+            <Button icon="bell-off" shortcut="h" onClick={() => act('snooze')}>
+              {t('snooze')}
             </Button>
             <Button onClick={() => act('assign')}>{t('assign')}</Button>
             <Button icon="x" shortcut="r" onClick={() => act('resolve')}>

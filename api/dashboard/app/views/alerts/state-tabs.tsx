@@ -7,12 +7,13 @@ const t = words({
   states: ['State', 'Zustand'],
   firing: ['Firing', 'Offen'],
   acknowledged: ['Acknowledged', 'Bestätigt'],
+  snoozed: ['Snoozed', 'Zurückgestellt'],
   pending: ['About to fire', 'Bald'],
   resolved: ['Resolved', 'Geschlossen'],
 })
 
 /** The states as tabs. What fires counts critical ones first, as the tab of the browser would. */
-export function StateTabs<State extends 'firing' | 'acknowledged' | 'pending' | 'resolved'>({
+export function StateTabs<State extends 'firing' | 'acknowledged' | 'snoozed' | 'pending' | 'resolved'>({
   states,
   current,
 }: {

@@ -34,6 +34,7 @@ const t = words({
   like: ['Commands of the type', 'Befehle des Typs'],
   what: ['What', 'Was'],
   look: ['Look whom {command} reaches', 'Ansehen, wen {command} erreicht'],
+  lookAny: ['Look whom it reaches', 'Ansehen, wen er erreicht'],
   send: [
     { one: 'Send {command} to {n} device', other: 'Send {command} to {n} devices' },
     { one: '{command} an {n} Gerät senden', other: '{command} an {n} Geräte senden' },
@@ -143,7 +144,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
             key={type}
             commands={commands}
             initial={{ command: commandValue.value === '' ? undefined : commandValue.value }}
-            action={(command) => t('look', { command })}
+            action={(command) => (command === '' ? t('lookAny') : t('look', { command }))}
             onSend={(wish) => void look.run(wish)}
             onChange={again}
             isBusy={look.isUnderWay.value}

@@ -11,6 +11,7 @@ const GLYPH_FROM_PX = 10
 /** A smaller cell that is chosen is filled. */
 const FRAME_FROM_PX = 8
 const NAME_FROM_PX = 36
+const QUIET = 0.25
 
 export interface MapPaint extends FillParts {
   readonly layout: MapLayout
@@ -123,7 +124,11 @@ function write(context: CanvasRenderingContext2D, label: Label): void {
   const glyphPx = Math.min(side * 0.6, 16 * scale)
   context.font = `${glyphPx}px system-ui`
   const middle = left + side / 2
-  context.fillText(STATUS_GLYPHS[columns.statusAt(row)], middle, top + side * (hasName ? 0.35 : 0.52), side)
+  const status = columns.statusAt(row)
+  // What is well recedes, so that trouble is what is seen (D2).
+  context.globalAlpha = status === 'online' ? QUIET : 1
+  context.fillText(STATUS_GLYPHS[status], middle, top + side * (hasName ? 0.35 : 0.52), side)
+  context.globalAlpha = 1
   if (!hasName) return
   context.save()
   context.beginPath()
