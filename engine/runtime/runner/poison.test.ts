@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Partition } from '../../../schemas/ids.ts'
 import { ITEM, readItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { DeadLetter } from '../../ports/store.ts'
 import { bundle, telemetry } from '../shard/testing/items.ts'
@@ -72,4 +73,16 @@ test('one that an earlier incarnation parked kills only once more', async () => 
   await second.poison.died(entries, suspect)
   expect(kindsOf(second.poison.disarm(entries))[1]).toEqual([message, parked, message])
   expect(second.letters).toEqual([])
+})
+
+test('while the store is away, a message that was parked before is tried again, and parked anew after as many deaths', async () => {
+  const letters: DeadLetter[] = []
+  const away = new Fault('STORE_UNAVAILABLE', { retryable: true })
+  const poison = new Poison({ deadLetters: () => Promise.reject(away) }, async ({ deadLetters }) => {
+    letters.push(...deadLetters)
+  })
+  for (let deaths = 1; deaths < LIMITS.attemptsMax; deaths++) await poison.died(entries, suspect)
+  expect([letters, poison.disarm(entries)]).toEqual([[], entries])
+  await poison.died(entries, suspect)
+  expect(letters.map(({ id }) => id)).toEqual(['dl_3_2_1'])
 })

@@ -3,6 +3,7 @@
 
 import { type Item, readItems, withoutItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
 import type { Entry } from '../../ports/log.ts'
 import { type DeadLetter, type DeadLetters, NO_SAVE } from '../../ports/store.ts'
 import type { Suspect } from '../shard/progress.ts'
@@ -65,10 +66,16 @@ export class Poison {
     this.#parked.set(keyOf(entry), parked.add(index))
   }
 
-  /** Whether an earlier incarnation of the process parked the message. */
+  /** Whether an earlier incarnation of the process parked the message. Not known while the store is away: then the message
+   *  is tried again, and parked once more after enough deaths, which changes nothing. */
   async #isParked({ id, deviceId }: DeadLetter): Promise<boolean> {
-    const { letters } = await this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
-    return letters.some((letter) => letter.id === id)
+    try {
+      const { letters } = await this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
+      return letters.some((letter) => letter.id === id)
+    } catch (error) {
+      if (error instanceof Fault && error.retryable) return false
+      throw error
+    }
   }
 }
 
