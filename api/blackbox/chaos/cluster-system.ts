@@ -17,11 +17,12 @@ const NODES = [
   { name: 'api-1', roles: 'api' },
   { name: 'api-2', roles: 'api' },
 ] as const
-/** Links that the nemesis may break. Those to ClickHouse are not among them, since it is often late anyway. */
+/** Links that the nemesis may break. An engine without Redis or ClickHouse gives its devices to others after a while. */
 const HAUNTED_LINKS = [
   'engine-1>nats',
   'engine-2>redis',
   'engine-3>mqtt',
+  'engine-1>clickhouse',
   'ingress-1>mqtt',
   'ingress-2>nats',
   'api-1>nats',
@@ -106,7 +107,10 @@ async function startNode({ name, roles }: (typeof NODES)[number], parts: Parts):
   const { servers, logs, recorder } = parts
   const links = new Map<ServerName, LinkTarget>()
   for (const server of SERVERS)
-    links.set(server, await LinkTarget.open(`${name}>${server}`, () => ADDRESSES[server](servers)))
+    links.set(
+      server,
+      await LinkTarget.open(`${name}>${server}`, () => ADDRESSES[server](servers), roles === 'engine'),
+    )
   let url = `http://${NOWHERE}`
   const door = roles === 'api' ? await LinkTarget.open(`${name}-door`, () => new URL(url).host) : undefined
   const program = new Program({

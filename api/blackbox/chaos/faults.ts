@@ -1,8 +1,8 @@
 // Plans which fault hits which part and when, from a seed alone.
 import type { Random } from '../../../engine/edge/simulator/roaming/random.ts'
 
-/** `stop` is an orderly end, as in a rolling restart. `kill`, `stop` and `pause` last until the process is back. */
-export const FAULT_KINDS = ['kill', 'stop', 'pause', 'cut', 'slow', 'freeze'] as const
+/** `sever` is a cut that lasts until others take over. `stop` is an orderly end, as in a rolling restart. `kill`, `stop` and `pause` last until the process is back. */
+export const FAULT_KINDS = ['kill', 'stop', 'pause', 'cut', 'sever', 'slow', 'freeze'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Fault {
@@ -34,6 +34,7 @@ const FOR_MS: Readonly<Record<FaultKind, { readonly least: number; readonly most
   stop: { least: 0, most: 3_000 },
   pause: { least: 1_000, most: 20_000 },
   cut: { least: 0, most: 3_000 },
+  sever: { least: 10_000, most: 25_000 },
   slow: { least: 2_000, most: 8_000 },
   freeze: { least: 1_000, most: 15_000 },
 }

@@ -35,24 +35,26 @@ export const NOWHERE = '127.0.0.1:9'
 
 /** A connection that can be broken; `name` tells its two ends. */
 export class LinkTarget implements Target {
-  readonly kinds: readonly FaultKind[] = ['cut', 'slow', 'freeze']
+  readonly kinds: readonly FaultKind[]
   readonly name: string
   readonly proxy: CutProxy
 
-  private constructor(name: string, proxy: CutProxy) {
+  private constructor(name: string, proxy: CutProxy, isRedundant: boolean) {
     this.name = name
     this.proxy = proxy
+    this.kinds = isRedundant ? ['cut', 'sever', 'slow', 'freeze'] : ['cut', 'slow', 'freeze']
   }
 
-  /** Opens a link to the `host:port` that `target` returns for each connection. */
-  static async open(name: string, target: () => string): Promise<LinkTarget> {
-    return new LinkTarget(name, await CutProxy.open(target))
+  /** Opens a link to the `host:port` that `target` returns for each connection. `isRedundant`: others can do without it for
+   *  long. */
+  static async open(name: string, target: () => string, isRedundant = false): Promise<LinkTarget> {
+    return new LinkTarget(name, await CutProxy.open(target), isRedundant)
   }
 
   async inflict(kind: FaultKind): Promise<void> {
     if (kind === 'slow') this.proxy.delayMs = SLOW_MS
     if (kind === 'freeze') this.proxy.isFrozen = true
-    if (kind !== 'cut') return
+    if (kind !== 'cut' && kind !== 'sever') return
     this.proxy.isClosed = true
     this.proxy.cut()
   }
@@ -60,7 +62,7 @@ export class LinkTarget implements Target {
   async heal(kind: FaultKind): Promise<void> {
     if (kind === 'slow') this.proxy.delayMs = 0
     if (kind === 'freeze') this.proxy.isFrozen = false
-    if (kind === 'cut') this.proxy.isClosed = false
+    if (kind === 'cut' || kind === 'sever') this.proxy.isClosed = false
   }
 }
 
