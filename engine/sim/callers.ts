@@ -2,17 +2,17 @@
 // get are what must be true.
 import { BroadcastId, CommandId, Millis } from '../../schemas/ids.ts'
 import type { RequestOutcome } from '../ports/engine.ts'
+import { GROUP, type Place } from './place.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
-import { GROUP, type World } from './world.ts'
 
 export const TIMEOUT_SEC_MAX = 40
 
 export class Callers {
-  readonly #world: World
+  readonly #world: Place
   #commands = 0
   #broadcasts = 0
 
-  constructor(world: World) {
+  constructor(world: Place) {
     this.#world = world
   }
 

@@ -4,7 +4,6 @@ import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../domain/command/record.ts'
-import type { Shadow } from '../domain/shadow/record.ts'
 import type { SimTime } from '../testing/time.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'
@@ -12,7 +11,8 @@ import type { Luck } from './faults.ts'
 /** Knows what is saved. */
 export interface Witness {
   commandOf(deviceId: DeviceId, commandId: string): Command | undefined
-  shadowOf(deviceId: DeviceId): Shadow | undefined
+  /** The greatest version of its shadow that was ever saved. */
+  versionOf(deviceId: DeviceId): number
   /** The device is decommissioned, and nothing is sent to it any more. */
   isGone(deviceId: DeviceId): boolean
   violate(what: string): void
@@ -103,7 +103,7 @@ export class Control {
     // `desiredMessage` wrote the payload.
     const desired = body as unknown as { readonly version: number; readonly state: JsonObject }
     if (witness.isGone(id)) witness.violate(`${id} is decommissioned and was told what is desired`)
-    const saved = witness.shadowOf(id)?.version ?? 0
+    const saved = witness.versionOf(id)
     if (desired.version > saved)
       witness.violate(`${id} was told of shadow ${desired.version}, saved is ${saved} (R4)`)
     this.desired = desired
@@ -129,10 +129,9 @@ export class Control {
     const suffix = dice.chance(0.8) ? 'command/ack' : 'telemetry'
     this.#say(suffix, { request_id: commandId, status }, () => {
       said.set(status, true)
-      const { luck, time } = this.#options
-      // After a clock was set back, the service may be ahead of the device.
-      const isTimeSure = luck().clockSets === 0
-      if (isTimeSure && time.now() < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
+      const { time } = this.#options
+      // Once the clock was set back, the service may be ahead of the device.
+      if (!time.wasSet && time.now() < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
     })
   }
 

@@ -207,14 +207,15 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
     epochs: () => store.epochs(),
     save: (save) =>
       unlucky(context, named('save'), async () => {
-        ledger.saving(store, save)
+        const wrong = ledger.saving(store, save)
         await store.save(save)
-        ledger.saved(save)
+        ledger.saved(save, wrong)
       }),
     checkpoint: (checkpoint) =>
-      unlucky(context, named('checkpoint'), () => {
-        ledger.checkpointing(store, checkpoint)
-        return store.checkpoint(checkpoint)
+      unlucky(context, named('checkpoint'), async () => {
+        const wrong = ledger.checkpointing(store, checkpoint)
+        await store.checkpoint(checkpoint)
+        ledger.checkpointed(wrong)
       }),
     devices: store.devices,
     documents: store.documents,

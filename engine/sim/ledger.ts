@@ -31,13 +31,24 @@ export class Ledger {
   /** The history of every save that was made, by key. What is saved is promised. */
   readonly #shadows = new Map<string, Shadow>()
   readonly #commands = new Map<string, Command>()
+  readonly #versions = new Map<string, number>()
   readonly #history = new Map<string, WrittenRow>()
+  /** Keys of rows that were saved since the store last went back. */
+  readonly #isSavedSince = new Set<string>()
   readonly #connects = new Map<string, Connects>()
 
   constructor(rows: Rows, violate: (what: string) => void) {
     this.#rows = rows
     this.#violate = violate
     this.alerts = new AlertLedger(violate)
+  }
+
+  /** The store went back to what these saves made of it. */
+  setBack(saves: readonly Save[]): void {
+    this.#shadows.clear()
+    this.#commands.clear()
+    this.#isSavedSince.clear()
+    for (const save of saves) this.#keep(save)
   }
 
   /** The connects of a device as the log gives them. */
@@ -62,20 +73,47 @@ export class Ledger {
     this.#connects.set(deviceId, countConnect(this.#connects.get(deviceId), Micros(number)))
   }
 
-  saved(save: Save): void {
-    const { history, parts, commands } = save
+  /** `wrong`: what `saving` found. A save that the store refused was never made. */
+  saved(save: Save, wrong: readonly string[]): void {
+    for (const what of wrong) this.#violate(what)
+    const { history } = save
     this.alerts.saved(
       save,
       history.filter((row) => !this.#history.has(keyOf(row))),
     )
+    this.#keep(save)
+    for (const row of history) this.#keepRow(row)
+  }
+
+  /** Rows under one key are one row for whoever reads them: two that differ would lose one of them. */
+  #keepRow(row: WrittenRow): void {
+    const key = keyOf(row)
+    const before = this.#history.get(key)
+    // After the store went back, what a sweep decided may come out otherwise.
+    if (before !== undefined && this.#isSavedSince.has(key) && before.body !== row.body)
+      this.#violate(`${key} is saved twice, as ${before.body} and as ${row.body}`)
+    this.#history.set(key, row)
+    this.#isSavedSince.add(key)
+  }
+
+  #keep({ parts, commands }: Save): void {
     for (const { deviceId, part, bytes } of parts)
-      if (part === 'shadow') this.#shadows.set(deviceId, decodeShadow(bytes))
+      if (part === 'shadow') this.#keepShadow(deviceId, decodeShadow(bytes))
     for (const { deviceId, commandId, bytes } of commands) {
       const key = `${deviceId} ${commandId}`
       if (bytes === undefined) this.#commands.delete(key)
       else this.#commands.set(key, decodeCommand(bytes))
     }
-    for (const row of history) this.#history.set(keyOf(row), row)
+  }
+
+  #keepShadow(deviceId: string, shadow: Shadow): void {
+    this.#shadows.set(deviceId, shadow)
+    this.#versions.set(deviceId, Math.max(this.#versions.get(deviceId) ?? 0, shadow.version))
+  }
+
+  /** The greatest version of the device's shadow that was ever saved. */
+  versionOf(deviceId: string): number {
+    return this.#versions.get(deviceId) ?? 0
   }
 
   shadowOf(deviceId: string): Shadow | undefined {
@@ -95,49 +133,64 @@ export class Ledger {
     return [...this.#history.values()].filter((row) => row.deviceId === deviceId && row.kind !== 'audit')
   }
 
+  /** Whether the row must be stored. What was saved before the store went back may have been lost with it. */
+  isSure(row: WrittenRow): boolean {
+    return this.#isSavedSince.has(keyOf(row))
+  }
+
   /** The row that was saved under this key. */
   rowOf(key: HistoryKey): WrittenRow | undefined {
     return this.#history.get(keyOf(key))
   }
 
-  saving(store: Store, save: Save): void {
+  /** Returns what is wrong with the save if the store takes it. */
+  saving(store: Store, save: Save): readonly string[] {
+    const wrong: string[] = []
     const applied = store.applied()
     for (const { partition, seq } of save.applied) {
       // The same save may be tried again.
-      if (seq < (applied[partition] ?? 0)) this.#violate(`partition ${partition} is applied back to ${seq}`)
+      if (seq < (applied[partition] ?? 0)) wrong.push(`partition ${partition} is applied back to ${seq}`)
       if (seq > (this.#entries[partition]?.length ?? 0))
-        this.#violate(`partition ${partition} is applied up to ${seq}, which is not in the log (R1)`)
+        wrong.push(`partition ${partition} is applied up to ${seq}, which is not in the log (R1)`)
     }
     for (const { deviceId, part, bytes } of save.parts) {
       if (part !== 'shadow') continue
       const [before, after] = [this.#shadows.get(deviceId), decodeShadow(bytes)]
       if (before === undefined || isDeepStrictEqual(before, after)) continue
       if (after.version <= before.version)
-        this.#violate(`${deviceId} goes from shadow ${before.version} to ${after.version} (R8)`)
+        wrong.push(`${deviceId} goes from shadow ${before.version} to ${after.version} (R8)`)
     }
     for (const device of save.changed) {
       const before = store.devices.get(device.id)
       if (before === undefined || isDeepStrictEqual(before, device)) continue
       if (device.revision <= before.revision)
-        this.#violate(`${device.id} goes from revision ${before.revision} to ${device.revision} (R2)`)
+        wrong.push(`${device.id} goes from revision ${before.revision} to ${device.revision} (R2)`)
     }
+    return wrong
   }
 
-  /** A checkpoint promises that everything before it is stored, because a restart does not read it again. */
-  checkpointing(store: Store, { inserted }: Checkpoint): void {
+  /** Returns what is wrong with the checkpoint if the store takes it: it promises that everything before it is stored,
+   *  because a restart does not read it again. */
+  checkpointing(store: Store, { inserted }: Checkpoint): readonly string[] {
+    const wrong: string[] = []
     const before = store.inserted()
     for (const { partition, seq } of inserted) {
       const from = before[partition] ?? 0
-      if (seq < from) this.#violate(`partition ${partition} is checkpointed back from ${from} to ${seq}`)
+      if (seq < from) wrong.push(`partition ${partition} is checkpointed back from ${from} to ${seq}`)
       for (const { deviceId, at } of this.#entries[partition]?.slice(from, seq).flat() ?? []) {
         const device = store.devices.get(deviceId as Parameters<Store['devices']['get']>[0])
         const isGone = device?.status === 'decommissioned' && Math.floor(at / 1000) > device.statusSince
         if (!isGone && !this.#rows.has(deviceId, 'n', at))
-          this.#violate(
+          wrong.push(
             `the checkpoint of partition ${partition} at ${seq} promises ${deviceId} at ${at}, which is not stored`,
           )
       }
     }
+    return wrong
+  }
+
+  checkpointed(wrong: readonly string[]): void {
+    for (const what of wrong) this.#violate(what)
   }
 }
 

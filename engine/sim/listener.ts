@@ -1,9 +1,11 @@
 // A listener of the feed. Each event must be saved before it is told, in order and at most once, and no device that
 // speaks may be called silent.
+import type { Partition } from '../../schemas/ids.ts'
+import { partitionOf } from '../domain/partition.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 import { keyOf } from './ledger.ts'
+import type { FeedListener, Place } from './place.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
-import type { FeedListener, World } from './world.ts'
 
 type DeviceEvent = Extract<FeedEvent, { kind: 'device' }>
 type ShadowEvent = Extract<FeedEvent, { kind: 'shadow' }>
@@ -17,7 +19,7 @@ const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'rejected', '
 const FAILS = 0.01
 
 export class Listener implements FeedListener {
-  readonly #world: World
+  readonly #world: Place
   /** The last revision announced for each device in all lives. It never goes back. */
   readonly #revisions = new Map<string, number>()
   /** Time at which a device was declared silent, in ticks. */
@@ -34,13 +36,21 @@ export class Listener implements FeedListener {
   /** Number of times each numbered message was told in this life. */
   readonly #told = new Map<string, number>()
 
-  constructor(world: World) {
+  constructor(world: Place) {
     this.#world = world
   }
 
   startOver(): void {
     this.#told.clear()
     this.#lines.clear()
+  }
+
+  takenOver(partitions: ReadonlySet<Partition>): void {
+    for (const { id } of this.#world.devices) {
+      if (!partitions.has(partitionOf(id))) continue
+      for (const told of [this.#told, this.#lines])
+        for (const key of [...told.keys()]) if (key.startsWith(`${id} `)) told.delete(key)
+    }
   }
 
   hear(events: readonly FeedEvent[]): void {

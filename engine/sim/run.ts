@@ -1,6 +1,7 @@
 // `npm run sim -- --seed N` replays one seed and prints its trace. Without a seed it tries many and stops at the first
-// that fails. `--rollout` runs rollouts of firmware instead, with `--devices N` small ones.
+// that fails. `--cluster` runs a cluster of several nodes, `--rollout` rollouts of firmware instead, with `--devices N` small ones.
 import { parseArgs } from 'node:util'
+import { simulateCluster } from './cluster/simulate-cluster.ts'
 import { simulateRollout } from './rollout.ts'
 import { simulate } from './simulate.ts'
 
@@ -10,6 +11,7 @@ const { values } = parseArgs({
     from: { type: 'string' },
     count: { type: 'string' },
     quiet: { type: 'boolean' },
+    cluster: { type: 'boolean' },
     rollout: { type: 'boolean' },
     devices: { type: 'string' },
   },
@@ -19,7 +21,11 @@ const first = Number(values.seed ?? values.from ?? 1)
 const count = values.seed === undefined ? Number(values.count ?? 1_000) : 1
 let failed = 0
 for (let seed = first; seed < first + count && failed === 0; seed++) {
-  const run = await (values.rollout === true ? simulateRollout(seed, devices) : simulate(seed))
+  const run = await (values.cluster === true
+    ? simulateCluster(seed)
+    : values.rollout === true
+      ? simulateRollout(seed, devices)
+      : simulate(seed))
   failed = run.violations.length
   if (values.seed !== undefined && values.quiet !== true) process.stdout.write(`${run.trace.join('\n')}\n`)
   if (failed > 0 || values.seed !== undefined)

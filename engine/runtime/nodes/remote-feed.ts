@@ -9,6 +9,7 @@
 //     each event from the one that saved it and never from both, in order of each. An owner that handed over had told
 //     everything before; one that stood still may tell late what it had saved, after newer events of the next owner.
 //     Versions and times in the events say so. What a node had saved and not told when it died, nobody tells.
+//     Telemetry and log lines need no save: what the one before had read since its last one, the next owner tells again.
 // F4. Telling is at most once. Whoever must not miss anything reads it.
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'

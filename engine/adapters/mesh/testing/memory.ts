@@ -1,5 +1,6 @@
 // For tests and simulations: nodes in one process. Those that share a `MemoryNet` reach each other.
 import type { Mesh } from '../../../ports/mesh.ts'
+import type { Schedule } from '../../../ports/schedule.ts'
 import {
   absent,
   checkNews,
@@ -12,6 +13,13 @@ import {
 
 type Listener = (news: Uint8Array) => void
 
+const REAL_TIME: Pick<Schedule, 'after'> = {
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
 export class MemoryNet {
   readonly nodes = new Map<string, MemoryMesh>()
 }
@@ -21,13 +29,16 @@ export class MemoryMesh implements Mesh {
   /** Makes this node neither send nor receive while set. */
   isCut = false
   readonly #net: MemoryNet
+  readonly #schedule: Pick<Schedule, 'after'>
   readonly #responder = new Responder()
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #asking = new Set<() => void>()
   #isServing = false
 
-  constructor(net: MemoryNet, address: string) {
+  /** `schedule`: the time in which answers are waited for; left out, real time. */
+  constructor(net: MemoryNet, address: string, schedule: Pick<Schedule, 'after'> = REAL_TIME) {
     this.#net = net
+    this.#schedule = schedule
     this.address = address
     net.nodes.set(address, this)
   }
@@ -84,7 +95,7 @@ export class MemoryMesh implements Mesh {
       settle = resolve
     })
     const giveUp = () => settle(undefined)
-    const timer = setTimeout(giveUp, timeoutMs)
+    const stopTimer = this.#schedule.after(timeoutMs, giveUp)
     this.#asking.add(giveUp)
     queueMicrotask(() => {
       if (asked.isCut) return
@@ -95,7 +106,7 @@ export class MemoryMesh implements Mesh {
     try {
       return await outcome
     } finally {
-      clearTimeout(timer)
+      stopTimer()
       this.#asking.delete(giveUp)
     }
   }

@@ -1,0 +1,56 @@
+// What callers of the REST API do to single devices, and what they must find.
+import type { Place } from './place.ts'
+import type { SimulatedDevice } from './simulated-device.ts'
+
+/** Half of the edits depend on the revision. */
+export function edit(world: Place, device: SimulatedDevice): void {
+  const promised = world.promised.get(device.id)
+  if (promised === undefined || promised.isDecommissioned) return
+  const edits = promised.edits + 1
+  const ifRevision = world.dice.chance(0.5) ? world.store.devices.get(device.id)?.revision : undefined
+  // The value is new each time, so that every edit changes something.
+  const metadata = { edits, mark: world.dice.roll() }
+  world.request(device.id, { kind: 'edit', replace: false, metadata, ifRevision }, (kept, answer) => {
+    kept.edits = Math.max(kept.edits, edits)
+    if (answer.kind !== 'done' || ifRevision === undefined) return
+    if (kept.editedOn.has(ifRevision))
+      world.violate(`${device.id} was edited twice on revision ${ifRevision}`)
+    kept.editedOn.add(ifRevision)
+  })
+}
+
+/** Changes that were acknowledged before the question show in the answer. The question may also stay unanswered. */
+export function look(world: Place, device: SimulatedDevice): void {
+  const { process } = world
+  const transmission = device.ackedTransmission
+  const edits = world.promised.get(device.id)?.edits ?? 0
+  const isGone = device.mayBeGoneFrom < Number.POSITIVE_INFINITY
+  process?.engine.snapshot(device.id).then(
+    (snapshot) => {
+      const t = Number(snapshot?.data['t'] ?? 0)
+      if (t < transmission && !isGone)
+        world.violate(`${device.id} shows transmission ${t} after ${transmission} was acknowledged`)
+    },
+    () => world.say(`${device.id} snapshot unknown`),
+  )
+  process?.engine.view(device.id).then(
+    (view) => {
+      const shown = Number(view?.device.metadata['edits'] ?? 0)
+      if (shown < edits) world.violate(`${device.id} shows edit ${shown} after ${edits} was done`)
+    },
+    () => world.say(`${device.id} view unknown`),
+  )
+}
+
+/** Decommissions a device that is not steady, if there is one. */
+export function decommissionOne(world: Place): void {
+  const device = world.dice.pick(world.devices.filter(({ isSteady }) => !isSteady))
+  device.mayBeGoneFrom = Math.min(device.mayBeGoneFrom, world.time.ticks())
+  const wish = world.dice.chance(0.5)
+    ? ({ kind: 'decommission' } as const)
+    : ({ kind: 'edit', replace: false, status: 'decommissioned' } as const)
+  world.request(device.id, wish, (promised) => {
+    promised.isDecommissioned = true
+    device.isGone = true
+  })
+}

@@ -1,0 +1,93 @@
+// The log that all nodes of a simulated cluster share. While a node's connection is cut, its append stays under way, and
+// nobody knows whether it was done.
+import type { Micros } from '../../../schemas/ids.ts'
+import type { Retention } from '../../adapters/log/lmdb/commits.ts'
+import { MemoryLog } from '../../adapters/log/testing/memory.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Bundle, Log, LogReader } from '../../ports/log.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { Dice } from '../dice.ts'
+import type { Life, Links } from './links.ts'
+
+const LOOK_MS = 100
+
+export interface LogNode {
+  readonly life: Life
+  readonly links: Links
+  readonly schedule: Schedule
+  readonly dice: Dice
+}
+
+export class SharedLog {
+  #log: MemoryLog
+  #turn: Promise<unknown> = Promise.resolve()
+  readonly #appended: (bundles: readonly Bundle[]) => void
+
+  /** `appended` is called with what is in the log from then on. */
+  constructor(retention: Partial<Retention>, appended: (bundles: readonly Bundle[]) => void) {
+    this.#log = new MemoryLog(retention)
+    this.#appended = appended
+  }
+
+  get now(): MemoryLog {
+    return this.#log
+  }
+
+  /** All nodes are gone, and what they had settled is forgotten with them. */
+  startOver(): void {
+    this.#log = this.#log.crash()
+    this.#turn = Promise.resolve()
+  }
+
+  connect({ life, links, schedule, dice }: LogNode): Log {
+    const log = this.#log
+    const healed = async () => {
+      while (links.isCut('log')) await schedule.sleep(LOOK_MS)
+    }
+    return {
+      append: async (bundles, latestAt) => {
+        // Cut on the way there or on the way back.
+        if (links.isCut('log') && dice.chance(0.5)) await healed()
+        const work = this.#turn.then(() => this.#append(log, bundles, latestAt))
+        this.#turn = work.catch(() => undefined)
+        const answer = async () => {
+          const seqs = await work
+          await healed()
+          return seqs
+        }
+        return life.hold(answer())
+      },
+      reader: (partitions, from) => {
+        const reader = log.reader(partitions, from)
+        return {
+          pull: (bytesMax) => life.hold(healed().then(() => reader.pull(bytesMax))),
+          isCaughtUp: () => !links.isCut('log') && reader.isCaughtUp(),
+          close: () => reader.close(),
+        } satisfies LogReader
+      },
+      ends: () => log.ends(),
+      look: async () => {
+        if (links.isCut('log')) throw unavailable()
+        return life.hold(log.look())
+      },
+      latestAt: () => log.latestAt(),
+      size: () => log.size(),
+      trim: async (upTo) => {
+        if (links.isCut('log')) throw unavailable()
+        await life.hold(log.trim(upTo))
+      },
+      close: async () => {},
+    }
+  }
+
+  #append(log: MemoryLog, bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
+    const before = log.ends()
+    const work = log.append(bundles, latestAt)
+    if (log.ends() !== before) this.#appended(bundles)
+    return work
+  }
+}
+
+function unavailable(): Fault {
+  return new Fault('LOG_UNAVAILABLE', { retryable: true })
+}

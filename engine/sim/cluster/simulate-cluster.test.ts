@@ -1,0 +1,12 @@
+// A few seeds for every change; `npm run sim -- --cluster` tries many.
+import { expect, test } from 'vitest'
+import { simulateCluster } from './simulate-cluster.ts'
+
+test.each([2, 3, 8, 24, 25])(
+  'cluster seed %i: nothing acknowledged is lost or doubled, whatever nodes and the store go through',
+  { timeout: 600_000 },
+  async (seed) => {
+    const { violations } = await simulateCluster(seed)
+    expect(violations, `npm run sim -- --cluster --seed ${seed}`).toEqual([])
+  },
+)
