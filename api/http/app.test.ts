@@ -239,3 +239,27 @@ describe('observation', () => {
     expect(JSON.parse(lines[2] ?? '')).toMatchObject({ msg: 'request', path: '/api/v1/devices', status: 422 })
   })
 })
+
+test('a node that may have missed revocations answers reads and changes nothing until it hears of them again', async () => {
+  const harness = openHarness()
+  await harness.device('r', { group: 'a' })
+  const { token } = await harness.login('admin')
+  const rename = () =>
+    harness.request('PATCH /api/v1/devices/r', {
+      token,
+      body: { name: 'new' },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    })
+  const { users } = harness.engine
+  const isUp = users.isUp.bind(users)
+  users.isUp = () => false
+  const refused = await rename()
+  expect([refused.status, refused.headers['retry-after'], refused.body.code]).toEqual([
+    503,
+    expect.any(String),
+    expect.any(String),
+  ])
+  expect((await harness.request('GET /api/v1/devices/r', { token })).body.name).not.toBe('new')
+  users.isUp = isUp
+  expect((await rename()).status).toBe(200)
+})

@@ -1,5 +1,6 @@
 // The steps that decide whether a request may go on to its handler, by its caller's role and groups and by the rate limits.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Fault } from '../../engine/ports/fault.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -52,6 +53,20 @@ export async function authenticateCaller(
     (files === undefined ? undefined : await authenticateByTicket(request, services))
   if (authenticated?.kind === 'user') return undefined
   return rates.address(request.ip, reply) ?? authenticated ?? noToken()
+}
+
+/** A revocation by another node may be missing here. What the caller reads meanwhile is bounded by how long this lasts; a
+ *  change could not be taken back. */
+export function refuseUnseenRevocation(
+  { request: { caller, method } }: Exchange,
+  _: Route,
+  { services: { users } }: Tools,
+): undefined {
+  if (caller === undefined || method === 'GET' || method === 'HEAD' || users.isUp()) return undefined
+  throw new Fault('STORE_UNAVAILABLE', {
+    retryable: true,
+    message: 'this node does not hear of revoked tokens just now, so it changes nothing',
+  })
 }
 
 export function boundUserRate(

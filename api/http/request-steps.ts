@@ -34,6 +34,7 @@ import {
   type Exchange,
   findDevice,
   refuseForeignPages,
+  refuseUnseenRevocation,
 } from './gate.ts'
 import { handle } from './handle.ts'
 import { notFound } from './not-found.ts'
@@ -79,6 +80,7 @@ const BEFORE_BODY: readonly Step[] = [
   boundAddressRate,
   refuseForeignPages,
   authenticateCaller,
+  refuseUnseenRevocation,
   boundUserRate,
   checkRole,
   chargeWork,
