@@ -6,13 +6,20 @@ import { MemoryBroker } from '../../adapters/broker/testing/memory.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceSession, LaneReader, UplinkHost } from '../../ports/broker.ts'
-import type { SimNode } from './sim-node.ts'
+import type { Life } from './links.ts'
 
 type Call = (host: UplinkHost) => void
 
+/** A node that reads lanes. */
+interface Reader {
+  readonly life: Pick<Life, 'isOver'>
+  readonly isRunning: boolean
+  readonly host: UplinkHost
+}
+
 export class OutsideBroker {
   readonly broker = new MemoryBroker()
-  readonly #readers = new Map<number, SimNode>()
+  readonly #readers = new Map<number, Reader>()
   readonly #waiting = new Map<number, Call[]>()
   /** Called when a node stops reading a lane, with a test of whose devices these are. */
   readonly #left: (isOfLane: (deviceId: DeviceId) => boolean) => void
@@ -26,7 +33,7 @@ export class OutsideBroker {
     void this.broker.listen(this.#host(options))
   }
 
-  readerFor(node: SimNode): LaneReader {
+  readerFor(node: Reader): LaneReader {
     const stop = async (lanes: readonly Partition[]) => {
       for (const lane of lanes) if (this.#readers.get(lane) === node) this.#readers.delete(lane)
     }
@@ -40,7 +47,7 @@ export class OutsideBroker {
   }
 
   /** The node is gone, or goes on after it stood still. */
-  look(node: SimNode): void {
+  look(node: Reader): void {
     for (const [lane, reader] of [...this.#readers]) {
       if (reader !== node) continue
       if (node.life.isOver) this.#readers.delete(lane)
@@ -49,7 +56,7 @@ export class OutsideBroker {
   }
 
   /** The partitions of which the node has heard everything. */
-  heardBy(node: SimNode): readonly Partition[] {
+  heardBy(node: Reader): readonly Partition[] {
     return Array.from({ length: LIMITS.partitions }, (_, p) => Partition(p)).filter(
       (partition) => this.#readers.get(laneOf(partition)) === node && !this.#waiting.has(laneOf(partition)),
     )
@@ -62,7 +69,7 @@ export class OutsideBroker {
   }
 
   /** What the reader before took and did not make durable is sent again by devices that connect anew. */
-  #read(lane: number, node: SimNode): void {
+  #read(lane: number, node: Reader): void {
     const before = this.#readers.get(lane)
     if (before === node) return
     this.#readers.set(lane, node)

@@ -160,7 +160,7 @@ export class SimNode {
     this.mesh.isCut = false
   }
 
-  /** As kill -9 does. */
+  /** Ends like a process that is killed with -9. */
   die(): void {
     this.life.end()
     this.#end()
@@ -178,7 +178,7 @@ export class SimNode {
     return nodeId !== undefined && this.#shared.owners.nodes.get(nodeId)?.address === this.name
   }
 
-  /** Whoever sends to a device owns it: no other node may have entered itself for it by then. */
+  /** Only the owner of a device may send to it: no other node has entered itself for it by then. */
   #broker(broker: Broker): Broker {
     const { violate, owners } = this.#shared
     return {
