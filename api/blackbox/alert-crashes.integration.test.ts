@@ -1,8 +1,9 @@
-// Alerts while the service dies: between firing and telling, with many that wait, and while it waits to try again.
+// Alerts while the service dies: between firing and telling, with many that wait, and while it waits to try again. And
+// while ClickHouse is away, and in a storm.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish, watch } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 
@@ -131,6 +132,37 @@ test('what waits to be tried again is tried after a kill, under its id', async (
   expect(taken.filter(({ type, status }) => type === 'alert.fired' && status === 200)).toHaveLength(1)
   again.end(true)
 })
+
+test.runIf(PROFILE === 'embedded')(
+  'alerts fire, are told of and end while ClickHouse is away, and are in the history afterwards',
+  async () => {
+    const token = await registerDevice(admin, 'alone')
+    await rule('alone')
+    const device = await connectDevice(service, 'alone', token)
+    taken.length = 0
+    answer = () => 200
+    const database = service.databasePid()
+    process.kill(database, 'SIGSTOP')
+    let alert = ''
+    try {
+      await publish(device, 'alone', { t: 11 })
+      await until('it is told', () => taken.some(({ type }) => type === 'alert.fired'))
+      alert = (await openAlerts('alone'))[0] ?? ''
+      await publish(device, 'alone', { t: 1 })
+      await until('its end is told', () => taken.some(({ type }) => type === 'alert.resolved'))
+    } finally {
+      process.kill(database, 'SIGCONT')
+    }
+    const moves = await until('its moves are stored', async () => {
+      const { body } = await admin.get(`/alerts/${alert}`)
+      // An alert, by its schema.
+      const timeline = body['timeline'] as readonly { readonly event: string }[] | undefined
+      return timeline !== undefined && timeline.length >= 2 && timeline
+    })
+    expect(moves.map(({ event }) => event).sort()).toEqual(['alert.fired', 'alert.resolved'])
+    device.end(true)
+  },
+)
 
 test('what is told on /ws of alerts and channels has no secret', async () => {
   const watcher = await watch(service, admin)

@@ -1,5 +1,5 @@
 // A backup of a running embedded service under load, and its restore into another directory.
-import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openCliHarness } from '../cli/testing/cli.ts'
@@ -28,11 +28,20 @@ test('all that was acknowledged before a backup under load is there after its re
   await until('the load runs', () => ackedOf(loaders) >= 8 * PER_SECOND)
   await admin.call('PUT', '/shadows/kept-0/desired', { speed: 7 })
   const sent = await admin.post('/commands/kept-1', { command: 'go', timeout_sec: 3_600 })
+  const url = 'https://hooks.example.com/services/canary-in-a-path'
+  const made = await admin.post('/alerts/channels', { type: 'chat_webhook', webhook_url: url })
+  expect(made.status).toBe(201)
   const acked = loaders.map((loader) => loader.acked)
   const folder = join(harness.newFolder(), 'backup')
-  const made = await cli.run(['backup', '--out', folder], { env: service.settings })
-  expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining(`fleet: wrote ${folder}`) })
-  expect(statSync(join(folder, 'store.mdb')).mode & 0o077).toBe(0)
+  const written = await cli.run(['backup', '--out', folder], { env: service.settings })
+  expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining(`fleet: wrote ${folder}`) })
+  for (const secret of [folder, join(folder, 'store.mdb')]) expect(statSync(secret).mode & 0o077).toBe(0)
+  expect(written.stdout + written.stderr).not.toContain('canary')
+  const users = join(harness.newFolder(), 'users.json')
+  expect(await cli.run(['backup', 'users', '--out', users], { env: service.settings })).toMatchObject({
+    code: 0,
+  })
+  expect(readFileSync(users, 'utf8')).not.toContain('canary')
   const during = loaders.map((loader) => loader.acked)
   expect(during).not.toEqual(acked)
   for (const loader of loaders) loader.stop()
@@ -60,6 +69,13 @@ test('all that was acknowledged before a backup under load is there after its re
   expect((await reader.get('/shadows/kept-0')).body['desired']).toEqual({ speed: 7 })
   const command = await reader.get(`/commands/kept-1/${sent.body['command_id']}`)
   expect(command.body['command']).toBe('go')
+  // Whoever restores has nothing to enter anew: secrets of channels are in the store, as is the key of the tokens.
+  expect(readFileSync(join(dataDir, 'store.mdb')).includes('canary-in-a-path')).toBe(true)
+  const path = `/alerts/channels/${made.body['channel_id']}`
+  const channel = await reader.get(path)
+  expect(channel.body).toMatchObject({ webhook_url: 'https://hooks.example.com/…', state: 'ok' })
+  const masked = { webhook_url: channel.body['webhook_url'] }
+  expect(await reader.call('PATCH', path, masked)).toMatchObject({ status: 200 })
   // The restored service goes on as the other would have.
   expect((await reader.post('/devices', { name: 'new', type: 'simulator' })).status).toBe(201)
 })

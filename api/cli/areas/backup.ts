@@ -16,8 +16,9 @@ export const backup: Area = (command) => {
     .option('--out <folder>', 'folder to write the data directory to; it must be empty or not exist')
     .addHelpText(
       'after',
-      `${SETTINGS}The backup has everything that was acknowledged before it began. It holds secrets: keep it like the\n` +
-        'data directory itself. A cluster is backed up by its servers (deploy/README.md).\n' +
+      `${SETTINGS}The backup has everything that was acknowledged before it began. It holds secrets: the key of tokens,\n` +
+        'hashes of passwords, and what the channels of alerts need. Keep it like the data directory itself, and encrypt it\n' +
+        'before it leaves the machine. A cluster is backed up by its servers (deploy/README.md).\n' +
         '\nExample:\n  fleet backup --out /backups/fleet-$(date +%F)\n',
     )
     .action(async ({ out }: { out?: string }) => {
