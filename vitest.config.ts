@@ -25,6 +25,9 @@ const ELSEWHERE = process.env['TEST_PROFILE'] === 'cluster' ? EMBEDDED_ONLY : []
 const CLUSTER = [
   'api/blackbox/{first-steps,commands,shadow,gateway,presence,accounts,live,history,http}.integration.test.ts',
 ]
+/** Images of a cluster are in S3. */
+const CLUSTER_FIRMWARE =
+  process.env['TEST_SERVER_VERSITYGW'] === undefined ? [] : ['api/blackbox/firmware.integration.test.ts']
 /** Without one of them there is no cluster; `npm test` says which was not found. */
 const SERVERS = ['TEST_SERVER_NATS_SERVER', 'TEST_SERVER_REDIS_SERVER', 'TEST_SERVER_MOSQUITTO']
 const HAS_SERVERS = SERVERS.every((name) => process.env[name] !== undefined)
@@ -62,7 +65,16 @@ export default defineConfig({
       },
       // What `integration` runs with the embedded profile, again.
       ...(HAS_SERVERS
-        ? [{ test: { ...PROCESSES, name: 'cluster', include: CLUSTER, env: { TEST_PROFILE: 'cluster' } } }]
+        ? [
+            {
+              test: {
+                ...PROCESSES,
+                name: 'cluster',
+                include: [...CLUSTER, ...CLUSTER_FIRMWARE],
+                env: { TEST_PROFILE: 'cluster' },
+              },
+            },
+          ]
         : []),
     ],
   },

@@ -14,6 +14,7 @@ import { cluster } from './scenarios/cluster.ts'
 import { commands } from './scenarios/commands.ts'
 import { dashboard } from './scenarios/dashboard.ts'
 import { disk } from './scenarios/disk.ts'
+import { firmware } from './scenarios/firmware.ts'
 import { floors } from './scenarios/floors.ts'
 import { glue } from './scenarios/glue.ts'
 import { history } from './scenarios/history.ts'
@@ -46,6 +47,7 @@ const SCENARIOS: readonly Scenario[] = [
   prices,
   storm,
   simulator,
+  firmware,
   restart,
   disk,
   history,

@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly heartbeatTimeoutSec?: number
   /** Where channels of alerts may send to, although it is no public address. */
   readonly webhookAllow?: string
+  /** Further settings. */
+  readonly more?: Readonly<Record<`FLEET_${string}`, string>>
 }
 
 export interface Service extends Program {
@@ -37,7 +39,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 // The settings in the caller's environment must not affect the measured service.
 function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
-  const { dataDir, durability, mqttPort = 0, heartbeatTimeoutSec, webhookAllow } = options
+  const { dataDir, durability, mqttPort = 0, heartbeatTimeoutSec, webhookAllow, more = {} } = options
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_'))
   return {
     ...Object.fromEntries(inherited),
@@ -59,5 +61,6 @@ function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
     ...(heartbeatTimeoutSec === undefined
       ? {}
       : { FLEET_HEARTBEAT_TIMEOUT_SEC: String(heartbeatTimeoutSec) }),
+    ...more,
   }
 }
