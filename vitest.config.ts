@@ -1,4 +1,5 @@
 // Which tests run how. The folder decides; a file `*.integration.test.ts` is an integration test anywhere.
+import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -39,11 +40,18 @@ const PROCESSES = { ...SHARED, pool: 'forks', hookTimeout: 240_000 } as const
 /** Small files that take a minute and more. Begun last, as small files are, one of them would run alone at the end. */
 const LONG = /many-(seeds|rollouts)|contract\/contract\.test/
 
-class LongFirst extends BaseSequencer {
+/** A file that uses the service which the files of a worker share, and which ends when the next file does not. */
+const SHARING = "from './testing/shared-service.ts'"
+
+/** The long files first; then the files of each project, beginning with those that share a service. */
+class LongAndSharingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId)
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    const rankOf = ({ moduleId, project }: TestSpecification) => {
+      if (LONG.test(moduleId)) return ''
+      return `${project.name} ${readFileSync(moduleId, 'utf8').includes(SHARING) ? 1 : 2}`
+    }
+    const ranked = (await super.sort(files)).map((file) => ({ file, rank: rankOf(file) }))
+    return ranked.sort((a, b) => a.rank.localeCompare(b.rank)).map(({ file }) => file)
   }
 }
 
@@ -51,7 +59,7 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     maxWorkers: 2,
-    sequence: { sequencer: LongFirst },
+    sequence: { sequencer: LongAndSharingFirst },
     projects: [
       // Milliseconds, but for the models with their thousand runs, which a busy machine stretches.
       { test: { ...SHARED, name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER } },

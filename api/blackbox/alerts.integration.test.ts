@@ -1,18 +1,17 @@
 // Alerts of the whole service: rules, kills, silence of devices, and silences of people.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { expect } from 'vitest'
+import { type Service, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
-afterAll(() => harness.close())
 
 type Body = Readonly<Record<string, unknown>>
 

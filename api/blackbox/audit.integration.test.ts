@@ -1,18 +1,17 @@
 // The audit of a whole service: every acknowledged change is in it, whatever happens to the process.
 import { connectAsync } from 'mqtt'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
+import { expect } from 'vitest'
+import { PROFILE, type Service, until } from './testing/service.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
-afterAll(() => harness.close())
 
 type Entry = Readonly<Record<string, unknown>> & { readonly actor: Readonly<Record<string, unknown>> }
 
@@ -39,8 +38,9 @@ test('logins and changes are found by author, action and object', async () => {
   })
   const login = await entry('action=login&actor=admin@example.com&outcome=success')
   expect(login.actor['id']).toBe(registered.actor['id'])
+  const from = new Date().toISOString()
   await service.nobody.post('/auth/login', { email: 'admin@example.com', password: 'wrong' })
-  const refused = await entry('action=login&outcome=refused')
+  const refused = await entry(`action=login&outcome=refused&from=${from}`)
   expect(refused).toMatchObject({ code: 'INVALID_CREDENTIALS', actor: { type: 'anonymous' }, target: null })
 })
 

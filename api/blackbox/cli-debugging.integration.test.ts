@@ -1,24 +1,23 @@
 // Finding out on the command line why a device does not get through.
 import { connect, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { openCliHarness } from '../cli/testing/cli.ts'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { type Service, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 const cli = openCliHarness()
 let service: Service
 let admin: Rest
 let env: Record<string, string>
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
   env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
 })
 afterAll(async () => {
   await cli.close()
-  await harness.close()
 })
 
 test('what a device did wrong is found on the command line', async () => {

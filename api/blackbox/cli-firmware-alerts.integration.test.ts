@@ -1,11 +1,12 @@
 // Firmware and alerts on the command line.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { openCliHarness } from '../cli/testing/cli.ts'
 import { ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const harness = new ServiceHarness()
 const cli = openCliHarness()
@@ -13,8 +14,7 @@ const folder = harness.newFolder()
 let admin: Rest
 let run: (...args: readonly string[]) => Promise<string>
 
-beforeAll(async () => {
-  const service = await harness.start()
+test.beforeAll(async ({ service }) => {
   admin = await service.admin()
   const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
   run = async (...args) => {

@@ -1,9 +1,9 @@
 // The whole fleet on the command line: its status, its feeds, its dead letters, and shadows as they were.
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openCliHarness } from '../cli/testing/cli.ts'
-import { ServiceHarness, until } from './testing/service.ts'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
-import { registerDevice } from './testing/service-rest.ts'
+import { type Rest, registerDevice } from './testing/service-rest.ts'
 
 /** Each command is a process, and a test starts up to ten. */
 vi.setConfig({ testTimeout: 120_000 })
@@ -15,17 +15,21 @@ afterAll(async () => {
   await harness.close()
 })
 
-async function openFleet() {
-  const service = await harness.start()
-  const admin = await service.admin()
-  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
-  const fleet = (line: string) => cli.runHere(line.split(' '), { env })
-  const json = async (line: string) => JSON.parse((await fleet(`${line} --json`)).stdout)
-  return { service, admin, fleet, json }
-}
+let service: Service
+let admin: Rest
+let env: Readonly<Record<string, string>>
+
+const fleet = (line: string) => cli.runHere(line.split(' '), { env })
+const json = async (line: string) => JSON.parse((await fleet(`${line} --json`)).stdout)
+
+// Its own service: the first test counts the whole fleet.
+beforeAll(async () => {
+  service = await harness.start()
+  admin = await service.admin()
+  env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
+})
 
 test('the status of the fleet, its events and its logs are shown without naming a device', async () => {
-  const { service, admin, fleet, json } = await openFleet()
   await registerDevice(admin, 's2')
   const client = await connectDevice(service, 's1', await registerDevice(admin, 's1'))
   await publish(client, 's1', '{"level":"warn","message":"wheel slips"}', 'log')
@@ -47,7 +51,6 @@ test('the status of the fleet, its events and its logs are shown without naming 
 })
 
 test('many devices are changed by a selector, once they have been counted', async () => {
-  const { fleet, json } = await openFleet()
   for (const id of ['m1', 'm2', 'm3'])
     await fleet(`devices create ${id} --name ${id} --type mqtt_device --group w/${id} --tag old`)
   const before = await json('devices edit -l group=w/m1,tag=old --add-tag new --dry-run')
@@ -72,7 +75,6 @@ test('many devices are changed by a selector, once they have been counted', asyn
 })
 
 test('dead letters are counted by reason, replayed and discarded, with a count before', async () => {
-  const { service, admin, fleet, json } = await openFleet()
   const client = await connectDevice(service, 'l1', await registerDevice(admin, 'l1'))
   await publish(client, 'l1', 'no JSON at all', 'status')
   await until('the summary', async () =>
@@ -95,7 +97,6 @@ test('dead letters are counted by reason, replayed and discarded, with a count b
 })
 
 test('a shadow is shown as it was and brought back', async () => {
-  const { admin, fleet, json } = await openFleet()
   await registerDevice(admin, 'h1')
   await fleet('shadow set h1 {"speed":1}')
   await fleet('shadow set h1 {"speed":2}')

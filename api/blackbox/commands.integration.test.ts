@@ -1,17 +1,18 @@
 // Commands from REST to a device and back, watched on /ws.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { applied, passed, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish, type Watcher, watch } from './testing/service-clients.ts'
 import { type ListeningDevice, listen } from './testing/service-inbox.ts'
 import { type Answer, type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 let watcher: Watcher
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   await enter()
 })
 afterAll(() => harness.close())

@@ -1,20 +1,19 @@
 // What a device is told of messages that could not be used.
 import type { MqttClient } from 'mqtt'
 import mqttJs from 'mqtt'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { expect } from 'vitest'
+import { type Service, until } from './testing/service.ts'
 import { closedOf, connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
-afterAll(() => harness.close())
 
 interface Told {
   readonly code: string

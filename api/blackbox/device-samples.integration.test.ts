@@ -1,26 +1,25 @@
 // The samples of the guide for devices, run as they stand there.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { afterAll, expect } from 'vitest'
+import { type Service, until } from './testing/service.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const PYTHON = process.env['TEST_SERVER_PYTHON_WITH_PAHO']
 const ROOT = new URL('../../', import.meta.url)
 const [, SAMPLES = ''] = readFileSync(new URL('api/DEVICES.md', ROOT), 'utf8').split('\n## Samples\n')
 
-const harness = new ServiceHarness()
 const running: ChildProcess[] = []
 let service: Service
 let admin: Rest
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
 afterAll(async () => {
   for (const child of running) child.kill()
-  await harness.close()
 })
 
 /** The first code block of this language among the samples of whole devices. */

@@ -1,21 +1,22 @@
 // Firmware from the upload to the proof, with a device that uses the library.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { type FirmwareMessage, FleetDevice, fileStorage } from '../../engine/edge/device/index.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const harness = new ServiceHarness()
 const IMAGE = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7) % 256))
 let service: Service
 let admin: Rest
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
   const form = new FormData()
-  form.set('version', '2.0.0')
+  form.set('version', '7.2.0')
   form.set('device_type', 'mqtt_device')
   form.set('file', new Blob([IMAGE]), 'robot.bin')
   const uploaded = await fetch(`${service.httpUrl}/api/v1/ota/firmware`, {
@@ -68,7 +69,7 @@ class Robot {
 
 async function deploy(id: string): Promise<string> {
   const created = await admin.post('/ota/deployments', {
-    ...{ firmware_version: '2.0.0', device_type: 'mqtt_device', stable_sec: 0 },
+    ...{ firmware_version: '7.2.0', device_type: 'mqtt_device', stable_sec: 0 },
     target: { type: 'device', value: id },
   })
   expect(created.status, created.text).toBe(201)
@@ -84,7 +85,7 @@ test('a device installs what is deployed, and the version that it connects with 
     return body['status'] === 'completed'
   })
   expect(robot.installed.map((image) => image.equals(IMAGE))).toEqual([true])
-  expect((await admin.get('/devices/ota-sdk-1')).body).toMatchObject({ firmware_version: '2.0.0' })
+  expect((await admin.get('/devices/ota-sdk-1')).body).toMatchObject({ firmware_version: '7.2.0' })
   await robot.stop()
 })
 

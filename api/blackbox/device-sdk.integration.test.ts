@@ -2,26 +2,25 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect } from 'vitest'
 import { FleetDevice, type FleetDeviceOptions, fileStorage } from '../../engine/edge/device/index.ts'
-import { applied, type Service, ServiceHarness, until } from './testing/service.ts'
+import { applied, type Service, until } from './testing/service.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sdk-'))
 const open: FleetDevice[] = []
 let service: Service
 let admin: Rest
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
 afterEach(async () => {
   for (const device of open.splice(0)) await device.close()
 })
 afterAll(async () => {
-  await harness.close()
   rmSync(folder, { recursive: true })
 })
 

@@ -1,21 +1,20 @@
 // The documentation in a real browser: no error in the console, no violation of a policy, nothing from elsewhere.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect } from 'vitest'
 import { BrowserHarness, CHROMIUM } from '../dashboard/testing/browser.ts'
-import { ADMIN, type Service, ServiceHarness } from './testing/service.ts'
+import { ADMIN, type Service } from './testing/service.ts'
+import { test } from './testing/shared-service.ts'
 
 describe.skipIf(CHROMIUM === undefined)('the documentation in Chromium (needs one in the PATH)', () => {
-  const services = new ServiceHarness()
   const browser = new BrowserHarness()
   let service: Service
-  beforeAll(async () => {
-    service = await services.start()
+  test.beforeAll(async ({ service: given }) => {
+    service = given
     const admin = await service.admin()
     await admin.post('/devices', { device_id: 'robot-7', name: 'Robot', type: 'mqtt_device' })
   })
   afterEach(() => browser.closePages())
   afterAll(async () => {
     await browser.close()
-    await services.close()
   })
 
   test('somebody logs in at /docs, finds an operation and tries it out', async () => {

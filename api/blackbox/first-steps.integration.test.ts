@@ -3,18 +3,18 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { MqttClient } from 'mqtt'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { applied, PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
+import { afterAll, expect } from 'vitest'
+import { applied, PROFILE, type Service, until } from './testing/service.ts'
 import { connectDevice, publish, watch } from './testing/service-clients.ts'
 import { historyOf, type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 let device: MqttClient
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
   device = await connectDevice(
     service,
@@ -24,7 +24,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await device?.endAsync(true)
-  await harness.close()
 })
 
 /** A line of the Prometheus text format. */

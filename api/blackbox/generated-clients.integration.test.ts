@@ -5,17 +5,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
-import { ServiceHarness } from './testing/service.ts'
+import { afterAll, describe, expect } from 'vitest'
+import { test } from './testing/shared-service.ts'
 
 const DOCUMENT = fileURLToPath(new URL('../../schemas/openapi.json', import.meta.url))
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'fleet-clients-'))
-const harness = new ServiceHarness()
-afterAll(async () => {
-  await harness.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => rmSync(folder, { recursive: true }))
 
 const tool = (name: string) => {
   const variable = `TEST_SERVER_${name.toUpperCase().replaceAll('-', '_')}`
@@ -45,7 +41,9 @@ shadow = get_shadow.sync("py-1", client=client)
 print(json.dumps([result.created, shadow.device_id, shadow.delta.to_dict()]))
 `
 
-  test('a Python client registers devices in bulk and reads a shadow', { timeout: 180_000 }, async () => {
+  test('a Python client registers devices in bulk and reads a shadow', { timeout: 180_000 }, async ({
+    service,
+  }) => {
     const made = join(folder, 'made')
     const { stdout } = await run(python.path, [
       'generate',
@@ -57,7 +55,7 @@ print(json.dumps([result.created, shadow.device_id, shadow.delta.to_dict()]))
       made,
     ])
     expect(stdout).not.toMatch(/Unable to process|will not be generated|will be omitted/)
-    const { httpUrl, admin } = await harness.start()
+    const { httpUrl, admin } = service
     const { token = '' } = await admin()
     const script = join(folder, 'use.py')
     writeFileSync(script, SCRIPT)

@@ -1,24 +1,21 @@
 // Logs and events of a device, read from a whole service while its parts are killed.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { type Client, createClient, RefusalError } from '../../schemas/client.ts'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { type Service, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const ROUNDS = 30
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 let fleet: Client
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
   fleet = createClient({ baseUrl: service.httpUrl, token: admin.token })
-})
-afterAll(async () => {
-  await harness.close()
 })
 
 type Row = Readonly<Record<string, unknown>>
@@ -38,9 +35,9 @@ async function all(list: List, deviceId: string): Promise<readonly Row[] | undef
 }
 
 test('log lines and status moves are stored once each, although service and database are killed', async () => {
-  const token = await registerDevice(admin, 'h1')
-  const client = await connectDevice(service, 'h1', token, { reconnectPeriod: 100 })
-  const say = (report: unknown, suffix: string) => publish(client, 'h1', report, suffix)
+  const token = await registerDevice(admin, 'history-1')
+  const client = await connectDevice(service, 'history-1', token, { reconnectPeriod: 100 })
+  const say = (report: unknown, suffix: string) => publish(client, 'history-1', report, suffix)
   for (let round = 0; round < ROUNDS; round++) {
     await say('offline', 'status')
     await say(
@@ -60,7 +57,7 @@ test('log lines and status moves are stored once each, although service and data
   }
   const last = `b${ROUNDS - 1}`
   const logs = await until('the log', async () => {
-    const found = await all('listDeviceLogs', 'h1')
+    const found = await all('listDeviceLogs', 'history-1')
     return found?.at(-1)?.['message'] === last && found
   })
   const lines = logs.map(({ message }) => message)
@@ -69,7 +66,7 @@ test('log lines and status moves are stored once each, although service and data
   expect([...again]).toEqual(Array.from({ length: ROUNDS }, (_, n) => [`a${n}`, `b${n}`]).flat())
   expect(lines.length - again.size).toBeLessThanOrEqual(2)
   const moves = await until('the timeline', async () => {
-    const found = await all('listDeviceEvents', 'h1')
+    const found = await all('listDeviceEvents', 'history-1')
     return found !== undefined && found.length >= 2 * ROUNDS && found
   })
   const steps = moves.map(({ data }) => data as Row)
@@ -79,23 +76,23 @@ test('log lines and status moves are stored once each, although service and data
 })
 
 test('logs are filtered by level, and an invalid log message becomes a dead letter', async () => {
-  const token = await registerDevice(admin, 'h2')
-  const client = await connectDevice(service, 'h2', token)
+  const token = await registerDevice(admin, 'history-2')
+  const client = await connectDevice(service, 'history-2', token)
   const levels = ['debug', 'info', 'warn', 'error', 'fatal']
   await publish(
     client,
-    'h2',
+    'history-2',
     levels.map((level) => ({ level, message: level, fields: { deep: [1] } })),
     'log',
   )
-  await publish(client, 'h2', { level: 'loud', message: '' }, 'log')
-  await until('the log', async () => (await all('listDeviceLogs', 'h2'))?.length === levels.length)
-  const { data } = await fleet.listDeviceLogs({ device_id: 'h2', query: { level: 'warn,fatal' } })
+  await publish(client, 'history-2', { level: 'loud', message: '' }, 'log')
+  await until('the log', async () => (await all('listDeviceLogs', 'history-2'))?.length === levels.length)
+  const { data } = await fleet.listDeviceLogs({ device_id: 'history-2', query: { level: 'warn,fatal' } })
   expect(data).toEqual([
     expect.objectContaining({ level: 'fatal', message: 'fatal', logger: null, fields: { deep: [1] } }),
     expect.objectContaining({ level: 'warn' }),
   ])
-  const letters = await fleet.listDeadLetters({ query: { device_id: 'h2' } })
-  expect(letters.data).toEqual([expect.objectContaining({ topic: 'fleet/h2/log', reason: 'bad_level' })])
+  const letters = await fleet.listDeadLetters({ query: { device_id: 'history-2' } })
+  expect(letters.data).toEqual([expect.objectContaining({ topic: 'fleet/history-2/log', reason: 'bad_level' })])
   await client.endAsync(true)
 })

@@ -1,13 +1,13 @@
 // The live log and timeline of a device on /ws, which are the same entries that REST shows afterwards.
 import { once } from 'node:events'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { WebSocket } from 'ws'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { type Service, until } from './testing/service.ts'
 import { type Frame, type Watcher, watch } from './testing/service-clients.ts'
 import { type ListeningDevice, listen } from './testing/service-inbox.ts'
 import type { Rest } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 let watcher: Watcher
@@ -15,16 +15,15 @@ let device: ListeningDevice
 
 type Body = Readonly<Record<string, unknown>>
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
   watcher = await watch(service, admin)
-  await watcher.subscribe('events', 'events', { filter: { group: 'hall' } })
-  device = await listen(service, admin, { id: 'd1', about: { group: 'hall/a' } })
+  await watcher.subscribe('events', 'events', { filter: { group: 'foyer' } })
+  device = await listen(service, admin, { id: 'live-1', about: { group: 'foyer/a' } })
 })
 afterAll(async () => {
   await device.end()
-  await harness.close()
 })
 
 const told = (id: string): readonly Frame[] =>
@@ -38,25 +37,25 @@ const listed = (path: string, count: number) =>
   })
 
 test('log lines on /ws are those of REST, and a snapshot begins with earlier ones', async () => {
-  await watcher.subscribe('logs', 'logs', { filter: { device_id: 'd1' } })
+  await watcher.subscribe('logs', 'logs', { filter: { device_id: 'live-1' } })
   await device.say('log', [
     { level: 'warn', message: 'hot', fields: { t: 81 } },
     { level: 20, message: 'cooling' },
   ])
   await watcher.next('the second line', ({ id, seq }) => id === 'logs' && seq === 2)
-  const lines = await listed('/devices/d1/logs', 2)
+  const lines = await listed('/devices/live-1/logs', 2)
   expect(told('logs').map(({ event, data }) => [event, data])).toEqual(
     lines.toReversed().map((line) => ['device.log', line]),
   )
-  await watcher.subscribe('again', 'logs', { filter: { device_id: 'd1' }, snapshot: true })
+  await watcher.subscribe('again', 'logs', { filter: { device_id: 'live-1' }, snapshot: true })
   const { data } = await watcher.next('the snapshot', ({ type }) => type === 'snapshot')
-  expect(data).toEqual(lines.map((line) => ({ device_id: 'd1', ...line })))
+  expect(data).toEqual(lines.map((line) => ({ device_id: 'live-1', ...line })))
 })
 
 test('entries of the timeline on /ws are those of REST', async () => {
   await device.say('telemetry', { x: 1 })
-  await admin.call('PUT', '/shadows/d1/desired', { speed: 2 })
-  const { body } = await admin.post('/commands/d1', { command: 'go' })
+  await admin.call('PUT', '/shadows/live-1/desired', { speed: 2 })
+  const { body } = await admin.post('/commands/live-1', { command: 'go' })
   await device.next('the command', (message) => message.body['request_id'] === body['command_id'])
   await device.ack(body['command_id'], 'completed')
   const isLast = ({ id, data }: Frame) => {
@@ -65,7 +64,7 @@ test('entries of the timeline on /ws are those of REST', async () => {
   }
   await watcher.next('the end of the command', isLast)
   const live = told('events')
-  const entries = await listed('/devices/d1/events', live.length)
+  const entries = await listed('/devices/live-1/events', live.length)
   // Entries of one moment may be in another order.
   const sorted = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).sort()
   expect(sorted(live.map(({ data }) => data))).toEqual(sorted(entries))

@@ -1,9 +1,9 @@
 // Compares alerts and dashboards with the metrics of a running service.
 import { readdirSync, readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { parse } from 'yaml'
 import { metricsOf } from '../../deploy/testing/promql.ts'
-import { ServiceHarness } from './testing/service.ts'
+import { test } from './testing/shared-service.ts'
 
 interface Alert {
   readonly alert: string
@@ -37,14 +37,11 @@ const source = parse(readFileSync(at('grafana/provisioning/datasources/prometheu
   datasources: { uid: string }[]
 }
 
-const services = new ServiceHarness()
 let present: ReadonlySet<string>
 
-beforeAll(async () => {
-  const { httpUrl } = await services.start()
+test.beforeAll(async ({ service: { httpUrl } }) => {
   present = namesIn(await (await fetch(`${httpUrl}/metrics`)).text())
 })
-afterAll(() => services.close())
 
 /** Names of all metrics, also of those that have no values yet. */
 function namesIn(text: string): ReadonlySet<string> {

@@ -1,12 +1,13 @@
 // Devices register themselves with a provisioning key, from outside: over REST, over MQTT where the broker is the service's
 // own, and from the command line.
 import { connectAsync } from 'mqtt'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { provision as getToken, memoryStorage } from '../../engine/edge/device/index.ts'
 import { openCliHarness } from '../cli/testing/cli.ts'
 import { applied, PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, knock, publish } from './testing/service-clients.ts'
 import type { Answer, Rest } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const KEYS = '/auth/provisioning-keys'
 const harness = new ServiceHarness()
@@ -14,8 +15,8 @@ const cli = openCliHarness()
 let service: Service
 let admin: Rest
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
 afterAll(async () => {
@@ -39,18 +40,18 @@ const codeOf = ({ status, body }: Answer) => body['code'] ?? status
 const takenOf = async (id: string) => (await admin.get(`${KEYS}/${id}`)).body['taken']
 
 test('a device that nobody has registered gets its token with a key, and is online', async () => {
-  const { key, id } = await create({ id_pattern: 'robot-*' })
-  const { status, body } = await provision(key, 'robot-1')
+  const { key, id } = await create({ id_pattern: 'line-*' })
+  const { status, body } = await provision(key, 'line-1')
   expect(status).toBe(201)
-  const device = await connectDevice(service, 'robot-1', String(body['mqtt_token']))
-  await publish(device, 'robot-1', { m: 1 })
+  const device = await connectDevice(service, 'line-1', String(body['mqtt_token']))
+  await publish(device, 'line-1', { m: 1 })
   await applied(async () =>
-    expect((await admin.get('/devices/robot-1')).body).toMatchObject({ status: 'online', group: 'line/3' }),
+    expect((await admin.get('/devices/line-1')).body).toMatchObject({ status: 'online', group: 'line/3' }),
   )
-  const late = await provision(key, 'robot-1')
+  const late = await provision(key, 'line-1')
   expect([late.status, codeOf(late)]).toEqual([409, 'ALREADY_EXISTS'])
   expect(codeOf(await provision(key, 'other-1'))).toBe('PROVISIONING_ID_NOT_ALLOWED')
-  expect(codeOf(await provision(`${key.slice(0, -1)}-`, 'robot-2'))).toBe('PROVISIONING_KEY_INVALID')
+  expect(codeOf(await provision(`${key.slice(0, -1)}-`, 'line-2'))).toBe('PROVISIONING_KEY_INVALID')
   expect(await takenOf(id)).toBe(1)
   await device.endAsync()
 })

@@ -1,19 +1,18 @@
 // A purge removes everything about a device, whatever crashes meanwhile, and its id is another device's afterwards.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { applied, PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
+import { expect } from 'vitest'
+import { applied, PROFILE, type Service, until } from './testing/service.ts'
 import { closedOf, connectDevice, publish } from './testing/service-clients.ts'
 import { historyOf, type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 const from = Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
-afterAll(() => harness.close())
 
 const bucketsOf = (id: string) =>
   historyOf(admin, id, { metric: 'n', interval: '1h', from, to: from + 3 * 3_600_000 })

@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { applied, type Service, ServiceHarness, until } from './testing/service.ts'
+import { afterAll, describe, expect } from 'vitest'
+import { applied, type Service, until } from './testing/service.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const PYTHON = process.env['TEST_SERVER_PYTHON_WITH_PAHO']
 const MISSING = process.env['TEST_SERVER_PYTHON_WITH_PAHO_MISSING'] ?? 'npm test looks for it'
@@ -14,15 +15,14 @@ const PROGRAM = fileURLToPath(new URL('../../engine/edge/examples/python/device.
 const ID = 'python-1'
 
 describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSING}`, () => {
-  const harness = new ServiceHarness()
   const folder = mkdtempSync(join(tmpdir(), 'fleet-python-'))
   let service: Service
   let admin: Rest
   let token: string
   let program: ChildProcess | undefined
 
-  beforeAll(async () => {
-    service = await harness.start()
+  test.beforeAll(async ({ service: given }) => {
+    service = given
     admin = await service.admin()
     token = await registerDevice(admin, ID)
     start()
@@ -30,7 +30,6 @@ describe.skipIf(PYTHON === undefined)(PYTHON ? 'device.py' : `device.py: ${MISSI
   })
   afterAll(async () => {
     program?.kill('SIGKILL')
-    await harness.close()
     rmSync(folder, { recursive: true })
   })
 

@@ -2,12 +2,13 @@
 // service orders is done in ROS.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect } from 'vitest'
 import type { Running } from '../cli/testing/cli.ts'
 import { BridgeProcesses } from './testing/ros-bridge.ts'
 import { SmallRosbridge } from './testing/rosbridge.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { historyOf, type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 /** A process is started for it. */
 const CONNECTED_MS = 90_000
@@ -19,8 +20,8 @@ let admin: Rest
 let ros: SmallRosbridge
 let bridge: Running | undefined
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
 })
 beforeEach(async () => {

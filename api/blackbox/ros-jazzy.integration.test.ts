@@ -1,10 +1,11 @@
 // The ROS 2 bridge between the whole service and a real ROS 2.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import type { Running } from '../cli/testing/cli.ts'
 import { BridgeProcesses } from './testing/ros-bridge.ts'
 import { ROSBRIDGE_SERVER, RosJazzy } from './testing/ros-jazzy.ts'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { type Service, until } from './testing/service.ts'
 import { historyOf, type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
 const MISSING = process.env['TEST_SERVER_ROSBRIDGE_SERVER_RS_MISSING'] ?? 'npm test looks for it'
 const ID = 'jazzy-1'
@@ -27,7 +28,6 @@ bridges:
 
 const name = ROSBRIDGE_SERVER === undefined ? `ROS 2: ${MISSING}` : 'ROS 2'
 describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
-  const harness = new ServiceHarness()
   const bridges = new BridgeProcesses()
   let ros: RosJazzy
   let service: Service
@@ -35,10 +35,10 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
   let bridge: Running
   const startedAt = Date.now()
 
-  beforeAll(async () => {
+  test.beforeAll(async ({ service: given }) => {
+    service = given
     ros = new RosJazzy(ROSBRIDGE_SERVER ?? '')
-    const [started] = await Promise.all([harness.start(), ros.startRobot(), ros.startServer()])
-    service = started
+    await Promise.all([ros.startRobot(), ros.startServer()])
     admin = await service.admin()
     const token = await registerDevice(admin, ID, { type: 'ros2_robot' })
     const { mqttUrl } = service
@@ -47,7 +47,6 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
   afterAll(async () => {
     await bridges.close()
     await ros?.close()
-    await harness.close()
   })
 
   const latest = async () => Object((await admin.get(`/telemetry/${ID}`)).body['data'])

@@ -1,22 +1,21 @@
 // Shadows seen from REST and from a device at the same time.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
+import { expect } from 'vitest'
+import { PROFILE, type Service, until } from './testing/service.ts'
 import { publish, type Watcher, watch } from './testing/service-clients.ts'
 import { listen } from './testing/service-inbox.ts'
 import { type Answer, type Rest, registerDevice } from './testing/service-rest.ts'
+import { test } from './testing/shared-service.ts'
 
-const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 let watcher: Watcher
 
-beforeAll(async () => {
-  service = await harness.start()
+test.beforeAll(async ({ service: given }) => {
+  service = given
   admin = await service.admin()
   watcher = await watch(service, admin)
   await watcher.subscribe('s', 'shadows')
 })
-afterAll(() => harness.close())
 
 const shadowOf = async (id: string) => (await admin.get(`/shadows/${id}`)).body
 

@@ -7,6 +7,15 @@ import { WebSocket } from 'ws'
 import { type Service, until } from './service.ts'
 import type { Rest } from './service-rest.ts'
 
+/** Ends each client that tests of this process left open. */
+const leftOpen = new Set<() => void>()
+
+/** Ends all clients that are still open, as the end of their service would. */
+export function endClients(): void {
+  for (const end of leftOpen) end()
+  leftOpen.clear()
+}
+
 /** Connects a device. With `reconnectPeriod` it reconnects by itself and sends again what was not acknowledged. */
 export async function connectDevice(
   service: Pick<Service, 'mqttUrl'>,
@@ -23,6 +32,7 @@ export async function connectDevice(
   })
   // The end of a connection does not fail the test by itself.
   client.on('error', () => undefined)
+  leftOpen.add(() => client.end(true))
   return client
 }
 
@@ -113,6 +123,7 @@ export async function watch({ wsUrl }: Pick<Service, 'wsUrl'>, rest: Rest): Prom
     frames.push(JSON.parse(data.toString()) as Frame)
   })
   socket.on('error', () => undefined)
+  leftOpen.add(() => socket.terminate())
   await once(socket, 'open')
   const watcher: Watcher = {
     socket,
