@@ -1,11 +1,10 @@
 // The command line with a whole service, both as processes.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type CliHarness, type CommandResult, openCliHarness } from '../cli/testing/cli.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
-import { test } from './testing/shared-service.ts'
 
 /** Each command is a process, and a test starts up to ten. */
 vi.setConfig({ testTimeout: 60_000 })
@@ -15,8 +14,8 @@ let service: Service
 let cli: CliHarness
 const ACCOUNT = { email: 'admin@example.com', password: 'correct horse battery' }
 
-test.beforeAll(async ({ service: given }) => {
-  service = given
+beforeAll(async () => {
+  service = await harness.start()
   await service.admin()
   cli = openCliHarness()
   const args = ['login', '--url', service.httpUrl, '--email', ACCOUNT.email, '--password-stdin']

@@ -42,8 +42,8 @@ const took = (device: ListeningDevice, commandId: string) =>
   )
 
 test('a command goes to the device, its result comes back, and each step is on /ws', async () => {
-  const device = await listen(service, admin, { id: 'c1' })
-  const sent = await send('c1', { command: 'move_to', data: { x: 1 }, timeout_sec: 60 })
+  const device = await listen(service, admin, { id: 'orders-c1' })
+  const sent = await send('orders-c1', { command: 'move_to', data: { x: 1 }, timeout_sec: 60 })
   expect([sent.status, sent.body['status']]).toEqual([202, 'pending'])
   const id = idOf(sent)
   expect(await took(device, id)).toMatchObject({
@@ -61,7 +61,7 @@ test('a command goes to the device, its result comes back, and each step is on /
   await device.ack(id, 'completed', { result: { at: [1, 2] }, executed_at: '2026-03-01T12:00:00Z' })
   await stepped(id, 'completed')
   expect(stepsOf(id)).toEqual(['pending', 'delivered', 'acked', 'completed'])
-  expect(await one('c1', id)).toMatchObject({
+  expect(await one('orders-c1', id)).toMatchObject({
     status: 'completed',
     progress: 100,
     result: { at: [1, 2] },
@@ -75,34 +75,34 @@ test('a command goes to the device, its result comes back, and each step is on /
 })
 
 test('a caller who waits gets the result, also if the device sends telemetry meanwhile', async () => {
-  const device = await listen(service, admin, { id: 'c2' })
+  const device = await listen(service, admin, { id: 'orders-c2' })
   device.client.on('message', (_, payload) => {
     const { request_id } = JSON.parse(payload.toString())
     if (typeof request_id === 'string')
-      void publish(device.client, 'c2', {
+      void publish(device.client, 'orders-c2', {
         request_id,
         status: 'failed',
         error: { code: 'BLOCKED', message: 'a box' },
       })
   })
-  const { status, body } = await send('c2', { command: 'go' }, '?wait=20')
+  const { status, body } = await send('orders-c2', { command: 'go' }, '?wait=20')
   expect([status, body['status'], body['error']]).toEqual([
     200,
     'failed',
     { code: 'BLOCKED', message: 'a box' },
   ])
-  expect((await admin.get('/telemetry/c2')).body['data']).toEqual({})
+  expect((await admin.get('/telemetry/orders-c2')).body['data']).toEqual({})
   await device.end()
-  const late = await send('c2', { command: 'go', timeout_sec: 60 }, '?wait=1')
+  const late = await send('orders-c2', { command: 'go', timeout_sec: 60 }, '?wait=1')
   expect([late.status, late.body['status']]).toEqual([202, 'pending'])
 })
 
 test('commands for a device that is away wait and are sent when it connects, the urgent one first', async () => {
-  const token = await registerDevice(admin, 'c3')
+  const token = await registerDevice(admin, 'orders-c3')
   const ids: string[] = []
   for (const priority of ['low', 'normal', 'critical', 'high'])
-    ids.push(idOf(await send('c3', { command: priority, priority, timeout_sec: 60 })))
-  const device = await listen(service, admin, { id: 'c3', token })
+    ids.push(idOf(await send('orders-c3', { command: priority, priority, timeout_sec: 60 })))
+  const device = await listen(service, admin, { id: 'orders-c3', token })
   await until('all sent', () => device.commands().length === 4)
   expect(device.commands().map(({ command }) => command)).toEqual(['critical', 'high', 'normal', 'low'])
   expect(device.inbox.find(({ body }) => body['command'] === 'critical')?.qos).toBe(2)
@@ -111,48 +111,48 @@ test('commands for a device that is away wait and are sent when it connects, the
 })
 
 test('a command that expired or was cancelled before it was sent is never sent', async () => {
-  const token = await registerDevice(admin, 'c4')
-  const expired = idOf(await send('c4', { command: 'late', timeout_sec: 1 }))
-  const cancelled = idOf(await send('c4', { command: 'no', timeout_sec: 60 }))
-  const kept = idOf(await send('c4', { command: 'yes', timeout_sec: 60 }))
-  const { status, body } = await admin.call('DELETE', `/commands/c4/${cancelled}`)
+  const token = await registerDevice(admin, 'orders-c4')
+  const expired = idOf(await send('orders-c4', { command: 'late', timeout_sec: 1 }))
+  const cancelled = idOf(await send('orders-c4', { command: 'no', timeout_sec: 60 }))
+  const kept = idOf(await send('orders-c4', { command: 'yes', timeout_sec: 60 }))
+  const { status, body } = await admin.call('DELETE', `/commands/orders-c4/${cancelled}`)
   expect([status, body['status']]).toEqual([200, 'cancelled'])
-  expect((await admin.call('DELETE', `/commands/c4/${cancelled}`)).status).toBe(409)
+  expect((await admin.call('DELETE', `/commands/orders-c4/${cancelled}`)).status).toBe(409)
   await stepped(expired, 'expired')
   // A persistent session in the broker must not hold them for the device either.
-  const device = await listen(service, admin, { id: 'c4', token }, { clean: false })
+  const device = await listen(service, admin, { id: 'orders-c4', token }, { clean: false })
   await took(device, kept)
   await passed(500)
   expect(device.commands().map(({ command }) => command)).toEqual(['yes'])
-  expect((await admin.call('DELETE', `/commands/c4/${expired}`)).status).toBe(409)
-  const listed = await admin.get('/commands/c4?status=expired,cancelled')
+  expect((await admin.call('DELETE', `/commands/orders-c4/${expired}`)).status).toBe(409)
+  const listed = await admin.get('/commands/orders-c4?status=expired,cancelled')
   expect(listed.body['total']).toBe(2)
   await device.end()
 })
 
 test('a device is told that a command it received was cancelled', async () => {
-  const device = await listen(service, admin, { id: 'c5' })
-  const id = idOf(await send('c5', { command: 'go', timeout_sec: 60 }))
+  const device = await listen(service, admin, { id: 'orders-c5' })
+  const id = idOf(await send('orders-c5', { command: 'go', timeout_sec: 60 }))
   await took(device, id)
   await stepped(id, 'delivered')
-  expect((await admin.call('DELETE', `/commands/c5/${id}`)).body['status']).toBe('cancelled')
+  expect((await admin.call('DELETE', `/commands/orders-c5/${id}`)).body['status']).toBe('cancelled')
   const told = await until('told', () => device.commands().find(({ command }) => command === '$cancel'))
   expect(told).toMatchObject({ data: { request_id: id } })
   await device.ack(id, 'completed')
   await until('the contradiction is kept', async () => {
-    const { conflicts } = await one('c5', id)
+    const { conflicts } = await one('orders-c5', id)
     return Array.isArray(conflicts) && conflicts.length === 1
   })
-  expect((await one('c5', id))['status']).toBe('cancelled')
+  expect((await one('orders-c5', id))['status']).toBe('cancelled')
   await device.end()
 })
 
 test('an answer to another device’s command or to an unknown one changes nothing', async () => {
   const [device, stranger] = [
-    await listen(service, admin, { id: 'c6' }),
-    await listen(service, admin, { id: 'c7' }),
+    await listen(service, admin, { id: 'orders-c6' }),
+    await listen(service, admin, { id: 'orders-c7' }),
   ]
-  const id = idOf(await send('c6', { command: 'go', timeout_sec: 60 }))
+  const id = idOf(await send('orders-c6', { command: 'go', timeout_sec: 60 }))
   await stepped(id, 'delivered')
   await stranger.ack(id, 'completed')
   await device.ack('cmd_none', 'completed')
@@ -161,64 +161,64 @@ test('an answer to another device’s command or to an unknown one changes nothi
   await device.ack(id, 'acked')
   await stepped(id, 'acked')
   expect(stepsOf(id)).toEqual(['pending', 'delivered', 'acked'])
-  expect((await admin.get('/commands/c7')).body['total']).toBe(0)
+  expect((await admin.get('/commands/orders-c7')).body['total']).toBe(0)
   await Promise.all([device.end(), stranger.end()])
 })
 
 test('a command that ended long ago is still found unchanged', async () => {
-  const device = await listen(service, admin, { id: 'h1' })
+  const device = await listen(service, admin, { id: 'orders-h1' })
   device.client.on('message', (topic, payload) => {
     const { request_id, command } = JSON.parse(payload.toString())
     if (topic.endsWith('/command')) void device.ack(request_id, 'completed', { result: { command } })
   })
-  const first = idOf(await send('h1', { command: 'first', data: { a: 1 }, timeout_sec: 60 }))
+  const first = idOf(await send('orders-h1', { command: 'first', data: { a: 1 }, timeout_sec: 60 }))
   await stepped(first, 'completed')
-  const fresh = await one('h1', first)
-  for (let i = 0; i < 20; i++) await send('h1', { command: `later${i}` }, '?wait=20')
-  expect((await admin.get('/commands/h1')).text).not.toContain(first)
+  const fresh = await one('orders-h1', first)
+  for (let i = 0; i < 20; i++) await send('orders-h1', { command: `later${i}` }, '?wait=20')
+  expect((await admin.get('/commands/orders-h1')).text).not.toContain(first)
   const past = await until('it is in the history', async () => {
-    const body = await one('h1', first)
+    const body = await one('orders-h1', first)
     return body['status'] === 'completed' ? body : false
   })
   expect({ ...past, attempts: 0 }).toEqual({ ...fresh, attempts: 0 })
-  expect((await admin.get(`/commands/h1/cmd_${'0'.repeat(26)}`)).status).toBe(404)
+  expect((await admin.get(`/commands/orders-h1/cmd_${'0'.repeat(26)}`)).status).toBe(404)
   await device.end()
 })
 
 test('a late result is accepted and marked as late', async () => {
-  const device = await listen(service, admin, { id: 'c8' })
-  const id = idOf(await send('c8', { command: 'go', timeout_sec: 1 }))
+  const device = await listen(service, admin, { id: 'orders-c8' })
+  const id = idOf(await send('orders-c8', { command: 'go', timeout_sec: 1 }))
   await took(device, id)
   await stepped(id, 'expired')
   await device.ack(id, 'completed', { result: 1 })
   await stepped(id, 'completed')
-  expect(await one('c8', id)).toMatchObject({ status: 'completed', late: true, result: 1 })
+  expect(await one('orders-c8', id)).toMatchObject({ status: 'completed', late: true, result: 1 })
   await device.end()
 })
 
 test('maintenance holds commands back until it ends', async () => {
-  const device = await listen(service, admin, { id: 'c9' })
-  await publish(device.client, 'c9', { n: 1 })
-  await until('online', async () => (await admin.get('/devices/c9')).body['status'] === 'online')
-  await admin.call('PATCH', '/devices/c9', { status: 'maintenance' })
-  const id = idOf(await send('c9', { command: 'go', timeout_sec: 60 }))
-  expect(await one('c9', id)).toMatchObject({ status: 'pending', held_reason: 'maintenance' })
+  const device = await listen(service, admin, { id: 'orders-c9' })
+  await publish(device.client, 'orders-c9', { n: 1 })
+  await until('online', async () => (await admin.get('/devices/orders-c9')).body['status'] === 'online')
+  await admin.call('PATCH', '/devices/orders-c9', { status: 'maintenance' })
+  const id = idOf(await send('orders-c9', { command: 'go', timeout_sec: 60 }))
+  expect(await one('orders-c9', id)).toMatchObject({ status: 'pending', held_reason: 'maintenance' })
   await passed(500)
   expect(device.commands()).toEqual([])
-  await admin.call('PATCH', '/devices/c9', { status: 'online' })
+  await admin.call('PATCH', '/devices/orders-c9', { status: 'online' })
   await took(device, id)
   await device.end()
 })
 
 test('a broadcast reaches a group of fifty, skips devices that it must skip, and is counted', async () => {
   const ids = Array.from({ length: 50 }, (_, i) => `b${String(i).padStart(2, '0')}`)
-  const about = { group: 'hall/a' }
+  const about = { group: 'yard/a' }
   const connected = await Promise.all(ids.slice(0, 40).map((id) => listen(service, admin, { id, about })))
   const away = ids.slice(40, 48)
   for (const id of ids.slice(40)) await registerDevice(admin, id, about)
-  await registerDevice(admin, 'elsewhere', { group: 'hall/ab' })
+  await registerDevice(admin, 'elsewhere', { group: 'yard/ab' })
   for (const id of ids.slice(48)) await admin.call('DELETE', `/devices/${id}`)
-  const sent = await admin.post('/commands/$broadcast', { group: 'hall', command: 'stop', timeout_sec: 60 })
+  const sent = await admin.post('/commands/$broadcast', { group: 'yard', command: 'stop', timeout_sec: 60 })
   expect(sent.status).toBe(202)
   expect(sent.body).toMatchObject({ total: 51, accepted: 49, status: 'pending' })
   expect(sent.body['skipped']).toEqual(
@@ -251,9 +251,9 @@ test('a broadcast reaches a group of fifty, skips devices that it must skip, and
 })
 
 test('a command that waited at a kill is sent once after the restart, and its key still finds it', async () => {
-  const token = await registerDevice(admin, 'k1')
+  const token = await registerDevice(admin, 'orders-k1')
   const post = async () => {
-    const response = await fetch(`${service.httpUrl}/api/v1/commands/k1`, {
+    const response = await fetch(`${service.httpUrl}/api/v1/commands/orders-k1`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -269,7 +269,7 @@ test('a command that waited at a kill is sent once after the restart, and its ke
   service = await service.again()
   await enter()
   expect(await post()).toBe(id)
-  const device = await listen(service, admin, { id: 'k1', token })
+  const device = await listen(service, admin, { id: 'orders-k1', token })
   await took(device, id)
   await device.ack(id, 'completed')
   await stepped(id, 'completed')
@@ -278,14 +278,14 @@ test('a command that waited at a kill is sent once after the restart, and its ke
 })
 
 test('no command is delivered to a device that has not subscribed to commands', async () => {
-  const token = await registerDevice(admin, 'd1')
-  const deaf = await connectDevice(service, 'd1', token)
-  const id = idOf(await send('d1', { command: 'go', timeout_sec: 60 }))
-  await publish(deaf, 'd1', { n: 1 })
-  await applied(async () => expect((await admin.get('/telemetry/d1')).body['data']).toEqual({ n: 1 }))
-  expect((await one('d1', id))['status']).toBe('pending')
+  const token = await registerDevice(admin, 'orders-d1')
+  const deaf = await connectDevice(service, 'orders-d1', token)
+  const id = idOf(await send('orders-d1', { command: 'go', timeout_sec: 60 }))
+  await publish(deaf, 'orders-d1', { n: 1 })
+  await applied(async () => expect((await admin.get('/telemetry/orders-d1')).body['data']).toEqual({ n: 1 }))
+  expect((await one('orders-d1', id))['status']).toBe('pending')
   await deaf.endAsync()
-  const device = await listen(service, admin, { id: 'd1', token })
+  const device = await listen(service, admin, { id: 'orders-d1', token })
   await took(device, id)
   await device.end()
 })

@@ -93,6 +93,8 @@ test('logs are filtered by level, and an invalid log message becomes a dead lett
     expect.objectContaining({ level: 'warn' }),
   ])
   const letters = await fleet.listDeadLetters({ query: { device_id: 'history-2' } })
-  expect(letters.data).toEqual([expect.objectContaining({ topic: 'fleet/history-2/log', reason: 'bad_level' })])
+  expect(letters.data).toEqual([
+    expect.objectContaining({ topic: 'fleet/history-2/log', reason: 'bad_level' }),
+  ])
   await client.endAsync(true)
 })

@@ -34,12 +34,12 @@ async function write(id: string, body: object, ifMatch?: number): Promise<Answer
 }
 
 test('with a hundred concurrent writers every success has its own version, and losers recover from the 409', async () => {
-  await registerDevice(admin, 's1')
+  await registerDevice(admin, 'shadow-1')
   const versions: number[] = []
   const writer = async (name: number) => {
     let version = 0
     for (let i = 0; i < 10; i++) {
-      const { status, body } = await write('s1', { [`w${name}`]: i, last: `${name}.${i}` }, version)
+      const { status, body } = await write('shadow-1', { [`w${name}`]: i, last: `${name}.${i}` }, version)
       if (status === 200) {
         version = Number(body['version'])
         versions.push(version)
@@ -54,11 +54,11 @@ test('with a hundred concurrent writers every success has its own version, and l
   expect(versions.length).toBeGreaterThanOrEqual(10)
   const sorted = versions.toSorted((a, b) => a - b)
   expect(sorted).toEqual(sorted.map((_, i) => i + 1))
-  const shadow = await shadowOf('s1')
+  const shadow = await shadowOf('shadow-1')
   expect(shadow['version']).toBe(versions.length)
 
   const entries = await until('the history is whole', async () => {
-    const { body } = await admin.get('/shadows/s1/history?per_page=200')
+    const { body } = await admin.get('/shadows/shadow-1/history?per_page=200')
     // The answer has the type of its schema.
     const data = body['data'] as readonly { version: number; patch: Record<string, unknown> }[]
     return body['total'] === versions.length && data.length === Math.min(200, versions.length) ? data : false
@@ -71,8 +71,8 @@ test('with a hundred concurrent writers every success has its own version, and l
 })
 
 test('a device gets the delta, reports its state, and the delta disappears', async () => {
-  const device = await listen(service, admin, { id: 's2' })
-  const { body } = await write('s2', { light: { on: true, level: 5 } })
+  const device = await listen(service, admin, { id: 'shadow-2' })
+  const { body } = await write('shadow-2', { light: { on: true, level: 5 } })
   expect(body).toMatchObject({ version: 1, in_sync: false, delta: { light: { on: true, level: 5 } } })
   const told = await device.next('the desired state', ({ suffix }) => suffix === 'shadow/desired')
   expect(told).toMatchObject({ qos: 1, body: { version: 1, state: { light: { on: true, level: 5 } } } })
@@ -93,22 +93,22 @@ test('a device gets the delta, reports its state, and the delta disappears', asy
     (got) => got.suffix === 'shadow/desired' && got.body['version'] === 3,
   )
   expect(last.body['state']).toEqual({})
-  expect(await shadowOf('s2')).toMatchObject({ version: 3, in_sync: true, delta: {} })
+  expect(await shadowOf('shadow-2')).toMatchObject({ version: 3, in_sync: true, delta: {} })
   const events = await until('all changes on /ws', () => {
-    const own = watcher.frames.filter(({ device_id }) => device_id === 's2')
+    const own = watcher.frames.filter(({ device_id }) => device_id === 'shadow-2')
     return own.length === 3 ? own : false
   })
   expect(events).toMatchObject([
     { event: 'shadow.updated', data: { version: 1, section: 'desired', actor: { type: 'user' } } },
-    { data: { version: 2, section: 'reported', actor: { type: 'device', id: 's2' } } },
+    { data: { version: 2, section: 'reported', actor: { type: 'device', id: 'shadow-2' } } },
     { data: { version: 3, patch: { light: { level: 5 } }, previous: { light: { level: 4 } } } },
   ])
   await device.end()
 })
 
 test('a report of a stale version or beyond the limit is rejected and changes nothing', async () => {
-  const device = await listen(service, admin, { id: 's3' })
-  await write('s3', { a: 1 })
+  const device = await listen(service, admin, { id: 'shadow-3' })
+  await write('shadow-3', { a: 1 })
   await device.say('shadow/reported', { state: { a: 0 }, version: 0, client_token: 't1' })
   const stale = await device.next('rejected', ({ body }) => body['client_token'] === 't1')
   expect(stale).toMatchObject({
@@ -120,19 +120,23 @@ test('a report of a stale version or beyond the limit is rejected and changes no
   expect(large.body).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' })
   await device.say('shadow/reported', '{"a":')
   await device.next('rejected', ({ body }) => body['code'] === 'BAD_REQUEST')
-  expect(await shadowOf('s3')).toMatchObject({ version: 1, reported: {} })
+  expect(await shadowOf('shadow-3')).toMatchObject({ version: 1, reported: {} })
   await device.end()
 })
 
 test('a message forged on shadow/desired is corrected, also for later subscribers', async () => {
-  const device = await listen(service, admin, { id: 's4' })
-  await write('s4', { mode: 'safe' })
+  const device = await listen(service, admin, { id: 'shadow-4' })
+  await write('shadow-4', { mode: 'safe' })
   await device.next('told', ({ suffix }) => suffix === 'shadow/desired')
   const before = device.inbox.length
-  await device.client.publishAsync('fleet/s4/shadow/desired', '{"version":99,"state":{"mode":"wild"}}', {
-    qos: 1,
-    retain: true,
-  })
+  await device.client.publishAsync(
+    'fleet/shadow-4/shadow/desired',
+    '{"version":99,"state":{"mode":"wild"}}',
+    {
+      qos: 1,
+      retain: true,
+    },
+  )
   // EMQX does not accept it in the first place.
   if (PROFILE === 'embedded')
     await until('put right', () =>
@@ -141,32 +145,32 @@ test('a message forged on shadow/desired is corrected, also for later subscriber
         .some(({ suffix, body }) => suffix === 'shadow/desired' && body['version'] === 1),
     )
   await device.end()
-  const again = await listen(service, admin, { id: 's4', token: device.token })
+  const again = await listen(service, admin, { id: 'shadow-4', token: device.token })
   const kept = await again.next('kept', ({ suffix }) => suffix === 'shadow/desired')
   expect(kept).toMatchObject({ body: { version: 1, state: { mode: 'safe' } } })
   expect(again.inbox.filter(({ body }) => body['version'] === 99)).toEqual([])
-  expect(await shadowOf('s4')).toMatchObject({ version: 1, desired: { mode: 'safe' } })
+  expect(await shadowOf('shadow-4')).toMatchObject({ version: 1, desired: { mode: 'safe' } })
   await again.end()
 })
 
 test('shadow/get is answered with the whole document', async () => {
-  const device = await listen(service, admin, { id: 's5' })
-  await write('s5', { a: 1 })
-  await publish(device.client, 's5', '', 'shadow/get')
+  const device = await listen(service, admin, { id: 'shadow-5' })
+  await write('shadow-5', { a: 1 })
+  await publish(device.client, 'shadow-5', '', 'shadow/get')
   const got = await device.next('the document', ({ suffix }) => suffix === 'shadow/get/accepted')
-  expect(got.body).toMatchObject({ device_id: 's5', version: 1, desired: { a: 1 }, reported: {} })
+  expect(got.body).toMatchObject({ device_id: 'shadow-5', version: 1, desired: { a: 1 }, reported: {} })
   await device.end()
 })
 
 test('versions continue after the service was killed', async () => {
-  const { token } = await listen(service, admin, { id: 's6' })
-  for (let i = 1; i <= 5; i++) await write('s6', { i })
+  const { token } = await listen(service, admin, { id: 'shadow-6' })
+  for (let i = 1; i <= 5; i++) await write('shadow-6', { i })
   service.kill('SIGKILL')
   service = await service.again()
   admin = await service.admin()
-  expect(await shadowOf('s6')).toMatchObject({ version: 5, desired: { i: 5 } })
-  expect((await write('s6', { i: 6 }, 5)).body['version']).toBe(6)
-  const device = await listen(service, admin, { id: 's6', token })
+  expect(await shadowOf('shadow-6')).toMatchObject({ version: 5, desired: { i: 5 } })
+  expect((await write('shadow-6', { i: 6 }, 5)).body['version']).toBe(6)
+  const device = await listen(service, admin, { id: 'shadow-6', token })
   const told = await device.next(
     'told again',
     ({ suffix, body }) => suffix === 'shadow/desired' && body['version'] === 6,
