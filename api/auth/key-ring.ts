@@ -1,6 +1,6 @@
 // The keys of tokens: one that signs, and former ones whose tokens still count.
 //
-// K1. We give each key its algorithm and id. A token's header only chooses one of our keys.
+// - We give each key its algorithm and id. A token's header only chooses one of our keys.
 import { createHmac, createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importPKCS8, importSPKI, type JWK } from 'jose'
 import type { Facts } from '../../engine/ports/store.ts'

@@ -1,10 +1,10 @@
 // Limits how often passwords may be tried, over all nodes. A correct password costs no attempt, nor does one that nobody
 // had the time to check.
 //
-// L1. A network may have a few passwords a second hashed, right or wrong: each costs the service 16 ms of a core.
-// L2. A network may try an e-mail ten times a minute.
-// L3. All networks together may try an e-mail a hundred times an hour, and then slowly. Those from which the account was
-//     entered before are not held up by what others try, so that nobody can lock out its owner.
+// - A network may have a few passwords a second hashed, right or wrong: each costs the service 16 ms of a core.
+// - A network may try an e-mail ten times a minute.
+// - All networks together may try an e-mail a hundred times an hour, and then slowly. Those from which the account was
+//   entered before are not held up by what others try, so that nobody can lock out its owner.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from '../rates/rate-limit.ts'

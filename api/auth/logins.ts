@@ -1,7 +1,7 @@
 // Logins that may be renewed: a refresh token of 256 random bits, of which only the SHA-256 is kept.
 //
-// L1. A token proves something as of a moment in the order of users' changes (`at`). A revocation after that moment voids
-//     everything that is issued for the token, however long the signing takes.
+// - A token proves something as of a moment in the order of users' changes (`at`). A revocation after that moment voids
+//   everything that is issued for the token, however long the signing takes.
 // L2. With rotation, a token has one successor. A renewal that is repeated within the leeway gets the same successor. A
 //     later one means that two have the token, and its login ends. Tokens of browsers always rotate.
 // L3. A browser's token counts as a cookie only, and that of a program as a body only.

@@ -1,10 +1,10 @@
 // A device registers itself with a provisioning key, over REST or MQTT, and gets its token.
 //
-// V1. The place is counted before the device is registered, and the registration bears the key's id: it can be repeated
-//     after a crash at any point, and neither counts a device twice nor exceeds the limit.
+// - The place is counted before the device is registered, and the registration bears the key's id: it can be repeated
+//   after a crash at any point, and neither counts a device twice nor exceeds the limit.
 // V2. A device has one token of these at a time: each voids those before it, by the revision of the record. After its
 //     first connection it gets no other token for the key, so whoever else has the key cannot take the device over.
-// V3. The key itself is in no log, entry or answer.
+// - The key itself is in no log, entry or answer.
 
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'

@@ -1,8 +1,8 @@
 // The cookie that holds a browser's refresh token.
 //
 // C1. Its name has a mark of the service, because browsers keep the cookies of all ports of a host together.
-// C2. It is sent to the endpoints of the session alone, and only by pages of the same site. That does not tell the ports
-//     of a host apart either: those endpoints ask where a request comes from (http/own-pages.ts).
+// - It is sent to the endpoints of the session alone, and only by pages of the same site. That does not tell the ports
+//   of a host apart either: those endpoints ask where a request comes from (http/own-pages.ts).
 import { createHash } from 'node:crypto'
 import { API } from '../../schemas/operation.ts'
 

@@ -1,8 +1,8 @@
 // Signed tokens: a user's access token for REST and /ws, a device's token for MQTT.
 //
 // T1. Both share a key, and the broker may know the secret, so type and audience distinguish them.
-// T2. The time of issue is in the token's id in milliseconds. `iat` counts seconds, which is too coarse to distinguish a
-//     token from one that was revoked in the same second.
+// - The time of issue is in the token's id in milliseconds. `iat` counts seconds, which is too coarse to distinguish a
+//   token from one that was revoked in the same second.
 // T3. [spec: Device plane] Anyone with the key may issue device tokens with only the claims of the specification. Type and
 //     audience may be missing then, but not wrong, and `iat` is the time of issue.
 // T4. An access token names its login, and is void once that has ended.

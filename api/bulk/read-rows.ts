@@ -1,7 +1,7 @@
 // Reads the body of a bulk registration row by row, as it arrives, into bodies of single registrations.
 //
-// W1. Nothing is registered before the whole body was read, so a mistake in the body as a whole refuses all of it.
-// W2. A refused body is still read to its end, since its sender reads the answer only then.
+// - Nothing is registered before the whole body was read, so a mistake in the body as a whole refuses all of it.
+// - A refused body is still read to its end, since its sender reads the answer only then.
 
 import { LIMITS } from '../../engine/limits.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'

@@ -1,6 +1,6 @@
 // Fastify, set up from the route table. What happens to a request is in request-steps.ts.
 //
-// H2. Every answer that is not a success is a problem document (RFC 9457), whether a handler or the server refused.
+// - Every answer that is not a success is a problem document (RFC 9457), whether a handler or the server refused.
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import { LIMITS } from '../../engine/limits.ts'
 import type { JsonObject } from '../../schemas/json.ts'

@@ -1,8 +1,8 @@
 // Writes the audit entry of a REST call: its caller, action, target and outcome. It holds names of fields, never values.
 //
-// A1. The answer goes out once its entry would survive a crash. Refusals of unknown callers are counted instead:
-//     anyone can cause them at any rate, so neither their paths nor their bodies are stored.
-// A2. If the entry cannot be stored, the call is answered all the same, because it did happen. The entry is logged.
+// - The answer goes out once its entry would survive a crash. Refusals of unknown callers are counted instead:
+//   anyone can cause them at any rate, so neither their paths nor their bodies are stored.
+// - If the entry cannot be stored, the call is answered all the same, because it did happen. The entry is logged.
 // A3. The entry of a change that a shard decides is part of the shard's own save, so it costs no further write. Such a
 //     call is signed, and writes an entry here only if the service failed or the handler noted something.
 import assert from 'node:assert/strict'

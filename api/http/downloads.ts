@@ -1,8 +1,8 @@
 // Sends images, piece by piece: no more than its reader takes is in memory, no more than was allowed is sent at once, and
 // what is called off while it is sent ends.
 //
-// D1. All ranges of one reader count as one download; a reader has a few streams at a time.
-// D2. A stream ends within a second of being called off, even if its reader takes nothing.
+// - All ranges of one reader count as one download; a reader has a few streams at a time.
+// - A stream ends within a second of being called off, even if its reader takes nothing.
 // D3. Where there are several nodes, a stream has a place that all of them count (`DownloadPlaces`), and sends nothing once
 //     the place may be somebody else's.
 import { randomUUID } from 'node:crypto'

@@ -4,8 +4,8 @@
 // P2. It is stored encrypted under the caller's key, of which only a hash is stored: an answer may hold a token.
 // P3. If the service dies after the change and before P1, a repeat runs again. So the ids of what it creates are
 //     derived from the key, and the second creation is recognised as the first.
-// P4. It runs on one node at a time: a node announces the start, and the end if there was no answer.
-// P5. Only success is stored: a refused request changed nothing and is judged again.
+// - It runs on one node at a time: a node announces the start, and the end if there was no answer.
+// - Only success is stored: a refused request changed nothing and is judged again.
 import { createHash } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'

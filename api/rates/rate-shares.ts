@@ -1,9 +1,9 @@
 // Shares rate limits between nodes: tells the others how much this node took, and this node's limits how much the
 // others took. No request waits for it: a node judges by what it knows.
 //
-// S1. Everything taken is told, in batches: one call at a time, a short while after the first request.
-// S2. So over time all nodes together let through as much as one may. In a burst that reaches all nodes at once, each
-//     further node lets through as much again; that is a debt, paid off before anything more gets through.
+// - Everything taken is told, in batches: one call at a time, a short while after the first request.
+// - So over time all nodes together let through as much as one may. In a burst that reaches all nodes at once, each
+//   further node lets through as much again; that is a debt, paid off before anything more gets through.
 // S3. If the others cannot be told, each node's own limit holds, as if it were alone.
 
 import type { Clock } from '../../engine/ports/clock.ts'

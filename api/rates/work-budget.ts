@@ -1,8 +1,8 @@
 // What one user may have the service work, beside the count of their requests: few requests can cost as much as
 // thousands. The unit is one plain GET.
 //
-// W1. Work is paid for before it is done, at the price of what is asked for. What was not needed is given back.
-// W2. No price is above the whole budget, so that whoever waits long enough is served.
+// - Work is paid for before it is done, at the price of what is asked for. What was not needed is given back.
+// - No price is above the whole budget, so that whoever waits long enough is served.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'

@@ -1,7 +1,7 @@
 // POST /devices/bulk-edit: one change of many devices. Each is changed through the log, as PATCH /devices/{id} does.
 //
-// E1. A change leaves a device that has it already as it is, so that an interrupted call can be repeated.
-// E2. Once a device fails because of the service, devices that have not begun are not tried.
+// - A change leaves a device that has it already as it is, so that an interrupted call can be repeated.
+// - Once a device fails because of the service, devices that have not begun are not tried.
 import { type DeviceEdit, judgeEdit } from '../../engine/domain/device/edit.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'

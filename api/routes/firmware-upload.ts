@@ -1,7 +1,7 @@
 // POST /ota/firmware: an image and what is to be known of it.
 //
-// W1. The image is stored and hashed as it arrives, before anything is known of it: the fields may come last. Whatever is
-//     wrong in the end, it is removed again.
+// - The image is stored and hashed as it arrives, before anything is known of it: the fields may come last. Whatever is
+//   wrong in the end, it is removed again.
 import { Readable } from 'node:stream'
 import { toFilename } from '../../engine/domain/ota/filename.ts'
 import { LIMITS } from '../../engine/limits.ts'

@@ -2,7 +2,7 @@
 //
 // P1. Every row between the present version and the wanted one is needed. The state is never a guess: if one of the rows
 //     is missing, so is the version.
-// P2. Rows reach the history a moment after the change. A row that is missing because it is new is a fault that passes.
+// - Rows reach the history a moment after the change. A row that is missing because it is new is a fault that passes.
 
 import { NO_TIMES } from '../../engine/domain/shadow/leaf-times.ts'
 import { SECTIONS, type Section, type Shadow } from '../../engine/domain/shadow/record.ts'

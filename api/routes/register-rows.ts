@@ -1,8 +1,8 @@
 // Registers the rows of a bulk registration one by one, as POST /devices does: through the log, many at a time.
 //
-// Q1. Rows without a parent go first, so gateways come before their sub-devices.
+// - Rows without a parent go first, so gateways come before their sub-devices.
 // Q2. A row repeated with the same key is the device that it made, so that an interrupted call can be repeated.
-// Q3. Once a row fails because of the service, rows that have not begun are not tried.
+// - Once a row fails because of the service, rows that have not begun are not tried.
 
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'

@@ -1,9 +1,9 @@
 // The wall clock, without its slips: one wrong reading must not become the time of messages, which is kept for ever and
 // only grows.
 //
-// Y1. A reading that is far ahead of the one before it, by the monotonic clock, counts once it has been the same for a
-//     minute. Until then time goes on from the reading before. A machine that slept takes that long to catch up.
-// Y2. A reading that is behind counts at once: whoever needs times that grow sees to that.
+// - A reading that is far ahead of the one before it, by the monotonic clock, counts once it has been the same for a
+//   minute. Until then time goes on from the reading before. A machine that slept takes that long to catch up.
+// - A reading that is behind counts at once: whoever needs times that grow sees to that.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
 

@@ -1,7 +1,7 @@
 // The protocol of one socket: its frames, its subscriptions, its end.
-// C1. Frames are acted upon one after the other, in the order they came.
-// C2. Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
-// C3. The user's scope is worked out again for each batch of events.
+// - Frames are acted upon one after the other, in the order they came.
+// - Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
+// - The user's scope is worked out again for each batch of events.
 import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import type { Clock } from '../../engine/ports/clock.ts'

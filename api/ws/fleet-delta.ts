@@ -1,7 +1,7 @@
 // The changes of the fleet's table as frames: columns, in pieces that a client takes at once.
 //
-// FD1. A row's delta has every column that has changed since `since`, with its latest value. So of two deltas of a row
-//      the one with the greater `rev` says all that the other one says, and their order does not matter.
+// - A row's delta has every column that has changed since `since`, with its latest value. So of two deltas of a row
+//   the one with the greater `rev` says all that the other one says, and their order does not matter.
 import type { FleetPlacing, FleetTable } from '../../engine/ports/fleet.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { FleetDelta } from '../../schemas/ws.ts'

@@ -1,7 +1,7 @@
 // Has all subscriptions of the channel `fleet` told what changed, a few times a second. Subscriptions that see the same
 // and know the same share their frames, so a hundred pages cost little more than one.
 //
-// FH1. Nothing runs while nobody subscribes. What a look costs depends on what changed, not on messages of devices.
+// - Nothing runs while nobody subscribes. What a look costs depends on what changed, not on messages of devices.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { FleetPort, FleetTable } from '../../engine/ports/fleet.ts'

@@ -1,9 +1,9 @@
 // One subscription of the channel `fleet`: which rows it sees, and what its client has been told of them.
 //
-// FS1. The client is told of a row at the row's latest state. While it is slow, only which rows have changed is
-//      remembered (`DirtyRows`), and a `resync` says how many changes were folded together.
-// FS2. When another part of the fleet comes into sight because the user's groups changed, or too much happened, there
-//      is no delta: a `resync` sends the client back to the index.
+// - The client is told of a row at the row's latest state. While it is slow, only which rows have changed is
+//   remembered (`DirtyRows`), and a `resync` says how many changes were folded together.
+// - When another part of the fleet comes into sight because the user's groups changed, or too much happened, there
+//   is no delta: a `resync` sends the client back to the index.
 import { type FleetQuestion, fleetJudge, questionKey } from '../../engine/domain/fleet/selection.ts'
 import type { FleetPlacing, FleetTable } from '../../engine/ports/fleet.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'

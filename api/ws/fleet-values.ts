@@ -1,7 +1,7 @@
 // The latest values of the metrics that subscriptions of the channel `fleet` show, as this node knows them. All devices
 // are asked at once, and only those that were heard since the last time.
 //
-// FV1. Versions count the looks. A value's version is that of the look that brought it.
+// - Versions count the looks. A value's version is that of the look that brought it.
 import type { FleetPort, FleetTable } from '../../engine/ports/fleet.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Json } from '../../schemas/json.ts'

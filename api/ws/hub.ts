@@ -1,7 +1,7 @@
 // Passes events of the feed to the subscriptions they concern, and tells the engine which events are wanted.
-// H1. Role and group scope are judged per event, at the moment of the event.
-// H2. An event is encoded at most once per choice of metrics, however many sockets take it.
-// H3. A batch of the feed ends with one flush of each socket that got something; nothing waits for a timer.
+// - Role and group scope are judged per event, at the moment of the event.
+// - An event is encoded at most once per choice of metrics, however many sockets take it.
+// - A batch of the feed ends with one flush of each socket that got something; nothing waits for a timer.
 import type { Feed, FeedEvent } from '../../engine/index.ts'
 import type { DeploymentEvent, Deployments } from '../../engine/ports/deployments.ts'
 import type { Want, WantedKind } from '../../engine/ports/feed.ts'

@@ -1,6 +1,6 @@
 // The login of a socket, from the wait for a token to the token's expiry.
-// L1. The user is looked up each time, so a demotion, a new password or a lock counts at once.
-// L2. A socket belongs to its first user. A new token of the same user prolongs the login.
+// - The user is looked up each time, so a demotion, a new password or a lock counts at once.
+// - A socket belongs to its first user. A new token of the same user prolongs the login.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'

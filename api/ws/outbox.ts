@@ -1,8 +1,8 @@
 // The frames that leave one socket. A client that keeps up gets every event at once. A slow one gets the latest value of
 // each device or command when it has room again, and is told how much it missed.
-// O1. Nothing is sent while the wire is full, so the memory of a socket is the wire's bound plus what is held.
-// O2. At most one notice is held per subscription and subject. Beyond the budget only the count of missed notices
-//     grows. Notices without a subject are held up to a number, then the oldest go.
+// - Nothing is sent while the wire is full, so the memory of a socket is the wire's bound plus what is held.
+// - At most one notice is held per subscription and subject. Beyond the budget only the count of missed notices
+//   grows. Notices without a subject are held up to a number, then the oldest go.
 // O3. The count of missed notices is sent once, after the latest values.
 
 import type { Schedule } from '../../engine/ports/schedule.ts'

@@ -1,9 +1,9 @@
 // One public port for REST and /ws: an upgrade request of the HTTP server is replayed to the WebSocket server on
 // loopback, and the two sockets are joined.
-// T1. Only headers that the handshake needs are passed on: nobody outside can claim to come through a tunnel, and a
-//     browser's cookies cannot overflow the other side's header buffer (4 KiB).
-// T2. Each side waits for the other: at most one read and one high-water mark of bytes are held between them.
-// T3. When one side ends, bytes on their way still reach the other within the linger time.
+// - Only headers that the handshake needs are passed on: nobody outside can claim to come through a tunnel, and a
+//   browser's cookies cannot overflow the other side's header buffer (4 KiB).
+// - Each side waits for the other: at most one read and one high-water mark of bytes are held between them.
+// - When one side ends, bytes on their way still reach the other within the linger time.
 import type { IncomingMessage, Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Schedule } from '../../engine/ports/schedule.ts'

@@ -59,7 +59,7 @@ export interface DownloadJobs {
   refused(job: JobName): void
   /** Bytes that this node sent and that the job does not show yet. */
   untold(job: JobName): number
-  /** The image of a running deployment cannot be read or is not the record's (U7). */
+  /** The image of a running deployment cannot be read or is not the record's. */
   imageMissing(firmwareId: FirmwareId): void
 }
 

@@ -13,7 +13,7 @@ export interface ReplayPorts {
   readonly ingest: Pick<Ingest, 'replayed'>
 }
 
-/** Letters of a device go in the order given. They are removed once they are durable in the log (shard Y1). */
+/** Letters of a device go in the order given. They are removed once they are durable in the log (replays Y1). */
 export async function replayLetters(
   { store, ingest }: ReplayPorts,
   letters: readonly DeadLetter[],

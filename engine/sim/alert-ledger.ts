@@ -63,9 +63,9 @@ export class AlertLedger {
     const event = move['event']
     const open = this.#open.get(subject)
     if (event === 'alert.fired') {
-      if (open !== undefined) this.#violate(`${alertId} fired while ${open} was open (A2)`)
+      if (open !== undefined) this.#violate(`${alertId} fired while ${open} was open`)
       if (this.#resolved.has(alertId)) this.#violate(`${alertId} fired after it was resolved`)
-      if (!isMuted && !told.has(key)) this.#violate(`${key} fired and left no notice (A3)`)
+      if (!isMuted && !told.has(key)) this.#violate(`${key} fired and left no notice`)
       this.#open.set(subject, alertId)
     }
     if (event !== 'alert.resolved') return

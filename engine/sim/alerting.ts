@@ -171,7 +171,7 @@ export class Alerting implements Receiver {
     for (const { id, revision } of message.alerts) {
       const move = `${id} ${revision}`
       if (world.ledger.alerts.noticeOf(id, revision) === undefined)
-        world.violate(`${move} is told in ${message.id} and was not saved (A3)`)
+        world.violate(`${move} is told in ${message.id} and was not saved`)
       const before = this.#idOf.get(move)
       if (before !== undefined && before !== message.id)
         world.violate(`${move} is told as ${before} and as ${message.id}`)

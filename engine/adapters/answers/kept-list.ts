@@ -1,7 +1,7 @@
 // An index in memory of the stored answers, with their owners, expiry and size, and of the requests in progress. All
 // answers live equally long, so the oldest expires first, and likewise for requests in progress.
 //
-// K1. A caller whose share is full makes room with their own oldest answer, and with nobody else's.
+// - A caller whose share is full makes room with their own oldest answer, and with nobody else's.
 // K2. An answer is kept for `keptAnswerMsMin` at least. A caller whose share is full of younger ones is refused.
 import { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'

@@ -3,8 +3,8 @@
 // B1. The store is copied before the log, and the log before ClickHouse's tables. So the log's copy holds all that the
 //     store's does not follow from yet, and the tables hold every row that the store's positions say they do. A start
 //     with the copy is a start after a crash: it applies and inserts the rest again, and points count once (R11).
-// B2. What was acknowledged before the backup began is in the log by then, and so in its copy or in the store's.
-// B3. The manifest is written last. A folder without one is no backup.
+// - What was acknowledged before the backup began is in the log by then, and so in its copy or in the store's.
+// - The manifest is written last. A folder without one is no backup.
 import {
   closeSync,
   cpSync,

@@ -1,9 +1,9 @@
 // One LMDB file with several named tables, group commit, and recovery from failed writes.
 //
 // E1. Writes queue up. A transaction takes all writes that are queued when it starts (group commit).
-// E2. A write resolves after its commit; with durability `power`, after the fsync of data and root page.
-// E3. After a failed commit the environment is reopened before the next write: LMDB may have declared it dead, and
-//     repeating the fsync of the same pages proves nothing. Reads continue meanwhile.
+// - A write resolves after its commit; with durability `power`, after the fsync of data and root page.
+// - After a failed commit the environment is reopened before the next write: LMDB may have declared it dead, and
+//   repeating the fsync of the same pages proves nothing. Reads continue meanwhile.
 // E4. When the system refuses to write a page, LMDB 3.5.6 overflows the buffer of its error message
 //     (`mdb_page_flush`) and damages the heap. So free space is checked before each commit, and after such a failure
 //     nothing more is written: the process must restart. Everything acknowledged is safe.

@@ -1,8 +1,8 @@
 // Questions and news between nodes over NATS core. Nothing is stored for a node that is not connected.
 //
-// X1. An address belongs to one node, so a question reaches at most one, and NATS reports at once if there is none.
+// - An address belongs to one node, so a question reaches at most one, and NATS reports at once if there is none.
 // X2. Questions under way are lost with the connection. Their askers are told, and nothing is sent twice.
-// X3. An answer arrives in parts, each with its position. An answer with a missing part is discarded.
+// - An answer arrives in parts, each with its position. An answer with a missing part is discarded.
 import { deadline, type Msg, type Subscription } from '@nats-io/transport-node'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'

@@ -1,8 +1,8 @@
 // The connection to the NATS servers, and the checks that they can keep what the service promises.
 //
-// N1. The connection is retried for ever. Whether a request fails or waits meanwhile is up to the caller.
-// N2. A server that cannot keep the promised durability is refused at start with a message that says what to change.
-//     A property that cannot be checked from here causes a warning.
+// - The connection is retried for ever. Whether a request fails or waits meanwhile is up to the caller.
+// - A server that cannot keep the promised durability is refused at start with a message that says what to change.
+//   A property that cannot be checked from here causes a warning.
 import { readFileSync } from 'node:fs'
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import {

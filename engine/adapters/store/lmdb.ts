@@ -1,9 +1,9 @@
 // The embedded store: records, vitals and positions in tables of one LMDB file, and an index of them in memory.
 //
-// T1. A save is one transaction: records, documents, dead letters, late hours, history, notices and positions, all or
-//     nothing (R4).
-// T2. Memory changes after the commit only, in the order of the saves; a failed save leaves no trace.
-// T3. Records are read and decoded when asked for; memory holds just what lists and filters need.
+// - A save is one transaction: records, documents, dead letters, late hours, history, notices and positions, all or
+//   nothing (R4).
+// - Memory changes after the commit only, in the order of the saves; a failed save leaves no trace.
+// - Records are read and decoded when asked for; memory holds just what lists and filters need.
 
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'

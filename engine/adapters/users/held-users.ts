@@ -1,7 +1,7 @@
 // All users in memory, on top of any storage.
 //
-// U1. Memory changes only after the write. Steps run one after another, so that what a step checked still holds when
-//     its write is durable. A step that another process has overtaken is repeated on the new state.
+// - Memory changes only after the write. Steps run one after another, so that what a step checked still holds when
+//   its write is durable. A step that another process has overtaken is repeated on the new state.
 import type { UserId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'

@@ -1,4 +1,4 @@
-// Ids of alerts. They follow from rule, subject and place in the log: read again, it is the same alert (A2).
+// Ids of alerts. They follow from rule, subject and place in the log: read again, it is the same alert.
 import { AlertId, type DeviceId, type RuleId } from '../../../schemas/ids.ts'
 import { shortHash } from '../short-hash.ts'
 

@@ -1,9 +1,9 @@
 // The states of a rule on a device, as a table and as what follows from it. Pure: it knows the device's alerts, what the
 // rule's conditions say, and now.
 //
-// K1. An alert that is open stays the same alert until it is resolved, and a resolved one is never opened again.
-// K2. An episode begins after the one before it ended: what was read before is judged to nothing (A2).
-// K3. What is notified follows from a move that is saved (A3). A muted alert fires all the same, and is told of once
+// - An alert that is open stays the same alert until it is resolved, and a resolved one is never opened again.
+// K2. An episode begins after the one before it ended: what was read before is judged to nothing.
+// K3. What is notified follows from a move that is saved. A muted alert fires all the same, and is told of once
 //     nothing mutes it any more (A6).
 import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'

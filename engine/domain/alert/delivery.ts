@@ -2,8 +2,8 @@
 //
 // D1. A delivery is made and added to before its time to be sent, and never afterwards: what was sent once is sent again
 //     as it was, but for alerts of which something newer is to be said.
-// D2. Its id follows from the first alert and its move, and so does the notification's: a crash, a retry and a redelivery
-//     have the same.
+// - Its id follows from the first alert and its move, and so does the notification's: a crash, a retry and a redelivery
+//   have the same.
 import type { AlertId, ChannelId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity, DeliveryEvent, DeliveryState } from '../../../schemas/vocabulary.ts'
 import type { Channel } from './channel.ts'

@@ -10,7 +10,7 @@ import type { LeafSight } from './fleet-truth.ts'
 import { TRUTH, type Truth } from './leaf-truth.ts'
 import { end } from './moved.ts'
 
-/** Saved with every change of what it holds (A3), so that another leader goes on with its times. */
+/** Saved with every change of what it holds, so that another leader goes on with its times. */
 export interface FleetInstance {
   readonly ruleId: RuleId
   /** Empty for one alert of the whole rule. */

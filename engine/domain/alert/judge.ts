@@ -1,4 +1,4 @@
-// Judges rules on a device: what their conditions say of it now, what mutes them, and what follows (A1).
+// Judges rules on a device: what their conditions say of it now, what mutes them, and what follows.
 import { Buffer } from 'node:buffer'
 import type { Leaf } from '../../../schemas/alert-condition.ts'
 import { Micros, Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'

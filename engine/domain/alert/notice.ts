@@ -1,4 +1,4 @@
-// What a moved alert leaves for the notifier. It is written in the save that moved the alert (A3), so there is none
+// What a moved alert leaves for the notifier. It is written in the save that moved the alert, so there is none
 // without the move and no move without it.
 import type { AlertId, ChannelId, Millis, RuleId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'

@@ -1,8 +1,8 @@
 // Numbers of audit entries. Time in milliseconds and number identify an entry, whichever nodes wrote in that millisecond.
 //
-// A1. What a process writes by itself is numbered by the process, whose number no other has, and by a count.
-// A2. What a request's shard writes is numbered by the request's place in the log, so that a replay numbers it alike.
-// A3. The two never meet, and both are exact as numbers.
+// - What a process writes by itself is numbered by the process, whose number no other has, and by a count.
+// - What a request's shard writes is numbered by the request's place in the log, so that a replay numbers it alike.
+// - The two never meet, and both are exact as numbers.
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 

@@ -4,7 +4,7 @@ import type { JobGoal, JobPlan } from '../ota/job.ts'
 import type { OwnSession } from '../ota/job-sessions.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 
-/** They go through the log like any request (U2). */
+/** They go through the log like any request. */
 export type OtaRequest =
   | { readonly kind: 'ota_enlist'; readonly plan: JobPlan }
   | {

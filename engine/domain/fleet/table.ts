@@ -1,11 +1,11 @@
 // The table of the whole fleet as one node has it: a row per device, and when each row last changed.
 //
-// FT1. Versions count the changes of this table. `seenVersion` of a row is that of its last change of any kind,
-//      `liveVersion` of the last change of status, flags or since, `wholeVersion` of the last change of its facts:
-//      wholeVersion ≤ liveVersion ≤ seenVersion.
+// - Versions count the changes of this table. `seenVersion` of a row is that of its last change of any kind,
+//   `liveVersion` of the last change of status, flags or since, `wholeVersion` of the last change of its facts:
+//   wholeVersion ≤ liveVersion ≤ seenVersion.
 // FT2. A row's `rev` only grows, whichever shard the row comes from.
-// FT3. What a row was filtered by before it moved is remembered for the latest moves, so that whoever saw it can be told
-//      that it is gone, and nobody else. Versions before the oldest remembered move are too old to be told from.
+// - What a row was filtered by before it moved is remembered for the latest moves, so that whoever saw it can be told
+//   that it is gone, and nobody else. Versions before the oldest remembered move are too old to be told from.
 import type { DeviceId } from '../../../schemas/ids.ts'
 import type { FleetPart, FleetRow } from './row.ts'
 

@@ -1,5 +1,5 @@
 // A deployment: one firmware for many devices, in stages. Its record says what was asked for and how far it is; what its
-// devices do is in their own records (U1).
+// devices do is in their own records.
 
 import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../../schemas/ids.ts'
@@ -169,7 +169,7 @@ export function isFinalStatus(status: DeploymentStatus): boolean {
   return ['completed', 'failed', 'aborted', 'cancelled', 'rolled_back'].includes(status)
 }
 
-/** Time by which all of it is over, whatever happens (U4). */
+/** Time by which all of it is over, whatever happens. */
 export function deadlineOf(spec: DeploymentSpec, createdAt: Millis): number {
   const { timeouts, retry, stableSec, offlineTtlSec, startAt, canary, stages = [] } = spec
   const { downloadSec, installSec, rebootSec, confirmSec } = timeouts

@@ -1,4 +1,4 @@
-// The jobs of a deployment, counted where they are: what the leader decides by. It remembers none of it (U1).
+// The jobs of a deployment, counted where they are: what the leader decides by. It remembers none of it.
 import { type DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity, DeviceStatus, HeldReason, JobStatus } from '../../../schemas/vocabulary.ts'
 import { activeJob, isUnfinished } from './firmware-jobs.ts'

@@ -1,8 +1,8 @@
 // The ROS 2 bridge: a device of Fleet whose measurements come from ROS, and whose commands go there.
 //
-// B1. Each connect to ROS subscribes and advertises everything anew.
-// B2. A silence on a route is told to the service once, and healed by subscribing again.
-// B3. Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
+// - Each connect to ROS subscribes and advertises everything anew.
+// - A silence on a route is told to the service once, and healed by subscribing again.
+// - Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
 import { join } from 'node:path'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { FleetDevice } from '../device/index.ts'

@@ -1,7 +1,7 @@
 // The device's side of its shadow: applies what is desired and reports what is.
 //
 // D1. Each message holds the whole difference. So only the newest counts, and older versions are ignored.
-// D2. After each connect the device asks for its shadow, because the broker may hand out an outdated message.
+// - After each connect the device asks for its shadow, because the broker may hand out an outdated message.
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../payload.ts'
 

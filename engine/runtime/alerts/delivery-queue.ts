@@ -2,7 +2,7 @@
 //
 // Q1. An alert is in at most one delivery that is not under way. What is newer takes its place: an alert that resolves
 //     before anybody was told of it is one message.
-// Q2. While a delivery is under way, whatever else is to be said about its alerts waits.
+// - While a delivery is under way, whatever else is to be said about its alerts waits.
 import type { AlertId, Millis } from '../../../schemas/ids.ts'
 import { type Channel, isOpen } from '../../domain/alert/channel.ts'
 import {

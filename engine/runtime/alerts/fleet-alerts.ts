@@ -2,10 +2,10 @@
 // lets people act on them.
 //
 // L1. What it decides is saved with the leader's claim, and with the notices and rows that follow from it, before anybody
-//     sees it (A3). A save that fails may have been carried out all the same, so it is tried until it is known to be:
+//     sees it. A save that fails may have been carried out all the same, so it is tried until it is known to be:
 //     whoever decided again would open another alert.
 // L2. Without the counts of every owner nothing is judged: a part of the fleet that cannot be seen is not well.
-// L3. One thing at a time: a request of a person and a round never decide side by side.
+// - One thing at a time: a request of a person and a round never decide side by side.
 import type { AlertId, RuleId } from '../../../schemas/ids.ts'
 import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'

@@ -1,8 +1,8 @@
 // Tells channels of alerts: takes the notices that moved alerts left, makes deliveries of them, sends them and notes what
 // came of it. A duty of the leader.
 //
-// N1. Deliveries are saved together with the end of the notices that they follow from, and sent afterwards. A crash at
-//     any point loses none, and repeats at most those that were under way, under the same ids.
+// - Deliveries are saved together with the end of the notices that they follow from, and sent afterwards. A crash at
+//   any point loses none, and repeats at most those that were under way, under the same ids.
 // N2. Who was never told that an alert fires is not told that it resolved; whoever was told is.
 import type { AlertId, ChannelId } from '../../../schemas/ids.ts'
 import type { DeliveryEvent } from '../../../schemas/vocabulary.ts'

@@ -3,7 +3,7 @@
 //
 // G1. The record is saved before the first member gets its command. Who was promised a broadcast gets all of it: what
 //     was not handed out before a crash is handed out after it, each member's command once.
-// G2. Every member's time counts from the broadcast's: what is handed out late is not sent late.
+// - Every member's time counts from the broadcast's: what is handed out late is not sent late.
 // G3. What came of it is counted from its commands while they are kept, and written down once they have all ended.
 import { Buffer } from 'node:buffer'
 import { type BroadcastId, CommandId, type DeviceId, Millis } from '../../../schemas/ids.ts'

@@ -1,10 +1,10 @@
 // The leader's duty for deployments: it enlists members, gives places to jobs, counts, and decides how each deployment
 // goes on.
 //
-// O1. What it counts it counts anew each time, from the jobs (U1): it remembers nothing that a crash could take away.
+// - What it counts it counts anew each time, from the jobs: it remembers nothing that a crash could take away.
 // O2. A grant is saved with the leader's claim before it is sent, and stands until it was answered. So a leader who does
 //     not know yet that another one leads can give no place any more, and the next one first repeats what may be under
-//     way: a repetition changes nothing. Together places are never exceeded (U3).
+//     way: a repetition changes nothing. Together places are never exceeded.
 // O3. One thing at a time: a request of a person and a round never decide side by side.
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'

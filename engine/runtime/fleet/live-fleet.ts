@@ -1,6 +1,6 @@
 // Keeps the table of the whole fleet on one node, by asking every shard for what has changed.
 //
-// LF1. Nothing is asked while nobody wants the table, and one question runs at a time: answers come in order.
+// - Nothing is asked while nobody wants the table, and one question runs at a time: answers come in order.
 import type { FleetKnown } from '../../domain/fleet/row.ts'
 import { FleetTable } from '../../domain/fleet/table.ts'
 import { LIMITS } from '../../limits.ts'

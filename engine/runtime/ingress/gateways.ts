@@ -1,8 +1,8 @@
 // Gateways at the ingress: what one says for a sub-device goes into that device's partition, with the gateway's name on
 // it, and the sub-devices are told of the gateway's connections.
 //
-// G1. Who may speak for whom is decided by the sub-device's actor (R2). What is known here only decides whom to tell.
-// G2. A sub-device is told of each session in order: opened, listening, its messages, closed.
+// - Who may speak for whom is decided by the sub-device's actor (R2). What is known here only decides whom to tell.
+// - A sub-device is told of each session in order: opened, listening, its messages, closed.
 // G3. A message for nobody stays with its sender, whose actor refuses it.
 import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../../schemas/ids.ts'

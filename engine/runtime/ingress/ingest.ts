@@ -1,10 +1,10 @@
 // The ingress: device messages and requests go into bundles by partition, and bundles into the log together. Only what
 // is durable is acknowledged (R1, R12). From the log, a message goes on in `runner/source.ts`.
 //
-// I1. One append is under way at a time. What arrives meanwhile makes the next one, so a slow disk makes larger appends,
-//     not a longer queue of them.
-// I2. A failed append is tried again with the same device messages until it succeeds. Nothing was acknowledged, so
-//     nothing is lost, and nothing behind it overtakes.
+// - One append is under way at a time. What arrives meanwhile makes the next one, so a slow disk makes larger appends,
+//   not a longer queue of them.
+// - A failed append is tried again with the same device messages until it succeeds. Nothing was acknowledged, so
+//   nothing is lost, and nothing behind it overtakes.
 // I3. Receive times are unique and increasing (`receive-clock.ts`).
 // I4. Requests are not tried again: the caller is told at once, and the request does not happen later.
 // I5. While the log does not answer an append, neither do we. After a while new requests are refused.

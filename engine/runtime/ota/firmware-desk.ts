@@ -1,7 +1,7 @@
 // The leader's duty for firmware: it alone writes the records, one change after the other, so that two uploads of one
 // version cannot both win.
 //
-// F1. An image is there before the record that names it is saved, and is removed after the last such record.
+// - An image is there before the record that names it is saved, and is removed after the last such record.
 import type { FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { editFirmware, withImage } from '../../domain/ota/firmware-moves.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'

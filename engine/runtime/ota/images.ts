@@ -3,7 +3,7 @@
 // I1. An image is stored before its record. What a crash leaves without a record is removed when it is old enough that no
 //     upload can still be on its way to one.
 // I2. No byte goes out that is not the record's: the size is compared at every open, the SHA-256 at the first one since
-//     the start (U7).
+//     the start.
 import { createHash } from 'node:crypto'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import { LIMITS } from '../../limits.ts'

@@ -4,12 +4,12 @@
 // W1. What is owned is certain for a while after the last renewal that went through, by this node's own monotonic
 //     clock. Others wait longer than that, from when they saw it. So a node that was paused knows that it may have
 //     lost everything before anything was taken from it, and does nothing until the next renewal says what is true.
-// W2. A node is silent only to one that renews itself meanwhile: after a pause, or while the table does not answer,
-//     nobody is blamed for what nobody could do.
-// W3. A node is taken out before its partitions are taken, and only if it has not renewed since: then its own renewals
-//     fail, and it starts again as another node.
+// - A node is silent only to one that renews itself meanwhile: after a pause, or while the table does not answer,
+//   nobody is blamed for what nobody could do.
+// - A node is taken out before its partitions are taken, and only if it has not renewed since: then its own renewals
+//   fail, and it starts again as another node.
 // W4. A read may be older than the one before it. What has a smaller epoch or revision than is known is no news.
-// W5. Certainty is no guarantee. The store refuses a save under an epoch that is not the last (`Store.claim`).
+// - Certainty is no guarantee. The store refuses a save under an epoch that is not the last (`Store.claim`).
 // W6. A node that sees the table but not the store or ClickHouse would keep its partitions and decide nothing for them.
 //     So it says that it is unfit once that has lasted for a while, and others that can work have its share. It is fit
 //     again once it has worked for as long. It gives nothing before the others, too, had time to say that they are unfit,

@@ -1,8 +1,8 @@
 // The leader's duty of purges: everything about a device goes, in steps that may each be repeated.
 //
-// PU1. A purge is written down before its first step and struck off after its last: whoever leads goes on with it.
-// PU2. The record goes last. Until then the device is decommissioned, so nobody registers the id anew, and no new rows come.
-// PU3. `createdAt` tells the device from a later one with the same id, which a repeated step leaves alone.
+// - A purge is written down before its first step and struck off after its last: whoever leads goes on with it.
+// - The record goes last. Until then the device is decommissioned, so nobody registers the id anew, and no new rows come.
+// - `createdAt` tells the device from a later one with the same id, which a repeated step leaves alone.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { newPackr } from '../../domain/packing.ts'

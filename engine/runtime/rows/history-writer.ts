@@ -1,6 +1,6 @@
 // What happened, from the store's outbox into ClickHouse: in batches, in order, tried until it is there.
 //
-// W1. The outbox is the only memory of what is on its way: what an earlier incarnation left is nothing special.
+// - The outbox is the only memory of what is on its way: what an earlier incarnation left is nothing special.
 // W2. A batch is cleared after its rows are stored. Between the two anything may die; a row inserted again is the same
 //     row.
 // W3. What ClickHouse refuses for good is given up with a fault. No log has these rows, so a refused block is halved until

@@ -1,8 +1,8 @@
 // Rows on their way to ClickHouse: one insert at a time, in order, tried until stored.
 //
-// N1. Blocks of one shard are inserted in the order they were cut, so "the last one is stored" means all are.
-// N2. A block that ClickHouse refuses for good is dropped with a fault, never retried for ever; it stays in the
-//     log for the retention time.
+// - Blocks of one shard are inserted in the order they were cut, so "the last one is stored" means all are.
+// - A block that ClickHouse refuses for good is dropped with a fault, never retried for ever; it stays in the
+//   log for the retention time.
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'

@@ -1,8 +1,8 @@
 // Rollups: hour by hour recomputed from raw, some minutes after the hour is over, and again where late points came.
 // One node does it for all.
 //
-// T1. A new horizon is announced first; then all rows received before are stored; only then is it computed. So a
-//     point of a settled hour is either in the computation or marked late.
+// - A new horizon is announced first; then all rows received before are stored; only then is it computed. So a
+//   point of a settled hour is either in the computation or marked late.
 // T2. Late hours are taken before they are computed: what marks them meanwhile marks them anew. What is taken is kept
 //     aside until it is done, counts as late until then, and is computed by whoever leads next.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'

@@ -1,10 +1,10 @@
 // One shard of this node: a runner for those partitions that are this node's now, and another one when these change.
 //
-// S1. A runner keeps its partitions. When they change it ends, and the next one begins with the store and the log, as
-//     after a crash (H4): a change of owner is nothing that has to be right besides.
+// - A runner keeps its partitions. When they change it ends, and the next one begins with the store and the log, as
+//   after a crash (runner H4): a change of owner is nothing that has to be right besides.
 // S2. The next one begins when nothing of the earlier one is being saved any more, and after its claim: what an earlier
 //     owner saved is found, and no later save of it is taken (R2).
-// S3. Questions wait over a change. What is asked of a partition that is not ours is refused.
+// - Questions wait over a change. What is asked of a partition that is not ours is refused.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'

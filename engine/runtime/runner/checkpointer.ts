@@ -2,8 +2,8 @@
 // saved, and the log behind it may go. What a restart reads again is what lies behind the last checkpoint.
 //
 // K1. A checkpoint of a shard that is gone is not saved: positions never go back, and vitals never fall behind them.
-// K2. A request is answered once a checkpoint reaches what was applied when it was made, rows that are still to be
-//     read again included.
+// - A request is answered once a checkpoint reaches what was applied when it was made, rows that are still to be
+//   read again included.
 import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'

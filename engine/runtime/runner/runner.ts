@@ -1,7 +1,7 @@
 // The host's side of one shard: entries in, proposals out, and everything that follows from them in its order (R4):
 // propose → save → settle → send → tell → acknowledge.
 //
-// H1. One task is in flight at a time, and one proposal is unsettled at a time.
+// - One task is in flight at a time, and one proposal is unsettled at a time.
 // H2. The verdict on a proposal rides on the next task.
 // H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next incarnation.
 // H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).

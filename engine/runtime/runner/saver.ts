@@ -1,8 +1,8 @@
 // Saves of one shard's proposals: tried until they succeed, one at a time (R4).
 //
-// V1. A save carries every position applied since the last one. Batches that change nothing are not saved, but
-//     what is saved later follows from them: a restart that found a record without its past would apply the past
-//     to it once more.
+// - A save carries every position applied since the last one. Batches that change nothing are not saved, but
+//   what is saved later follows from them: a restart that found a record without its past would apply the past
+//   to it once more.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'

@@ -1,5 +1,5 @@
 // What follows from an alert's move: it is told on the feed, written to the device's timeline, and left for the notifier,
-// all in the save that keeps the move (A3).
+// all in the save that keeps the move.
 import { Buffer } from 'node:buffer'
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'

@@ -1,4 +1,4 @@
-// A batch in the making: everything it would change or ask for, kept apart from what is settled (S2).
+// A batch in the making: everything it would change or ask for, kept apart from what is settled (shard S2).
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'

@@ -2,9 +2,9 @@
 // message by 16 bytes: its time in microseconds (8), the connection that it came by (6), a count (2). Of one connection
 // these names grow, and messages come in their order.
 //
-// D1. Nothing is dropped but what the broker marks as sent again, and what such messages have brought already: a reader
-//     that was paused may append its own copy behind that of the one that took over. So a clock of the broker that is set
-//     back loses nothing.
+// - Nothing is dropped but what the broker marks as sent again, and what such messages have brought already: a reader
+//   that was paused may append its own copy behind that of the one that took over. So a clock of the broker that is set
+//   back loses nothing.
 // D2. Judgement depends on places in the log alone: what is read again is judged as the first time, though vitals may be
 //     later by then. Behind what is kept here everything counts.
 // D3. What is sent again comes as a run, in the order of the first time: first what the log has, then what it lacks. So

@@ -2,8 +2,8 @@
 // crash in between, or two people at once, may bring it a second time.
 //
 // Y1. The device's record remembers which letters it took, saved with what they made of it.
-// Y2. It remembers their places in the log, too: a message that is read again for its rows is the one that counted.
-// Y3. It forgets the oldest. Far fewer letters are replayed before they are removed than it remembers.
+// - It remembers their places in the log, too: a message that is read again for its rows is the one that counted.
+// - It forgets the oldest. Far fewer letters are replayed before they are removed than it remembers.
 import { FLAG_REPLAY, type Item } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Actor } from './actor.ts'

@@ -1,8 +1,8 @@
 // What a shard adds to the fleet's table: rows that changed since somebody last asked.
 //
-// SF1. While nobody asks, nothing is noted, and the hot path costs nothing. The first question after a pause is answered
-//      with every row.
-// SF2. When a device was last heard is sampled: every few seconds the shard looks through its devices once.
+// - While nobody asks, nothing is noted, and the hot path costs nothing. The first question after a pause is answered
+//   with every row.
+// - When a device was last heard is sampled: every few seconds the shard looks through its devices once.
 // SF3. A row's `rev` is a time in tenths of a second, moved on where the clock stands still: it grows over a change of
 //      owner, too.
 

@@ -1,4 +1,4 @@
-// Codecs of single values in the query (D1). What cannot be read is the default, so a hostile or outdated address shows
+// Codecs of single values in the query. What cannot be read is the default, so a hostile or outdated address shows
 // the view as if it were not there.
 export interface Codec<Value> {
   /** `undefined` is a value that the address does not name. */

@@ -1,5 +1,5 @@
 // Buckets of the service as columns of a chart. Series of different devices share one time axis; where a series has nothing
-// for longer than its own rhythm, a gap stays a gap (D3).
+// for longer than its own rhythm, a gap stays a gap.
 export interface Bucket {
   readonly time: string
   readonly [aggregate: string]: unknown

@@ -1,9 +1,9 @@
-// The local index (D4): one row for every device that the person may see, as columns.
+// The local index: one row for every device that the person may see, as columns.
 //
-// C1. A row keeps its place as long as its device is there; the place of a removed one is used again.
+// - A row keeps its place as long as its device is there; the place of a removed one is used again.
 // C2. A delta counts if its `rev` is greater than that of the row, so it does not matter whether the index was read before
 //     or after it was sent.
-// C3. `namesVersion` grows when a device comes, goes or is renamed; `version` grows with every change.
+// - `namesVersion` grows when a device comes, goes or is renamed; `version` grows with every change.
 import type { FleetIndex } from '../../../../schemas/fleet.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../../schemas/vocabulary.ts'
 import type { FleetDelta } from '../../../../schemas/ws.ts'

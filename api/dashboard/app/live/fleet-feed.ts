@@ -3,7 +3,7 @@
 // FF1. Deltas that come before the index was read wait for it: the page applies those that are newer (columns C2).
 // FF2. An index may be a second old when it is read. What changed in that second may have been sent to nobody, so the
 //      changes since its cursor are read once more.
-// FF3. Without the channel, changes are asked for every few seconds.
+// - Without the channel, changes are asked for every few seconds.
 import type { FleetIndex } from '../../../../schemas/fleet.ts'
 import type { FleetDelta, FleetStats } from '../../../../schemas/ws.ts'
 import { PendingDeltas } from '../fleet/pending-deltas.ts'

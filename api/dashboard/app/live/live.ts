@@ -1,4 +1,4 @@
-// The page's end of the socket: subscriptions of mounted views, and how fresh what they show is (D3).
+// The page's end of the socket: subscriptions of mounted views, and how fresh what they show is.
 import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { SocketProblem } from '../../../../schemas/ws.ts'

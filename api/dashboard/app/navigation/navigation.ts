@@ -39,7 +39,7 @@ export function setQuery(
   navigate(`${address.peek().path}${toSearch(next)}`, move)
 }
 
-/** A value that lives in the address (D1). Reading it in a component renders the component when it changes. */
+/** A value that lives in the address. Reading it in a component renders the component when it changes. */
 export interface QueryValue<Value> {
   get value(): Value
   set(value: Value, move?: Move): void

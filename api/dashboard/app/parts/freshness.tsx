@@ -1,4 +1,4 @@
-// How fresh the page is (D3): live, or away since when and when it tries again, and what was left out.
+// How fresh the page is: live, or away since when and when it tries again, and what was left out.
 import { connection, droppedCount, isPaused, retryNow } from '../live/live.ts'
 import { instant, now } from '../words/time.ts'
 import { words } from '../words/words.ts'

@@ -1,4 +1,4 @@
-// The tail of a device's log: a ring of lines, newest last. What the service had to leave out is a line of its own (D3). Pure.
+// The tail of a device's log: a ring of lines, newest last. What the service had to leave out is a line of its own. Pure.
 export interface LogLine {
   readonly kind: 'line'
   readonly at: number

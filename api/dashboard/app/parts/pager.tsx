@@ -10,7 +10,7 @@ const t = words({
   after: ['Next page', 'Nächste Seite'],
 })
 
-/** The page of a list is part of its address (D1). */
+/** The page of a list is part of its address. */
 export const pageValue = queryValue('page', whole(1, 1, 100_000))
 
 export interface PageOf {

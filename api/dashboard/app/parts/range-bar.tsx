@@ -1,4 +1,4 @@
-// The time range of the page's charts (D1): presets that move with the clock, or two instants; buttons do what dragging does.
+// The time range of the page's charts: presets that move with the clock, or two instants; buttons do what dragging does.
 import { useState } from 'preact/hooks'
 import { text } from '../address/codecs.ts'
 import {

@@ -6,7 +6,7 @@ export interface Tab {
   readonly isCurrent: boolean
 }
 
-/** Tabs are links: each has an address of its own (D1). */
+/** Tabs are links: each has an address of its own. */
 export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
   return (
     <nav class="tabs" aria-label={label}>

@@ -1,9 +1,9 @@
 // Messages from one connected device: taken straight from the bytes, handed to the host, and acknowledged once the host
 // calls them durable. The device's last will is one of them.
 //
-// I1. Nothing is acknowledged before `durable` (R1), and everything is in the order in which it was sent.
+// - Nothing is acknowledged before `durable` (R1), and everything is in the order in which it was sent.
 // I2. The hot path allocates one view per message: no packet object, no topic text, no promise (R12).
-// I3. Every message handed over takes one count of `durable`, also after the session has ended.
+// - Every message handed over takes one count of `durable`, also after the session has ended.
 import { Buffer } from 'node:buffer'
 import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'

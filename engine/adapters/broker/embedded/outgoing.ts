@@ -2,7 +2,7 @@
 //
 // O1. Messages leave in the order in which they were published [MQTT-4.6.0-6]. One that finds the socket full waits, and
 //     so do all that follow it.
-// O2. The socket holds little more than one packet. What waits for it is bounded (R9): a device that takes nothing is cut.
+// - The socket holds little more than one packet. What waits for it is bounded (R9): a device that takes nothing is cut.
 // O3. A publish resolves true at PUBACK or PUBCOMP (QoS 0: once written), and false when the connection ends before.
 import { topicOf } from '../../../../schemas/topics.ts'
 import { LIMITS } from '../../../limits.ts'

@@ -3,7 +3,7 @@
 // no other connection, and nothing is retained or kept for it.
 //
 // N1. A peer gets no place of a key before it can be told of it: it subscribes first.
-// N2. Connections, their time and their questions are bounded.
+// - Connections, their time and their questions are bounded.
 import { Buffer } from 'node:buffer'
 import { Micros, type Millis } from '../../../../schemas/ids.ts'
 import { PROVISION_ACCEPTED_SUFFIX, PROVISION_GET_SUFFIX } from '../../../../schemas/topics.ts'

@@ -1,8 +1,8 @@
 // One admitted device on its socket: reads packets, hands messages to `incoming.ts` and what concerns downlinks to
 // `outgoing.ts`, and ends when MQTT, the clock or the broker says so.
 //
-// S1. What is read and not yet durable is bounded; beyond that, the socket is not read (R9).
-// S2. Bytes of a device never throw. What MQTT has no error for ends the connection.
+// - What is read and not yet durable is bounded; beyond that, the socket is not read (R9).
+// - Bytes of a device never throw. What MQTT has no error for ends the connection.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, Millis, type Partition } from '../../../../schemas/ids.ts'
 import { unreachable } from '../../../domain/unreachable.ts'

@@ -1,9 +1,9 @@
 // Connections that are not let in yet: in a TLS handshake, silent, within their CONNECT, or being judged.
 //
-// W1. Nobody can fill the room alone: an address has at most its share.
+// - Nobody can fill the room alone: an address has at most its share.
 // W2. When there is no room, somebody who has waited long gives way to who comes. Honest devices wait for
 //     milliseconds, so silent ones keep nobody out, not even behind the same address.
-// W3. A connection that was let in counts no more, so a network with many devices may have all of them connected.
+// - A connection that was let in counts no more, so a network with many devices may have all of them connected.
 import { networkOf } from '../../../domain/network-of.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Peer } from './peer.ts'

@@ -1,8 +1,8 @@
 // Sends messages to devices through a broker outside, over one connection of MQTT.js.
 //
 // D1. A live message (a command) is sent now or not at all: it stays in its record and is sent again from there (R5).
-// D2. Every other message waits while the broker is away, within bounds, and is sent in order. Only the last retained
-//     message per topic is kept.
+// - Every other message waits while the broker is away, within bounds, and is sent in order. Only the last retained
+//   message per topic is kept.
 // D3. Each connection is a client of its own. Messages in flight when one ends are sent again by the next, unless live.
 // D4. EMQX lets anybody in while its authentication is away, and then refuses every message. So a connection that has
 //     delivered nothing yet is made again when a message is refused, a few times.

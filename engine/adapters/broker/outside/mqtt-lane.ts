@@ -1,8 +1,8 @@
 // One lane: an MQTT 5 session in which the messages of some partitions wait until a process reads them.
 //
 // N1. A message is acknowledged once it is durable (R1), in the order of arrival, many with one write.
-// N2. The session outlives connections and processes. Its client id is fixed: a process that connects with it takes the
-//     session over, and is sent again what the earlier one did not acknowledge.
+// - The session outlives connections and processes. Its client id is fixed: a process that connects with it takes the
+//   session over, and is sent again what the earlier one did not acknowledge.
 // N3. An acknowledgement is sent on the connection by which its message came. For an earlier connection it is dropped.
 // N4. A ping's answer comes behind everything sent before it. The broker holds messages back only while as many are
 //     unacknowledged as it may send. If that did not happen meanwhile, the lane was caught up when the ping left.

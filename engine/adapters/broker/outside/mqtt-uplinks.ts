@@ -1,8 +1,8 @@
 // Hands a lane's packets to the host: finds their devices, and keeps the sessions that the broker reports.
 //
-// U1. Every packet is acknowledged in the end: at once if it means nothing, otherwise when it is durable (R1).
-// U2. Messages of a device may come without its connect, because lanes change hands. A session that was not seen to begin
-//     has a time in place of a number (`DeviceSession.isAssumed`).
+// - Every packet is acknowledged in the end: at once if it means nothing, otherwise when it is durable (R1).
+// - Messages of a device may come without its connect, because lanes change hands. A session that was not seen to begin
+//   has a time in place of a number (`DeviceSession.isAssumed`).
 // U3. A plain broker reports no connections. A device that sends counts as connected, and as subscribed to everything,
 //     until it is silent for long.
 // U4. A disconnect ends the session that it belongs to. One that comes late does not end the next session.

@@ -2,7 +2,7 @@
 //
 // D1. Up to `knownUpTo`, no partition has an entry beyond its end. An end that is not known exactly is too high,
 //     never too low.
-// D2. A look at the stream counts for the time at which it was requested, not when its answer arrived.
+// - A look at the stream counts for the time at which it was requested, not when its answer arrived.
 import { LIMITS } from '../../../limits.ts'
 import type { Positions } from '../../../ports/log.ts'
 

@@ -1,10 +1,10 @@
 // Publishes one message to the stream exactly once.
 //
-// B1. A publish without an answer may or may not be stored. It is repeated with the same `Nats-Msg-Id` until the
-//     stream says which. Until then it is reported neither as stored nor as lost.
+// - A publish without an answer may or may not be stored. It is repeated with the same `Nats-Msg-Id` until the
+//   stream says which. Until then it is reported neither as stored nor as lost.
 // B2. The stream remembers ids only for a while. After half that time the stream is searched for the message before
 //     it is published again.
-// B3. Ids are unique to this process. A message that it gives up when it ends was never acknowledged.
+// - Ids are unique to this process. A message that it gives up when it ends was never acknowledged.
 import { setTimeout as wait } from 'node:timers/promises'
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { nuid } from '@nats-io/transport-node'

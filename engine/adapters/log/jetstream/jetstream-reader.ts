@@ -3,8 +3,8 @@
 //
 // C1. The stream has no holes: message n is followed by n + 1, or by the oldest message that is left. Anything else
 //     means that the consumer is wrong, and a new one is created at the reader's position.
-// C2. A reader has caught up when it has read everything that a recent look at the stream found. After a pause of the
-//     process it is not caught up before the next look.
+// - A reader has caught up when it has read everything that a recent look at the stream found. After a pause of the
+//   process it is not caught up before the next look.
 // C3. A partition without entries gets an empty entry from time to time, so that its position does not stay behind.
 import { setTimeout as wait } from 'node:timers/promises'
 import { DeliverPolicy } from '@nats-io/jetstream'

@@ -1,8 +1,8 @@
 // The log of a cluster: one JetStream stream that all processes write and read.
 //
-// J1. An append is one message (see `jetstream-publisher.ts`), whose sequence is the seq of all its bundles.
-// J2. Messages never expire: `trim` removes those that are settled everywhere, oldest first, and never the newest,
-//     which preserves the greatest receive time across a restart. A full stream refuses appends.
+// - An append is one message (see `jetstream-publisher.ts`), whose sequence is the seq of all its bundles.
+// - Messages never expire: `trim` removes those that are settled everywhere, oldest first, and never the newest,
+//   which preserves the greatest receive time across a restart. A full stream refuses appends.
 // J3. A stream that goes back, because NATS lost its newest messages or was put back to a copy, gives numbers out again.
 //     Readers are past them, so nothing more is acknowledged and the process ends: the next start compares the stream
 //     with the store.

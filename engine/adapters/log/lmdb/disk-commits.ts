@@ -1,8 +1,8 @@
 // The commits of the embedded log, on disk and, for the newest ones, in memory as well.
 //
 // D1. A commit is published once it is durable. Readers see only published commits.
-// D2. Numbers are contiguous and the tail in memory always ends with the newest commit, so a comparison of numbers
-//     decides between tail and disk: nothing is missed or read twice at the border.
+// - Numbers are contiguous and the tail in memory always ends with the newest commit, so a comparison of numbers
+//   decides between tail and disk: nothing is missed or read twice at the border.
 import type { Durability } from '../../../ports/log.ts'
 import { bytesOnDisk, type Commit, type CommitHead, decodeCommit, decodeHead, EMPTY_HEAD } from './commit.ts'
 import type { Commits } from './commits.ts'

@@ -1,10 +1,10 @@
 // The embedded log: one LMDB value per append, in files that are removed as a whole when they are settled.
 //
-// L1. Entries become visible to readers once they are durable, when `append` resolves (disk-commits D1).
-// L2. A failed append leaves no trace: it uses up no seq, and readers never see it. If its commit reached the disk all
-//     the same, the next append replaces it. If the process dies before that, the messages are in the log after the
-//     restart although they were never acknowledged, which is allowed.
-// L3. The newest commit is never trimmed, because it preserves the ends and the latest time across a restart.
+// - Entries become visible to readers once they are durable, when `append` resolves (disk-commits D1).
+// - A failed append leaves no trace: it uses up no seq, and readers never see it. If its commit reached the disk all
+//   the same, the next append replaces it. If the process dies before that, the messages are in the log after the
+//   restart although they were never acknowledged, which is allowed.
+// - The newest commit is never trimmed, because it preserves the ends and the latest time across a restart.
 import { strict as assert } from 'node:assert'
 import { dirname } from 'node:path'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'

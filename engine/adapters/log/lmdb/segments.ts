@@ -1,8 +1,8 @@
 // The files of the log. Each holds the commits from the number in its name up to the next file's number.
 //
-// G1. A file is only appended to, and removed as a whole: LMDB's reuse of pages is known to break when a table is used
-//     as a queue, and removing a file frees its space at once.
-// G2. The name of the next file ends a file. A commit beyond that was never acknowledged and is ignored.
+// - A file is only appended to, and removed as a whole: LMDB's reuse of pages is known to break when a table is used
+//   as a queue, and removing a file frees its space at once.
+// - The name of the next file ends a file. A commit beyond that was never acknowledged and is ignored.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Durability } from '../../../ports/log.ts'

@@ -1,11 +1,11 @@
 // The store that several processes share: records and all else in Redis, and in each process what lists, filters and
 // positions need, kept up to date by what everyone writes.
 //
-// T1. A write is one script: records, documents, dead letters, late hours, history, notices and positions, all or nothing
-//     (R4), and refused if a later owner has claimed one of its partitions (R2).
-// T2. Memory changes by the messages of writes only, in their order; a write is done once its own message was taken. So
-//     a process reads what it has written, and after a claim all that the earlier owner has.
-// T3. Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
+// - A write is one script: records, documents, dead letters, late hours, history, notices and positions, all or nothing
+//   (R4), and refused if a later owner has claimed one of its partitions (R2).
+// - Memory changes by the messages of writes only, in their order; a write is done once its own message was taken. So
+//   a process reads what it has written, and after a claim all that the earlier owner has.
+// - Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
 
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
 import { newPackr } from '../../../domain/packing.ts'

@@ -1,11 +1,11 @@
 // Copies the tables of a running chdb by its files.
 //
-// T1. A part of a table never changes and gets its name when it is complete. One that was merged into another stays for
-//     minutes. So a copy of all parts that are listed holds every row that was there at the listing.
+// - A part of a table never changes and gets its name when it is complete. One that was merged into another stays for
+//   minutes. So a copy of all parts that are listed holds every row that was there at the listing.
 // T2. A listed part may be gone when its turn comes. Then its rows are in another one, and the table is listed again.
-// T3. A copy may hold a part and the one that it was merged into. ClickHouse finds that at its next start, as it does
-//     after a crash.
-// T4. `settlements` is copied first: what it says to be rolled up is then in the rollups, which are copied later.
+// - A copy may hold a part and the one that it was merged into. ClickHouse finds that at its next start, as it does
+//   after a crash.
+// - `settlements` is copied first: what it says to be rolled up is then in the rollups, which are copied later.
 import {
   copyFileSync,
   lstatSync,

@@ -1,6 +1,6 @@
 // One query for the buckets of all requested series, following its plan.
 //
-// S1. Values from outside become parameters and never part of the statement.
+// - Values from outside become parameters and never part of the statement.
 // S2. Rollups and raw points give the same columns for each bucket: count, sum, min, max, last and the time of last.
 // S3. The query of a single series is frequent and has the fastest form. All others read merged rows in order (FINAL),
 //     which needs no memory for the rows.

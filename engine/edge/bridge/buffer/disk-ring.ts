@@ -1,7 +1,7 @@
 // Lines on disk, oldest first, bounded by bytes and age. A full ring forgets its oldest lines.
 //
-// D1. A file is only appended to, and deleted whole once all its lines were taken, became too old or had to make room.
-// D2. How far a file was read is not on disk: after a restart its lines come again. Whoever takes them must bear that.
+// - A file is only appended to, and deleted whole once all its lines were taken, became too old or had to make room.
+// - How far a file was read is not on disk: after a restart its lines come again. Whoever takes them must bear that.
 import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -1,7 +1,7 @@
 // A simulated device, or a gateway with its sub-devices: when it is there, what it says, and what it makes of what it is told.
 //
 // D1. It has one turn in the wheel. Whatever else it does later is a task of its own.
-// D2. A sub-device speaks over its gateway's link, and has no session.
+// - A sub-device speaks over its gateway's link, and has no session.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { waitBeforeConnect } from '../../device/backoff.ts'
 import { isActive } from '../decide/distort.ts'

@@ -63,7 +63,7 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
   )
 }
 
-/** Nobody is told that all is well above warnings that are still open (D3). */
+/** Nobody is told that all is well above warnings that are still open. */
 function Calm({ hiddenCount, takenOver }: { readonly hiddenCount: number; readonly takenOver: number }) {
   if (hiddenCount > 0) return <p class="muted">{t('allHidden')}</p>
   if (takenOver > 0)

@@ -1,5 +1,5 @@
 // Moves the window over the map: by wheel and keys, by dragging with a mouse, and by one finger or two. The address follows
-// once it rests (D1).
+// once it rests.
 import { type Signal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'

@@ -19,7 +19,7 @@ export interface MoreCases {
   readonly openAlerts: number
   /** Something was never answered yet. */
   readonly isLoading: boolean
-  /** What could not be asked for: cases may be missing (D3). */
+  /** What could not be asked for: cases may be missing. */
   readonly error: unknown
 }
 

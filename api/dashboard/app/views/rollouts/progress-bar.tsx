@@ -1,4 +1,4 @@
-// How far a deployment is, as devices reported it (D3).
+// How far a deployment is, as devices reported it.
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { words } from '../../words/words.ts'

@@ -1,5 +1,5 @@
 // The way of a command: sent, delivered, acknowledged, ended, each with its time since the step before. A step that never
-// was reported is not drawn as done (D3).
+// was reported is not drawn as done.
 import type { CommandBody } from '../../../../../../schemas/command.ts'
 import { exactInstant } from '../../../words/time.ts'
 import { number, words } from '../../../words/words.ts'

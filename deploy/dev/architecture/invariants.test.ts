@@ -1,0 +1,52 @@
+// The numbered invariants in headers of modules: a number is there to be cited, and a citation leads to it.
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { readSources } from './sources.ts'
+
+const ROOT = new URL('../../../', import.meta.url)
+const SOURCES = readSources(ROOT, ['schemas', 'engine', 'api', 'bench', 'deploy'])
+/** Rules of the whole engine, which every file may cite bare. */
+const DESIGN = new Set(
+  [...readFileSync(new URL('engine/DESIGN.md', ROOT), 'utf8').matchAll(/\*\*([A-Z]\d+)\*\*/g)].map(
+    ([, n = '']) => n,
+  ),
+)
+/** The name of a service, which looks like a number. */
+const NO_NUMBER = new Set(['S3'])
+
+const moduleOf = (path: string) => path.replace(/^.*\//, '').replace(/\.\w+$/, '')
+const numbersOf = (text: string) =>
+  new Set([...text.matchAll(/^\/\/\s+([A-Z]{1,3}\d+)\. /gm)].map(([, number = '']) => number))
+const FILES = SOURCES.map(({ path, text }) => ({
+  path,
+  module: moduleOf(path),
+  numbers: numbersOf(text),
+  // Comments, without the headings of the numbers themselves.
+  comments: [...text.matchAll(/(?:\/\/|\/\*\*|^\s*\*)(.*)$/gm)]
+    .map(([, comment = '']) => comment.replace(/^\s+[A-Z]{1,3}\d+\. /, ''))
+    .join('\n'),
+}))
+const NUMBERS = new Set(FILES.flatMap(({ numbers }) => [...numbers]))
+/** Every number with the name of its module, wherever it is written. */
+const QUALIFIED = new Set(FILES.flatMap(({ comments }) => comments.match(/[\w-]+ [A-Z]{1,3}\d+\b/g) ?? []))
+
+test('a number that nothing cites is a bullet', () => {
+  const idle = FILES.flatMap(({ path, module, numbers, comments }) =>
+    [...numbers]
+      .filter((number) => !new RegExp(`\\b${number}\\b`).test(comments))
+      .filter((number) => !QUALIFIED.has(`${module} ${number}`))
+      .map((number) => `${path}: ${number}`),
+  )
+  expect(idle).toEqual([])
+})
+
+test('a citation names a number of its own file, one of DESIGN.md, or the module that has it', () => {
+  const astray = FILES.flatMap(({ path, numbers, comments }) =>
+    [...comments.matchAll(/(?:([\w-]+) )?\b([A-Z]{1,3}\d+)\b/g)]
+      .filter(([, , number = '']) => NUMBERS.has(number) && !numbers.has(number))
+      .filter(([, , number = '']) => !DESIGN.has(number) && !NO_NUMBER.has(number))
+      .filter(([, module, number = '']) => !FILES.some((f) => f.module === module && f.numbers.has(number)))
+      .map(([citation]) => `${path}: ${citation}`),
+  )
+  expect(astray).toEqual([])
+})
