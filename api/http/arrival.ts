@@ -3,7 +3,7 @@
 // Node's own bound is one for the whole server, so it watches over headers alone, and bodies are watched here.
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { endSocket } from '../end-socket.ts'
+import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { API_LIMITS } from '../limits.ts'
 
 /** Sends `100 Continue` once a request is admitted, instead of before anything is known of it. */

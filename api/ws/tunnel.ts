@@ -7,10 +7,10 @@
 import type { IncomingMessage, Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Schedule } from '../../engine/ports/schedule.ts'
+import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { toProblem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'
 import { SOCKET_PATHS } from '../../schemas/ws.ts'
-import { endSocket } from '../end-socket.ts'
 
 export const SECRET_HEADER = 'x-fleet-tunnel-secret'
 export const TUNNEL_HEADER = 'x-fleet-tunnel'

@@ -21,6 +21,7 @@ const LAYERS = [
   ['schemas/', 'schemas'],
   ['engine/limits.ts', 'limits'],
   ['engine/limits/', 'limits'],
+  ['engine/sockets/', 'sockets'],
   ['engine/domain/', 'domain'],
   ['engine/ports/', 'ports'],
   ['engine/adapters/', 'adapters'],
@@ -53,15 +54,17 @@ const LAYERS = [
 type Layer = (typeof LAYERS)[number][1]
 
 /** The parts of the engine that the API may know: its surface, its ports, and what is pure. */
-const ENGINE = ['schemas', 'limits', 'domain', 'ports', 'engine'] as const
+const ENGINE = ['schemas', 'limits', 'sockets', 'domain', 'ports', 'engine'] as const
 
 /** Layers that a layer may import besides itself. Only profiles choose adapters (R13); the simulation is a profile, too. */
 const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = {
   schemas: [],
   limits: ['schemas'],
+  /** What the broker's sockets and those of the API have in common. */
+  sockets: ['limits'],
   domain: ['schemas', 'limits'],
   ports: ['schemas', 'limits', 'domain'],
-  adapters: ['schemas', 'limits', 'domain', 'ports'],
+  adapters: ['schemas', 'limits', 'sockets', 'domain', 'ports'],
   runtime: ['schemas', 'limits', 'domain', 'ports'],
   engine: ['schemas', 'limits', 'domain', 'ports', 'runtime'],
   sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'edge', 'tools'],

@@ -7,6 +7,7 @@ import { LIMITS } from '../../../limits.ts'
 import type { Listener } from '../../../ports/broker.ts'
 import { Fault } from '../../../ports/fault.ts'
 import { type ShownCertificate, shownCertificate } from '../../../ports/shown-certificate.ts'
+import { endSocket } from '../../../sockets/end-socket.ts'
 import type { Peer } from './peer.ts'
 import type { BrokerTls } from './tls.ts'
 import type { WaitingRoom } from './waiting-room.ts'
@@ -172,15 +173,6 @@ function tlsOptions(tls: BrokerTls, minVersion: '1.2' | '1.3' = '1.3') {
 
 function certificateOf(socket: TLSSocket, tls: BrokerTls): ReadCertificate {
   return (now) => shownCertificate(socket, { tls, now })
-}
-
-/** Sends the last bytes and lets go of the socket, even if the peer never closes its half. */
-function endSocket(socket: Socket, lastBytes: string): void {
-  const timer = setTimeout(() => socket.destroy(), LIMITS.refusedSocketMsMax)
-  socket.once('close', () => clearTimeout(timer))
-  // What the peer still sends is read and dropped, because unread bytes would reset the connection before these arrive.
-  socket.resume()
-  socket.end(lastBytes)
 }
 
 function ignore(): void {}
