@@ -9,7 +9,6 @@ import { Millis, UserId } from '../../schemas/ids.ts'
 import { openPasswords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
 import { type HttpOptions, type HttpServer, openHttp } from '../service/open-http.ts'
-import { FakeRepairs } from './fake-repairs.ts'
 import { MemoryEngine } from './memory-engine.ts'
 import { OTA } from './ota-settings.ts'
 import { NOW, SECRET } from './rest.ts'
@@ -33,7 +32,7 @@ export function httpServers() {
     const http = await openOne({
       engine,
       users: engine.users,
-      repairs: new FakeRepairs(),
+      repairs: engine.repairs,
       apiStores: {
         answers: new MemoryAnswers(),
         tickets: new MemoryTickets(clock),

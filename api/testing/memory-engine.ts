@@ -19,7 +19,9 @@ import type { HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
 import type { PointsQuery, SeriesQuery } from '../../engine/ports/telemetry.ts'
 import type { User } from '../../engine/ports/users.ts'
 import { LocalEngine } from '../../engine/runtime/engine.ts'
+import type { EngineHost } from '../../engine/runtime/host.ts'
 import { TEST_OTA } from '../../engine/runtime/ota/testing/ota-settings.ts'
+import { TelemetryRepairs } from '../../engine/runtime/repair/telemetry-repairs.ts'
 import { inlineThread } from '../../engine/runtime/runner/thread.ts'
 import type { StandingTime } from '../../engine/testing/standing-time.ts'
 import { type CommandId, type DeviceId, Millis, type UserId } from '../../schemas/ids.ts'
@@ -40,6 +42,7 @@ export class MemoryEngine extends LocalEngine {
   readonly blobs: MemoryBlobs
   readonly users: EditableUsers
   readonly outbound: KeptOutbound
+  readonly repairs: TelemetryRepairs
   /** Audit entries in the order in which the API gave them to the engine, with what became of them. */
   readonly recorded: AuditEntry[] = []
   readonly asked: Question[] = []
@@ -59,9 +62,16 @@ export class MemoryEngine extends LocalEngine {
     const telemetry = new MemoryTelemetry()
     const blobs = new MemoryBlobs()
     const outbound = new KeptOutbound()
+    const ports = { clock: time, log, store, users, telemetry, broker, blobs, outbound }
     let ids = 0
+    const host: Pick<EngineHost, 'schedule' | 'openThread' | 'newId' | 'warn'> = {
+      schedule: time,
+      openThread: (settings) => inlineThread(settings, () => 0),
+      newId: () => `r${ids++}`,
+      warn: () => {},
+    }
     super(
-      { clock: time, log, store, users, telemetry, broker, blobs, outbound },
+      ports,
       {
         shards: 1,
         listens: true,
@@ -71,10 +81,7 @@ export class MemoryEngine extends LocalEngine {
         build: { version: 'test', commit: 'test' },
       },
       {
-        schedule: time,
-        openThread: (settings) => inlineThread(settings, () => 0),
-        newId: () => `r${ids++}`,
-        warn: () => {},
+        ...host,
         fatal: (error) => {
           throw error
         },
@@ -93,6 +100,7 @@ export class MemoryEngine extends LocalEngine {
     this.blobs = blobs
     this.users = users
     this.outbound = outbound
+    this.repairs = new TelemetryRepairs({ ports, host })
     this.opened = this.open()
   }
 

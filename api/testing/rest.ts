@@ -22,7 +22,6 @@ import type { RequestRates } from '../rates/rates.ts'
 import { createHttp } from '../service/open-http.ts'
 import type { OtaSettings } from '../service/settings/ota.ts'
 import { createConformance } from './conformance.ts'
-import { FakeRepairs } from './fake-repairs.ts'
 import { replaceableEngine } from './memory-engine.ts'
 import { OTA } from './ota-settings.ts'
 import { silentLogger } from './silent-logger.ts'
@@ -70,7 +69,7 @@ export interface Answered {
 export function openHarness(options: HarnessOptions = {}) {
   const clock = new StandingTime(NOW)
   const { engine, replace } = replaceableEngine(clock)
-  const repairs = new FakeRepairs()
+  const { repairs } = engine
   const key = createSecretKey(Buffer.from(SECRET))
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
   const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
