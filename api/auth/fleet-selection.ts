@@ -15,7 +15,7 @@ export interface FleetSelection {
   isMeant(deviceId: DeviceId): boolean
 }
 
-interface Asked {
+interface SelectionQuery {
   readonly device_id?: string | undefined
   readonly group?: string | undefined
   readonly type?: string | undefined
@@ -25,7 +25,7 @@ interface Asked {
 /** Undefined if no device is meant. A device outside the caller's groups looks like one that does not exist. */
 export function selectFleet(
   engine: Pick<Engine, 'devices'>,
-  { device_id: text, group, type, tag }: Asked,
+  { device_id: text, group, type, tag }: SelectionQuery,
   within: readonly string[] | undefined,
 ): FleetSelection | undefined {
   const subtree = group === undefined ? undefined : [group]

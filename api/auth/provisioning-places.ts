@@ -16,7 +16,7 @@ export interface Asking {
   isRegistered(deviceId: DeviceId): boolean
 }
 
-export type Taken = { readonly kind: 'taken' } | Refusal
+export type PlaceAnswer = { readonly kind: 'taken' } | Refusal
 
 /** Shortest time after which a device that waits for approval is to ask again. */
 const PENDING_RETRY_SEC = 30
@@ -38,7 +38,7 @@ export function unfit(
 export function takePlace(
   before: ProvisioningKey,
   asking: Asking,
-): { readonly key: ProvisioningKey; readonly taken: Taken } {
+): { readonly key: ProvisioningKey; readonly taken: PlaceAnswer } {
   const { deviceId, ip, now } = asking
   const own = before.claims.find((claim) => claim.deviceId === deviceId)
   if (own !== undefined) return { key: before, taken: own.status === 'approved' ? TAKEN : PENDING }
@@ -104,5 +104,5 @@ function isOver({ deviceId, at }: ProvisioningClaim, { now, isRegistered }: Aski
   return now - at > LIMITS.provisioningClaimKeptMs && isRegistered(deviceId)
 }
 
-const TAKEN: Taken = { kind: 'taken' }
-const PENDING: Taken = refused('PROVISIONING_PENDING', { retry_after_sec: PENDING_RETRY_SEC })
+const TAKEN: PlaceAnswer = { kind: 'taken' }
+const PENDING: PlaceAnswer = refused('PROVISIONING_PENDING', { retry_after_sec: PENDING_RETRY_SEC })

@@ -18,7 +18,7 @@ import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from '../rates/rate-limit.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { ProvisioningKeys } from './provisioning-keys.ts'
-import { freePlace, type Taken, takePlace, unfit } from './provisioning-places.ts'
+import { freePlace, type PlaceAnswer, takePlace, unfit } from './provisioning-places.ts'
 import type { IssuedToken, Tokens } from './tokens.ts'
 
 export interface Wish {
@@ -100,8 +100,8 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
     return refused('RATE_LIMIT_EXCEEDED', { message, retry_after_sec: 1 })
   }
 
-  async function take({ deviceId, ip }: Wish, { id }: ProvisioningKey): Promise<Taken> {
-    let result: Taken = refused('PROVISIONING_KEY_INVALID')
+  async function take({ deviceId, ip }: Wish, { id }: ProvisioningKey): Promise<PlaceAnswer> {
+    let result: PlaceAnswer = refused('PROVISIONING_KEY_INVALID')
     const now = clock.now()
     const isRegistered = (other: DeviceId) => engine.devices.get(other)?.registrationKey === id
     await users.editProvisioningKey(id, (before) => {

@@ -47,14 +47,14 @@ export class Tickets {
   }
 }
 
-interface Shown {
+interface TicketUse {
   readonly ticket: string
   readonly purpose: string
   readonly prefix: string
   readonly use: string
 }
 
-function keyOf({ ticket, purpose, prefix, use }: Shown) {
+function keyOf({ ticket, purpose, prefix, use }: TicketUse) {
   // Found by its use as well: in a shared store a ticket for the one must not be used up by showing it to the other.
   const id = createHash('sha256').update(`${prefix} ${ticket} ${purpose}`).digest('base64url')
   return { id, key: sealingKey({ secret: ticket, id, use }) }

@@ -2,13 +2,13 @@
 import type { HistoryRow } from '../../engine/ports/history.ts'
 import { toIso, toMillis } from '../../schemas/ids.ts'
 
-type Shown = Pick<HistoryRow, 'at' | 'kind' | 'body'>
+type RowContent = Pick<HistoryRow, 'at' | 'kind' | 'body'>
 
-export function logBody({ at, body }: Pick<Shown, 'at' | 'body'>) {
+export function logBody({ at, body }: Pick<RowContent, 'at' | 'body'>) {
   const { level, message, logger = null, fields = {} } = body
   return { timestamp: toIso(toMillis(at)), level, message, logger, fields }
 }
 
-export function eventBody({ at, kind, body }: Shown) {
+export function eventBody({ at, kind, body }: RowContent) {
   return { timestamp: toIso(toMillis(at)), kind, data: body }
 }

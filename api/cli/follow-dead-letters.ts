@@ -5,7 +5,7 @@ import { toFailureReport } from './failure.ts'
 import { given } from './given.ts'
 import { watch } from './watch.ts'
 
-interface Wanted {
+interface LetterFilter {
   readonly device: string | undefined
   readonly reason: string | undefined
   /** Number of the newest ones that are shown first. */
@@ -15,7 +15,7 @@ interface Wanted {
 /** Ids that are remembered as shown: far more than one look at the list brings. */
 const SHOWN_MAX = 10_000
 
-export async function followDeadLetters(cli: Cli, { device, reason, recent }: Wanted): Promise<void> {
+export async function followDeadLetters(cli: Cli, { device, reason, recent }: LetterFilter): Promise<void> {
   const { client } = await cli.connect()
   const shown = new Set<string>()
   const show = (letter: JsonObject) => {

@@ -30,7 +30,7 @@ const GONE = 410
 
 type Params = { readonly device_id: string; readonly number?: string }
 /** An answer without a body says only that it is well. */
-type Answered = { readonly body?: object } | Refusal | { readonly gone: Refusal }
+type DdiAnswer = { readonly body?: object } | Refusal | { readonly gone: Refusal }
 
 interface Ask {
   readonly deviceId: DeviceId
@@ -44,7 +44,7 @@ interface DdiRoute {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly path: string
   readonly body?: TSchema
-  answer(ask: Ask): Promise<Answered>
+  answer(ask: Ask): Promise<DdiAnswer>
 }
 
 interface Tools {
@@ -173,7 +173,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
 }
 
 /** What the actor refuses because it has ended is gone. */
-function ended(refusal: Refusal): Answered {
+function ended(refusal: Refusal): DdiAnswer {
   return refusal.code === 'INVALID_STATE_TRANSITION' ? { gone: refusal } : refusal
 }
 
@@ -202,7 +202,7 @@ function certificateOf(
 
 function send(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  answered: Answered,
+  answered: DdiAnswer,
 ): FastifyReply {
   if ('gone' in answered) return sendProblem(request, reply, answered.gone, GONE)
   if ('code' in answered) return sendProblem(request, reply, answered)

@@ -17,16 +17,16 @@ interface FeedQuery extends CursorQuery {
   readonly per_page?: number
 }
 
-interface Wanted {
+interface PageWindow {
   readonly before?: HistoryPlace | undefined
   readonly offset?: number
   readonly limit: number
 }
 
-type Read<Row> = (wanted: Wanted) => Promise<readonly Row[]>
+type ReadWindow<Row> = (wanted: PageWindow) => Promise<readonly Row[]>
 
 interface Feed<Row> {
-  readonly read: Read<Row>
+  readonly read: ReadWindow<Row>
   readonly count: () => Promise<number>
   readonly toBody: (row: Row) => object
 }
@@ -41,7 +41,7 @@ interface CursorPage<Row> {
 export async function cursorPage<Row extends HistoryPlace>(
   { cursor, limit = BODY_LIMITS.perPageDefault }: CursorQuery,
   url: string,
-  read: Read<Row>,
+  read: ReadWindow<Row>,
 ): Promise<CursorPage<Row> | Refusal> {
   const before = cursor === undefined ? undefined : parseCursor(cursor)
   if (cursor !== undefined && before === undefined)

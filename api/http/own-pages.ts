@@ -2,11 +2,11 @@
 import type { FastifyRequest } from 'fastify'
 import { type Refusal, refused } from '../refusal.ts'
 
-type Asked = Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>
+type RequestOrigin = Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>
 
 /** Undefined for a page of this service. Browsers send `Sec-Fetch-Site` over TLS and on loopback, and scripts can set
  *  neither header. */
-export function refuseOtherPages(request: Asked, publicUrl: string): Refusal | undefined {
+export function refuseOtherPages(request: RequestOrigin, publicUrl: string): Refusal | undefined {
   const { 'sec-fetch-site': site, origin } = request.headers
   const isOwn =
     site === undefined
@@ -18,13 +18,13 @@ export function refuseOtherPages(request: Asked, publicUrl: string): Refusal | u
 }
 
 /** True if the browser reached the service over TLS, be it that of a proxy. */
-export function isSecure(request: Asked, publicUrl: string): boolean {
+export function isSecure(request: RequestOrigin, publicUrl: string): boolean {
   if (request.protocol === 'https') return true
   const known = parsed(publicUrl)
   return known?.protocol === 'https:' && known.host === request.host.toLowerCase()
 }
 
-function ownOrigins({ protocol, host }: Asked, publicUrl: string): readonly string[] {
+function ownOrigins({ protocol, host }: RequestOrigin, publicUrl: string): readonly string[] {
   const asked = parsed(`${protocol}://${host}`)?.origin
   const known = parsed(publicUrl)?.origin
   return [asked, known].filter((origin) => origin !== undefined)

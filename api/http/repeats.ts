@@ -37,8 +37,8 @@ export interface RepeatKey {
   readonly fingerprint: string
 }
 
-type Found = { readonly kind: 'repeat'; readonly answer: Answer } | Refusal
-export type Recalled = { readonly kind: 'new' } | Found
+type FoundAnswer = { readonly kind: 'repeat'; readonly answer: Answer } | Refusal
+export type Recalled = { readonly kind: 'new' } | FoundAnswer
 
 type Result = Answer | FileAnswer | FirmwareFile | Refusal
 
@@ -62,7 +62,7 @@ export function createRepeats({
   readonly answers: KeptAnswers
   readonly clock: Clock
 }): Repeats {
-  function recalled(key: RepeatKey, kept: KeptAnswer): Found {
+  function recalled(key: RepeatKey, kept: KeptAnswer): FoundAnswer {
     if (kept.fingerprint !== key.fingerprint) return reused()
     return { kind: 'repeat', answer: parseAnswer(unsealed(kept.sealed, keyFor(key))) }
   }
@@ -113,7 +113,7 @@ export function createRepeats({
   }
 }
 
-function again(recalled: Found): Answer | Refusal {
+function again(recalled: FoundAnswer): Answer | Refusal {
   if (recalled.kind === 'refused') return recalled
   const { headers } = recalled.answer
   return { ...recalled.answer, headers: { ...headers, ...REPLAYED }, noted: { replayed: true } }

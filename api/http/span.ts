@@ -10,13 +10,13 @@ export interface Span {
   readonly to: Millis | undefined
 }
 
-interface Given {
+interface SpanTexts {
   readonly from?: string
   readonly to?: string
 }
 
 /** Either may be left out. */
-export function parseSpan(given: Given, now: Millis, where: 'query' | 'body' = 'query'): Span | Refusal {
+export function parseSpan(given: SpanTexts, now: Millis, where: 'query' | 'body' = 'query'): Span | Refusal {
   const to = parseEnd(given, { name: 'to', now, where })
   if (to.kind === 'refused') return to
   const from = parseEnd(given, { name: 'from', now, where })
@@ -33,7 +33,7 @@ interface About {
 }
 
 function parseEnd(
-  given: Given,
+  given: SpanTexts,
   { name, now, where }: About,
 ): { readonly kind: 'end'; readonly at: Millis | undefined } | Refusal {
   const text = given[name]

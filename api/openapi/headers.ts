@@ -52,21 +52,21 @@ export const RESPONSE_HEADERS = {
 } as const satisfies Readonly<Record<string, Header>>
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
-interface Sent {
+interface SentHeader {
   readonly name: ResponseHeader
   /** True if every answer with the status has the header. */
   readonly isAlways: boolean
 }
 
-const always = (...names: readonly ResponseHeader[]): readonly Sent[] =>
+const always = (...names: readonly ResponseHeader[]): readonly SentHeader[] =>
   names.map((name) => ({ name, isAlways: true }))
-const sometimes = (...names: readonly ResponseHeader[]): readonly Sent[] =>
+const sometimes = (...names: readonly ResponseHeader[]): readonly SentHeader[] =>
   names.map((name) => ({ name, isAlways: false }))
 
 const HEADERS_OF_ANY = [...always('X-Request-Id'), ...sometimes('RateLimit-Policy', 'RateLimit')]
 
 /** Returns the headers of a success with this status. */
-export function headersOfSuccess(operation: Operation, status: number): readonly Sent[] {
+export function headersOfSuccess(operation: Operation, status: number): readonly SentHeader[] {
   const { replies, repeats, files, setsCookie } = operation
   const isEtagged = operation.hasEtag === true || status === 304
   return [
@@ -82,7 +82,7 @@ export function headersOfSuccess(operation: Operation, status: number): readonly
 }
 
 /** Returns the headers of refusals with these codes, which share a status. */
-export function headersOfRefusal(codes: readonly RefusalCode[]): readonly Sent[] {
+export function headersOfRefusal(codes: readonly RefusalCode[]): readonly SentHeader[] {
   return [
     ...HEADERS_OF_ANY,
     ...(codes.some((code) => AGAIN.has(code)) ? sometimes('Retry-After') : []),
@@ -90,7 +90,7 @@ export function headersOfRefusal(codes: readonly RefusalCode[]): readonly Sent[]
   ]
 }
 
-function listHeaders(reply: Reply | undefined): readonly Sent[] {
+function listHeaders(reply: Reply | undefined): readonly SentHeader[] {
   if (hasField(reply, 'total_pages') && !hasField(reply, 'next_cursor'))
     return always('Link', 'X-Total-Count')
   const kinds = Object(Object(reply)['anyOf'] ?? [reply]) as readonly (Reply | undefined)[]

@@ -50,7 +50,7 @@ export function alertRuleTestRoutes(services: Services): readonly Route[] {
   ]
 }
 
-interface Chosen {
+interface TestedDevices {
   readonly devices: readonly DeviceRecord[]
   readonly isSample: boolean
 }
@@ -58,7 +58,7 @@ interface Chosen {
 async function run(
   services: Services,
   rule: Rule,
-  { devices, isSample, from, to }: Chosen & { readonly from: Millis; readonly to: Millis },
+  { devices, isSample, from, to }: TestedDevices & { readonly from: Millis; readonly to: Millis },
 ) {
   const { clock } = services
   const until = clock.ticks() + TIME_MAX_MS
@@ -93,7 +93,7 @@ async function run(
   })
 }
 
-interface Asked {
+interface PointsRequest {
   readonly device: DeviceRecord
   readonly from: Millis
   readonly to: Millis
@@ -104,7 +104,7 @@ interface Asked {
 async function pastOf(
   { engine }: Services,
   rule: Rule,
-  { device: { id: deviceId }, from, to, pointsLeft }: Asked,
+  { device: { id: deviceId }, from, to, pointsLeft }: PointsRequest,
 ): Promise<{ readonly events: readonly PastEvent[]; readonly points: number } | undefined> {
   const leaves = [...leavesOf(rule.condition), ...(rule.clear === null ? [] : leavesOf(rule.clear))].map(
     (leaf) => (leaf.kind === 'repeat' ? leaf.condition : leaf),
@@ -162,7 +162,7 @@ function chosenDevices(
   { engine }: Services,
   { target }: Rule,
   { named, user }: { readonly named: readonly string[] | undefined; readonly user: Caller },
-): ({ readonly kind: 'chosen' } & Chosen) | Refusal {
+): ({ readonly kind: 'chosen' } & TestedDevices) | Refusal {
   const scope = scopeOf(user)
   const ids = named?.map(parseDeviceId) ?? engine.devices.matching({ within: scope })
   const isMember = named === undefined ? membership(target) : () => true

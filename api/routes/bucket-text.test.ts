@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
 import { bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
-import type { Asked } from './telemetry-query.ts'
+import type { SeriesRange } from './telemetry-query.ts'
 
 const START = 1_770_000_000
 const NUMBERS = {
@@ -19,7 +19,7 @@ const NUMBERS = {
 }
 const bucketAt = (minute: number) => ({ time: Millis((START + minute * 60) * 1_000), ...NUMBERS })
 
-function asked(minutes: number, fill: Asked['fill']): Asked {
+function asked(minutes: number, fill: SeriesRange['fill']): SeriesRange {
   const starts = fill === undefined ? [] : Array.from({ length: minutes }, (_, i) => START + i * 60)
   const from = Millis(START * 1_000)
   return {

@@ -5,7 +5,7 @@ import { type FilledBucket, fillBuckets } from '../../engine/domain/telemetry/fi
 import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
 import { Millis, toIso } from '../../schemas/ids.ts'
 import type { Aggregate } from '../../schemas/vocabulary.ts'
-import type { Asked } from './telemetry-query.ts'
+import type { SeriesRange } from './telemetry-query.ts'
 
 /** Number of buckets written at a time, which takes a few milliseconds. */
 const BUCKETS_AT_ONCE = 5_000
@@ -17,7 +17,7 @@ export type Pieces = readonly Uint8Array[]
 export type BucketWriter = (buckets: readonly Bucket[]) => Promise<Pieces>
 
 /** For all series of an answer. */
-export function bucketWriter({ starts, fill, aggregates }: Asked): BucketWriter {
+export function bucketWriter({ starts, fill, aggregates }: SeriesRange): BucketWriter {
   if (fill === undefined)
     return (buckets) => {
       const all = buckets.map((bucket) => ({ time: bucket.time, values: bucket }))

@@ -19,7 +19,7 @@ const DEVICES_MAX = 10_000
 const BACKOFF_SEC = [60, 300, 900]
 const RETRY_ON = RETRY_CAUSES.slice(0, 5)
 
-export type Found<Name extends string, Value> =
+export type RequestPart<Name extends string, Value> =
   | ({ readonly kind: 'found' } & { readonly [Key in Name]: Value })
   | Refusal
 
@@ -27,7 +27,7 @@ export type Found<Name extends string, Value> =
 export function findFirmware(
   { engine }: Pick<Services, 'engine'>,
   { firmware_id: id, firmware_version: version, device_type: type }: DeploymentWish,
-): Found<'record', FirmwareRecord> {
+): RequestPart<'record', FirmwareRecord> {
   if (id) {
     const record = engine.firmware.get(FirmwareId(id))
     return record === undefined
@@ -47,7 +47,7 @@ export function findFirmware(
   })
 }
 
-export function toSpec(body: DeploymentWish, now: Millis): Found<'spec', DeploymentSpec> {
+export function toSpec(body: DeploymentWish, now: Millis): RequestPart<'spec', DeploymentSpec> {
   const { strategy = 'rolling', abort, timeouts, retry, ramp, windows = [] } = body
   const zone = windows.findIndex(({ tz = 'UTC' }) => !isZone(tz))
   if (zone >= 0) return invalid(`/windows/${zone}/tz`, 'is no time zone')
@@ -107,7 +107,7 @@ export function toMembers(
   { engine }: Pick<Services, 'engine'>,
   { type, value }: DeploymentWish['target'],
   user: Caller,
-): Found<'members', Members> {
+): RequestPart<'members', Members> {
   const within = scopeOf(user)
   const text = typeof value === 'string' && value !== '' ? value : undefined
   const matching = (filter: DeviceFilter) =>
@@ -144,7 +144,7 @@ function named(
   engine: Services['engine'],
   value: unknown,
   within: readonly string[] | undefined,
-): Found<'members', Members> {
+): RequestPart<'members', Members> {
   if (!Array.isArray(value) || value.length === 0 || value.length > DEVICES_MAX)
     return invalid('/target/value', `must be 1 to ${DEVICES_MAX} device ids`)
   if (value.some((each) => typeof each !== 'string')) return invalid('/target/value', 'must be device ids')

@@ -14,9 +14,9 @@ import { fromHistory } from './found-alert.ts'
 /** At least so many that records keep are looked for in the history. Only then is the number of all exact at once. */
 const KNOWN_MIN = 1_000
 
-type Asked = Pick<Engine, 'alerts' | 'devices' | 'pastAlerts'>
+type AlertSources = Pick<Engine, 'alerts' | 'devices' | 'pastAlerts'>
 
-export async function findAlerts(engine: Asked, query: AlertsQuery): Promise<AlertsFound> {
+export async function findAlerts(engine: AlertSources, query: AlertsQuery): Promise<AlertsFound> {
   const { states, within } = query
   if (!states.includes('resolved')) return engine.alerts.list(query)
   const open = states.filter((state) => state !== 'resolved')
@@ -46,7 +46,7 @@ export async function findAlerts(engine: Asked, query: AlertsQuery): Promise<Ale
 }
 
 /** What devices keep is listed all the same if the history cannot be read, or too much of it would have to be. */
-async function pastAlerts(engine: Asked, query: PastAlertsQuery): Promise<PastAlerts> {
+async function pastAlerts(engine: AlertSources, query: PastAlertsQuery): Promise<PastAlerts> {
   try {
     return await engine.pastAlerts(query)
   } catch (error) {

@@ -29,12 +29,12 @@ import { orTooMuch } from './telemetry-query.ts'
 const ROUNDS_MAX = 5
 
 type Engine = Services['engine']
-type Found =
+type FoundCommand =
   | { readonly place: CommandPlace; readonly kept: KeptCommand }
   | { readonly place: CommandPlace; readonly past: PastCommand }
 
 interface CommandsFound {
-  readonly rows: readonly Found[]
+  readonly rows: readonly FoundCommand[]
   /** Where the next page goes on. */
   readonly next: CommandPlace | undefined
 }
@@ -78,7 +78,7 @@ async function findCommands(
 ): Promise<CommandsFound> {
   const { statuses, limit } = filter
   const kept = await engine.keptCommands({ ...filter, deviceId, group, within, limit: limit + 1 })
-  const found = new Map<string, Found>(
+  const found = new Map<string, FoundCommand>(
     kept.map((each) => [keyOf(placeOf(each)), { place: placeOf(each), kept: each }]),
   )
   // Every open command is kept.
@@ -100,7 +100,7 @@ async function findCommands(
 
 /** `down`: the history was read down to here. Undefined if nothing is left of it. */
 function toPage(
-  found: ReadonlyMap<string, Found>,
+  found: ReadonlyMap<string, FoundCommand>,
   { limit, down }: { readonly limit: number; readonly down: CommandPlace | undefined },
 ): CommandsFound {
   const known = [...found.values()]
@@ -110,7 +110,7 @@ function toPage(
   return { rows, next: known.length > limit ? rows.at(-1)?.place : down }
 }
 
-async function toBodies(engine: Engine, rows: readonly Found[]): Promise<readonly CommandBody[]> {
+async function toBodies(engine: Engine, rows: readonly FoundCommand[]): Promise<readonly CommandBody[]> {
   const past = rows.flatMap((row) => ('past' in row ? [row.past] : []))
   const steps = byCommand(await engine.commandSteps(past))
   return rows.map((row) => {

@@ -18,7 +18,7 @@ export interface MadeIndex {
   packed(): Promise<Uint8Array>
 }
 
-interface Kept {
+interface KeptIndex {
   readonly index: MadeIndex
   checkedAt: number
 }
@@ -31,7 +31,7 @@ export class FleetIndexes {
   readonly #engine: Pick<Engine, 'fleet'>
   readonly #clock: Clock
   /** Keyed by question, the least recently asked first. */
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Map<string, KeptIndex>()
 
   constructor({ engine, clock }: { readonly engine: Pick<Engine, 'fleet'>; readonly clock: Clock }) {
     this.#engine = engine

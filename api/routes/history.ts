@@ -34,7 +34,7 @@ interface Call {
   readonly url: string
 }
 
-interface Asked {
+interface HistoryRequest {
   readonly kinds: readonly HistoryKind[]
   readonly labels?: readonly string[] | undefined
   readonly limit?: number
@@ -45,7 +45,7 @@ interface Asked {
 
 async function page(
   call: Call,
-  asked: Asked,
+  asked: HistoryRequest,
   toBody: (row: HistoryRow) => object,
 ): Promise<Answer | Refusal> {
   const { engine, clock, user, url } = call

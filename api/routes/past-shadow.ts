@@ -25,7 +25,7 @@ interface PastShadow {
   readonly shadow: Shadow
 }
 
-interface Wanted {
+interface ShadowVersion {
   readonly deviceId: DeviceId
   readonly version: number
   readonly now: Millis
@@ -35,7 +35,7 @@ interface Wanted {
 export async function findPastShadow(
   engine: Pick<Engine, 'history'>,
   present: Shadow,
-  { deviceId, version, now }: Wanted,
+  { deviceId, version, now }: ShadowVersion,
 ): Promise<PastShadow | Refusal> {
   if (version === present.version) return { kind: 'past', shadow: present }
   if (version > present.version)

@@ -17,7 +17,6 @@ import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 import { type BucketWriter, bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
-  type Asked,
   fileAnswer,
   fileFormat,
   misplaced,
@@ -27,6 +26,7 @@ import {
   parseBuckets,
   parseRange,
   type Range,
+  type SeriesRange,
 } from './telemetry-query.ts'
 
 interface Query extends PastQuery {
@@ -122,7 +122,7 @@ function refuseNames(metrics: readonly string[], most: number): Refusal | undefi
 interface Question {
   readonly query: Query
   readonly metrics: readonly string[]
-  readonly asked: Asked
+  readonly asked: SeriesRange
   readonly ids: readonly DeviceId[]
   /** Set if there are more than can be named. */
   readonly among: DeviceChoice | undefined
@@ -188,7 +188,7 @@ async function withSeries(
 
 const bucketsIn = (
   found: readonly { readonly buckets: readonly unknown[] }[],
-  { fill, starts }: Asked,
+  { fill, starts }: SeriesRange,
   series: number,
 ) =>
   fill === undefined ? found.reduce((sum, { buckets }) => sum + buckets.length, 0) : starts.length * series

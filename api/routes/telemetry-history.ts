@@ -32,7 +32,7 @@ interface Query extends PastQuery {
   readonly cursor?: string
 }
 
-interface Wanted {
+interface SeriesRequest {
   readonly deviceId: DeviceId
   readonly metrics: readonly string[]
   /** Set if one metric is named; the answer then has a single series. */
@@ -59,7 +59,7 @@ export function telemetryHistoryRoute({ engine, clock, work }: Services): Route 
     )
     if (refusal !== undefined) return refusal
     const isOne = query.metric.length === 1 && metrics[0] === query.metric[0]
-    const wanted: Wanted = { deviceId, metrics, isOne, range, format, url }
+    const wanted: SeriesRequest = { deviceId, metrics, isOne, range, format, url }
     const reader = { engine, work, userId: user.id }
     return isRaw ? rawHistory(reader, wanted, query) : bucketHistory(reader, wanted, query, interval)
   })
@@ -93,7 +93,7 @@ interface Reader {
 
 async function bucketHistory(
   { engine, work, userId }: Reader,
-  { deviceId, metrics, isOne, range, format }: Wanted,
+  { deviceId, metrics, isOne, range, format }: SeriesRequest,
   query: Query,
   interval: Interval,
 ): Promise<Answer | FileAnswer | Refusal> {
@@ -138,7 +138,10 @@ function bucketAnswer(
     interval,
     from,
     to,
-  }: Pick<Wanted, 'deviceId' | 'metrics' | 'isOne'> & { readonly interval: Interval } & Omit<Range, 'kind'>,
+  }: Pick<SeriesRequest, 'deviceId' | 'metrics' | 'isOne'> & { readonly interval: Interval } & Omit<
+      Range,
+      'kind'
+    >,
   written: readonly Pieces[],
 ): Answer {
   const [metric = ''] = metrics
@@ -152,7 +155,7 @@ function bucketAnswer(
 
 async function rawHistory(
   { engine, work, userId }: Reader,
-  { deviceId, metrics, isOne, range, format, url }: Wanted,
+  { deviceId, metrics, isOne, range, format, url }: SeriesRequest,
   query: Query,
 ): Promise<Answer | FileAnswer | Refusal> {
   const isFile = format !== undefined

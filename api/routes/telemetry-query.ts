@@ -40,7 +40,7 @@ export interface Range {
   readonly to: Millis
 }
 
-export interface Asked extends Omit<Range, 'kind'> {
+export interface SeriesRange extends Omit<Range, 'kind'> {
   readonly kind: 'asked'
   readonly interval: Interval
   readonly grid: Grid
@@ -72,7 +72,7 @@ export function parseBuckets(
   query: PastQuery,
   { from, to }: Range,
   { interval, series }: { readonly interval: Interval; readonly series: number },
-): Asked | Refusal {
+): SeriesRange | Refusal {
   const aggregates = parseAggregates(query.agg)
   if (aggregates.kind === 'refused') return aggregates
   const { tz: zone, fill } = query

@@ -8,7 +8,7 @@ export interface Selection {
   readonly above: ReadonlySet<string>
 }
 
-interface Known {
+interface SharedSelection {
   readonly selection: Selection
   readonly key: string
   users: number
@@ -16,8 +16,8 @@ interface Known {
 
 export class Selections {
   // Keyed by the names. An entry is removed with its last user.
-  readonly #byKey = new Map<string, Known>()
-  readonly #bySelection = new Map<Selection, Known>()
+  readonly #byKey = new Map<string, SharedSelection>()
+  readonly #bySelection = new Map<Selection, SharedSelection>()
   /** Number of names that a user has chosen. */
   readonly #counts = new Map<string, number>()
   readonly #namesMax: number

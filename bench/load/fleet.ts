@@ -79,7 +79,7 @@ export class Fleet {
     for (const socket of this.#sockets.splice(0)) socket.close()
   }
 
-  #begin(latency: Histogram): Begun {
+  #begin(latency: Histogram): RunStart {
     for (const socket of this.#sockets) socket.latency = latency
     return {
       sentBefore: this.#sockets.map(({ sent }) => sent),
@@ -88,7 +88,7 @@ export class Fleet {
     }
   }
 
-  async #end(run: Begun, latency: Histogram): Promise<RunResult> {
+  async #end(run: RunStart, latency: Histogram): Promise<RunResult> {
     const lastAckedAt = await this.#drained()
     const cpu = process.cpuUsage(run.cpuBefore)
     for (const socket of this.#sockets) {
@@ -124,7 +124,7 @@ export class Fleet {
   }
 }
 
-interface Begun {
+interface RunStart {
   readonly sentBefore: readonly number[]
   readonly cpuBefore: NodeJS.CpuUsage
   readonly firstSentAt: number

@@ -23,7 +23,7 @@ export interface LineReply {
   readonly at: number
 }
 
-interface Waiting {
+interface PendingLine {
   readonly bytes: string
   resolve(reply: LineReply): void
   reject(error: Error): void
@@ -35,7 +35,7 @@ export class RestLines {
   readonly #headers: string
   readonly #lines: Line[] = []
   readonly #free: Line[] = []
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: PendingLine[] = []
 
   static async open({ httpUrl, token }: RestTarget, count: number): Promise<RestLines> {
     const { host, hostname, port } = new URL(httpUrl)
@@ -91,7 +91,7 @@ export class RestLines {
 class Line {
   readonly #socket: Socket
   readonly #onFree: () => void
-  #asked: Waiting | undefined
+  #asked: PendingLine | undefined
   #rest: Buffer = Buffer.alloc(0)
 
   constructor(socket: Socket, onFree: () => void) {
@@ -102,7 +102,7 @@ class Line {
     socket.on('close', () => this.#fail(new Error('the service closed a connection')))
   }
 
-  ask(waiting: Waiting): void {
+  ask(waiting: PendingLine): void {
     if (this.#socket.destroyed) {
       waiting.reject(new Error('the service closed a connection'))
       return

@@ -12,7 +12,7 @@ const DOWNLOAD_MS = 2_000
 const REBOOT_MS = 3_000
 
 /** An order as the device saw it. */
-export interface Told {
+export interface ReceivedOrder {
   readonly deploymentId: string
   readonly attempt: number
   readonly seq: number
@@ -22,7 +22,7 @@ export interface Told {
 export class UpdatingDevice {
   readonly id: DeviceId
   readonly kind: UpdateKind
-  readonly told: Told[] = []
+  readonly told: ReceivedOrder[] = []
   readonly #updater: Updater
   readonly #schedule: Schedule
   /** Reports that wait for a connection, and for the service to have them. */

@@ -20,10 +20,10 @@ const COLUMNS: readonly Column<ProvisioningKeyBody>[] = [
   ['EXPIRES', ({ expires_at }) => expires_at],
 ]
 
-interface Waiting extends ProvisioningClaimBody {
+interface WaitingClaim extends ProvisioningClaimBody {
   readonly key_id: string
 }
-const WAITING_COLUMNS: readonly Column<Waiting>[] = [
+const WAITING_COLUMNS: readonly Column<WaitingClaim>[] = [
   ['KEY', ({ key_id }) => key_id],
   ['DEVICE', ({ device_id }) => device_id],
   ['SINCE', ({ requested_at }) => requested_at],
@@ -108,7 +108,7 @@ function pending(command: Command, cli: Cli): void {
       if (named === undefined)
         for await (const page of client.pages.listProvisioningKeys({ query: { per_page: 200 } }))
           ids.push(...page.data.filter((key) => key.pending > 0).map(({ id }) => id))
-      const found: Waiting[] = []
+      const found: WaitingClaim[] = []
       for (const id of ids) {
         const { waiting } = await client.getProvisioningKey({ provisioning_key_id: id })
         for (const claim of waiting) if (claim.status === 'pending') found.push({ key_id: id, ...claim })

@@ -31,7 +31,7 @@ export interface DeviceRequest {
   readonly key: Issuer['key']
 }
 
-interface Wanted {
+interface CertificateRequest {
   readonly kind: Issued['kind']
   readonly name: DeviceId | string
   readonly hosts?: readonly string[]
@@ -149,7 +149,7 @@ export class Authority {
     return open
   }
 
-  #issue({ path, ...wanted }: Omit<Wanted, 'key'> & { readonly path: string }): CertificateFiles {
+  #issue({ path, ...wanted }: Omit<CertificateRequest, 'key'> & { readonly path: string }): CertificateFiles {
     const key = newKey()
     const { entry, pem } = this.#make({ ...wanted, key })
     this.#enter([entry], wanted.now)
@@ -159,7 +159,7 @@ export class Authority {
     return files
   }
 
-  #make({ kind, name, hosts = [], key, days, now }: Wanted): {
+  #make({ kind, name, hosts = [], key, days, now }: CertificateRequest): {
     readonly entry: Issued
     readonly pem: string
   } {

@@ -5,12 +5,12 @@ const TOKEN =
   /[{}[\]:,]|"(?:[^"\\\u0000-\u001F]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 const SPACE = /[ \t\r\n]*/y
 
-type Wanted = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end'
+type Expectation = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end'
 
 /** The first character that JSON does not allow there, or undefined for JSON. */
 export function jsonErrorAt(text: string): number | undefined {
   const open: string[] = []
-  let wanted: Wanted = 'value'
+  let wanted: Expectation = 'value'
   for (let at = skipSpace(text, 0); at < text.length; at = skipSpace(text, at)) {
     if (open.length === 0 && wanted === 'comma or end') return at
     TOKEN.lastIndex = at
@@ -24,7 +24,7 @@ export function jsonErrorAt(text: string): number | undefined {
   return open.length === 0 && wanted === 'comma or end' ? undefined : text.length
 }
 
-function after(token: string, wanted: Wanted, open: string[]): Wanted | undefined {
+function after(token: string, wanted: Expectation, open: string[]): Expectation | undefined {
   const isString = token.startsWith('"')
   if (wanted === 'colon') return token === ':' ? 'value' : undefined
   if (wanted === 'key' || wanted === 'key or }') {
@@ -44,7 +44,7 @@ function after(token: string, wanted: Wanted, open: string[]): Wanted | undefine
   return isString || /^[-\dtfn]/.test(token) ? 'comma or end' : undefined
 }
 
-function close(open: string[]): Wanted {
+function close(open: string[]): Expectation {
   open.pop()
   return 'comma or end'
 }

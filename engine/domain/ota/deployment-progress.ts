@@ -9,7 +9,7 @@ import { type Evidence, failedGate, failedMetric, type GateValue, ruleOf, soakOf
 
 const STALLED_MS = 86_400_000
 
-export interface Known {
+export interface ProgressFacts {
   readonly now: Millis
   /** Every member has its job. */
   readonly isEnlisted: boolean
@@ -18,7 +18,7 @@ export interface Known {
 }
 
 /** The deployment as it is now; the same reference if nothing about it changed. */
-export function advance(before: Deployment, count: DeploymentCount, known: Known): Deployment {
+export function advance(before: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
   const { now, isEnlisted } = known
   let deployment = withCounts(before, count)
   if (deployment.finishedAt !== undefined) return before
@@ -126,7 +126,7 @@ const OPEN: readonly JobStatus[] = [
   'confirming',
 ]
 
-function withStage(deployment: Deployment, count: DeploymentCount, known: Known): Deployment {
+function withStage(deployment: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
   const { now } = known
   const { stage: index, stages, spec } = deployment
   const [stage, jobs] = [stages[index], count.stages[index]]

@@ -6,12 +6,12 @@ import type { Job, JobError } from './job.ts'
 import { cancelJob, deferJob, failJob, moveJob, rejectJob, succeedJob } from './job-moves.ts'
 import { isLate, isOpen, type JobCause } from './job-table.ts'
 import type { OtaReport } from './ota-report.ts'
-import { isGoal, type Said } from './proof.ts'
+import { isGoal, type ReportedImage } from './proof.ts'
 
 export interface ReportContext {
   readonly now: Millis
   /** What the device last said that it runs. */
-  readonly said: Said
+  readonly said: ReportedImage
   readonly session: Micros | undefined
 }
 

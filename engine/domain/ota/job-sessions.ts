@@ -5,10 +5,10 @@ import type { Job } from './job.ts'
 import { interrupted } from './job-deadline.ts'
 import { loseJob, moveJob, mustStayWell, proveJob, restartJob } from './job-moves.ts'
 import { isLate } from './job-table.ts'
-import { isGoal, isOther, type Said } from './proof.ts'
+import { isGoal, isOther, type ReportedImage } from './proof.ts'
 
 /** What a device said in `status`. */
-export interface Described extends Said {
+export interface Described extends ReportedImage {
   /** Number of its own session; undefined if a gateway spoke for it. */
   readonly session: Micros | undefined
   /** Whether it says a boot id, and whether that is another than before. */

@@ -22,13 +22,13 @@ export interface TellContext {
   readonly now: Millis
 }
 
-export interface Told {
+export interface JobMessage {
   readonly job: Job
   readonly send: Omit<OtaSend, 'seq'>
 }
 
 /** The job with this message counted, and the message; undefined if nothing is due. */
-export function tellJob(job: Job, context: TellContext): Told | undefined {
+export function tellJob(job: Job, context: TellContext): JobMessage | undefined {
   if (context.session === undefined) return undefined
   if (job.status === 'rolling_back' && job.back !== undefined) {
     const told = tellJob(job.back, context)

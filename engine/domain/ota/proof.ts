@@ -3,16 +3,19 @@ import { isSameVersion } from '../../../schemas/same-version.ts'
 import type { JobGoal } from './job.ts'
 
 /** What a device says that it runs. */
-export interface Said {
+export interface ReportedImage {
   readonly version: string | undefined
   readonly sha256: string | undefined
 }
 
-export function isGoal({ reportsAs, sha256 }: Pick<JobGoal, 'reportsAs' | 'sha256'>, said: Said): boolean {
+export function isGoal(
+  { reportsAs, sha256 }: Pick<JobGoal, 'reportsAs' | 'sha256'>,
+  said: ReportedImage,
+): boolean {
   return isSameVersion(reportsAs, said.version) || said.sha256?.toLowerCase() === sha256
 }
 
 /** True if it says anything that could be the goal, and is not. */
-export function isOther(goal: JobGoal, said: Said): boolean {
+export function isOther(goal: JobGoal, said: ReportedImage): boolean {
   return (said.version !== undefined || said.sha256 !== undefined) && !isGoal(goal, said)
 }

@@ -20,7 +20,7 @@ export interface DesiredPorts {
   readonly failed: (error: unknown) => void
 }
 
-interface Wanted {
+interface VersionedDelta {
   readonly version: number
   readonly delta: JsonObject
 }
@@ -40,7 +40,7 @@ export class DesiredState {
   #handler: DesiredHandler | undefined
   #seen = -1
   /** The newest difference that is not applied yet. */
-  #wanted: Wanted | undefined
+  #wanted: VersionedDelta | undefined
   #isApplying = false
 
   constructor(ports: DesiredPorts) {

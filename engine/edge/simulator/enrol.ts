@@ -80,11 +80,11 @@ async function register(registry: Registry, recruits: readonly Recruit[]): Promi
   return recruits.map(() => ({ error }))
 }
 
-type Asked =
+type TokenAnswer =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
-async function askToken(registry: Registry, id: string): Promise<Asked> {
+async function askToken(registry: Registry, id: string): Promise<TokenAnswer> {
   const asked = { device_id: id, scopes: ['publish', 'subscribe'], ttl_hours: TOKEN_TTL_HOURS }
   const { status, body } = await post(registry, '/auth/devices/token', {
     type: 'application/json',

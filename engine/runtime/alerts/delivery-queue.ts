@@ -19,14 +19,14 @@ import {
 import { LIMITS } from '../../limits.ts'
 
 /** Told of every delivery that is not as it was: undefined if it is no more. */
-type Changed = (id: string, delivery: Delivery | undefined) => void
+type DeliveryListener = (id: string, delivery: Delivery | undefined) => void
 
 export type DropReason = 'queue_full' | 'channel_gone'
 
 const MINUTE_MS = 60_000
 
 export class DeliveryQueue {
-  readonly #changed: Changed
+  readonly #changed: DeliveryListener
   readonly #dropped: (reason: DropReason, alerts: number) => void
   readonly #open = new Map<string, Delivery>()
   readonly #underWay = new Set<string>()
@@ -42,7 +42,7 @@ export class DeliveryQueue {
   /** The time before which nothing is due, unless something changes. */
   #quietUntil = 0
 
-  constructor(changed: Changed, dropped: (reason: DropReason, alerts: number) => void) {
+  constructor(changed: DeliveryListener, dropped: (reason: DropReason, alerts: number) => void) {
     this.#changed = changed
     this.#dropped = dropped
   }

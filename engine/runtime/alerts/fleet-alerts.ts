@@ -149,7 +149,7 @@ export class FleetAlerts {
     if (book.settings.revision !== this.#rules.settings.revision)
       this.#rules = new RuleBook(book.settings, this.#rules)
     const now = clock.now()
-    const judged: Kept[] = []
+    const judged: InstanceChange[] = []
     const counts = this.#isCountDue() ? await this.#counted(now) : undefined
     // by L2
     if (counts?.isCaughtUp === true) {
@@ -185,7 +185,7 @@ export class FleetAlerts {
     return this.#ports.counts(sums)
   }
 
-  #judgeCounted(rule: CompiledRule, counts: FleetCounts): readonly Kept[] {
+  #judgeCounted(rule: CompiledRule, counts: FleetCounts): readonly InstanceChange[] {
     const found = counts.rules.find(
       ({ ruleId, revision }) => ruleId === rule.id && revision === rule.rule.revision,
     )
@@ -205,14 +205,14 @@ export class FleetAlerts {
     })
   }
 
-  #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafSight[]): readonly Kept[] {
+  #judgeOne(rule: CompiledRule, group: string, leaves: readonly LeafSight[]): readonly InstanceChange[] {
     const before = this.#instanceOf(rule, group)
     this.#seen(before, leaves)
     const after = judgeFleet(before, rule, this.#occasion(rule, before, leaves, false))
     return this.#changed(before, after)
   }
 
-  async #judgeDeployments(rule: CompiledRule): Promise<readonly Kept[]> {
+  async #judgeDeployments(rule: CompiledRule): Promise<readonly InstanceChange[]> {
     const known = this.#instances.get(fleetKey(rule.id, ''))
     const { failures } = this.#ports
     const all = failures.all().filter(({ at }) => at >= rule.rule.activated_at)
@@ -239,10 +239,10 @@ export class FleetAlerts {
   }
 
   /** Alerts of rules that are gone, off, or about something else by now, and instances that nobody needs. */
-  #endOrphans(): readonly Kept[] {
+  #endOrphans(): readonly InstanceChange[] {
     const judged = new Set<RuleId>([FULL.id, ...this.#rules.fleet.map(({ id }) => id)])
     const keptSince = Millis(this.#ports.clock.now() - KEPT_MS)
-    return [...this.#instances.values()].flatMap((before): Kept[] => {
+    return [...this.#instances.values()].flatMap((before): InstanceChange[] => {
       const isJudged = judged.has(before.ruleId)
       if (isJudged) return isIdle(before, keptSince) ? [{ before, after: undefined }] : []
       const after = endFleet(before, this.#reasonOf(before.ruleId), this.#now())
@@ -258,7 +258,7 @@ export class FleetAlerts {
   }
 
   /** by L1 */
-  async #keep(kept: readonly Kept[]): Promise<void> {
+  async #keep(kept: readonly InstanceChange[]): Promise<void> {
     if (kept.length === 0) return
     const { claims, tell, stored } = this.#ports
     const now = this.#ports.clock.now()
@@ -298,7 +298,7 @@ export class FleetAlerts {
     }
   }
 
-  #changed(before: FleetInstance, after: FleetJudgement): readonly Kept[] {
+  #changed(before: FleetInstance, after: FleetJudgement): readonly InstanceChange[] {
     return after.instance === before ? [] : [{ before, after }]
   }
 
@@ -356,7 +356,7 @@ export class FleetAlerts {
   }
 }
 
-interface Kept {
+interface InstanceChange {
   readonly before: FleetInstance
   /** Undefined: it is forgotten. */
   readonly after: FleetJudgement | undefined

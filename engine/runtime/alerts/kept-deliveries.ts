@@ -23,7 +23,7 @@ const DELIVERIES = 'deliveries'
 const TOLD = 'alerts-told'
 const packr = newPackr()
 
-interface Written {
+interface DocumentWrite {
   readonly collection: string
   readonly id: string
   readonly value: Delivery | readonly ChannelId[] | undefined
@@ -38,9 +38,9 @@ interface Finished {
 export class KeptDeliveries {
   readonly #ports: KeptDeliveriesPorts
   /** What the next save writes, by collection and id. It is encoded then, once for all changes. */
-  #changed = new Map<string, Written>()
+  #changed = new Map<string, DocumentWrite>()
   /** What the present save writes. */
-  #saving: ReadonlyMap<string, Written> = new Map()
+  #saving: ReadonlyMap<string, DocumentWrite> = new Map()
   #gone: string[] = []
   #lastSave: Promise<void> = Promise.resolve()
   #isClosed = false
@@ -157,12 +157,12 @@ export class KeptDeliveries {
     }
   }
 
-  #write(collection: string, id: string, value: Written['value']): void {
+  #write(collection: string, id: string, value: DocumentWrite['value']): void {
     this.#changed.set(`${collection}/${id}`, { collection, id, value })
   }
 }
 
-function encoded({ collection, id, value }: Written): SavedDocument {
+function encoded({ collection, id, value }: DocumentWrite): SavedDocument {
   return { collection, id, bytes: value === undefined ? undefined : packr.pack(value) }
 }
 

@@ -3,7 +3,7 @@ import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { GateQuestion, GateValue } from '../../domain/ota/stage-gate.ts'
 import type { SeriesQuery, Telemetry } from '../../ports/telemetry.ts'
 
-export interface Asked {
+export interface GateSource {
   readonly series: Telemetry['series']
   /** Hours of a device whose rollups are known to be stale. */
   readonly lateHoursOf: (deviceId: DeviceId) => readonly number[]
@@ -11,7 +11,7 @@ export interface Asked {
 
 export async function gateValues(
   { deviceIds, metrics, from, to, beforeFrom, beforeTo }: GateQuestion,
-  telemetry: Asked,
+  telemetry: GateSource,
 ): Promise<readonly GateValue[]> {
   const values: GateValue[] = []
   for (const { metric, agg, relativeTo } of metrics) {
@@ -34,7 +34,7 @@ interface Question extends Pick<SeriesQuery, 'deviceIds'> {
 /** One bucket that is the whole span. */
 async function overSpan(
   { deviceIds, metric, agg, from, to }: Question,
-  { series, lateHoursOf }: Asked,
+  { series, lateHoursOf }: GateSource,
 ): Promise<number | undefined> {
   const start = Math.floor(from / 1_000)
   const step = Math.max(1, Math.ceil(to / 1_000) - start)

@@ -20,12 +20,12 @@ import type { Directory } from '../../ports/store.ts'
 import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../shard/sessions.ts'
 import type { Ingest, SubDevice } from './ingest.ts'
 
-interface Told extends SubDevice {
+interface SubDeviceSession extends SubDevice {
   /** Whether the gateway's session has subscribed to the device's commands. */
   takes: TakenTopics | undefined
 }
 
-type Family = Map<DeviceId, Told>
+type Family = Map<DeviceId, SubDeviceSession>
 
 export class Gateways {
   readonly #ingest: Ingest
@@ -110,14 +110,14 @@ export class Gateways {
   }
 
   #open(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
-    const told: Told = { ...toSubDevice(deviceId), takes: undefined }
+    const told: SubDeviceSession = { ...toSubDevice(deviceId), takes: undefined }
     family.set(deviceId, told)
     this.#ingest.relay(session, told, { kind: ITEM.opened, payload: sessionPayload(session) })
     this.#listen(session, deviceId, told)
     return told
   }
 
-  #listen(session: DeviceSession, deviceId: DeviceId, told: Told): void {
+  #listen(session: DeviceSession, deviceId: DeviceId, told: SubDeviceSession): void {
     const takes = {
       commands: session.takes(toSubSuffix(deviceId, COMMAND_SUFFIX)),
       ota: session.takes(toSubSuffix(deviceId, OTA_SUFFIX)),
@@ -127,7 +127,7 @@ export class Gateways {
     this.#ingest.relay(session, told, { kind: ITEM.listening, payload: listeningPayload(session, takes) })
   }
 
-  #close(session: DeviceSession, told: Told, cause: EndCause): void {
+  #close(session: DeviceSession, told: SubDeviceSession, cause: EndCause): void {
     this.#ingest.relay(session, told, { kind: ITEM.closed, payload: sessionPayload(session, cause) })
   }
 }

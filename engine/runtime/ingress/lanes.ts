@@ -7,7 +7,7 @@ import type { OwnershipTable } from '../../ports/ownership.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { Ownership } from '../ownership/ownership.ts'
 
-export interface LanesMeans {
+export interface LanesPorts {
   readonly owners: OwnershipTable
   readonly reader: LaneReader
   /** This node's address. */
@@ -21,7 +21,7 @@ export interface LanesMeans {
 export type Lanes = Pick<Ownership, 'start' | 'isCertain' | 'close'>
 
 /** `close` resolves once all that was read is acknowledged, and others may read on. */
-export function shareLanes(means: LanesMeans): Lanes {
+export function shareLanes(means: LanesPorts): Lanes {
   const { owners: table, reader, address, clock, schedule, newId, warn } = means
   return new Ownership({
     table,

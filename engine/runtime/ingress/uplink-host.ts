@@ -21,7 +21,7 @@ import type { Ingest } from './ingest.ts'
 import { judgeMessage } from './judge.ts'
 import type { TokenDesk } from './token-desk.ts'
 
-interface UplinkMeans {
+interface UplinkPorts {
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
   readonly recordRefusal: (entry: AuditEntry) => void
   readonly heard: UplinkHost['heard']
@@ -33,7 +33,7 @@ interface UplinkMeans {
 export function uplinkHost(
   ingest: Ingest,
   gateways: Gateways,
-  { admit, recordRefusal, heard, listens, tokens }: UplinkMeans,
+  { admit, recordRefusal, heard, listens, tokens }: UplinkPorts,
 ): UplinkHost {
   const listening = new WeakMap<DeviceSession, TakenTopics>()
   return {

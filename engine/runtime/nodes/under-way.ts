@@ -12,7 +12,7 @@ export interface UnderWayPorts {
   readonly addresses: () => ReadonlySet<string | undefined>
 }
 
-interface Asked {
+interface AskedNode {
   readonly giveUp: Set<() => void>
   /** Since when the node owns nothing. One that stops in order still answers for a moment. */
   goneSince: number | undefined
@@ -20,7 +20,7 @@ interface Asked {
 
 export class UnderWay {
   readonly #ports: UnderWayPorts
-  readonly #asked = new Map<string, Asked>()
+  readonly #asked = new Map<string, AskedNode>()
   #isWatching = false
 
   constructor(ports: UnderWayPorts) {

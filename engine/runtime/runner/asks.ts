@@ -5,7 +5,7 @@ import { Fault } from '../../ports/fault.ts'
 import type { Positions } from '../../ports/log.ts'
 import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 
-interface Waiting {
+interface PendingAsk {
   readonly ask: Ask
   readonly after: readonly Position[]
   readonly until: number
@@ -20,8 +20,8 @@ const LOSSES_MAX = 3
 
 export class Asks {
   /** Questions that came in this turn of the event loop. More may come. */
-  #fresh: Waiting[] = []
-  #waiting: Waiting[] = []
+  #fresh: PendingAsk[] = []
+  #waiting: PendingAsk[] = []
   readonly #ticks: () => number
   readonly #later: (run: () => void) => void
   readonly #ready: () => void
@@ -58,10 +58,10 @@ export class Asks {
   }
 
   /** Takes the asks that may be answered with these positions applied. */
-  take(applied: Positions): readonly Waiting[] {
+  take(applied: Positions): readonly PendingAsk[] {
     if (this.#waiting.length === 0) return []
-    const ready: Waiting[] = []
-    const rest: Waiting[] = []
+    const ready: PendingAsk[] = []
+    const rest: PendingAsk[] = []
     for (const waiting of this.#waiting) {
       const isReady =
         ready.length < LIMITS.asksPerBatchMax &&
@@ -74,7 +74,7 @@ export class Asks {
   }
 
   /** A lost shard answers nothing: these ask again, unless it is they that it is lost over. */
-  putBack(asked: readonly Waiting[]): void {
+  putBack(asked: readonly PendingAsk[]): void {
     const again = asked.filter((waiting) => ++waiting.losses < LOSSES_MAX)
     const fault = new Fault('SHARD_LOST', { retryable: true, message: 'the shard was lost' })
     for (const waiting of asked) if (waiting.losses >= LOSSES_MAX) waiting.reject(fault)
@@ -83,7 +83,7 @@ export class Asks {
 
   expire(): void {
     const now = this.#ticks()
-    const isOver = (waiting: Waiting) => waiting.until <= now
+    const isOver = (waiting: PendingAsk) => waiting.until <= now
     for (const waiting of this.#waiting.filter(isOver))
       waiting.reject(new Fault('OVERLOADED', { retryable: true, message: 'the device is behind its log' }))
     this.#waiting = this.#waiting.filter((waiting) => !isOver(waiting))

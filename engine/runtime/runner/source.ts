@@ -6,7 +6,7 @@ import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry, Log, LogReader, Positions } from '../../ports/log.ts'
 
-interface IntakeMeans {
+interface IntakePorts {
   /** The seqs of these partitions' ends, added up. */
   readonly end: () => number
   readonly poke: () => void
@@ -16,13 +16,13 @@ interface IntakeMeans {
 /** One reader with at most one pull under way. */
 class Intake {
   readonly reader: LogReader
-  readonly #means: IntakeMeans
+  readonly #means: IntakePorts
   #pulled: readonly Entry[] | undefined
   #isPulling = false
   /** The log's end when a pull began that found nothing at once; -1 while there is no such pull. */
   #idleAt = -1
 
-  constructor(reader: LogReader, means: IntakeMeans) {
+  constructor(reader: LogReader, means: IntakePorts) {
     this.reader = reader
     this.#means = means
   }
@@ -70,7 +70,7 @@ export interface Portion {
 export class Source {
   readonly #log: Log
   readonly #partitions: readonly Partition[]
-  readonly #means: IntakeMeans
+  readonly #means: IntakePorts
   #main: Intake
   #rows: 'on' | 'off' | 'catching' = 'on'
   #catchUp: Intake | undefined

@@ -10,7 +10,7 @@ import { transition } from '../../domain/device/transition.ts'
 import { isReachStale } from '../../domain/ota/firmware-jobs.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import { type Actor, isReachable, otaWayOf, toView, wayOf } from './actor.ts'
-import type { Open, Told } from './proposal.ts'
+import type { Open, RequestResult } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
 export class Decisions {
@@ -42,7 +42,7 @@ export class Decisions {
   }
 
   /** Keeps what follows from a decision; `before` is undefined for a new device. */
-  follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): Told {
+  follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): RequestResult {
     const told = this.#keep(actor, before, outcome, now)
     if (told.refusal === undefined && !told.isForgotten) this.send(actor, now)
     return told
@@ -73,7 +73,7 @@ export class Decisions {
     this.#keep(actor, before, sendOta(before, { session: way?.session, now }), now)
   }
 
-  #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): Told {
+  #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): RequestResult {
     const relay = actor.relay === undefined ? undefined : device.parentId
     const view = () => toView(actor, now, device)
     const alertShown = (alert: Alert) => this.#alerts.shown(actor, alert, device, now)

@@ -104,13 +104,13 @@ export function decodeParts({
   }
 }
 
-export interface Kept {
+export interface SavedDevice {
   readonly parts: readonly SavedPart[]
   readonly commands: readonly SavedCommand[]
 }
 
 /** Returns the parts of a device that must be written. An unchanged reference is stored already (R7). */
-export function changesOf(before: Device | undefined, device: Device): Kept {
+export function changesOf(before: Device | undefined, device: Device): SavedDevice {
   const { id: deviceId, shadow, commands, firmware, alerts } = device
   const parts: SavedPart[] = []
   if (shadow !== (before?.shadow ?? NEW_SHADOW))

@@ -44,7 +44,7 @@ export function emptyCounts(): MutableCounts {
 }
 
 /** A device after an event, and as it was before; undefined if it is new. */
-export interface Changed {
+export interface DeviceChange {
   readonly before: Device | undefined
   readonly device: Device
   /** Made only when somebody is to see it. */
@@ -59,7 +59,7 @@ export interface Changed {
 }
 
 /** Result of a request, for its caller. */
-export interface Told {
+export interface RequestResult {
   refusal: Extract<Effect, { kind: 'refuse' }> | undefined
   command: Command | undefined
   isForgotten: boolean
@@ -106,7 +106,7 @@ export interface Open {
   audit(row: WrittenRow): void
   /** Something for the leader to act on: it is saved with the decision that it follows from. */
   notify(notice: Notice): void
-  perform(effects: readonly Effect[], changed: Changed, now: Millis): Told
+  perform(effects: readonly Effect[], changed: DeviceChange, now: Millis): RequestResult
   /** Drops what this batch would keep of the device or tell it. The audit and the leader's notices stay. */
   forget(deviceId: DeviceId): void
   proposal(): Proposal
@@ -186,7 +186,7 @@ export function openProposal(
     audit: (row) => void history.push(row),
     notify: (notice) => void notices.push(notice),
     perform(effects, changed, now) {
-      const told: Told = { refusal: undefined, command: undefined, isForgotten: false }
+      const told: RequestResult = { refusal: undefined, command: undefined, isForgotten: false }
       for (const effect of effects)
         performOne(effect, { open, outbound, ota, cuts, ended, moment, changed, now, told })
       return told
@@ -226,9 +226,9 @@ interface Performing {
   readonly cuts: DeviceId[]
   readonly ended: DeviceId[]
   readonly moment: Moment
-  readonly changed: Changed
+  readonly changed: DeviceChange
   readonly now: Millis
-  readonly told: Told
+  readonly told: RequestResult
 }
 
 function performOne(
@@ -298,7 +298,7 @@ function performOne(
  *  for the gateway as well: both may subscribe at any time. */
 function toOutbound(
   { message, confirms }: Extract<Effect, { kind: 'publish' }>,
-  { device, via, relay }: Changed,
+  { device, via, relay }: DeviceChange,
   asked: DeviceId | undefined,
 ): readonly Outbound[] {
   const to = (gateway: DeviceId | undefined) => ({ deviceId: device.id, via: gateway, message, confirms })

@@ -16,7 +16,7 @@ import type { ShardCounts } from './protocol.ts'
 const REV_SINCE = Date.UTC(2026, 0, 1)
 const REV_STEP_MS = 100
 
-type Told = Pick<FleetPart, 'rows' | 'sightings' | 'gone' | 'isWhole'>
+type RoundContent = Pick<FleetPart, 'rows' | 'sightings' | 'gone' | 'isWhole'>
 
 interface Round {
   readonly version: number
@@ -142,13 +142,13 @@ export class ShardFleet {
     }
   }
 
-  #whole(actors: Actors, now: Millis): Told {
+  #whole(actors: Actors, now: Millis): RoundContent {
     const rows = newRows()
     for (const actor of actors.values()) this.#addRow(rows, actor, now)
     return { rows, sightings: newSightings(), gone: [], isWhole: true }
   }
 
-  #since(since: number, now: Millis): Told {
+  #since(since: number, now: Millis): RoundContent {
     const [moved, seen] = [new Set<Actor>(), new Set<Actor>()]
     const gone: DeviceId[] = []
     for (const round of this.#rounds) {

@@ -143,7 +143,7 @@ export function readProperties(
   return { end, values, forwarded: forwarded.length === 0 ? undefined : Buffer.concat(forwarded) }
 }
 
-interface Read {
+interface ReadValue {
   readonly value: number
   readonly next: number
 }
@@ -151,7 +151,7 @@ interface Read {
 function readValue(
   bytes: Buffer,
   { shape, at, end }: { readonly shape: Shape; readonly at: number; readonly end: number },
-): Read | undefined {
+): ReadValue | undefined {
   switch (shape) {
     case 'byte':
       return at + 1 > end ? undefined : { value: bytes[at] ?? 0, next: at + 1 }
@@ -174,7 +174,7 @@ function readValue(
 function readSized(
   bytes: Buffer,
   { at, end, isText }: { readonly at: number; readonly end: number; readonly isText: boolean },
-): Read | undefined {
+): ReadValue | undefined {
   if (at + 2 > end) return undefined
   const value = readUint16(bytes, at)
   const next = at + 2 + value
@@ -184,7 +184,7 @@ function readSized(
 }
 
 /** Reads a number of one to four bytes, seven bits in each. */
-function readVarint(bytes: Uint8Array, at: number, limit: number): Read | undefined {
+function readVarint(bytes: Uint8Array, at: number, limit: number): ReadValue | undefined {
   let value = 0
   for (let index = 0; index < 4; index++) {
     if (at + index >= limit) return undefined

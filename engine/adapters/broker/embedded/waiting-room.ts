@@ -19,7 +19,7 @@ export interface Room {
 /** What a peer and the plain socket below it have in common. */
 type Ends = Pick<Peer, 'remoteAddress' | 'remotePort' | 'localPort'>
 
-interface Waiting {
+interface WaitingPeer {
   readonly since: number
   destroy(): void
 }
@@ -27,7 +27,7 @@ interface Waiting {
 export class WaitingRoom {
   readonly #room: Room
   /** The connections of each address, the oldest first. */
-  readonly #waiting = new Map<string, Map<string, Waiting>>()
+  readonly #waiting = new Map<string, Map<string, WaitingPeer>>()
   #count = 0
 
   constructor(room: Room) {

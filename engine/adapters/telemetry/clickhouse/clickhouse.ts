@@ -72,7 +72,7 @@ export interface ClickHouseOptions {
   readonly queryTimeoutMs?: number
 }
 
-interface Opened {
+interface OpenTables {
   readonly link: ClickHouseLink
   readonly rollups: Rollups
   readonly insertSettings: InsertSettings
@@ -84,7 +84,7 @@ export class ClickHouseTelemetry implements Telemetry {
   readonly #options: ClickHouseOptions
   readonly #closing = new AbortController()
   #server: ClickHouseServer | undefined
-  #opened: Opened | undefined
+  #opened: OpenTables | undefined
   #beginning: Promise<void> | undefined
   #isAnswering = true
   #isAsking = false
@@ -238,7 +238,7 @@ export class ClickHouseTelemetry implements Telemetry {
     }
   }
 
-  async #open(): Promise<Opened> {
+  async #open(): Promise<OpenTables> {
     const { openServer, cluster, retentionDays, auditRetentionDays, horizonAgeMsMax } = this.#options
     this.#server ??= await openServer()
     const server = this.#server
@@ -292,7 +292,7 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   /** Gives up when the server is found not to answer: a caller must not wait for a frozen database. */
-  #read<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+  #read<T>(work: (opened: OpenTables) => Promise<T>): Promise<T> {
     return this.#guard((opened) =>
       whileUp(
         () => this.#server?.isUp() === true,
@@ -301,7 +301,7 @@ export class ClickHouseTelemetry implements Telemetry {
     )
   }
 
-  async #guard<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+  async #guard<T>(work: (opened: OpenTables) => Promise<T>): Promise<T> {
     if (this.#opened === undefined)
       throw new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message: 'ClickHouse is starting' })
     try {

@@ -29,10 +29,10 @@ export interface Plan {
   readonly raw: readonly Range[]
 }
 
-type Asked = Pick<SeriesQuery, 'from' | 'to' | 'grid' | 'aggregates' | 'lateHours'>
+type PlanQuery = Pick<SeriesQuery, 'from' | 'to' | 'grid' | 'aggregates' | 'lateHours'>
 
 /** The ranges of the plan cover [from, to) without overlap. */
-export function plan({ from, to, grid, aggregates, lateHours }: Asked, horizon: number): Plan {
+export function plan({ from, to, grid, aggregates, lateHours }: PlanQuery, horizon: number): Plan {
   const whole = from < to ? [{ from, to }] : []
   const unit = aggregates.every((aggregate) => ROLLED.has(aggregate)) ? unitOf(grid) : undefined
   if (unit === undefined) return { rollup: undefined, raw: whole }

@@ -228,13 +228,13 @@ export async function keepFor(
   await setTtl(link, { table: 'audit', column: 'toDateTime(at)', days: days.audit })
 }
 
-interface Kept {
+interface TableRetention {
   readonly table: string
   readonly column: string
   readonly days: number | undefined
 }
 
-async function setTtl(link: ClickHouseLink, { table, column, days }: Kept): Promise<void> {
+async function setTtl(link: ClickHouseLink, { table, column, days }: TableRetention): Promise<void> {
   const alter = (change: string) =>
     link.command({ sql: `ALTER TABLE ${table} ${change}`, timeoutMs: TIMEOUT_MS })
   const sql = `SHOW CREATE TABLE ${table} FORMAT TSVRaw`

@@ -13,7 +13,7 @@ export class RosError extends Error {
   }
 }
 
-interface Waiting {
+interface PendingCall {
   readonly resolve: (values: Json) => void
   readonly reject: (error: RosError) => void
   readonly feedback: (values: Json) => void
@@ -24,7 +24,7 @@ const SUCCEEDED = 4
 const CANCELED = 5
 
 export class Calls {
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, PendingCall>()
   #count = 0
 
   /** `start` sends the request with the id. */

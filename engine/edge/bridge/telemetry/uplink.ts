@@ -9,7 +9,7 @@ import { type Converted, convert } from './to-telemetry.ts'
 
 export type Send = (converted: Converted, qos: 0 | 1 | 2) => void
 
-interface Held {
+interface HeldMessage {
   readonly message: JsonObject
   readonly receivedAt: number
   readonly bytes: number
@@ -23,7 +23,7 @@ export class Uplink {
   readonly watch: RouteWatch
   readonly #clock: Clock
   readonly #send: Send
-  readonly #throttle: Throttle<Held>
+  readonly #throttle: Throttle<HeldMessage>
   readonly #startedAt: number
   #stopTimer: () => void = () => undefined
   #last: JsonObject | undefined
@@ -93,7 +93,7 @@ export class Uplink {
     })
   }
 
-  #forward({ message, receivedAt, bytes }: Held): void {
+  #forward({ message, receivedAt, bytes }: HeldMessage): void {
     const converted = convert(this.route, message, receivedAt)
     if (converted === undefined || !isSmall(converted, bytes)) {
       this.#dropped++

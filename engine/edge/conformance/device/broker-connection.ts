@@ -13,7 +13,7 @@ export interface BrokerConnectionPorts {
   readonly accepted: (connection: BrokerConnection) => void
 }
 
-interface Seen extends Published {
+interface ReceivedPublish extends Published {
   isAcknowledged: boolean
 }
 
@@ -25,7 +25,7 @@ export class BrokerConnection implements Recording {
   acceptedAt: number | undefined
   closedAt: number | undefined
   disturbedAt: number | undefined
-  readonly published: Seen[] = []
+  readonly published: ReceivedPublish[] = []
   readonly subscribed: Subscribed[] = []
   readonly #socket: Socket
   readonly #ports: BrokerConnectionPorts
@@ -126,7 +126,7 @@ export class BrokerConnection implements Recording {
     const { topic, qos, retain, dup, messageId } = packet
     const payload = Buffer.from(packet.payload)
     const { manners, nextNumber, published } = this.#ports
-    const message: Seen = {
+    const message: ReceivedPublish = {
       ...{ number: nextNumber(), at: Date.now(), topic, payload, qos, retain, dup, messageId },
       body: parsePayload(payload),
       isAcknowledged: false,

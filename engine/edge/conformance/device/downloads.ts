@@ -109,7 +109,7 @@ export class Downloads {
     })
   }
 
-  async #serve(image: Image, about: Asked): Promise<void> {
+  async #serve(image: Image, about: DownloadRequest): Promise<void> {
     const { bytes, etag, isRangeless = false } = image.serving
     const { response, range, ifRange, note } = about
     const isAlike = ifRange === undefined || ifRange === etag
@@ -132,7 +132,7 @@ export class Downloads {
   }
 }
 
-interface Asked {
+interface DownloadRequest {
   readonly response: ServerResponse
   readonly range: string | undefined
   readonly ifRange: string | undefined

@@ -9,7 +9,7 @@ export interface Answer {
   readonly acks: readonly { readonly afterMs: number; readonly ack: JsonObject }[]
 }
 
-export interface Asked {
+export interface CommandDraw {
   readonly seed: number
   readonly device: number
   readonly command: string
@@ -17,7 +17,7 @@ export interface Asked {
   readonly nth: number
 }
 
-export function answer(plans: ReadonlyMap<string, CommandPlan>, asked: Asked): Answer {
+export function answer(plans: ReadonlyMap<string, CommandPlan>, asked: CommandDraw): Answer {
   const { seed, device, command, nth } = asked
   const plan = plans.get(command)
   if (plan === undefined) {

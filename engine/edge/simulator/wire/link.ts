@@ -44,7 +44,7 @@ export interface LinkOwner {
   message(topic: string, payload: Buffer): void
 }
 
-interface Kept {
+interface KeptMessage {
   readonly topic: string
   readonly payload: string
   readonly retain: boolean
@@ -70,8 +70,8 @@ export class Link implements Sink {
   readonly #sentAt: number[]
   #unacked = 0
   #nextId = 0
-  #kept: Map<number, Kept> | undefined
-  #waiting: Kept[] | undefined
+  #kept: Map<number, KeptMessage> | undefined
+  #waiting: KeptMessage[] | undefined
   #socket: Socket | undefined
   #phase: Phase = 'closed'
   #rest: Buffer | undefined
@@ -263,7 +263,7 @@ export class Link implements Sink {
     if (this.#waiting !== undefined) this.#drain()
   }
 
-  #wait(message: Kept): void {
+  #wait(message: KeptMessage): void {
     this.#waiting ??= []
     if (this.#waiting.length < WAITING_MAX) this.#waiting.push(message)
     else this.#wire.counts.error('held_back')

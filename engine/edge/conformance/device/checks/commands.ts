@@ -107,13 +107,13 @@ async function ask(bench: Bench, command: string): Promise<void> {
     throw new Unmet(`it does not know ${command}; name a command that it knows with --command`, shown(done))
 }
 
-interface Asked {
+interface SentOrder {
   readonly order: JsonObject
   readonly first: Published
 }
 
 /** Delivered again, the command has the same answer as before: another end would be another run. */
-async function isTheSame(bench: Bench, { order, first }: Asked): Promise<void> {
+async function isTheSame(bench: Bench, { order, first }: SentOrder): Promise<void> {
   const second = await obeyed(bench, order)
   const core = ({ body }: Published) =>
     JSON.stringify([body?.['status'], body?.['executed_at'], body?.['result'], body?.['error']])
