@@ -36,7 +36,7 @@ export const API_LIMITS = {
   /** Bounds of the time after which a device that was sent away is to come back. */
   downloadRetrySecMin: 5,
   downloadRetrySecMax: 60,
-  /** For how long the address of an image in a bucket is good. */
+  /** How long the address of an image in a bucket is good. */
   imageAddressSec: 900,
 
   connectionsMax: 10_000,

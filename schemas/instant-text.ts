@@ -12,7 +12,7 @@ const AGE = /^(?:now-|-)?(\d{1,9})([smhdw])$/
 
 /** What the parser takes besides ISO 8601, as a pattern for JSON schemas. */
 export const RELATIVE_PATTERN = '^(now|(now-|-)?\\d{1,9}[smhdw]|\\d{12,14})$'
-/** For messages about a text that is no time. */
+/** Completes messages about a text that is no time. */
 export const INSTANT_EXPECTED = 'a time such as 2026-03-01T08:30:00Z, `now`, or an age such as -15m, -2h, -7d'
 
 /** Undefined for text that is no time, 30 February included. */

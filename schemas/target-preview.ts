@@ -45,7 +45,7 @@ export const TargetPreview = Type.Object(
 )
 export type TargetPreview = Static<typeof TargetPreview>
 
-/** In the body of what a preview was asked for. */
+/** Belongs to the body of what a preview was asked for. */
 export const ExpectedTotal = Type.Optional(
   Type.Integer({
     minimum: 0,

@@ -163,7 +163,7 @@ function signed({ deviceId, ip, requestId }: Wish, { id, name }: ProvisioningKey
   return { by: userAuthor(id), entry: { actor, action: ACTION, target, requestId, ip, detail: {} } }
 }
 
-/** Without the key's record nobody is proved. */
+/** The key's record is needed to prove anybody. */
 function refusalEntry(
   { deviceId, ip, requestId }: Wish,
   code: string,

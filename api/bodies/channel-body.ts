@@ -22,7 +22,7 @@ export function channelNewsBody({ id, name, type, severity, state }: ChannelNews
   return { channel_id: id, name, type, severity: [...severity], state }
 }
 
-/** For admins. The secret of a webhook is shown to whoever has just made it. */
+/** What admins see. The secret of a webhook is shown once, to the admin who made it. */
 export function channelBody(channel: Channel, { showsSecret = false } = {}): ChannelBody {
   const { health, target } = channel
   return {

@@ -26,7 +26,7 @@ export interface Rates {
     reply: FastifyReply,
   ): Refusal | undefined
   address(ip: string, reply: FastifyReply): Refusal | undefined
-  /** For what must answer although others at the address ask too much. It has a high limit of its own. */
+  /** Counts requests that must be answered although others at the address ask too much. It has a high limit of its own. */
   probe(ip: string, reply: FastifyReply): Refusal | undefined
 }
 

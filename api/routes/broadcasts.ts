@@ -182,7 +182,7 @@ function commandBodies({ engine }: Services, { commands }: BroadcastState) {
   )
 }
 
-/** Without the skipped devices that the user may not see. */
+/** The broadcast without the skipped devices that the user may not see. */
 function seenBy({ engine }: Services, made: Broadcast, user: Caller): Broadcast {
   const scope = scopeOf(user)
   const skipped = made.skipped.filter(({ deviceId }) =>

@@ -16,7 +16,7 @@ export type Pieces = readonly Uint8Array[]
 /** Writes the buckets of one series. */
 export type BucketWriter = (buckets: readonly Bucket[]) => Promise<Pieces>
 
-/** For all series of an answer. */
+/** Shared by all series of an answer. */
 export function bucketWriter({ starts, fill, aggregates }: SeriesRange): BucketWriter {
   if (fill === undefined)
     return (buckets) => {

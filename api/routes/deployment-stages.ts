@@ -113,7 +113,7 @@ function toCanary(wish: CanaryWish): Canary {
   }
 }
 
-/** In the last stage any share may succeed, unless the wish says otherwise: nothing follows it. */
+/** Any share may succeed in the last stage, unless the wish says otherwise: nothing follows it. */
 function toStage(wish: StageWishBody, isLast: boolean): StageWish {
   return {
     percent: wish.percent ?? (isLast ? ALL_PERCENT : undefined),

@@ -6,9 +6,9 @@ import type { OpenTickets } from '../../engine/ports/tickets.ts'
 
 export interface ApiStores {
   readonly answers: KeptAnswers
-  /** For `/ws`. */
+  /** Tickets for `/ws`. */
   readonly tickets: OpenTickets
-  /** For logins by address, which are good for longer. */
+  /** Tickets for logins by address, which are good for longer. */
   readonly loginTickets: OpenTickets
   /** Undefined if this is the only node. */
   readonly rates: SharedRates | undefined

@@ -86,7 +86,7 @@ export interface HttpOptions {
   /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: RequestDone) => void) | undefined
-  /** For how long an upload may bring nothing, and a reader take nothing. */
+  /** How long an upload may bring nothing, and a reader take nothing. */
   readonly standstill?: typeof STANDSTILL
 }
 
@@ -96,16 +96,16 @@ export interface HttpServer {
   readonly server: Server
   /** The address with the actual port. */
   readonly url: string
-  /** For `/ws`: the same tokens count there. */
+  /** The same tokens count for `/ws`. */
   readonly authenticate: Authenticate
-  /** For MQTT: devices ask there as well. */
+  /** Devices ask over MQTT as well. */
   readonly provisioning: Provisioning
   /** A ticket with which the user logs in once. Undefined if there are too many. */
   issueLoginTicket(userId: UserId): Promise<string | undefined>
-  /** For `/ws?ticket=`. */
+  /** Tickets for `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
   readonly downloads: () => DownloadCounts
-  /** For `/ws`: the same budget counts there. */
+  /** The same budget counts for `/ws`. */
   readonly work: WorkBudget
   /** Ends the start, during which `/readyz` answers 503. */
   setReady(): void

@@ -48,7 +48,7 @@ export class MemoryEngine extends LocalEngine {
   readonly asked: Question[] = []
   readonly askedHistory: HistoryQuery[] = []
   readonly askedAudit: AuditQuery[] = []
-  /** For how long callers wanted to wait for a command. */
+  /** How long callers wanted to wait for a command. */
   readonly waits: number[] = []
   readonly opened: Promise<void>
   readonly #time: StandingTime

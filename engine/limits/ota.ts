@@ -26,7 +26,7 @@ export const OTA_LIMITS = {
   otaErrorCharsMax: 1_024,
 
   // --- hawkBit's device API (DDI)
-  /** For how long a device sleeps between two questions: with nothing to do, while a job is near, and while one has waited
+  /** How long a device sleeps between two questions: with nothing to do, while a job is near, and while one has waited
    *  for longer than `ddiNearMs`. */
   ddiSleepSec: 300,
   ddiSleepNearSec: 10,

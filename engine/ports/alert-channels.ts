@@ -51,7 +51,7 @@ export interface ChannelAnswers {
     readonly deliveries: readonly Delivery[]
     readonly total: number
   }
-  /** In the order of the question. */
+  /** Sorted as in the question. */
   readonly notified: { readonly kind: 'notified'; readonly alerts: readonly (readonly Notified[])[] }
   readonly redeliver: { readonly kind: 'delivery'; readonly delivery: Delivery }
 }

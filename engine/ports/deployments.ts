@@ -11,7 +11,7 @@ import type { Job } from '../domain/ota/job.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 import type { DeviceFilter } from './store.ts'
 
-/** Which devices: those that are named, or all that match. */
+/** The devices: those that are named, or all that match. */
 export type Members =
   | { readonly kind: 'named'; readonly deviceIds: readonly DeviceId[] }
   | { readonly kind: 'matching'; readonly filter: DeviceFilter }

@@ -4,7 +4,7 @@
 export interface Notice {
   /** Unique, and the same whenever the same decision is saved again. Notices are read in the order of their keys. */
   readonly key: string
-  /** In the format of whoever writes it, which the store does not read. */
+  /** The writer chooses the format. The store does not read it. */
   readonly bytes: Uint8Array
 }
 

@@ -119,7 +119,7 @@ export type OpenImage =
   /** It is gone, or has other bytes than the record says. */
   | { readonly kind: 'missing' }
 
-/** In lower-case hex. Clients of hawkBit may check them beside the SHA-256. */
+/** Lower-case hex. Clients of hawkBit may check them beside the SHA-256. */
 export interface ImageHashes {
   readonly sha1: string
   readonly md5: string

@@ -9,7 +9,7 @@ export interface OpenTicket {
 }
 
 export interface OpenTickets {
-  /** For a while. Of one owner the newest count; false if all owners together have too many. */
+  /** Keeps it for a while. An owner has a number of tickets, and the oldest gives way; false if all owners have too many. */
   put(ticket: OpenTicket): Promise<boolean>
   /** Once: undefined for one that was taken before, is too old, or is not known. */
   take(id: string): Promise<Uint8Array | undefined>

@@ -109,7 +109,7 @@ export class UpdatingDevice {
     this.#isOff = false
   }
 
-  /** In their order, each until it was acknowledged. */
+  /** Oldest first, each until it was acknowledged. */
   async #flush(): Promise<void> {
     const [report] = this.#reports
     if (report === undefined) return

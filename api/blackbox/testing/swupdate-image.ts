@@ -39,7 +39,7 @@ export function makeUpdate(folder: string, { path, content }: { path: string; co
   ])
 }
 
-/** In the format "crc" of cpio: a head of hexadecimal numbers, the name and the content, each filled up to four bytes. */
+/** An entry in the format "crc" of cpio: a head of hexadecimal numbers, the name and the content, each filled up to four bytes. */
 function entry(name: string, content: Buffer): Buffer {
   const sum = content.reduce((total, byte) => (total + byte) >>> 0, 0)
   const isLast = name === 'TRAILER!!!'

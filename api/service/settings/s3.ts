@@ -3,7 +3,7 @@ import type { Name } from './names.ts'
 import type { Reader } from './reader.ts'
 
 export interface S3Settings {
-  /** Without the bucket. */
+  /** The address of the service, without the bucket. */
   readonly url: string
   readonly bucket: string
   readonly region: string

@@ -8,7 +8,7 @@ import type { Checkpoint, Claim, DeadLetter, LateHour, Save } from '../../ports/
 import { DeviceIndex } from './index/device-index.ts'
 import { LetterList } from './letter-list.ts'
 
-/** Which partition a device belongs to. */
+/** Returns the partition that a device belongs to. */
 export type PartitionOf = (id: DeviceRecord['id']) => Partition
 
 export interface NumberedLetter {

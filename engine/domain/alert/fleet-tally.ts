@@ -32,7 +32,7 @@ const SLOTS_START = 1_024
 export class FleetTally {
   readonly #rule: CompiledRule
   readonly #leaf: FleetLeaf
-  /** For each device's slot: 0 if it is no member, else twice the number of its group, plus 1 if it is so. */
+  /** A number for each device's slot: 0 if it is no member, else twice its group's number, plus 1 if the condition holds. */
   #known = new Int32Array(SLOTS_START)
   readonly #numbers = new Map<string, number>()
   /** The first place is for nobody. */

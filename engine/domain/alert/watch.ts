@@ -24,7 +24,7 @@ const NO_EDGES: readonly number[] = []
 
 export class Watch {
   readonly fit: Fit
-  /** For each metric: event time of the newest value, its receive time, the value; then each leaf's truth; then for each root the
+  /** Numbers for each metric: event time of the newest value, its receive time, the value; then each leaf's truth; then for each root the
    *  time since when it is true, negative if it is false, 0 if that was never known. */
   readonly numbers: number[]
   /** Receive time of any telemetry, in microseconds. */

@@ -75,7 +75,7 @@ export function wantsConfig({ configuredAt, jobs }: Firmware): boolean {
   )
 }
 
-/** For how long the device may sleep until it asks again, in seconds. */
+/** How long the device may sleep until it asks again, in seconds. */
 export function ddiSleepSec(firmware: Firmware, now: Millis): number {
   const { ddiSleepSec: idle, ddiSleepNearSec: near, ddiSleepWaitingSec: waiting } = LIMITS
   const job = activeJob(firmware) ?? firmware.jobs.find(({ rollback }) => rollback === 'due')

@@ -89,7 +89,7 @@ function returning({ deployment, count }: Running): readonly Wish[] {
   }))
 }
 
-/** In the order in which their devices came. */
+/** Sorted as their devices came. */
 function starting({ deployment, count }: Running, now: Millis): readonly Wish[] {
   if (startsHeld(deployment, now) !== undefined) return []
   const { spec, stage, stages } = deployment

@@ -7,7 +7,7 @@ import type { DownlinkRoute } from './config/route.ts'
 import { RosError } from './ros/calls.ts'
 import type { Rosbridge } from './ros/rosbridge.ts'
 
-/** For a command that says no time of its own. */
+/** Time for a command that names none of its own. */
 const TIMEOUT_MS = 60_000
 
 export function commandHandler(route: DownlinkRoute, ros: Rosbridge, clock: Clock): CommandHandler {

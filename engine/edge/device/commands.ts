@@ -45,7 +45,7 @@ export class Commands {
   readonly #memory: CommandMemory
   readonly #handlers = new Map<string, CommandHandler>()
   readonly #running = new Map<string, AbortController>()
-  /** For the commands that have no handler of their own. */
+  /** Handles commands that have no handler of their own. */
   #otherwise: CommandHandler | undefined
   #queue: Promise<void> = Promise.resolve()
 

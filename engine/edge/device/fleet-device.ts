@@ -104,7 +104,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this
   }
 
-  /** For the commands that have no handler of their own. Without it they are rejected. */
+  /** Handles commands that have no handler of their own. Without it they are rejected. */
   onOtherCommands(handler: CommandHandler): this {
     this.#otherCommands = handler
     this.#commands?.handleOthers(handler)
@@ -290,7 +290,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this.#outbox.add({ suffix, payload: Buffer.from(text), qos })
   }
 
-  /** For what nobody waits for. */
+  /** Catches what nobody waits for. */
   #say(suffix: string, body: JsonObject | ''): void {
     this.#send(suffix, body).catch((error: unknown) => {
       if (!this.#isClosed) this.emit('failed', error)

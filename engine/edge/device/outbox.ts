@@ -25,7 +25,7 @@ export type Publish = (message: OutgoingMessage) => Promise<void>
 export class Outbox {
   readonly #bounds: OutboxBounds
   readonly #dropped: (messages: number) => void
-  /** In order; the first ones may be in flight. */
+  /** Oldest first; the first ones may be in flight. */
   #entries: Entry[] = []
   #bytes = 0
   #inFlight = 0

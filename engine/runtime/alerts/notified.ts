@@ -16,7 +16,7 @@ export class NotifiedIndex {
     this.#changed.set(delivery.id, delivery)
   }
 
-  /** In the order in which they were told. */
+  /** Sorted by the time of their notification. */
   of(alertId: AlertId): readonly Notified[] {
     this.readChanged()
     return [...(this.#byAlert.get(alertId)?.values() ?? [])].sort((a, b) => a.at - b.at)

@@ -70,7 +70,7 @@ export interface RunnerHost {
   signal(signal: RunnerSignal): void
 }
 
-/** For the loop to end before its thread is taken from it. */
+/** Time that the loop has to end before its thread is taken from it. */
 const LAST_TASK_MS = 1_000
 
 export class Runner {

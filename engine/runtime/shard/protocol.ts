@@ -135,7 +135,7 @@ export interface WorkTask {
   readonly wants: Wants | undefined
   /** Rules and silences that count from this task on; undefined if they are the same as before. */
   readonly alertSettings?: AlertSettings | undefined
-  /** Which rows to hand out: blocks that are large or old enough, or all. */
+  /** The rows to hand out: blocks that are large or old enough, or all. */
   readonly cut: 'due' | 'all'
   /** Whether to hand out the vitals that have changed. */
   readonly vitals: boolean

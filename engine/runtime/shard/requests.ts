@@ -24,7 +24,7 @@ export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId
   readonly by: Author
-  /** For the audit; what comes of the request is added to it. */
+  /** The entry of the audit; the outcome of the request is added to it. */
   readonly entry?: AuditDraft | undefined
   readonly request: DeviceRequest
 }

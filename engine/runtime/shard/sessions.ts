@@ -19,7 +19,7 @@ export interface SessionPayload {
   readonly takes?: TakenTopics | undefined
 }
 
-/** Which of the topics that a device is not sent unless it takes them. */
+/** Those of the optional topics that the device has subscribed to. */
 export interface TakenTopics {
   readonly commands: boolean
   readonly ota: boolean
@@ -136,7 +136,7 @@ export function tellConnection(actor: Actor, now: Millis, batch: Batch): void {
   batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })
 }
 
-/** Which of a device's connections it is about: its own, or its gateway's. */
+/** The connection that it is about: the device's own, or its gateway's. */
 function slotOf({ via }: Item): 'session' | 'relay' {
   return via.length === 0 ? 'session' : 'relay'
 }

@@ -2,7 +2,7 @@
 import type { QueryText } from './query-text.ts'
 import { toSearch } from './query-text.ts'
 
-/** In order: the first one that fits counts. */
+/** The first one that fits counts. */
 const ROUTES = {
   login: '/login',
   setup: '/setup',

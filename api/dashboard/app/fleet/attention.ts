@@ -14,7 +14,7 @@ export interface AttentionCase {
   readonly at: number
   /** The device that was first. */
   readonly firstId: string
-  /** For `?q=`. */
+  /** The value of `?q=`. */
   readonly query: string
 }
 

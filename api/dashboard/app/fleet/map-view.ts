@@ -56,7 +56,7 @@ export function spotOfMap({ zoom, x, y }: MapView, at: Spot): Spot {
   return { x: x + at.x / zoom, y: y + at.y / zoom }
 }
 
-/** In an address: the zoom, and the corner as shares of the map, so that it means the same in a window of another size. */
+/** The view in an address: the zoom, and the corner as shares of the map, so that it means the same in a window of another size. */
 export function writeView({ zoom, x, y }: MapView, { width, height }: Size): string {
   if (zoom === 1) return ''
   const share = (part: number, whole: number) => (whole === 0 ? '0' : (part / whole).toFixed(4))

@@ -10,7 +10,7 @@ import { useWatch } from './live.ts'
 const ASK_EVERY_MS = 60_000
 /** The service sends values no more often. */
 const THROTTLE_MS = 1000
-/** For colours, which need no haste. */
+/** Values for colours, which need no haste. */
 const THROTTLE_ALL_MS = 5000
 
 export interface MetricList {

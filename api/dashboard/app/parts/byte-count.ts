@@ -1,6 +1,6 @@
 import { number } from '../words/words.ts'
 
-/** In the unit that leaves at most three digits. */
+/** Text in the unit that leaves at most three digits. */
 export function byteCount(size: number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
   const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)))

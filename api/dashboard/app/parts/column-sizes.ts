@@ -7,7 +7,7 @@ import type { GridColumn } from './grid-column.ts'
 export const SELECT_PX = 36
 
 export interface ColumnSizes {
-  /** For `grid-template-columns`. */
+  /** The value of `grid-template-columns`. */
   readonly tracks: string
   readonly leastPx: number
   /** A place of -1 is the column with the check boxes. */

@@ -18,7 +18,7 @@ export interface AnswersContract {
 export const SMALL_ROOM: AnswersRoom = { bytesMax: 65_536, ownerMax: 3, ownerBytesMax: 32_768 }
 
 const at = Millis
-/** Without an owner an answer has one of its own. */
+/** An answer that is given no owner has one of its own. */
 function kept(id: string, keptUntil: number, { size = 3, owner = `owner of ${id}` } = {}): KeptAnswer {
   const sealed = new Uint8Array(size).fill(7)
   return { id, owner, fingerprint: `print of ${id}`, keptUntil: at(keptUntil), sealed }

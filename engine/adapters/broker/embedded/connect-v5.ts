@@ -7,7 +7,7 @@ import { readText, readUint16 } from './packets.ts'
 import { ALLOWED, PROPERTY, type Properties, readProperties } from './properties.ts'
 import { type Explained, REASON, type Reason } from './reasons.ts'
 
-/** In a session expiry interval: never. */
+/** A session expiry interval that never ends. */
 const EXPIRES_NEVER = 0xffff_ffff
 
 export function toExpirySec(interval: number): number {

@@ -3,7 +3,7 @@ import { CONNACK, type ConnackCode, type EndCause } from '../../../ports/broker.
 
 export const REASON = {
   success: 0x00,
-  /** In a DISCONNECT of the device: goodbye, and publish the will all the same. */
+  /** A device's DISCONNECT: goodbye, and publish the will all the same. */
   leaveWithWill: 0x04,
   noSubscription: 0x11,
   malformed: 0x81,

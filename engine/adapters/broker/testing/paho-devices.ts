@@ -119,7 +119,7 @@ export class PahoDevice {
     return (await this.#ask({ do: 'publish', topic, payload, ...more }, 'published')).reason
   }
 
-  /** For what is not answered in the usual way. */
+  /** Runs what is not answered in the usual way. */
   order(order: object): void {
     this.#tell(order)
   }

@@ -191,7 +191,7 @@ const STATUS_RANKS = Float64Array.from(DEVICE_STATUSES, (status) =>
   [...DEVICE_STATUSES].sort().indexOf(status),
 )
 
-/** Which groups pass: the subtree or group asked for, and within one of the subtrees allowed. */
+/** The groups that pass: the subtree or group asked for, and within one of the subtrees allowed. */
 function groupTable(columns: DeviceColumns, filter: DeviceFilter): Uint8Array | undefined {
   const { group, groupExact, within } = filter
   if (group === undefined && within === undefined) return undefined

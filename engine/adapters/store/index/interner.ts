@@ -38,12 +38,12 @@ export class Interner<T> {
     return this.#values[code]
   }
 
-  /** For each number, whether its value passes. */
+  /** Whether its value passes, for each number. */
   table(test: (value: T) => boolean): Uint8Array {
     return Uint8Array.from(this.#values, (value) => (value !== undefined && test(value) ? 1 : 0))
   }
 
-  /** For each number, its place when the values are put in order. */
+  /** The place of its value in their order, for each number. */
   ranks(compare: (a: T, b: T) => number): Float64Array {
     const codes = [...this.#codes.values()]
     codes.sort((a, b) => {

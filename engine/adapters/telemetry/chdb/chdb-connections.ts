@@ -130,7 +130,7 @@ export class Chdb {
     return (job.isInsert ? this.#inserts : this.#queries).run(job)
   }
 
-  /** For a statement that takes as long as the reader of its rows does. It is refused rather than queued. */
+  /** Runs a statement that takes as long as the reader of its rows does. It is refused rather than queued. */
   stream(job: Job): Promise<Uint8Array> {
     return this.#streams.run(job)
   }

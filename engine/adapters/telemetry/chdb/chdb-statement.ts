@@ -4,7 +4,7 @@
 const INPUT = /\binput\(('(?:[^'\\]|\\.)*')\)/
 const TRAILING_FORMAT = /\sFORMAT\s+(\w+)\s*$/
 
-/** For `INSERT INTO … FROM input('columns') … FORMAT name`: the same insert with its rows read from a file. */
+/** Turns `INSERT INTO … FROM input('columns') … FORMAT name` into the same insert with its rows read from a file. */
 export function toFileInsert(statement: string): ((path: string) => string) | undefined {
   const columns = INPUT.exec(statement)?.[1]
   const format = TRAILING_FORMAT.exec(statement)?.[1]

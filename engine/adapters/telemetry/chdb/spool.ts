@@ -54,7 +54,7 @@ export function clearSpool(dataDir: string): void {
   }
 }
 
-/** In memory, and in the data directory. */
+/** Folders in memory and in the data directory. */
 function foldersOf(dataDir: string): readonly [string, string] {
   const name = `fleet-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
   return [join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), name), join(dataDir, 'spool')]

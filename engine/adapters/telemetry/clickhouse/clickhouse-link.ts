@@ -47,7 +47,7 @@ export class ClickHouseLink {
     )
   }
 
-  /** For statements without a result. */
+  /** Runs a statement that has no result. */
   command({ sql, params = {}, settings = {}, timeoutMs }: Statement): Promise<void> {
     const request = { query: sql, query_params: params, clickhouse_settings: settings }
     return inTime(timeoutMs, async (abort_signal) => {

@@ -101,7 +101,7 @@ const AVERAGE = 'least(greatest(if(isFinite(sum), sum / count, min / 2 + max / 2
 
 const aggregate = (name: Aggregate) => (name === 'avg' ? AVERAGE : name)
 
-/** In CSV, a text that a spreadsheet would take for a formula gets a leading quote. */
+/** CSV: a text that a spreadsheet would take for a formula gets a leading quote. */
 function text(column: string, format: ExportFormat): string {
   const plain = `CAST(${column}, '${column === 't' ? 'Nullable(String)' : 'String'}')`
   return format === 'csv'

@@ -56,7 +56,7 @@ export function devicesContract({
       await telemetry.close()
     })
 
-    /** Which devices were chosen: the values are powers of two. */
+    /** Tells which devices were chosen: the values are powers of two. */
     const chosen = async (among: DeviceChoice) => {
       const [series] = await telemetry.series({
         ...{ deviceIds: [], among, by: 'group', metrics: ['v'], lateHours: [], aggregates: ['avg', 'count'] },

@@ -29,7 +29,7 @@ export function places(seed: number, what: number, count: number): Uint32Array {
   return order
 }
 
-/** Which of these shares, in percent, has the place; undefined for the rest. */
+/** Returns the share, in percent, that has the place; undefined for the rest. */
 export function shareOf<Share extends { readonly percent: number }>(
   shares: readonly Share[],
   place: number,

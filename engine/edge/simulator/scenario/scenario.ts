@@ -146,7 +146,7 @@ export interface Fault {
   /** `flap`: a connection lasts so long, and the pause after it. `slow_reader`: how long it reads nothing. */
   readonly everySec: number
   readonly downSec: number
-  /** Which part of the messages it is about. */
+  /** The part of the messages that it is about. */
   readonly messagePercent: number
   /** Times an ack is sent, factor of a spike. */
   readonly times: number

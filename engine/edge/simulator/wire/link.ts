@@ -282,7 +282,7 @@ export class Link implements Sink {
     this.#end(this.#phase === 'connecting' ? 'unreachable' : cause === 'unreachable' ? 'disconnected' : cause)
   }
 
-  /** Without a cause it was the owner who wanted it. */
+  /** The cause is left out if the owner wanted it. */
   #end(cause: ErrorKind | undefined): void {
     if (this.#phase === 'closed') return
     this.#wire.tray.flush()

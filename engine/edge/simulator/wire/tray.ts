@@ -65,7 +65,7 @@ export class Tray {
 }
 
 export interface Publish {
-  /** In ASCII. */
+  /** Writes ASCII. */
   readonly topic: string
   readonly payload: string
   /** First byte of the packet: kind and flags. */

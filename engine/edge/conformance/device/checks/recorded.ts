@@ -320,7 +320,7 @@ async function subscribedOnce(bench: Bench, recordings: readonly Recording[]): P
     })
 }
 
-/** Without the part of a sub-device. */
+/** The topic without the part of a sub-device. */
 function lastPart(suffix: string): string {
   return suffix.replace(/^sub\/[^/]+\//, '')
 }
