@@ -19,7 +19,7 @@ interface About {
 interface Proof {
   readonly kind: 'proof'
   readonly owner: DeviceId
-  /** For another device, it must be the gateway of it. */
+  /** Must be the gateway of the device, if the request is for another one. */
   readonly isGateway: boolean
   /** Undefined for a certificate, which is revoked by its list. */
   readonly issuedAt: number | undefined
