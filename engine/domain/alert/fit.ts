@@ -24,7 +24,7 @@ const OPS: Readonly<Record<Comparison, number>> = {
   '!=': 5,
 }
 
-/** Which values of a shape are judged: pairs of a place among its numbers, or its texts, and a metric's number. */
+/** The values of a shape that are judged: pairs of a place among its numbers, or its texts, and a metric's number. */
 interface Binding {
   readonly numbers: Int32Array
   readonly texts: Int32Array
