@@ -2,7 +2,7 @@
 // leaf, and since when each condition has been true. Vitals: they are in the checkpoint and read again from the log.
 //
 // W1. A value that is older than the newest of its metric decides nothing.
-// - Nothing is allocated while nothing moves: everything is in one array of numbers, whose places the `Fit` knows.
+// W2. Nothing is allocated while nothing moves: everything is in one array of numbers, whose places the `Fit` knows.
 import type { Report } from '../telemetry/payload.ts'
 import type { Shape, SlotValues } from '../telemetry/shape.ts'
 import type { CompiledRule, Node } from './compile.ts'
