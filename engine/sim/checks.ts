@@ -215,7 +215,7 @@ async function compareBuckets(world: Place): Promise<void> {
       }
 }
 
-interface Asked {
+interface SeriesCheck {
   readonly deviceId: DeviceId
   readonly metric: string
   readonly from: Millis
@@ -223,7 +223,7 @@ interface Asked {
   readonly interval: Interval
 }
 
-const seriesQuery = ({ deviceId, metric, from, to, interval }: Asked) => ({
+const seriesQuery = ({ deviceId, metric, from, to, interval }: SeriesCheck) => ({
   deviceIds: [deviceId],
   by: 'device' as const,
   metrics: [metric],
@@ -233,7 +233,7 @@ const seriesQuery = ({ deviceId, metric, from, to, interval }: Asked) => ({
   aggregates: AGGREGATES_DEFAULT,
 })
 
-function bruteForce(world: Place, { deviceId, metric, from, to, interval }: Asked) {
+function bruteForce(world: Place, { deviceId, metric, from, to, interval }: SeriesCheck) {
   const size = INTERVAL_SECONDS[interval] * 1000
   const buckets = new Map<number, number[]>()
   for (const { at, value } of world.rows.of(deviceId, metric)) {

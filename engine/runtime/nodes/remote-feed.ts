@@ -3,14 +3,14 @@
 //
 // F1. A wish is told before `want` returns. What is asked of another node after that, over the same mesh, is asked of
 //     one that knows the wish: a snapshot and the events that follow it have no hole between them.
-// F2. A wish that is not told again is forgotten: its node is gone. Changes of a wish count only on top of the one
-//     before them, or they wait for the whole.
-// F3. The events of a device come in order, from its owner alone. When its partition moves they come from two nodes:
-//     each event from the one that saved it and never from both, in order of each. An owner that handed over had told
-//     everything before; one that stood still may tell late what it had saved, after newer events of the next owner.
-//     Versions and times in the events say so. What a node had saved and not told when it died, nobody tells.
-//     Telemetry and log lines need no save: what the one before had read since its last one, the next owner tells again.
-// F4. Telling is at most once. Whoever must not miss anything reads it.
+// - A wish that is not told again is forgotten: its node is gone. Changes of a wish count only on top of the one
+//   before them, or they wait for the whole.
+// - The events of a device come in order, from its owner alone. When its partition moves they come from two nodes:
+//   each event from the one that saved it and never from both, in order of each. An owner that handed over had told
+//   everything before; one that stood still may tell late what it had saved, after newer events of the next owner.
+//   Versions and times in the events say so. What a node had saved and not told when it died, nobody tells.
+//   Telemetry and log lines need no save: what the one before had read since its last one, the next owner tells again.
+// - Telling is at most once. Whoever must not miss anything reads it.
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Feed, FeedEvent, Wants } from '../../ports/feed.ts'

@@ -2,7 +2,7 @@
 //
 // L1. All links share the buffer that sockets read into, the buffer that packets are written to, and one parser.
 // L2. A message with QoS 1 is sent until it is acknowledged, over connections. What a connection took with it is counted.
-// L3. What is not acknowledged is bounded by the window.
+// - What is not acknowledged is bounded by the window.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqttPacket from 'mqtt-packet'

@@ -125,7 +125,7 @@ function write(context: CanvasRenderingContext2D, label: Label): void {
   context.font = `${glyphPx}px system-ui`
   const middle = left + side / 2
   const status = columns.statusAt(row)
-  // What is well recedes, so that trouble is what is seen (D2).
+  // What is well recedes, so that trouble is what is seen.
   context.globalAlpha = status === 'online' ? QUIET : 1
   context.fillText(STATUS_GLYPHS[status], middle, top + side * (hasName ? 0.35 : 0.52), side)
   context.globalAlpha = 1
