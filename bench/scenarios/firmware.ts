@@ -44,7 +44,7 @@ export const firmware: Scenario = {
   },
 }
 
-interface Opened {
+interface OpenScene {
   readonly service: Service
   readonly rest: Rest
   readonly dir: string
@@ -53,7 +53,7 @@ interface Opened {
 async function withService(
   bench: Bench,
   more: Readonly<Record<`FLEET_${string}`, string>>,
-  work: (opened: Opened) => Promise<void>,
+  work: (opened: OpenScene) => Promise<void>,
 ): Promise<void> {
   await bench.withDir(async (dir) => {
     const service = await startService({ dataDir: join(dir, 'data'), durability: 'power', more })
