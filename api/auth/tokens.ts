@@ -132,10 +132,11 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
       const filters = (scope: TokenScope) => (scopes.includes(scope) ? [ownFilter(deviceId)] : [])
       const topics = { publish: filters('publish'), subscribe: filters('subscribe') }
       const acl = aclOf(deviceId, topics)
-      // By this attribute EMQX's rules know that the client's token was verified (deploy/emqx/emqx.conf).
-      const attributes = { device: deviceId }
-      const claims = { sub: deviceId, scope: 'device', topics, acl, client_attrs: attributes }
       const issuedAt = Millis(Math.max(clock.now(), validFrom))
+      // By `device` EMQX's rules know that the client's token was verified, and `issued` tells a revoked one
+      // (deploy/emqx/emqx.conf). EMQX takes texts only.
+      const attributes = { device: deviceId, issued: String(issuedAt) }
+      const claims = { sub: deviceId, scope: 'device', topics, acl, client_attrs: attributes }
       return issue(DEVICE, claims, { issuedAt, seconds: ttlSec })
     },
 

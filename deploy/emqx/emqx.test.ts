@@ -137,6 +137,13 @@ describe('the rules', () => {
     })
   })
 
+  test('a connect tells when the token was issued, and of a certificate nothing', () => {
+    const connect = (more: object) =>
+      runOf('fleet_connected')({ clientid: 'a', client_attrs: { device: 'a', ...more } })
+    expect(connect({ issued: '1772366400000' })).toMatchObject({ verified: 1, issued: '1772366400000' })
+    expect(connect({})).not.toMatchObject({ issued: expect.stringMatching(/\d/) })
+  })
+
   test('the acknowledgement of a command is republished, and of no other message', () => {
     const columns = {
       clientid: 'gate',

@@ -81,6 +81,8 @@ export interface DeviceSession {
   readonly ip: string
   /** Lifetime of the token that the device connected with, if it is known. */
   readonly tokenSec?: number | undefined
+  /** When its token was issued. Left out by a broker that refuses revoked tokens itself. */
+  readonly issuedAt?: Millis | undefined
   /** The device id as bytes, ready to be copied into a bundle. */
   readonly idBytes: Uint8Array
   /** True while it is subscribed to this of its own topics. */

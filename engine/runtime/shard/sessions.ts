@@ -15,6 +15,8 @@ export interface SessionPayload {
   readonly number: number
   readonly ip: string
   readonly cause: EndCause | undefined
+  /** When the token was issued, if a broker let the device in that does not know which tokens were revoked. */
+  readonly issuedAt?: Millis | undefined
   /** The topics that the session takes from now on; missing where it is commands alone. */
   readonly takes?: TakenTopics | undefined
 }
@@ -34,8 +36,8 @@ export function packSession(payload: SessionPayload): Uint8Array {
   return packr.pack(payload)
 }
 
-export function sessionPayload({ number, ip }: DeviceSession, cause?: EndCause): Uint8Array {
-  return packSession({ number, ip, cause })
+export function sessionPayload({ number, ip, issuedAt }: DeviceSession, cause?: EndCause): Uint8Array {
+  return packSession(issuedAt === undefined ? { number, ip, cause } : { number, ip, cause, issuedAt })
 }
 
 /** Whether a session takes a topic that it did not take before. */
@@ -54,9 +56,10 @@ export function readSession(payload: Uint8Array): SessionPayload {
 
 /** Whether what the device is connected by is another now. */
 export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): boolean {
-  const { number, ip } = readSession(incoming.item.payload)
+  const { number, ip, issuedAt } = readSession(incoming.item.payload)
   const slot = slotOf(incoming.item)
   cutAgain(actor, incoming, batch)
+  if (issuedAt !== undefined) endRevoked(actor, { ...incoming, issuedAt }, batch)
   // That its gateway has connected is no sign of life of the device.
   if (slot === 'relay') batch.open.wasSilent = true
   // Also one of an earlier run: a restart of ours does not calm a device.
@@ -84,6 +87,18 @@ export function cutAgain(actor: Actor, incoming: Incoming, batch: Batch): void {
   if (device.status !== 'decommissioned' || !incoming.isNew || slotOf(incoming.item) === 'relay') return
   const now = timeOf(incoming)
   batch.decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
+}
+
+/** Its end follows as an event of the broker. The token of a gateway says nothing about its sub-devices. */
+function endRevoked(
+  actor: Actor,
+  { issuedAt, ...incoming }: Incoming & { readonly issuedAt: Millis },
+  batch: Batch,
+): void {
+  const device = batch.decisions.deviceOf(actor)
+  const isRevoked = slotOf(incoming.item) === 'session' && issuedAt < device.tokensValidFrom
+  if (!isRevoked || !incoming.isNew || device.status === 'decommissioned') return
+  batch.decisions.follow(actor, device, { device, effects: [{ kind: 'end_sessions' }] }, timeOf(incoming))
 }
 
 /** Whether what the device is connected by is another now. */

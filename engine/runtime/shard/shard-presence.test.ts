@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
 import type { WorkResult } from './protocol.ts'
 import {
   closed,
@@ -89,6 +90,17 @@ describe('presence', () => {
     expect(cuts([telemetry('a', 2, { x: 1 })])).toEqual(['a'])
     expect(cuts([opened('a', 3)])).toEqual(['a'])
     expect(cuts([closed('a', 4, 3)])).toEqual([])
+  })
+
+  test('one that connects with a token of before the last revocation is let go', () => {
+    const bench = new ShardBench([deviceOf('a', { tokensValidFrom: at(5) })])
+    const endedBy = (item: TestItem) => bench.apply([item]).proposal.ended
+    expect(endedBy(opened('a', 10, Millis(at(5) - 1)))).toEqual(['a'])
+    expect(endedBy(opened('a', 11, at(5)))).toEqual([])
+    // By a certificate, or a broker that has judged it.
+    expect(endedBy(opened('a', 12))).toEqual([])
+    // The token is its gateway's.
+    expect(endedBy({ ...opened('a', 13, at(4)), via: 'gw' })).toEqual([])
   })
 
   test('one that connects is told online and connected, and never connected and away', () => {

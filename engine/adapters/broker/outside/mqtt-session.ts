@@ -1,6 +1,6 @@
 // A device's session on a broker outside, as far as its lane has reported it.
 import { Buffer } from 'node:buffer'
-import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
+import type { DeviceId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import { isSubSuffix } from '../../../../schemas/topics.ts'
 import type { DeviceSession } from '../../../ports/broker.ts'
 import { Filters } from '../filters.ts'
@@ -17,6 +17,7 @@ export interface MqttSessionFacts {
   /** Address and port. Empty if the connect was not seen. */
   readonly peer: string
   readonly isAssumed: boolean
+  readonly issuedAt?: Millis | undefined
 }
 
 export class MqttSession implements DeviceSession {
@@ -27,6 +28,7 @@ export class MqttSession implements DeviceSession {
   peer: string
   readonly idBytes: Uint8Array
   readonly isAssumed: boolean
+  readonly issuedAt: Millis | undefined
   readonly filters = new Filters()
   heardTicks = 0
   readonly #lane: Pick<Lane, 'done'>
@@ -42,6 +44,7 @@ export class MqttSession implements DeviceSession {
     this.ip = facts.ip
     this.peer = facts.peer
     this.isAssumed = facts.isAssumed
+    this.issuedAt = facts.issuedAt
     this.idBytes = Buffer.from(facts.deviceId, 'latin1')
   }
 

@@ -23,7 +23,7 @@ import type { EndCause, UplinkHost, UplinkMessage } from '../../../ports/broker.
 import type { Clock } from '../../../ports/clock.ts'
 import { type EmqxEvent, parseEvent } from './emqx-events.ts'
 import type { Lane } from './mqtt-lane.ts'
-import { MqttSession } from './mqtt-session.ts'
+import { MqttSession, type MqttSessionFacts } from './mqtt-session.ts'
 import { parseLaneTopic } from './mqtt-topics.ts'
 
 export interface UplinkTotals {
@@ -240,6 +240,7 @@ export class LaneUplinks {
       ip: event.ip,
       peer: event.peer,
       isAssumed: false,
+      issuedAt: event.issuedAt,
     })
     totals.connects++
     host.opened(session)
@@ -294,7 +295,7 @@ export class LaneUplinks {
     return this.#create(deviceId, { number, ip: '', peer: '', isAssumed: true })
   }
 
-  #create(deviceId: DeviceId, facts: Pick<MqttSession, 'number' | 'ip' | 'peer' | 'isAssumed'>): MqttSession {
+  #create(deviceId: DeviceId, facts: Omit<MqttSessionFacts, 'deviceId' | 'partition'>): MqttSession {
     const partition = this.#options.partitionOf(deviceId)
     const session = new MqttSession(this.#lane, { ...facts, deviceId, partition })
     this.#sessions.set(deviceId, session)

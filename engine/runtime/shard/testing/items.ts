@@ -51,11 +51,11 @@ export const will = (id: string, at: number, said: object | string): TestItem =>
 })
 
 const session = { ip: '10.0.0.1' }
-export const opened = (id: string, at: number): TestItem => ({
+export const opened = (id: string, at: number, issuedAt?: Millis): TestItem => ({
   kind: ITEM.opened,
   id,
   at,
-  payload: packSession({ ...session, number: micros(at), cause: undefined }),
+  payload: packSession({ ...session, number: micros(at), cause: undefined, issuedAt }),
 })
 
 /** Closes the session that was opened at `openedAt`. */
