@@ -42,9 +42,10 @@ export function createTokenAnswers({
   tokens,
   devices,
 }: RenewalPorts): (wish: TokenWish) => Promise<TokenAnswer | undefined> {
-  return async ({ deviceId, ttlSec, lastsSec }) => {
+  return async ({ deviceId, ttlSec, lastsSec, issuedAt }) => {
     const device = devices.get(deviceId)
     if (device === undefined || device.status === 'decommissioned') return undefined
+    if (issuedAt !== undefined && issuedAt < device.tokensValidFrom) return undefined
     const most = lastsSec ?? BODY_LIMITS.deviceTokenHoursDefault * 3600
     const about = { deviceId, validFrom: device.tokensValidFrom, ttlSec: boundedSec(ttlSec, most) }
     const { token, expiresAt } = await tokens.issueDevice(about)

@@ -61,7 +61,7 @@ describe('a device token', () => {
       scope: 'device',
       topics: { publish: ['fleet/r/#'], subscribe: ['fleet/r/#'] },
       acl: [denyForged, allow('publish'), allow('subscribe'), deny],
-      client_attrs: { device: 'r', issued: String(NOW) },
+      client_attrs: { device: 'r', issued: String(NOW), lasts: '86400' },
       aud: 'fleet-mqtt',
       iat: SECOND,
       exp: SECOND + 86_400,

@@ -133,9 +133,9 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
       const topics = { publish: filters('publish'), subscribe: filters('subscribe') }
       const acl = aclOf(deviceId, topics)
       const issuedAt = Millis(Math.max(clock.now(), validFrom))
-      // By `device` EMQX's rules know that the client's token was verified, and `issued` tells a revoked one
-      // (deploy/emqx/emqx.conf). EMQX takes texts only.
-      const attributes = { device: deviceId, issued: String(issuedAt) }
+      // By `device` EMQX's rules know that the client's token was verified, and by the others Fleet
+      // knows a revoked one and when it expires (deploy/emqx/emqx.conf). EMQX takes texts only.
+      const attributes = { device: deviceId, issued: String(issuedAt), lasts: String(ttlSec) }
       const claims = { sub: deviceId, scope: 'device', topics, acl, client_attrs: attributes }
       return issue(DEVICE, claims, { issuedAt, seconds: ttlSec })
     },

@@ -114,22 +114,6 @@ test('a device of MQTT 5 is told in the acknowledgement', async () => {
   await client.endAsync(true)
 })
 
-test('a connected device asks for a new token, and connects with it', async () => {
-  const token = await registerDevice(admin, 'renews')
-  const client = await connectDevice(service, 'renews', token)
-  const answers: { mqtt_token: string; client_token: string }[] = []
-  // Written by the service under test; a wrong shape fails the test.
-  client.on('message', (_, payload) => answers.push(JSON.parse(payload.toString())))
-  await client.subscribeAsync('fleet/renews/token/accepted', { qos: 1 })
-  await publish(client, 'renews', { ttl_sec: 600, client_token: 'x' }, 'token/get')
-  await until('the token', () => answers.length > 0, 20_000)
-  expect(answers[0]).toMatchObject({ client_token: 'x' })
-  await client.endAsync(true)
-  const again = await connectDevice(service, 'renews', answers[0]?.mqtt_token ?? '')
-  await publish(again, 'renews', { a: 1 })
-  await again.endAsync(true)
-})
-
 test('a device whose token ends soon is told so', async () => {
   await registerDevice(admin, 'ends')
   const { body } = await admin.post('/auth/devices/token', { device_id: 'ends', ttl_sec: 60 })

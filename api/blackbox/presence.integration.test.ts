@@ -1,5 +1,5 @@
 // When a device counts as online and offline: with connects, silence, pauses and restarts of the service.
-import { connect, type MqttClient } from 'mqtt'
+import type { MqttClient } from 'mqtt'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { applied, PROFILE, passed, type Service, ServiceHarness, until } from './testing/service.ts'
 import {
@@ -100,25 +100,6 @@ function last(clients: readonly MqttClient[]): MqttClient {
   if (client === undefined) throw new Error('there is a client')
   return client
 }
-
-test('a token that was revoked opens no session, or one that ends at once', async () => {
-  const leaked = await registerDevice(admin, 'p10')
-  expect(await admin.post('/auth/devices/p10/revoke', undefined)).toMatchObject({ status: 200 })
-  for (let tries = 0; tries < 2; tries++) {
-    const client = connect(service.mqttUrl, {
-      ...{ clientId: 'p10', username: 'p10', password: leaked },
-      reconnectPeriod: 0,
-    })
-    client.on('error', () => undefined)
-    await closedOf(client)
-    await client.endAsync(true)
-  }
-  const { body } = await admin.post('/auth/devices/token', { device_id: 'p10' })
-  const client = await connectDevice(service, 'p10', String(body['mqtt_token']))
-  await publish(client, 'p10', { n: 1 })
-  await applied(async () => expect(await statusNow('p10')).toBe('online'))
-  await client.endAsync()
-})
 
 test('every fault that a device names is an issue until it is told to be well by its name', async () => {
   const client = await connectDevice(service, 'p9', await registerDevice(admin, 'p9'))

@@ -82,6 +82,8 @@ describe('the rules', () => {
       expect(parseSuffix(suffix).kind).not.toMatch(/other|cloud_only/)
       expect([suffix, taken(suffix), taken(`sub/child/${suffix}`)]).toEqual([suffix, true, true])
     }
+    // A gateway asks for itself alone.
+    expect([taken('token/get'), taken('sub/child/token/get')]).toEqual([true, false])
     for (const suffix of [...CLOUD_ONLY_SUFFIXES, 'shadow/get/accepted', 'anything'])
       expect([suffix, taken(suffix), taken(`sub/child/${suffix}`)]).toEqual([suffix, false, false])
   })
@@ -137,11 +139,12 @@ describe('the rules', () => {
     })
   })
 
-  test('a connect tells when the token was issued, and of a certificate nothing', () => {
-    const connect = (more: object) =>
+  test('a connect tells when the token was issued and how long it lasts, and of a certificate nothing', () => {
+    const told = (more: object) =>
       runOf('fleet_connected')({ clientid: 'a', client_attrs: { device: 'a', ...more } })
-    expect(connect({ issued: '1772366400000' })).toMatchObject({ verified: 1, issued: '1772366400000' })
-    expect(connect({})).not.toMatchObject({ issued: expect.stringMatching(/\d/) })
+    const token = { issued: '1772366400000', lasts: '60' }
+    expect(told(token)).toMatchObject({ verified: 1, ...token })
+    expect(told({})).not.toMatchObject({ issued: expect.stringMatching(/\d/) })
   })
 
   test('the acknowledgement of a command is republished, and of no other message', () => {

@@ -36,6 +36,8 @@ export const DEVICE_LIMITS = {
   tokensAtOnceMax: 20_000,
   /** A device is told that its credentials end when a tenth of their time is left, but not earlier than this. */
   tokenWarnMsMax: 604_800_000,
+  /** How often a process behind EMQX looks for sessions whose token ends soon. */
+  tokenWarnEveryMs: 1_000,
 
   // --- devices that are purged
   purgesMax: 10_000,

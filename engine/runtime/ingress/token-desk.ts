@@ -47,13 +47,13 @@ export class TokenDesk {
   }
 
   async #answer(
-    { deviceId, tokenSec }: DeviceSession,
+    { deviceId, tokenSec, issuedAt }: DeviceSession,
     {
       ttlSec,
       clientToken,
     }: { readonly ttlSec: number | undefined; readonly clientToken: string | undefined },
   ): Promise<void> {
-    const answer = await this.#ports.issue({ deviceId, ttlSec, lastsSec: tokenSec })
+    const answer = await this.#ports.issue({ deviceId, ttlSec, lastsSec: tokenSec, issuedAt })
     if (answer === undefined) return
     const body = { ...answer, ...(clientToken === undefined ? {} : { client_token: clientToken }) }
     await this.#ports.broker.publish({ ...toDownlink(TOKEN_ACCEPTED_SUFFIX, body), deviceId })

@@ -8,6 +8,7 @@ import { type DeviceId, type Micros, Millis, type Partition } from '../../../../
 import { unreachable } from '../../../domain/unreachable.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { EndCause } from '../../../ports/broker.ts'
+import { warnMsOf } from '../token-warning.ts'
 import { Carry } from './carry.ts'
 import type { DeviceBounds } from './connect-fields.ts'
 import { toExpirySec } from './connect-v5.ts'
@@ -279,9 +280,4 @@ export class Session implements LiveSession {
     this.#outgoing ??= new Outgoing(this.#hub, this, this.#socket)
     return this.#outgoing
   }
-}
-
-/** How long before the end of the credentials the device is told. */
-function warnMsOf(tokenSec: number | undefined): number {
-  return Math.min(LIMITS.tokenWarnMsMax, (tokenSec ?? Number.POSITIVE_INFINITY) * 100)
 }

@@ -1,6 +1,7 @@
 // Parses EMQX's events about devices' connections, as the rules of deploy/emqx/emqx.conf send them. Pure.
 import { Micros, Millis } from '../../../../schemas/ids.ts'
 import type { EndCause } from '../../../ports/broker.ts'
+import type { ShownToken } from './mqtt-session.ts'
 
 export type EmqxEvent =
   | {
@@ -13,8 +14,8 @@ export type EmqxEvent =
       readonly isResumed: boolean
       /** False if EMQX let the client in while its authentication was away. */
       readonly isVerified: boolean
-      /** When the token was issued; undefined for a certificate. EMQX does not know which tokens were revoked. */
-      readonly issuedAt: Millis | undefined
+      /** Undefined for a certificate. EMQX does not know which tokens were revoked. */
+      readonly token: ShownToken | undefined
     }
   /** `cause` is undefined if the device has already connected again. */
   | { readonly kind: 'disconnected'; readonly at: Micros; readonly cause: EndCause | undefined }
@@ -42,7 +43,7 @@ export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | und
         peer: String(peername),
         isResumed: cleanStart === false,
         isVerified: fields['verified'] !== 0,
-        issuedAt: issuedAtOf(fields['issued']),
+        token: tokenOf(fields),
       }
     case '$disconnected':
       return { kind: 'disconnected', at, cause: causeOf(String(reason)) }
@@ -73,9 +74,16 @@ function causeOf(reason: string): EndCause | undefined {
   return Object.hasOwn(CAUSES, reason) ? CAUSES[reason] : 'lost'
 }
 
+function tokenOf(fields: Readonly<Record<string, unknown>>): ShownToken | undefined {
+  const [issuedAt, lastsSec] = [numberOf(fields['issued']), numberOf(fields['lasts'])]
+  return issuedAt === undefined || lastsSec === undefined
+    ? undefined
+    : { issuedAt: Millis(issuedAt), lastsSec }
+}
+
 /** An attribute of EMQX is a text. One that the client does not have is `undefined`, as a text, too. */
-function issuedAtOf(value: unknown): Millis | undefined {
-  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Millis(Number(value)) : undefined
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined
 }
 
 /** EMQX sends milliseconds. */

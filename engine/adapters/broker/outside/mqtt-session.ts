@@ -1,9 +1,10 @@
 // A device's session on a broker outside, as far as its lane has reported it.
 import { Buffer } from 'node:buffer'
-import type { DeviceId, Micros, Millis, Partition } from '../../../../schemas/ids.ts'
+import { type DeviceId, type Micros, Millis, type Partition } from '../../../../schemas/ids.ts'
 import { isSubSuffix } from '../../../../schemas/topics.ts'
 import type { DeviceSession } from '../../../ports/broker.ts'
 import { Filters } from '../filters.ts'
+import { warnMsOf } from '../token-warning.ts'
 import type { Lane } from './mqtt-lane.ts'
 
 /** Numbers of durable messages that are kept before they are cut off the list. */
@@ -17,7 +18,13 @@ export interface MqttSessionFacts {
   /** Address and port. Empty if the connect was not seen. */
   readonly peer: string
   readonly isAssumed: boolean
-  readonly issuedAt?: Millis | undefined
+  readonly token?: ShownToken | undefined
+}
+
+/** What EMQX tells of the token that a device connected with. */
+export interface ShownToken {
+  readonly issuedAt: Millis
+  readonly lastsSec: number
 }
 
 export class MqttSession implements DeviceSession {
@@ -29,12 +36,14 @@ export class MqttSession implements DeviceSession {
   readonly idBytes: Uint8Array
   readonly isAssumed: boolean
   readonly issuedAt: Millis | undefined
+  readonly tokenSec: number | undefined
   readonly filters = new Filters()
   heardTicks = 0
   readonly #lane: Pick<Lane, 'done'>
   /** Numbers in the lane of messages that the host has and that are not durable yet, from `#first` on. */
   #pending: number[] = []
   #first = 0
+  #warnAt: number
 
   constructor(lane: Pick<Lane, 'done'>, facts: MqttSessionFacts) {
     this.#lane = lane
@@ -44,8 +53,23 @@ export class MqttSession implements DeviceSession {
     this.ip = facts.ip
     this.peer = facts.peer
     this.isAssumed = facts.isAssumed
-    this.issuedAt = facts.issuedAt
+    this.issuedAt = facts.token?.issuedAt
+    this.tokenSec = facts.token?.lastsSec
+    this.#warnAt = this.#expiresAt - warnMsOf(this.tokenSec)
     this.idBytes = Buffer.from(facts.deviceId, 'latin1')
+  }
+
+  get #expiresAt(): number {
+    return this.issuedAt === undefined || this.tokenSec === undefined
+      ? Number.POSITIVE_INFINITY
+      : this.issuedAt + this.tokenSec * 1000
+  }
+
+  /** When the token ends, if the device has to be told so now. */
+  takeExpiry(now: Millis): Millis | undefined {
+    if (now < this.#warnAt) return undefined
+    this.#warnAt = Number.POSITIVE_INFINITY
+    return Millis(this.#expiresAt)
   }
 
   get pending(): number {

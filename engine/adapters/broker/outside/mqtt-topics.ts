@@ -11,7 +11,7 @@ export interface LaneTopic {
 const INGEST = 'ingest/'
 const FLEET = 'fleet/'
 
-/** The same as in EMQX's rule for uplinks (deploy/emqx/emqx.conf). */
+/** EMQX’s rule for uplinks (deploy/emqx/emqx.conf) has `token/get`, too: a plain broker does not tell who asks there. */
 const UPLINKS = ['telemetry/#', 'status', 'log', 'shadow/reported', 'shadow/get', 'command/ack', 'ota/status']
 
 export function parseLaneTopic(topic: string): LaneTopic | undefined {

@@ -145,6 +145,16 @@ export class LaneUplinks {
     }
   }
 
+  /** EMQX ends a session whose token expires without a word. */
+  warnOfExpiry(): void {
+    const { host, clock } = this.#options
+    const now = clock.now()
+    for (const session of this.#sessions.values()) {
+      const expiresAt = session.takeExpiry(now)
+      if (expiresAt !== undefined) host.expiring?.(session, expiresAt)
+    }
+  }
+
   #uplink(deviceId: DeviceId, { suffix, payload, packet }: Uplink, seq: number): void {
     const { host, clock, totals, isPlain } = this.#options
     const up = packet.properties?.userProperties
@@ -240,7 +250,7 @@ export class LaneUplinks {
       ip: event.ip,
       peer: event.peer,
       isAssumed: false,
-      issuedAt: event.issuedAt,
+      token: event.token,
     })
     totals.connects++
     host.opened(session)

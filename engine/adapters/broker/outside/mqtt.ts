@@ -102,6 +102,10 @@ export class MqttBroker implements Broker {
         each((uplinks) => uplinks.publishWills()),
         LIMITS.willWaitMs / 2,
       ),
+      setInterval(
+        each((uplinks) => uplinks.warnOfExpiry()),
+        LIMITS.tokenWarnEveryMs,
+      ),
       setInterval(() => this.#expelled.clear(), LIMITS.expelledKeptMs),
     ]
     return [toListener(this.#options.publicUrl ?? this.#options.url)]

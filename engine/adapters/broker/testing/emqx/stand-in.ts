@@ -41,6 +41,7 @@ const DEVICE_WRITES = [
   'log',
   'shadow/reported',
   'shadow/get',
+  'token/get',
   'command/ack',
   'ota/status',
   'sub/#',
