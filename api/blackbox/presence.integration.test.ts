@@ -102,12 +102,12 @@ function last(clients: readonly MqttClient[]): MqttClient {
 }
 
 test('every fault that a device names is an issue until it is told to be well by its name', async () => {
-  const client = await connectDevice(service, 'p9', await registerDevice(admin, 'p9'))
+  const client = await connectDevice(service, 'faulty', await registerDevice(admin, 'faulty'))
   stops.push(() => client.endAsync())
   const say = (levels: Readonly<Record<string, number>>) =>
-    publish(client, 'p9', { diagnostics: Object.entries(levels).map(([name, level]) => ({ name, level })) })
+    publish(client, 'faulty', { diagnostics: Object.entries(levels).map(([name, level]) => ({ name, level })) })
   const now = async () => {
-    const { body } = await admin.get('/devices/p9')
+    const { body } = await admin.get('/devices/faulty')
     return [body['status'], body['issues']]
   }
   await say({ motor: 2, lidar: 3, battery: 1 })
