@@ -1,6 +1,8 @@
 // Faults of servers and networks.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Micros, Partition } from '../../../../schemas/ids.ts'
+import type { NatsLink } from '../../nats/nats-link.ts'
 import { NATS_SERVER, NatsServer } from '../../nats/testing/nats-server.ts'
 import { CutProxy } from '../../testing/proxy.ts'
 import { bundle, drain, NOTHING, show } from '../testing/contract.ts'
@@ -49,7 +51,10 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
     await log.append([bundle(1, 'before')], Micros(1))
     expect(await readTexts(reader, 1)).toEqual(['1=before'])
     await until(() => reader.isCaughtUp())
+    onTestFinished(() => server.resume())
     server.pause()
+    // Its threads stop one after the other.
+    await expect.poll(() => isAnswering(link)).toBe(false)
     let isSettled = false
     const appended = log.append([bundle(1, 'during')], Micros(2)).finally(() => {
       isSettled = true
@@ -111,3 +116,11 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
     },
   )
 })
+
+function isAnswering({ connection }: NatsLink): Promise<boolean> {
+  const answered = connection.rtt().then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answered, wait(100, false)])
+}
