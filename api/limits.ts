@@ -31,8 +31,10 @@ export const API_LIMITS = {
   downloadSilenceMs: 60_000,
   /** Interval at which streams are told about and looked at whether they were called off. */
   downloadLookMs: 1_000,
-  downloadPieceBytesMin: 16 * KIB,
+  downloadPieceBytesMin: 32 * KIB,
   downloadPieceBytesMax: 256 * KIB,
+  /** More than the kernels of both sides keep for a reader that takes nothing. */
+  downloadTakenBytesMin: 16 * MIB,
   /** Bounds of the time after which a device that was sent away is to come back. */
   downloadRetrySecMin: 5,
   downloadRetrySecMax: 60,

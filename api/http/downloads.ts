@@ -67,6 +67,7 @@ export class Downloads {
   readonly #readers = new Map<string, number>()
   readonly #refused = new Map<string, number>()
   readonly #entries = new Set<Entry>()
+  readonly #spares: Buffer[] = []
   #bytes = 0
   #stop: (() => void) | undefined
   #stopKeeping: (() => void) | undefined
@@ -183,7 +184,7 @@ export class Downloads {
 
   async #pump(stream: Stream, blob: OpenBlob, bytes: number): Promise<boolean> {
     const { clock } = this.#options
-    let buffer = Buffer.allocUnsafeSlow(API_LIMITS.downloadPieceBytesMin)
+    let buffer = this.#pieceFor(stream)
     let nextAt = clock.ticks()
     for (let left = bytes; left > 0; ) {
       const share = this.#share()
@@ -197,11 +198,24 @@ export class Downloads {
       left -= piece
       nextAt = Math.max(from, nextAt) + (piece / share) * 1_000
       if (nextAt > clock.ticks()) await this.#sleep(nextAt - clock.ticks())
-      // Who takes pieces quickly gets larger ones, so that a thousand slow readers need little memory.
-      else if (clock.ticks() - from < QUICK_MS && buffer.length < API_LIMITS.downloadPieceBytesMax)
-        buffer = Buffer.allocUnsafeSlow(buffer.length * 2)
+      else if (buffer.length < API_LIMITS.downloadPieceBytesMax) buffer = this.#pieceFor(stream, buffer)
     }
+    this.#spare(buffer)
     return true
+  }
+
+  /** A connection that took much gets large pieces, so that a thousand readers that take nothing need little memory. */
+  #pieceFor({ response }: Stream, current?: Buffer): Buffer {
+    const taken = response.socket?.bytesWritten ?? 0
+    if (taken >= API_LIMITS.downloadTakenBytesMin)
+      return this.#spares.pop() ?? Buffer.allocUnsafeSlow(API_LIMITS.downloadPieceBytesMax)
+    return current ?? Buffer.allocUnsafeSlow(API_LIMITS.downloadPieceBytesMin)
+  }
+
+  /** Most answers are ranges of an image, so the next one needs a piece at once. */
+  #spare(buffer: Buffer): void {
+    if (buffer.length === API_LIMITS.downloadPieceBytesMax && this.#spares.length < SPARES_MAX)
+      this.#spares.push(buffer)
   }
 
   /** Bytes per second for one stream. */
@@ -226,7 +240,7 @@ export class Downloads {
   }
 }
 
-const QUICK_MS = 20
+const SPARES_MAX = 16
 const PIECES_PER_SEC = 4
 
 const pieceOf = (share: number) => Math.max(1, Math.ceil(share / PIECES_PER_SEC))

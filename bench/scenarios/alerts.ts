@@ -1,4 +1,5 @@
 // Alert rules: what they cost while nothing moves, what they take from ingest, a storm, and the way to a webhook.
+import { openFilesMax } from '../../api/open-files.ts'
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { expectedOf, waitForRows } from '../load/count.ts'
 import { type DeviceLogin, DeviceSocket } from '../load/device-socket.ts'
@@ -19,6 +20,8 @@ const INGESTING = 1_000
 const RULES = 20
 const WARM_UP_MS = 1_500
 const OTHERS = 100
+/** Devices of the critical alerts, and a few to spare. */
+const PROBES = 300
 const OTHERS_PER_SEC = 500
 const CONNECTS_AT_ONCE = 256
 const API = '/api/v1/alerts'
@@ -37,7 +40,7 @@ export const alerts: Scenario = {
       ),
     )
     const sink = await WebhookSink.open()
-    const devices = bench.quick ? 1_000 : 10_000
+    const devices = bench.quick ? 1_000 : Math.min(10_000, placesOf(openFilesMax()) - OTHERS - PROBES)
     try {
       await bench.withDir((dataDir) =>
         withSession({ dataDir, durability: 'power', devices, webhookAllow: sink.address }, (session) =>
@@ -52,6 +55,11 @@ export const alerts: Scenario = {
       sink.close()
     }
   },
+}
+
+/** The service keeps half of its files for connections of MQTT. */
+function placesOf(filesMax: number): number {
+  return Math.floor(filesMax / 2)
 }
 
 /** The same load with and without rules that nothing moves, in turn, so that a busy machine slows both. */
