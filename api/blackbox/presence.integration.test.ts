@@ -105,7 +105,9 @@ test('every fault that a device names is an issue until it is told to be well by
   const client = await connectDevice(service, 'faulty', await registerDevice(admin, 'faulty'))
   stops.push(() => client.endAsync())
   const say = (levels: Readonly<Record<string, number>>) =>
-    publish(client, 'faulty', { diagnostics: Object.entries(levels).map(([name, level]) => ({ name, level })) })
+    publish(client, 'faulty', {
+      diagnostics: Object.entries(levels).map(([name, level]) => ({ name, level })),
+    })
   const now = async () => {
     const { body } = await admin.get('/devices/faulty')
     return [body['status'], body['issues']]
