@@ -19,7 +19,14 @@ export class Skipped extends Error {
 
 const EVIDENCE_MAX = 600
 
+/** Reports are kept and shown to others, so they have no credentials. */
+const SECRETS = /token|secret|password|^key$/
+
 function oneLine(evidence: unknown): string {
-  const text = typeof evidence === 'string' ? evidence : JSON.stringify(evidence)
+  const text = typeof evidence === 'string' ? evidence : JSON.stringify(evidence, withoutSecrets)
   return text.length > EVIDENCE_MAX ? `${text.slice(0, EVIDENCE_MAX)}…` : text
+}
+
+function withoutSecrets(name: string, value: unknown): unknown {
+  return typeof value === 'string' && SECRETS.test(name) ? '(not shown)' : value
 }
