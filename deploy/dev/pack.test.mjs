@@ -120,8 +120,14 @@ device.onCommand('dock', async (data, { progress }) => {
 })
 await device.connect()
 await device.telemetry({ temperature: 21.5 })
-const page = await fleet.listDevices({ query: { status: 'online' } })
-console.log(page.data.map((each) => each.device_id))
+let online: string[] = []
+// The list follows a moment after what was acknowledged.
+while (online.length === 0) {
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const page = await fleet.listDevices({ query: { status: 'online' } })
+  online = page.data.map((each) => each.device_id)
+}
+console.log(online)
 await device.close()
 // @ts-expect-error a device has an id
 export const wrong = () => new FleetDevice({ url: mqttUrl, firmwareVersion: '1.0.0' })

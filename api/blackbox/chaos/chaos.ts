@@ -202,11 +202,19 @@ class Run {
     )
   }
 
-  async #register(id: string): Promise<string> {
-    const body = { device_id: id, name: id, type: 'mqtt_device' }
-    const made = await ask(this.#url(), this.#token, { method: 'POST', path: '/devices', body })
-    if (made.status !== 201) throw new Error(`${id} was not registered: ${made.text}`)
-    return String(made.body['access_token'])
+  /** Repeated until it is answered, since a busy service may take longer than a call waits. */
+  #register(id: string): Promise<string> {
+    const post = (path: string, body: object) =>
+      ask(this.#url(), this.#token, { method: 'POST', path, body }).catch(() => undefined)
+    return until(`${id} is registered`, { deadlineMs: CONNECTED_MS, everyMs: POLL_MS }, async () => {
+      const made = await post('/devices', { device_id: id, name: id, type: 'mqtt_device' })
+      if (made === undefined || made.status >= 500) return undefined
+      if (made.status === 201) return String(made.body['access_token'])
+      if (made.status !== 409) throw new Error(`${id} was not registered: ${made.text}`)
+      // By a call that was not answered.
+      const issued = await post('/auth/devices/token', { device_id: id })
+      return issued?.status === 200 ? String(issued.body['mqtt_token']) : undefined
+    })
   }
 
   async #enrolUpdating(i: number, kind: UpdateKind): Promise<void> {
