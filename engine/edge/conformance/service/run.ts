@@ -96,14 +96,10 @@ export class Run {
   }
 
   async connect({ id, token }: Device, options: IClientOptions = {}): Promise<Session> {
-    const client = await mqtt.connectAsync(
-      this.#mqttUrl,
-      {
-        ...{ clientId: id, username: id, password: token, clean: true, reconnectPeriod: 0 },
-        ...{ protocolVersion: 4, connectTimeout: WITHIN_MS, ...options },
-      },
-      false,
-    )
+    const client = mqtt.connect(this.#mqttUrl, {
+      ...{ clientId: id, username: id, password: token, clean: true, reconnectPeriod: 0 },
+      ...{ protocolVersion: 4, connectTimeout: WITHIN_MS, ...options },
+    })
     client.on('error', () => undefined)
     this.#clients.push(client)
     const inbox: { topic: string; body: JsonObject | undefined }[] = []
@@ -115,6 +111,8 @@ export class Run {
     client.on('packetreceive', ({ cmd }) => {
       if (cmd === 'publish') received++
     })
+    // Only now: what a kept session is owed can come in one piece with the CONNACK.
+    await isConnected(client)
     const say = async (suffix: string, body: Json | string) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       await client.publishAsync(own + suffix, text, { qos: 1, retain: suffix === 'status' })
@@ -185,6 +183,15 @@ export class Run {
       )
     }
   }
+}
+
+/** Resolves once the client is in; rejects if it is refused or its connection ends first. */
+async function isConnected(client: MqttClient): Promise<void> {
+  await new Promise<unknown>((resolve, reject) => {
+    client.once('connect', resolve)
+    client.once('error', reject)
+    client.once('close', () => reject(new Error('the connection ended before it was accepted')))
+  })
 }
 
 /** A cluster without S3 takes no firmware, which is its own choice. */
