@@ -353,8 +353,9 @@ describe('EMQX', () => {
       expect(at(conf, `listeners.${name}.zone`)).toBe('device_tls')
   })
 
-  test('a session of the ingress is not ended because much waits in it', () => {
+  test('a session of the ingress is not ended because much waits in it, nor banned because it comes often', () => {
     expect(at(conf, 'zones.internal.force_shutdown.enable')).toBe(false)
+    expect(at(conf, 'zones.internal.flapping_detect.enable')).toBe(false)
     expect(at(conf, 'zones.internal.mqtt.retry_interval')).toBe('infinity')
     expect(at(conf, 'mqtt.retry_interval')).toBe('30s')
   })

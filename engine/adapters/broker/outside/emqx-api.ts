@@ -34,6 +34,8 @@ interface Call {
   readonly body?: object
   /** Status codes besides 2xx that mean that nothing is left to do. */
   readonly doneCodes: readonly number[]
+  /** Status codes whose body is returned as an answer is. */
+  readonly toldCodes?: readonly number[]
 }
 
 interface Job extends Call {
@@ -70,10 +72,12 @@ export class EmqxApi {
   }
 
   /** Ends the client's session and refuses it from then on, whatever credentials it shows. */
-  ban(clientId: string, reason: string): Promise<unknown> {
+  async ban(clientId: string, reason: string): Promise<void> {
     const body = { as: 'clientid', who: clientId, by: 'fleet', reason }
-    // EMQX answers 400 (`ALREADY_EXISTS`) if the client is banned already.
-    return this.#add({ method: 'POST', path: 'banned', body, doneCodes: [400] })
+    const call = { method: 'POST', path: 'banned', body, doneCodes: [], toldCodes: [400] } as const
+    if (!isKeptForAWhile(await this.#add(call))) return
+    await this.unban(clientId)
+    await this.#add(call)
   }
 
   /** The client may connect again. */
@@ -171,7 +175,7 @@ export class EmqxApi {
     }
   }
 
-  async #call({ method, path, body, doneCodes }: Call): Promise<unknown> {
+  async #call({ method, path, body, doneCodes, toldCodes = [] }: Call): Promise<unknown> {
     const timeout = AbortSignal.timeout(LIMITS.emqxApiTimeoutMs)
     const response = await fetch(new URL(`/api/v5/${path}`, this.#options.url), {
       method,
@@ -181,11 +185,22 @@ export class EmqxApi {
     })
     const text = await response.text()
     if (doneCodes.includes(response.status)) return undefined
-    if (!response.ok) throw new Error(`EMQX answers ${method} ${path} with ${response.status}`)
+    if (!response.ok && !toldCodes.includes(response.status))
+      throw new Error(`EMQX answers ${method} ${path} with ${response.status}`)
     return text === '' ? undefined : JSON.parse(text)
   }
 }
 
 function isVerified({ clientid, client_attrs: attributes }: ListedClient): boolean {
   return clientid !== undefined && attributes?.device === clientid
+}
+
+/**
+ * Whether EMQX refused a ban because there is one that ends. It bans a client that connects too often for some minutes, and
+ * keeps that ban as it is.
+ */
+function isKeptForAWhile(answer: unknown): boolean {
+  // One of EMQX's errors, or the ban that it made. The message of this error has the earlier ban, as JSON.
+  const { code, message } = (answer ?? {}) as { readonly code?: string; readonly message?: string }
+  return code === 'ALREADY_EXISTS' && !message?.includes('"until":"infinity"')
 }

@@ -45,7 +45,8 @@ export class EmqxFront {
   readonly #services = createServer((socket) => this.#accept(socket, 'services'))
   readonly #live = new Map<string, FrontConnection>()
   readonly #sockets = new Set<Socket>()
-  readonly #banned = new Set<string>()
+  /** When each ban ends. */
+  readonly #banned = new Map<string, number>()
   #connectedAt = 0
   /** Subscriptions by client id, including persistent sessions of clients that are away. */
   readonly #sessions = new Map<string, Map<string, Subscription>>()
@@ -98,8 +99,9 @@ export class EmqxFront {
     }))
   }
 
+  /** Clients that are banned for ever. */
   banned(): readonly string[] {
-    return [...this.#banned]
+    return [...this.#banned].filter(([, until]) => until === Number.POSITIVE_INFINITY).map(([id]) => id)
   }
 
   async republish(message: {
@@ -116,11 +118,12 @@ export class EmqxFront {
   }
 
   /** EMQX ends the session of a client that it bans, and publishes no will. */
-  async ban(clientId: string): Promise<boolean> {
-    if (this.#banned.has(clientId)) return false
-    this.#banned.add(clientId)
+  async ban(clientId: string, until = Number.POSITIVE_INFINITY): Promise<number | undefined> {
+    const earlier = this.#banned.get(clientId)
+    if (earlier !== undefined && earlier > Date.now()) return earlier
+    this.#banned.set(clientId, until)
     await this.#end(clientId, { isSilent: true })
-    return true
+    return undefined
   }
 
   unban(clientId: string): boolean {
@@ -196,7 +199,7 @@ export class EmqxFront {
     if (!this.#options.isPlain && !DEVICE_ID.test(connect.clientId)) connect.clientId = 'refused'
     const { clientId, username, password, protocolVersion } = connect
     const isV5 = protocolVersion === 5
-    if (this.#banned.has(clientId)) return isV5 ? BANNED_V5 : NOT_AUTHORIZED
+    if ((this.#banned.get(clientId) ?? 0) > Date.now()) return isV5 ? BANNED_V5 : NOT_AUTHORIZED
     if (this.isUnguarded) return {}
     const attempt = { clientId, username, password: password?.toString() }
     const result = (await this.#options.authenticate?.(attempt)) ?? true

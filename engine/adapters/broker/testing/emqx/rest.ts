@@ -10,7 +10,8 @@ interface ListedClient {
 export interface RestSubject {
   clients(): readonly ListedClient[]
   kick(clientId: string): Promise<boolean>
-  ban(clientId: string): Promise<boolean>
+  /** Returns the end of an earlier ban, which stays as it is. */
+  ban(clientId: string): Promise<number | undefined>
   unban(clientId: string): boolean
   subscriptions(clientId: string): readonly { readonly topic: string; readonly qos: number }[] | undefined
 }
@@ -84,8 +85,10 @@ export class EmqxRest {
       case 'POST banned': {
         const { as, who } = await bodyOf(request)
         if (as !== 'clientid' || typeof who !== 'string') return [400, { code: 'BAD_REQUEST' }]
-        const isNew = await this.#subject.ban(who)
-        return isNew ? [200, { as, who }] : [400, { code: 'ALREADY_EXISTS' }]
+        const earlier = await this.#subject.ban(who)
+        if (earlier === undefined) return [200, { as, who, until: 'infinity' }]
+        const until = earlier === Number.POSITIVE_INFINITY ? 'infinity' : new Date(earlier).toISOString()
+        return [400, { code: 'ALREADY_EXISTS', message: JSON.stringify({ as, who, until }) }]
       }
       case 'DELETE banned':
         return this.#subject.unban(clientId) ? [204] : [404, { code: 'NOT_FOUND' }]

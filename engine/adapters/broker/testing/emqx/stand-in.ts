@@ -35,6 +35,8 @@ export interface StandInOptions extends FrontOptions {
 const START_TIMEOUT_MS = 10_000
 /** EMQX is without authentication for 0.6 s. */
 const UNGUARDED_MS = 100
+/** `flapping_detect.ban_time`. */
+const FLAPPING_BAN_MS = 300_000
 const DEVICE_WRITES = [
   'telemetry/#',
   'status',
@@ -118,6 +120,11 @@ export class EmqxStandIn {
 
   banned(): readonly string[] {
     return this.#front.banned()
+  }
+
+  /** Bans a client as EMQX does that sees it connect too often within a minute. */
+  async flapping(clientId: string): Promise<void> {
+    await this.#front.ban(clientId, Date.now() + FLAPPING_BAN_MS)
   }
 
   /** How often one of the rules has failed. */
