@@ -1,4 +1,4 @@
-// Backup and restore of users and API keys: with the service running, with it stopped, and with its store lost.
+// Backup and restore of users, API keys and provisioning keys: with the service running, with it stopped, and with its store lost.
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -23,6 +23,11 @@ test('users are restored unchanged after the data directory is lost, but not ove
   await nobody.post('/auth/register', { ...ADA, name: 'Ada', role: 'viewer' })
   const { body: login } = await nobody.post('/auth/login', ADA)
   const { body: key } = await admin.post('/api-keys', { name: 'ci', role: 'viewer' })
+  const batch = { type: 'mqtt_device', limit: 2, id_pattern: 'pump-*' }
+  const provisioning = (await admin.post('/auth/provisioning-keys', batch)).body
+  const provision = async (rest: typeof nobody, id: string) =>
+    (await rest.post('/auth/provision', { key: provisioning['key'], device_id: id })).status
+  expect(await provision(nobody, 'pump-1')).toBe(201)
   const listed = async (as: typeof admin) => {
     const { body } = await as.get('/users')
     return JSON.stringify(body['data']).replaceAll(/"last_login_at":("[^"]*"|null)/g, '')
@@ -32,7 +37,9 @@ test('users are restored unchanged after the data directory is lost, but not ove
 
   const saved = await cli.run(['backup', 'users', '--out', file], { env })
   expect(saved).toMatchObject({ code: 0, stdout: '' })
-  expect(saved.stderr).toMatch(/^fleet: wrote 3 users and 1 API keys to .*users\.json\n$/)
+  expect(saved.stderr).toMatch(
+    /^fleet: wrote 3 users, 1 API keys and 1 provisioning keys to .*users\.json\n$/,
+  )
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readFileSync(file, 'utf8')).not.toContain(ADA.password)
 
@@ -43,20 +50,23 @@ test('users are restored unchanged after the data directory is lost, but not ove
   const full = await cli.run(['restore', 'users', file], { env })
   expect(full.code).toBe(1)
   expect(full.stderr).toBe(
-    `fleet: the service already has 3 users and 1 API keys; pass --overwrite to replace all of them with those of ${file}\n`,
+    `fleet: the service already has 3 users, 1 API keys and 1 provisioning keys; pass --overwrite to replace all of them with those of ${file}\n`,
   )
 
   rmSync(service.dataDir, { recursive: true })
   const restored = await cli.run(['restore', 'users', file], { env })
   expect([restored.code, restored.stderr]).toEqual([
     0,
-    expect.stringContaining('restored 3 users and 1 API keys'),
+    expect.stringContaining('restored 3 users, 1 API keys and 1 provisioning keys'),
   ])
   const again = await service.again()
   const back = await again.admin()
   expect(await listed(back)).toBe(before)
   expect((await again.nobody.post('/auth/login', ADA)).status).toBe(200)
   expect((await again.nobody.as(String(key['api_key'])).get('/devices')).status).toBe(200)
+  expect([await provision(again.nobody, 'pump-2'), await provision(again.nobody, 'pump-3')]).toEqual([
+    201, 403,
+  ])
   expect((await again.nobody.as(String(login['access_token'])).get('/devices')).status).toBe(401)
   const renewed = await again.nobody.post('/auth/refresh', { refresh_token: login['refresh_token'] })
   expect(renewed.status).toBe(401)
@@ -137,7 +147,7 @@ test.skipIf(REDIS_SERVER === undefined)('users of a cluster are restored after R
     await service.admin()
     await cli.run(['backup', 'users', '--out', file], { env: service.settings })
     expect((await cli.run(['restore', 'users', file], { env })).stderr).toContain(
-      'restored 2 users and 0 API keys',
+      'restored 2 users, 0 API keys and 0 provisioning keys',
     )
     const restored = await look()
     expect(restored.users.map(({ email }) => email).sort()).toEqual([

@@ -33,6 +33,7 @@ const VIEWS = [
   '/system/audit',
   '/system/users',
   '/system/api-keys',
+  '/system/provisioning-keys',
   '/system/repair',
   '/me',
 ]

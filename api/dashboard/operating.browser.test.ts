@@ -198,6 +198,38 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     expect(await rail.getByRole('link', { name: 'Commands' }).count()).toBe(0)
   })
 
+  test('a provisioning key made in the dashboard registers a device once it is approved there, until it is revoked', async () => {
+    const { page } = await suite.open('/system/provisioning-keys', { expected: [/422/] })
+    await page.getByText('There is no provisioning key').waitFor()
+    await page.getByRole('button', { name: 'New key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name, such as the batch').fill('line 3')
+    await dialog.getByLabel('Number of devices').fill('0')
+    await dialog.getByLabel('Device ids').fill('pump-*')
+    await dialog.getByLabel('Each device waits for an approval').check()
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await dialog.locator('.field-error').waitFor()
+    await dialog.getByLabel('Number of devices').fill('2')
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await dialog.getByText('This key is shown this once').waitFor()
+    const key = await dialog.locator('code').textContent()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    const ask = async () =>
+      (await suite.service.nobody.post('/auth/provision', { key, device_id: 'pump-1' })).status
+    expect(await ask()).toBe(409)
+    await page.reload()
+    await page.getByRole('button', { name: 'Decide (1)' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('registered when it asks again').waitFor()
+    expect(await ask()).toBe(201)
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+    await page.getByText('1 of 2').waitFor()
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('There is no provisioning key').waitFor()
+    expect(await ask()).toBe(401)
+  })
+
   test('the operating views have no barriers', SLOW, async () => {
     const { page } = await suite.open('/me', {
       // A repair that never ran is answered with 404, and the page says that none was needed.
@@ -233,5 +265,6 @@ const VIEWS = [
   '/system/audit',
   '/system/users',
   '/system/api-keys',
+  '/system/provisioning-keys',
   '/system/repair',
 ]

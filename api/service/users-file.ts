@@ -1,5 +1,5 @@
-// A backup of users and API keys, which the log could not restore after a loss of the store. The file holds hashes of
-// passwords and keys, so only its owner can read it. It contains no logins.
+// A backup of users, API keys and provisioning keys, which the log could not restore after a loss of the store. The file
+// holds hashes of passwords and keys, so only its owner can read it. It contains no logins.
 import { randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
@@ -37,6 +37,22 @@ const UsersFile = Type.Object({
       lastUsedAt: Type.Optional(At),
     }),
   ),
+  /** Files of former releases have none. */
+  provisioningKeys: Type.Optional(
+    Type.Array(
+      Type.Object({
+        ...{ id: Text, name: Type.String(), secretHash: Text, deviceType: Text, createdBy: Text },
+        ...{ group: Type.Optional(Type.String()), idPattern: Type.Optional(Text) },
+        ...{ needsApproval: Type.Boolean(), devicesMax: At, taken: At, createdAt: At, expiresAt: At },
+        claims: Type.Array(
+          Type.Object({
+            ...{ deviceId: Text, ip: Type.String(), at: At },
+            status: Type.Union([Type.Literal('pending'), Type.Literal('approved')]),
+          }),
+        ),
+      }),
+    ),
+  ),
 })
 type UsersFile = Static<typeof UsersFile>
 
@@ -45,7 +61,7 @@ export type MoveResult = { readonly kind: 'done' | 'wrong'; readonly line: strin
 
 /** A `path` of `-` is standard output. */
 export function backupUsers(users: Users, path: string, clock: Clock): MoveResult {
-  const all: AllUsers = { users: users.list(), keys: users.listKeys() }
+  const all = allOf(users)
   const text = `${JSON.stringify({ format: FORMAT, madeAt: new Date(clock.now()).toISOString(), ...all }, null, 1)}\n`
   try {
     if (path === '-') process.stdout.write(text)
@@ -82,6 +98,7 @@ export async function restoreUsers(
     // The schema has checked all fields. Only the brands of ids and times are missing.
     users: read.users.map((user) => ({ ...user, tokensValidFrom })) as unknown as AllUsers['users'],
     keys: read.keys as unknown as AllUsers['keys'],
+    provisioningKeys: read.provisioningKeys as unknown as AllUsers['provisioningKeys'],
   }
   const replaced = await users.replaceAll(all, { onlyIfNone: !isOverwrite })
   if (replaced === 'replaced')
@@ -89,12 +106,12 @@ export async function restoreUsers(
       kind: 'done',
       line: `restored ${countsOf(all)} from a backup of ${read.madeAt}; everybody has to log in again`,
     }
-  const there = countsOf({ users: users.list(), keys: users.listKeys() })
+  const there = countsOf(allOf(users))
   return {
     kind: 'wrong',
     line:
       replaced === 'full'
-        ? `${path} has more users or API keys than the service allows`
+        ? `${path} has more users or keys than the service allows`
         : `the service already has ${there}; pass --overwrite to replace all of them with those of ${path}`,
   }
 }
@@ -112,8 +129,15 @@ function readUsersFile(path: string): UsersFile | string {
   return `is not a backup of users: ${ajv.errorsText(validate.errors, { dataVar: 'file' })}`
 }
 
-function countsOf({ users, keys }: AllUsers): string {
-  return `${users.length} users and ${keys.length} API keys`
+function allOf(users: Users): AllUsers {
+  return {
+    ...{ users: users.list(), keys: users.listKeys() },
+    provisioningKeys: users.listProvisioningKeys(),
+  }
+}
+
+function countsOf({ users, keys, provisioningKeys = [] }: AllUsers): string {
+  return `${users.length} users, ${keys.length} API keys and ${provisioningKeys.length} provisioning keys`
 }
 
 function messageOf(error: unknown): string {

@@ -122,6 +122,8 @@ export type EditUserResult =
 export interface AllUsers {
   readonly users: readonly User[]
   readonly keys: readonly ApiKey[]
+  /** Undefined: those that are there stay. */
+  readonly provisioningKeys?: readonly ProvisioningKey[] | undefined
 }
 
 /** Durable when resolved. */
@@ -185,7 +187,7 @@ export interface Users {
   getPreferences(id: UserId): JsonObject | undefined
   putPreferences(id: UserId, preferences: JsonObject): Promise<'put' | 'full'>
 
-  /** Replaces all users and keys and ends all logins, all or nothing. */
+  /** Replaces all users and keys and ends all logins, all or nothing. `not_empty` is judged by users and API keys. */
   replaceAll(
     all: AllUsers,
     options?: { readonly onlyIfNone?: boolean },

@@ -1,5 +1,5 @@
-// `fleet backup` and `fleet restore`: the whole data directory of an embedded service, or users and API keys alone, which
-// cannot be rebuilt from the log. All of them read the files or the store of the service directly with its settings, so
+// `fleet backup` and `fleet restore`: the whole data directory of an embedded service, or users and their keys alone,
+// which cannot be rebuilt from the log. All of them read the files or the store of the service directly with its settings, so
 // they also work when no service is running.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -27,7 +27,7 @@ export const backup: Area = (command) => {
     })
   command
     .command('users')
-    .description('write users and API keys to a file; the service may keep running')
+    .description('write users, API keys and provisioning keys to a file; the service may keep running')
     .option('--out <file>', 'file to write; - is standard output')
     .addHelpText(
       'after',
@@ -57,7 +57,7 @@ export const restore: Area = (command) => {
     })
   command
     .command('users')
-    .description('restore users and API keys from a file; everybody has to log in again')
+    .description('restore users and their keys from a file; everybody has to log in again')
     .argument('<file>', 'file written by `fleet backup users`; - is standard input')
     .option('--overwrite', 'replace all existing users and API keys')
     .addHelpText(

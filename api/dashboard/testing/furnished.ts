@@ -34,6 +34,7 @@ export async function furnish(service: Service, admin: Rest): Promise<Furnished>
     command: 'blinken',
   })
   await admin.post('/api-keys', { name: 'Auswertung', role: 'viewer' })
+  await admin.post('/auth/provisioning-keys', { name: 'Linie 3', type: 'mqtt_device', limit: 20 })
   const form = new FormData()
   form.set('version', '2.1.0')
   form.set('device_type', 'mqtt_device')

@@ -36,9 +36,7 @@ export async function openUsers({ profile }: Settings, access: 'read' | 'write')
 async function openEmbeddedUsers(path: string, access: 'read' | 'write'): Promise<OpenUsers> {
   const { openDataDir, storePath } = await import('../../../engine/adapters/data-dir/data-dir.ts')
   const { LmdbEnv } = await import('../../../engine/adapters/lmdb/lmdb-env.ts')
-  const { ACCOUNT_TABLES, openLmdbUsers, USER_TABLES } = await import(
-    '../../../engine/adapters/users/lmdb.ts'
-  )
+  const { openLmdbUsers, USER_TABLES } = await import('../../../engine/adapters/users/lmdb.ts')
   const file = storePath(path)
   if (access === 'read' && !existsSync(file))
     throw new Fault('DATA_DIR_UNUSABLE', {
@@ -46,15 +44,14 @@ async function openEmbeddedUsers(path: string, access: 'read' | 'write'): Promis
       message: `${path} contains no users; check that FLEET_DATA_DIR is the data directory`,
     })
   const dir = access === 'write' ? await openDataDir(path) : undefined
-  const tables = access === 'write' ? USER_TABLES : ACCOUNT_TABLES
   const env = new LmdbEnv({
     path: dir?.store ?? file,
     durability: 'power',
-    tables,
+    tables: USER_TABLES,
     isReadOnly: access === 'read',
   })
   return {
-    users: openLmdbUsers(env, tables),
+    users: openLmdbUsers(env),
     close: async () => {
       await env.close()
       await dir?.release()

@@ -77,6 +77,11 @@ export class LmdbEnv {
     this.#root = this.#open()
   }
 
+  /** False for a table that a file which is only read does not have. */
+  has(table: string): boolean {
+    return this.#tables.has(table)
+  }
+
   /** Returns a view that is valid only until the next read. */
   peek(table: string, key: Key): Uint8Array | undefined {
     return this.#table(table).getBinaryFast(key)
@@ -160,7 +165,11 @@ export class LmdbEnv {
     }
     const isNew = !existsSync(path)
     const root = open<Uint8Array, Key>(settings)
-    for (const name of tables) this.#tables.set(name, root.openDB(name, { encoding: 'binary' }))
+    for (const name of tables) {
+      // A file that is only read gets no table, and one of a former release may lack some. The client's types do not say so.
+      const table: Table | undefined = root.openDB(name, { encoding: 'binary' })
+      if (table !== undefined) this.#tables.set(name, table)
+    }
     // Without an fsync of the directory a power cut could lose the name of a new file, and so the file.
     if (isNew && durability === 'power') syncDirectory(dirname(path))
     return root

@@ -255,13 +255,14 @@ export class HeldUsers implements Users {
   }
 
   replaceAll(
-    { users, keys }: AllUsers,
+    { users, keys, provisioningKeys = this.listProvisioningKeys() }: AllUsers,
     { onlyIfNone = false } = {},
   ): Promise<'replaced' | 'not_empty' | 'full'> {
     return this.#inTurn(async () => {
       if (onlyIfNone && (this.count() > 0 || this.listKeys().length > 0)) return 'not_empty'
       if (users.length > LIMITS.usersMax || keys.length > LIMITS.apiKeysMax) return 'full'
-      const kept = new Set([...users, ...keys].map(({ id }) => id))
+      if (provisioningKeys.length > LIMITS.provisioningKeysMax) return 'full'
+      const kept = new Set([...users, ...keys, ...provisioningKeys].map(({ id }) => id))
       const isGone = ({ id }: { readonly id: UserId }) => !kept.has(id)
       await this.#write([
         ...grantRemovals(this.#directory.grants.hashes()),
@@ -272,8 +273,12 @@ export class HeldUsers implements Users {
         ...this.listKeys()
           .filter(isGone)
           .map(({ id }) => ({ kind: 'api_key', key: id }) as const),
+        ...this.listProvisioningKeys()
+          .filter(isGone)
+          .map(({ id }) => ({ kind: 'provisioning_key', key: id }) as const),
         ...users.map((value) => ({ kind: 'user', key: value.id, value }) as const),
         ...keys.map((value) => ({ kind: 'api_key', key: value.id, value }) as const),
+        ...provisioningKeys.map((value) => ({ kind: 'provisioning_key', key: value.id, value }) as const),
       ])
       return 'replaced'
     })

@@ -6,20 +6,19 @@ import { CommitError, type LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { Directory, type UserChange } from './directory.ts'
 import { HeldUsers } from './held-users.ts'
 
-const ACCOUNTS = { user: 'users', grant: 'grants', api_key: 'api_keys' } as const
-const MORE = { provisioning_key: 'provisioning_keys', view: 'views', preferences: 'preferences' } as const
-const TABLES = { ...ACCOUNTS, ...MORE } as const
+const TABLES = {
+  ...{ user: 'users', grant: 'grants', api_key: 'api_keys' },
+  ...{ provisioning_key: 'provisioning_keys', view: 'views', preferences: 'preferences' },
+} as const
 export const USER_TABLES: readonly string[] = Object.values(TABLES)
-/** Tables that files of former releases have, too: a file that is only read gets no others. */
-export const ACCOUNT_TABLES: readonly string[] = Object.values(ACCOUNTS)
 
 const BATCH = 1_000
 
-/** The environment must have these tables. The caller closes it. */
-export function openLmdbUsers(env: LmdbEnv, tables = USER_TABLES): Users {
+/** The environment must have been opened with these tables. The caller closes it. */
+export function openLmdbUsers(env: LmdbEnv): Users {
   const directory = new Directory()
   // Only this file writes the tables, and in this type.
-  for (const [kind, table] of Object.entries(TABLES).filter(([, name]) => tables.includes(name)))
+  for (const [kind, table] of Object.entries(TABLES).filter(([, name]) => env.has(name)))
     scan(env, table, (key, value) => directory.apply([{ kind, key, value } as UserChange]))
   return new HeldUsers(directory, async (changes) => {
     await write(env, changes)

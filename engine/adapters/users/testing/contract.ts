@@ -336,7 +336,10 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
   })
 
   describe(`users: ${name}: all of them`, () => {
-    const kept = { users: [ADMIN, user('u2')], keys: [apiKey('k2')] }
+    const kept = {
+      ...{ users: [ADMIN, user('u2')], keys: [apiKey('k2')] },
+      provisioningKeys: [provisioningKey('prk_2', { taken: 3 })],
+    }
 
     test('all users are replaced at once, and nobody stays logged in', async () => {
       // One of the removed users has the e-mail of a new one.
@@ -344,6 +347,7 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
       await users.add(user('a1', { role: 'admin', name: 'before' }))
       await users.putGrant(grant('a'))
       await users.addKey(apiKey('k1'))
+      await users.addProvisioningKey(provisioningKey('prk_1'))
       expect(await users.replaceAll(kept, { onlyIfNone: true })).toBe('not_empty')
       expect(users.get(U1)?.email).toBe('u2@example.org')
       expect(await users.replaceAll(kept)).toBe('replaced')
@@ -351,9 +355,16 @@ export function usersContract({ name, open, restart, close }: UsersContract): vo
         await look()
         expect([...users.list()].sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual(kept.users)
         expect(users.listKeys()).toEqual(kept.keys)
+        expect(users.listProvisioningKeys()).toEqual(kept.provisioningKeys)
         expect(users.getByEmail('u2@example.org')?.id).toBe('u2')
         expect([users.getGrant('a'), users.hasFamily('f1')]).toEqual([undefined, false])
       }
+    })
+
+    test('a backup that knows of no provisioning keys leaves them alone', async () => {
+      await users.addProvisioningKey(provisioningKey('prk_1'))
+      expect(await users.replaceAll({ users: kept.users, keys: [] })).toBe('replaced')
+      expect(users.listProvisioningKeys()).toEqual([provisioningKey('prk_1')])
     })
 
     test('users can be restored into an empty store, up to the bound', async () => {

@@ -12,6 +12,7 @@ const t = words({
   audit: ['Audit', 'Audit'],
   users: ['Users', 'Benutzer'],
   'api-keys': ['API keys', 'API-Schlüssel'],
+  'provisioning-keys': ['Provisioning keys', 'Anlernschlüssel'],
   repair: ['Repair', 'Reparatur'],
 })
 
@@ -23,6 +24,7 @@ const SECTIONS = [
   ['audit', 'listAudit'],
   ['users', 'listUsers'],
   ['api-keys', 'listApiKeys'],
+  ['provisioning-keys', 'listProvisioningKeys'],
   ['repair', 'startRepair'],
 ] as const satisfies readonly (readonly [string, OperationId])[]
 export type SystemSection = (typeof SECTIONS)[number][0]

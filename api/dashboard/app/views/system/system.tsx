@@ -11,6 +11,7 @@ import { Audit } from './audit.tsx'
 import { DeadLetters } from './dead-letters.tsx'
 import { DeviceTypes } from './device-types.tsx'
 import { Health } from './health.tsx'
+import { ProvisioningKeys } from './provisioning-keys.tsx'
 import { Repair } from './repair.tsx'
 import { isSection, type SystemSection, SystemSections, sectionName, sectionNeeds } from './sections.tsx'
 import { Users } from './users.tsx'
@@ -29,6 +30,7 @@ const PAGES: Readonly<Record<SystemSection, ComponentType>> = {
   audit: Audit,
   users: Users,
   'api-keys': ApiKeys,
+  'provisioning-keys': ProvisioningKeys,
   repair: Repair,
 }
 

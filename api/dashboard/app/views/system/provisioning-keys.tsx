@@ -1,0 +1,107 @@
+import { useState } from 'preact/hooks'
+import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { fleet } from '../../data/client.ts'
+import { AnswerTable } from '../../parts/answer-table.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { pageValue } from '../../parts/pager.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { words } from '../../words/words.ts'
+import { NewProvisioningKey } from './new-provisioning-key.tsx'
+import { WaitingDevices } from './waiting-devices.tsx'
+
+const t = words({
+  title: ['Provisioning keys', 'Anlernschlüssel'],
+  says: [
+    'With such a key devices register themselves: each asks once, with its own id, and gets its token.',
+    'Mit einem solchen Schlüssel melden sich Geräte selbst an: Jedes fragt einmal, mit seiner eigenen Kennung, und bekommt sein Token.',
+  ],
+  name: ['Name', 'Name'],
+  type: ['Type', 'Typ'],
+  group: ['Group', 'Gruppe'],
+  none: ['none', 'keine'],
+  ids: ['Device ids', 'Gerätekennungen'],
+  any: ['any', 'beliebig'],
+  devices: ['Devices', 'Geräte'],
+  places: ['{taken} of {limit}', '{taken} von {limit}'],
+  waiting: ['Waiting', 'Warten'],
+  ends: ['Ends', 'Endet'],
+  actions: ['Actions', 'Aktionen'],
+  create: ['New key', 'Neuer Schlüssel'],
+  decide: ['Decide ({n})', 'Entscheiden ({n})'],
+  nobody: ['nobody', 'niemand'],
+  remove: ['Revoke', 'Widerrufen'],
+  removeSays: [
+    '{name} registers no more devices from now on. Those that it registered stay, and so do their tokens.',
+    '{name} meldet ab jetzt keine Geräte mehr an. Was damit angemeldet wurde, bleibt, auch mit seinem Token.',
+  ],
+  empty: ['There is no provisioning key', 'Es gibt keinen Anlernschlüssel'],
+})
+
+type Key = ReplyOf<Operations['listProvisioningKeys']>['data'][number]
+
+export function ProvisioningKeys() {
+  const answer = useAnswer('listProvisioningKeys', { query: { page: pageValue.value } })
+  const [isNew, setNew] = useState(false)
+  const [removing, setRemoving] = useState<Key | undefined>(undefined)
+  const [looking, setLooking] = useState<Key | undefined>(undefined)
+  const columns: readonly Column<Key>[] = [
+    { name: t('name'), cell: ({ name }) => plainText(name) },
+    { name: t('type'), cell: ({ type }) => type },
+    { name: t('group'), cell: ({ group }) => group ?? t('none') },
+    { name: t('ids'), cell: ({ id_pattern }) => id_pattern ?? t('any') },
+    {
+      name: t('devices'),
+      cell: ({ taken, limit }) => t('places', { taken, limit }),
+    },
+    {
+      name: t('waiting'),
+      cell: (key) =>
+        key.pending === 0 ? (
+          t('nobody')
+        ) : (
+          <Button onClick={() => setLooking(key)}>{t('decide', { n: key.pending })}</Button>
+        ),
+    },
+    { name: t('ends'), cell: ({ expires_at }) => expires_at },
+    {
+      name: t('actions'),
+      cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,
+    },
+  ]
+  return (
+    <>
+      <p>{t('says')}</p>
+      <p>
+        <Button kind="primary" icon="plus" onClick={() => setNew(true)}>
+          {t('create')}
+        </Button>
+      </p>
+      <AnswerTable
+        answer={answer}
+        empty={<Empty title={t('empty')} />}
+        caption={t('title')}
+        columns={columns}
+        idOf={({ id }) => id}
+      />
+      {isNew && <NewProvisioningKey onClose={() => setNew(false)} />}
+      {looking !== undefined && <WaitingDevices of={looking} onClose={() => setLooking(undefined)} />}
+      {removing !== undefined && (
+        <ConfirmAction
+          title={t('remove')}
+          action={t('remove')}
+          onConfirm={async () => {
+            await fleet.deleteProvisioningKey({ provisioning_key_id: removing.id })
+            refreshAnswers('listProvisioningKeys')
+          }}
+          onClose={() => setRemoving(undefined)}
+        >
+          <p>{t('removeSays', { name: plainText(removing.name) })}</p>
+        </ConfirmAction>
+      )}
+    </>
+  )
+}
