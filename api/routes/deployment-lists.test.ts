@@ -62,8 +62,14 @@ test('what a job waits for is counted and told', async () => {
   expect(busy['held']).toEqual({ slot: 2 })
   const waiting = await send(`GET ${PATH}/${id}/devices?held=slot`)
   expect(waiting.body.total).toBe(2)
+  const heldOf = async () => {
+    const { device_id: held } = waiting.body.data[0]
+    return (await send(`GET /api/v1/ota/devices/${held}`)).body.jobs
+  }
+  expect(await heldOf()).toMatchObject([{ status: 'pending', held_reason: 'slot' }])
   await send(`POST ${PATH}/${id}/pause`)
   await until(id, ({ held }) => Reflect.get(Object(held), 'paused') === 2)
+  expect(await heldOf()).toMatchObject([{ status: 'pending', held_reason: 'paused' }])
   expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(1)
 })
 

@@ -1,6 +1,7 @@
 // What one device runs, its jobs, and its way back; and how many devices run what.
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
 import { activeJob, isUnfinished, isUpdating } from '../../engine/domain/ota/firmware-jobs.ts'
+import type { Job } from '../../engine/domain/ota/job.ts'
 import { heldAt } from '../../engine/domain/ota/tally.ts'
 import { DeploymentId, type DeviceId, FirmwareId, toIso } from '../../schemas/ids.ts'
 import {
@@ -44,11 +45,14 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
         blocks: firmware.blocks
           .filter(({ until }) => until > now)
           .map(({ firmwareId, until }) => ({ firmware_id: firmwareId, until: toIso(until) })),
-        jobs: jobs.map((job) => {
-          const { deploymentId } = job.plan
-          const untold = engine.firmware.downloads.untold({ deploymentId, deviceId: id })
-          return { ...jobBody(id, job, heldAt(job, state, now), untold), reason: null }
-        }),
+        jobs: await Promise.all(
+          jobs.map(async (job) => {
+            const { deploymentId } = job.plan
+            const untold = engine.firmware.downloads.untold({ deploymentId, deviceId: id })
+            const held = heldAt(job, state, now) ?? (await heldByDeployment(engine, id, job))
+            return { ...jobBody(id, job, held, untold), reason: null }
+          }),
+        ),
       })
     }),
     route(unblockFirmware, async ({ params, user, sign }) => {
@@ -70,6 +74,15 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
     }),
     route(listFirmwareVersions, ({ query, user }) => answer(200, versions(services, query, user))),
   ]
+}
+
+/** A job that its device could begin may have to wait for its deployment. */
+async function heldByDeployment({ deployments }: Services['engine'], id: DeviceId, job: Job) {
+  if (job.status !== 'pending' || job.isGranted) return undefined
+  // No other id that begins with this one comes before it.
+  const page = await deployments.members(job.plan.deploymentId, { q: id, offset: 0, limit: 1 })
+  const [member] = page?.jobs ?? []
+  return member?.kind === 'job' ? member.held : undefined
 }
 
 interface RollbackCall {

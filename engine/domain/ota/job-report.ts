@@ -21,7 +21,7 @@ export function reportJob(job: Job, report: OtaReport, context: ReportContext): 
   if (isOfBeforeRestart(job, report)) return job
   const heard = unsuspected(job)
   const moved = apply(heard, report, context)
-  if (moved === heard) return heard
+  if (moved === heard) return isLate(heard.status) ? seen(heard, context) : heard
   const { progress = moved.progress } = report
   return { ...moved, progress, seenIn: context.session ?? moved.seenIn }
 }
@@ -110,6 +110,11 @@ function mismatch(job: Job, reported: string | undefined, now: Millis): Job {
 
 function through(job: Job, cause: JobCause, now: Millis): Job {
   return job.status === 'confirming' ? job : moveJob(job, cause, now)
+}
+
+/** A device that is at its work still has not restarted by having another session. */
+function seen(job: Job, { session }: ReportContext): Job {
+  return session === undefined || session <= (job.seenIn ?? 0) ? job : { ...job, seenIn: session }
 }
 
 function unsuspected(job: Job): Job {

@@ -42,6 +42,22 @@ describe('a session that ended with the service', () => {
     expect(device.job.status).toBe('installing')
     expect(device.says('2.0').job.status).toBe('confirming')
   })
+
+  test('takes no try from a device that installs in silence', () => {
+    const device = at('installing', { retriesMax: 1 })
+    for (let deaths = 0; deaths < 5; deaths++) device.after(40).serviceDies().connect().says('1.0').look(40)
+    expect(device.job).toMatchObject({ status: 'installing', attempt: 1, error: undefined })
+  })
+})
+
+test('a device that said anything of its attempt in its new session is not suspected by its heartbeats', () => {
+  const [before, after] = [at('installing').disconnect().connect(), at('installing').disconnect().connect()]
+  before.reports('downloaded').says('1.0')
+  after.says('1.0').reports('downloaded')
+  for (const device of [before, after]) {
+    for (let beats = 0; beats < 3; beats++) device.after(20).says('1.0').look()
+    expect(device.job).toMatchObject({ status: 'rebooting', error: undefined })
+  }
 })
 
 test('a session that takes the place of a known one is a loss', () => {

@@ -58,9 +58,11 @@ function restarted(job: Job, now: Millis): Job {
   return lost.status === 'rebooting' ? proveJob(lost, now) : lost
 }
 
-/** While it installs, a device without boot ids may only have lost its connection: it gets a moment to say so. */
+/** While it installs, a device without boot ids may only have lost its connection: it gets a moment to say so. Where nobody
+ *  saw its session end, that ended with the service: then it is left at its work, and the timer judges. */
 function notTheGoal(job: Job, { boot, version }: Described, now: Millis): Job {
   if (boot === 'changed' || job.isRebootSaid) return interrupted(job, now, version)
+  if (job.status === 'installing') return job
   return job.suspect === undefined
     ? { ...job, suspect: { until: Millis(now + LIMITS.otaSuspectMs), version } }
     : job
