@@ -1,5 +1,6 @@
 // Bodies of /alerts/channels: where alerts are told of, and what came of it.
 import { type Static, Type } from 'typebox'
+import { Group } from './device.ts'
 import { choice, Instant, orNull } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
@@ -31,13 +32,7 @@ const SETTINGS = {
   enabled: Type.Optional(Type.Boolean()),
   severity: Type.Optional(severities),
   default: Type.Optional(Type.Boolean({ description: 'Whether rules that name no channels use it.' })),
-  group: optionalOrNull(
-    Type.String({
-      minLength: 1,
-      maxLength: 256,
-      description: 'Only alerts of devices in this group and below it.',
-    }),
-  ),
+  group: Type.Optional(orNull(Group, { description: 'Only alerts of devices in this group and below it.' })),
   group_wait_sec: Type.Optional(
     Type.Integer({
       minimum: 0,

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import type { Condition } from './alert-condition.ts'
 import { LINE_PATTERN } from './auth.ts'
-import { choice, Instant, instantText, orNull } from './json-schema.ts'
+import { choice, IMMUTABLE, Instant, instantText, orNull, withoutDefaults } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_GROUPINGS,
@@ -142,9 +142,10 @@ const WISHES = {
 export const RuleWishBody = Type.Object(WISHES, { title: 'AlertRuleRequest', additionalProperties: false })
 export type RuleWishBody = Static<typeof RuleWishBody>
 
-export const EditRuleBody = Type.Partial(Type.Object(WISHES), {
+export const EditRuleBody = Type.Partial(Type.Object(withoutDefaults(WISHES)), {
   title: 'EditAlertRule',
   additionalProperties: false,
+  [IMMUTABLE]: ['rule_id', 'source', 'created_by', 'created_at'],
   description:
     'A merge patch. `condition`, `target`, `levels`, `clear`, `flap` and `labels` are replaced as a whole.',
   examples: [{ enabled: false }],

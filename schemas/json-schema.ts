@@ -1,5 +1,5 @@
 // Schemas that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
-import { type TSchemaOptions, Type } from 'typebox'
+import { type TProperties, type TSchemaOptions, Type } from 'typebox'
 import { RELATIVE_PATTERN } from './instant-text.ts'
 import type { JsonObject } from './json.ts'
 
@@ -18,6 +18,16 @@ export function words(allowed: readonly string[], description: string) {
 
 /** Annotation of a closed object: names that are known and cannot be set there. */
 export const IMMUTABLE = 'x-immutable'
+
+/** The fields for a merge patch, without their defaults: these would be filled in, and change what was left out. */
+export function withoutDefaults<Fields extends TProperties>(fields: Fields): Fields {
+  const kept = Object.entries(fields).map(([name, schema]) => {
+    const { default: _, ...own } = Object.getOwnPropertyDescriptors<object & { default?: unknown }>(schema)
+    return [name, Object.defineProperties({}, own)]
+  })
+  // The same names, each with the same type.
+  return Object.fromEntries(kept) as Fields
+}
 
 /** A free-form object, kept as it is. */
 export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })

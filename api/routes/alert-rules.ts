@@ -29,6 +29,7 @@ export function alertRuleRoutes(services: Services): readonly Route[] {
       const part = q?.toLowerCase()
       const found = engine.alerts
         .rules()
+        .toReversed()
         .filter((rule) => isSeen(services, rule, user))
         .filter((rule) => severity === undefined || rule.severity === severity)
         .filter((rule) => enabled === undefined || rule.enabled === enabled)

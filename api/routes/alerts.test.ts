@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
-import { openHarness } from '../testing/rest.ts'
+import { newPackr } from '../../engine/domain/packing.ts'
+import { NO_SAVE } from '../../engine/ports/store.ts'
+import { ChannelId } from '../../schemas/ids.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
+import { webhookChannel } from '../testing/webhook-channel.ts'
 
 const RULES = '/api/v1/alerts/rules'
+const packr = newPackr()
 const RULE = {
   name: 'out of sync',
   target: { type: 'group', value: 'plant' },
@@ -52,6 +57,69 @@ test('a rule has its defaults, and is found again', async () => {
   expect(edited.body).toMatchObject({ for_sec: 5, name: 'out of sync', revision: 2 })
   expect((await ask(`DELETE ${RULES}/${id}`)).status).toBe(204)
   expect((await ask(`GET ${RULES}/${id}`)).status).toBe(404)
+})
+
+test('an edit changes what it names, and leaves what it does not name', async () => {
+  const { ask } = await open()
+  const { body: made } = await ask(`POST ${RULES}`, {
+    ...RULE,
+    ...{ enabled: false, severity: 'critical', for_sec: 5, repeat_interval_sec: 60, no_data: 'alert' },
+    ...{ no_data_after_sec: 9, during_maintenance: 'off', inhibit_when_offline: false, group_by: 'none' },
+    send_resolved: false,
+  })
+  const { body: edited } = await ask(`PATCH ${RULES}/${made.rule_id}`, { description: 'look at the fan' })
+  const { etag, updated_at } = edited
+  expect(edited).toEqual({ ...made, description: 'look at the fan', revision: 2, etag, updated_at })
+  const moved = await ask(`PATCH ${RULES}/${made.rule_id}`, { rule_id: 'rul_other' })
+  expect([moved.status, moved.body.code]).toEqual([422, 'IMMUTABLE_FIELD'])
+})
+
+test('a rule whose channel is gone can be changed, and cannot be given another that is not there', async () => {
+  const { ask, engine } = await open()
+  const id = ChannelId('ch_1')
+  await engine.channels({ op: 'create', id, settings: webhookChannel, by: 'usr_x' })
+  const { body: made } = await ask(`POST ${RULES}`, { ...RULE, channels: [id] })
+  expect((await ask(`DELETE /api/v1/alerts/channels/${id}?force=true`)).status).toBe(204)
+  const edited = await ask(`PATCH ${RULES}/${made.rule_id}`, { name: 'still out of sync' })
+  expect(edited).toMatchObject({ status: 200, body: { name: 'still out of sync', channels: [id] } })
+  const refused = await ask(`PATCH ${RULES}/${made.rule_id}`, { channels: [id, 'ch_2'] })
+  expect([refused.status, refused.body.errors[0].path]).toEqual([422, '/channels/1'])
+})
+
+test('rules are listed from the newest to the oldest', async () => {
+  const { ask, clock } = await open()
+  for (const name of ['first', 'second', 'third']) {
+    await ask(`POST ${RULES}`, { ...RULE, name })
+    clock.at += 1_000
+  }
+  const { data } = (await ask(`GET ${RULES}`)).body
+  expect(data.map(({ name }: { readonly name: string }) => name)).toEqual(['third', 'second', 'first'])
+})
+
+test('there are at most 1 000 rules and 1 000 silences', async () => {
+  const { ask, engine } = await open()
+  const documents = Array.from({ length: 1_000 }, (_, i) => [
+    {
+      collection: 'alert-rules',
+      id: `rul_${i}`,
+      bytes: packr.pack({ rule_id: `rul_${i}`, source: 'api', enabled: false, ...RULE }),
+    },
+    {
+      collection: 'alert-silences',
+      id: `sil_${i}`,
+      bytes: packr.pack({
+        silence_id: `sil_${i}`,
+        ends_at: NOW + 1_000,
+        windows: [],
+        matchers: { device_id: 'r' },
+      }),
+    },
+  ]).flat()
+  await engine.store.save({ ...NO_SAVE, documents })
+  expect((await ask(`POST ${RULES}`, RULE)).body).toMatchObject({ code: 'LIMIT_REACHED', limit: 1_000 })
+  const silence = { matchers: { device_id: 'r' }, ends_at: '2026-03-01T13:00:00Z', comment: 'rewiring' }
+  const made = await ask('POST /api/v1/alerts/silences', silence)
+  expect(made).toMatchObject({ status: 409, body: { code: 'LIMIT_REACHED', limit: 1_000 } })
 })
 
 test.each([

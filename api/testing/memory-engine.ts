@@ -9,6 +9,7 @@ import { MemoryTelemetry } from '../../engine/adapters/telemetry/testing/memory.
 import { historyBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import { Directory as People } from '../../engine/adapters/users/directory.ts'
 import { MemoryUsers } from '../../engine/adapters/users/testing/memory.ts'
+import type { Rule } from '../../engine/domain/alert/rule.ts'
 import type { DeviceRequest } from '../../engine/domain/device/events.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { partitionOf } from '../../engine/domain/partition.ts'
@@ -55,7 +56,7 @@ export class MemoryEngine extends LocalEngine {
   /** Runs while a caller waits for a command. The wait itself takes no time. */
   whileWaiting: (() => Promise<void>) | undefined
 
-  constructor(time: StandingTime, users = new EditableUsers()) {
+  constructor(time: StandingTime, users = new EditableUsers(), typeRules: readonly Rule[] = []) {
     const log = new MemoryLog()
     const store = new MemoryStore({ partitionOf })
     const broker = new MemoryBroker()
@@ -78,6 +79,7 @@ export class MemoryEngine extends LocalEngine {
         heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
         mqttUrl: 'mqtt://localhost:1883',
         ota: TEST_OTA,
+        typeRules,
         build: { version: 'test', commit: 'test' },
       },
       {
@@ -205,8 +207,11 @@ export class MemoryEngine extends LocalEngine {
 }
 
 /** An engine that a fresh one takes the place of, with the same users, while the API goes on to use it. */
-export function replaceableEngine(time: StandingTime): { readonly engine: MemoryEngine; replace(): void } {
-  let current = new MemoryEngine(time)
+export function replaceableEngine(
+  time: StandingTime,
+  typeRules: readonly Rule[] = [],
+): { readonly engine: MemoryEngine; replace(): void } {
+  let current = new MemoryEngine(time, undefined, typeRules)
   const engine = new Proxy(current, {
     get(_, name) {
       const value: unknown = Reflect.get(current, name, current)
@@ -217,7 +222,7 @@ export function replaceableEngine(time: StandingTime): { readonly engine: Memory
     engine,
     replace() {
       time.forget()
-      current = new MemoryEngine(time, current.users)
+      current = new MemoryEngine(time, current.users, typeRules)
     },
   }
 }

@@ -4,6 +4,7 @@ import { createSecretKey } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'
 import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
+import { rulesOfTypes } from '../../engine/domain/alert/type-rules.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswers } from '../../engine/ports/answers.ts'
@@ -68,7 +69,8 @@ export interface Answered {
 
 export function openHarness(options: HarnessOptions = {}) {
   const clock = new StandingTime(NOW)
-  const { engine, replace } = replaceableEngine(clock)
+  const typeRules = rulesOfTypes(options.customTypes?.values() ?? [])
+  const { engine, replace } = replaceableEngine(clock, typeRules)
   const { repairs } = engine
   const key = createSecretKey(Buffer.from(SECRET))
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const

@@ -29,7 +29,7 @@ export const listAlertRules = {
   method: 'GET',
   path: PATH,
   operationId: 'listAlertRules',
-  summary: 'List the alert rules, the oldest first',
+  summary: 'List the alert rules, the newest first',
   access: ROLES,
   scope: 'list',
   query: RuleListQuery,
@@ -78,6 +78,7 @@ export const editAlertRule = {
   summary: 'Change fields of an alert rule',
   body: EditRuleBody,
   bodyTypes: JSON_TYPES,
+  refusals: [...EDIT.refusals, 'IMMUTABLE_FIELD'],
 } as const satisfies Operation
 
 export const deleteAlertRule = {

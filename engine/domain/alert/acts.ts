@@ -47,7 +47,7 @@ export function act(alerts: Alerts, id: AlertId, wish: AlertAct, actor: Actor): 
     return {
       kind: 'refused',
       code: 'INVALID_STATE_TRANSITION',
-      detail: { message: 'the alert is resolved', from: 'resolved' },
+      detail: { message: 'the alert is resolved', from: 'resolved', allowed: [] },
     }
   const text = 'comment' in wish ? wish.comment : wish.kind === 'comment' ? wish.text : undefined
   if (text !== undefined && alert.comments.length >= LIMITS.alertCommentsMax)

@@ -106,7 +106,7 @@ export class AlertDesk {
     // A whole wish has all that is needed, by its schema.
     const whole = (isWhole ? wish : { ...toWish(before), ...wish }) as RuleWishBody
     const outcome = replaceRule(before, whole, clock.now())
-    return outcome.kind === 'mistakes' ? mistaken(outcome) : this.#keepRule(outcome.rule)
+    return outcome.kind === 'mistakes' ? mistaken(outcome) : this.#keepRule(outcome.rule, before)
   }
 
   async #deleteRule({
@@ -117,19 +117,26 @@ export class AlertDesk {
     if (rule === undefined) return refused('NOT_FOUND', { message: 'no such rule' })
     if (ifRevision !== undefined && ifRevision !== rule.revision)
       return refused('PRECONDITION_FAILED', { expected: rule.revision, got: ifRevision })
-    if (rule.source === 'device_type') return refused('RULE_OF_TYPE', { rule_id: id })
+    if (rule.source === 'device_type')
+      return refused('RULE_OF_TYPE', { rule_id: id, allowed: TYPE_RULE_FIELDS })
     await this.#save({ collection: RULES, id, bytes: undefined })
     return { kind: 'changed', rule }
   }
 
-  async #keepRule(rule: Rule): Promise<AlertChangeOutcome> {
-    const known = rule.channels === null || rule.channels.length === 0 ? [] : await this.#ports.channels()
+  /** What the rule named `before` may be gone by now: that is no reason to refuse a change of something else. */
+  async #keepRule(rule: Rule, before?: Rule): Promise<AlertChangeOutcome> {
+    const named = before?.channels ?? []
+    const isNew = (rule.channels ?? []).some((channel) => !named.includes(channel))
+    const known = isNew ? [...(await this.#ports.channels()), ...named] : named
     const errors = (rule.channels ?? []).flatMap((channel, i) =>
       known.includes(channel)
         ? []
         : [{ path: `/channels/${i}`, code: 'NOT_ALLOWED', message: 'there is no such channel' }],
     )
-    const strangers = countedRules(rule.condition).filter((id) => !this.#isOfDevices(id))
+    const counted = before === undefined ? [] : countedRules(before.condition)
+    const strangers = countedRules(rule.condition).filter(
+      (id) => !counted.includes(id) && !this.#isOfDevices(id),
+    )
     const unknown = strangers.map((id) => ({
       path: '/condition',
       code: 'NOT_ALLOWED',
