@@ -22,6 +22,8 @@ try {
 const args = process.argv.slice(2)
 const servers = await findServersFor(args)
 for (const { name, path, missing } of servers) say(`server ${name}: ${path ?? `skipped, ${missing}`}`)
+if (servers.length > 0)
+  say(`server EMQX: ${process.env.TEST_EMQX_HOME ?? 'a stand-in, TEST_EMQX_HOME names no installed EMQX'}`)
 const typesCode = await checkDashboardTypes()
 const lintCode = await lint()
 const { testCode, closingLine } = await test()

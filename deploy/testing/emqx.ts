@@ -19,12 +19,16 @@ export type EmqxEventName =
   | 'message_acked'
 
 const DEPLOY = new URL(import.meta.url.includes('/dist/') ? '../../../deploy/' : '../', import.meta.url)
-const read = (name: string) => readFileSync(new URL(`emqx/${name}`, DEPLOY), 'utf8')
 const EVENTS = '$events/'
+
+/** The text of a file in deploy/emqx. */
+export function emqxFile(name: 'emqx.conf' | 'acl.conf'): string {
+  return readFileSync(new URL(`emqx/${name}`, DEPLOY), 'utf8')
+}
 
 /** The rules of emqx.conf. */
 export class EmqxRules {
-  readonly #rules = Object.entries(fieldsOf(at(parseHocon(read('emqx.conf')), 'rule_engine.rules'))).map(
+  readonly #rules = Object.entries(fieldsOf(at(parseHocon(emqxFile('emqx.conf')), 'rule_engine.rules'))).map(
     ([, rule]) => {
       const [action] = at(rule, 'actions') as readonly Hocon[]
       return { ...parseRule(String(at(rule, 'sql'))), args: at(action ?? '', 'args') }
@@ -56,7 +60,7 @@ export class EmqxRules {
   }
 }
 
-export const EMQX_ACL: readonly AclRule[] = parseAcl(read('acl.conf'))
+export const EMQX_ACL: readonly AclRule[] = parseAcl(emqxFile('acl.conf'))
 
 function toMessage(args: Hocon, selected: Columns): RuleMessage {
   const template = String(at(args, 'payload'))

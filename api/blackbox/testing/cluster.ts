@@ -1,5 +1,6 @@
-// Starts the servers of the cluster profile for tests: real ones, with stand-ins for EMQX and for a ClickHouse server. Each
-// may be killed, paused and restarted; `settings` are those of a node of the service.
+// Starts the servers of the cluster profile for tests: real ones, with a stand-in for a ClickHouse server, and one for EMQX
+// unless TEST_EMQX_HOME names an installation. Each may be killed, paused and restarted; `settings` are those of a node of
+// the service.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,7 @@ import { jwtVerify } from 'jose'
 import { toAclRules } from '../../../deploy/testing/acl.ts'
 import { S3_SERVER, S3Server } from '../../../engine/adapters/blobs/testing/s3-server.ts'
 import type { Verified } from '../../../engine/adapters/broker/testing/emqx/connection.ts'
+import { EMQX_HOME, RealEmqx } from '../../../engine/adapters/broker/testing/emqx/real-emqx.ts'
 import { EmqxStandIn, MOSQUITTO } from '../../../engine/adapters/broker/testing/emqx/stand-in.ts'
 import { NATS_SERVER, NatsServer } from '../../../engine/adapters/nats/testing/nats-server.ts'
 import { REDIS_SERVER, RedisServer } from '../../../engine/adapters/redis/testing/redis-server.ts'
@@ -20,7 +22,7 @@ export const HAS_CLUSTER_SERVERS = [NATS_SERVER, REDIS_SERVER, MOSQUITTO].every(
 export class ClusterServers {
   readonly nats: NatsServer
   readonly redis: RedisServer
-  readonly broker: EmqxStandIn
+  readonly broker: EmqxStandIn | RealEmqx
   /** Restarts by itself when it is killed. */
   readonly clickhouse: ChdbSupervisor
   /** Undefined where no versitygw was found; firmware has no place then. */
@@ -32,7 +34,7 @@ export class ClusterServers {
   private constructor(parts: {
     readonly nats: NatsServer
     readonly redis: RedisServer
-    readonly broker: EmqxStandIn
+    readonly broker: EmqxStandIn | RealEmqx
     readonly clickhouse: ChdbSupervisor
     readonly s3: S3Server | undefined
     readonly key: KeyObject
@@ -58,7 +60,9 @@ export class ClusterServers {
     const [nats, redis, broker, clickhouse, s3] = await Promise.all([
       NatsServer.start(),
       RedisServer.start(),
-      EmqxStandIn.start({ authenticate: (attempt) => verifyDevice(attempt, verify) }),
+      EMQX_HOME === undefined
+        ? EmqxStandIn.start({ authenticate: (attempt) => verifyDevice(attempt, verify) })
+        : RealEmqx.start({ key }),
       ChdbSupervisor.open({ dataDir: folder }),
       S3_SERVER === undefined ? undefined : S3Server.start(),
     ])
@@ -117,7 +121,7 @@ async function verifyDevice(
     if (payload['scope'] !== 'device') return false
     // The token was signed by us.
     const attributes = payload['client_attrs'] as Verified['attributes']
-    return { attributes, acl: toAclRules(payload['acl']), expiresAt: (payload.exp ?? 0) * 1_000 }
+    return { attributes, acl: toAclRules(payload['acl'] ?? []), expiresAt: (payload.exp ?? 0) * 1_000 }
   } catch {
     // A token that is wrong in any way is refused.
     return false

@@ -1,8 +1,10 @@
 import { Buffer } from 'node:buffer'
+import { describe, test } from 'vitest'
 import { Millis } from '../../../../schemas/ids.ts'
 import { CONNACK, type ConnackCode } from '../../../ports/broker.ts'
 import { brokerContract } from '../testing/contract.ts'
 import type { BrokerUnderTest, ContractDevice, StartBroker } from '../testing/contract-world.ts'
+import { EMQX_HOME, EMQX_NEEDED, RealEmqx } from '../testing/emqx/real-emqx.ts'
 import { MOSQUITTO } from '../testing/emqx/stand-in.ts'
 import { PASSWORD, until } from '../testing/fake-host.ts'
 import { MqttStage } from '../testing/outside-broker.ts'
@@ -40,6 +42,32 @@ if (MOSQUITTO !== undefined)
         pass() {},
         release: () => stage.close(),
         connect: connectTo(stage.emqx.devicePort),
+      }
+    },
+    { isOutside: true },
+  )
+
+if (EMQX_HOME === undefined)
+  describe('the broker contract: EMQX itself', () => {
+    test.skip(EMQX_NEEDED, () => {})
+  })
+else
+  brokerContract(
+    'EMQX itself',
+    async (host) => {
+      const emqx = await RealEmqx.start()
+      const stage = MqttStage.on(emqx)
+      const broker = await stage.broker(host)
+      const connect = connectTo(emqx.devicePort)
+      return {
+        broker,
+        pass() {},
+        release: () => stage.close(),
+        connect: async (clientId, { password = PASSWORD, ...more } = {}) =>
+          connect(clientId, {
+            ...more,
+            password: password === PASSWORD ? await emqx.tokenOf(clientId) : password,
+          }),
       }
     },
     { isOutside: true },

@@ -12,20 +12,29 @@ export const ALL_LANES = Array.from({ length: LIMITS.lanes }, (_, lane) => ({ pa
 
 let nodes = 0
 
-export class MqttStage {
-  readonly emqx: EmqxStandIn
+/** What the stand-in and EMQX itself have in common. */
+type RunningEmqx = Pick<EmqxStandIn, 'url' | 'devicePort' | 'emqxApi' | 'stop'> &
+  Readonly<Record<'ingest' | 'api', { readonly user: string; readonly password: string }>>
+
+export class MqttStage<Emqx extends RunningEmqx = EmqxStandIn> {
+  readonly emqx: Emqx
   readonly warnings: string[] = []
   readonly #brokers: MqttBroker[] = []
   readonly #devices: MqttClient[] = []
   readonly #mode: 'emqx' | 'plain'
 
-  private constructor(emqx: EmqxStandIn, mode: 'emqx' | 'plain') {
+  private constructor(emqx: Emqx, mode: 'emqx' | 'plain') {
     this.emqx = emqx
     this.#mode = mode
   }
 
   static async open(options: StandInOptions = {}): Promise<MqttStage> {
     return new MqttStage(await EmqxStandIn.start(options), options.mode ?? 'emqx')
+  }
+
+  /** EMQX ends with the stage. */
+  static on<Emqx extends RunningEmqx>(emqx: Emqx): MqttStage<Emqx> {
+    return new MqttStage(emqx, 'emqx')
   }
 
   /** Opens a node of the ingress, or without a host one that only sends. */
