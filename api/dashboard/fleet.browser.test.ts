@@ -152,6 +152,32 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       expect((await suite.admin.get('/commands?device_id=robot-0042')).body['data']).toEqual([])
     })
 
+    test('the palette begins with what was used last, and does with selected devices what their buttons do', async () => {
+      const { page } = await suite.open('/devices?q=id:robot-0042')
+      await rowsOf(page).first().waitFor()
+      const field = page.getByRole('combobox', { name: 'Go to a view or a device' })
+      const open = async () => {
+        await page.keyboard.press('Control+k')
+        await field.waitFor()
+      }
+      await open()
+      await field.fill('timeline')
+      await page.keyboard.press('Enter')
+      await expect.poll(() => page.evaluate<string>('location.pathname')).toBe('/timeline')
+      await open()
+      await expect.poll(() => page.getByRole('option').first().textContent()).toContain('Timeline')
+      await page.keyboard.press('Escape')
+      await page.goBack()
+      await rowsOf(page).first().waitFor()
+      await page.keyboard.press('x')
+      await page.getByText('1 selected').waitFor()
+      await open()
+      await field.fill('move')
+      await page.getByRole('option', { name: /Move to group…/ }).waitFor()
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').getByLabel('Group').waitFor()
+    })
+
     test('the map says under its cursor which device it is, and its table the same in numbers', async () => {
       const { page } = await suite.open('/')
       await page.getByRole('application').focus()

@@ -37,10 +37,21 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     const device = await connectDevice(suite.service, 'oven-1', token)
     await publish(device, 'oven-1', { temperature: 250 })
     // The inbox hears of it by itself.
+    await page.getByText('temperature is 250, the limit is 200').waitFor()
+    await page.getByLabel('Grouped by').selectOption('rule')
+    const groups = page.getByRole('table', { name: 'Groups of alerts' })
+    await groups.getByRole('row', { name: /critical oven too hot.* 1 1 / }).waitFor()
+    expect(new URL(page.url()).searchParams.get('by')).toBe('rule')
+    expect(await barriers(page)).toEqual([])
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
     await page.keyboard.press('h')
-    await page.getByRole('dialog').getByRole('button', { name: 'Snooze 1 alert' }).click()
+    const snooze = page.getByRole('dialog')
+    await snooze.getByLabel('Until').selectOption('it is resolved')
+    await snooze.getByRole('button', { name: 'Snooze 1 alert' }).click()
     await page.getByText('Nothing fires').waitFor()
+    const [snoozed] = (await suite.admin.get('/alerts')).body['data'] as { readonly snoozed_until: string }[]
+    expect(Date.parse(snoozed?.snoozed_until ?? '')).toBeGreaterThan(Date.now() + 300 * 86_400_000)
+    await page.getByLabel('Grouped by').selectOption('nothing')
     await page.getByRole('link', { name: 'Snoozed', exact: true }).click()
     await page.getByRole('link', { name: 'oven too hot' }).waitFor()
     expect((await suite.admin.get('/alerts?snoozed=true')).body['total']).toBe(1)
@@ -137,8 +148,8 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
   test('a rollout is looked at, started, paused and cancelled', async () => {
     const { page } = await suite.open('/rollouts/firmware')
     await page.getByRole('link', { name: 'Deploy' }).click()
-    await page.getByLabel('Devices', { exact: true }).selectOption('device')
-    await page.getByLabel('Which').fill('oven-1')
+    await page.getByLabel('Devices', { exact: true }).selectOption('devices')
+    await page.getByLabel('Ids, separated by commas').fill('oven-1')
     await page.getByRole('button', { name: 'Look whom it would reach' }).click()
     await page.getByRole('heading', { name: 'It reaches 1 device' }).waitFor()
     await page.getByRole('button', { name: 'Update 1 device' }).click()
@@ -148,6 +159,36 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByRole('button', { name: 'Cancel the rollout' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the rollout' }).click()
     await page.getByRole('row', { name: /oven-1 cancelled/ }).waitFor()
+  })
+
+  test('a rollout is planned for nights to come, with its own times, and leaves a list of devices filled in', async () => {
+    const { page } = await suite.open('/devices?q=oven-1')
+    await page
+      .getByRole('checkbox', { name: /^Select / })
+      .first()
+      .check()
+    await page.getByRole('button', { name: 'Roll out firmware' }).click()
+    await expect.poll(() => page.getByLabel('Ids, separated by commas').inputValue()).toBe('oven-1')
+    await page.getByLabel('Name, if it has one').fill('nightly')
+    await page.getByLabel('Not before (empty: at once)').fill('2030-03-01T12:00')
+    await page.getByRole('button', { name: 'Add a window' }).click()
+    await page.getByRole('button', { name: 'Sat' }).click()
+    await page.getByText('Time limits of each phase').click()
+    await page.getByLabel('Installation (minutes)').fill('20')
+    await page.getByRole('button', { name: 'Look whom it would reach' }).click()
+    await page.getByText('1 device gets it first.').waitFor()
+    await page.getByText('Devices begin within 1 time window only.').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Schedule the update of 1 device' }).click()
+    await page.getByRole('heading', { level: 1, name: 'nightly' }).waitFor()
+    const path = `/ota/deployments/${(await page.evaluate<string>('location.pathname')).split('/').at(-1)}`
+    expect((await suite.admin.get(path)).body).toMatchObject({
+      ...{ name: 'nightly', status: 'scheduled', start_at: '2030-03-01T12:00:00.000Z' },
+      windows: [{ days: ['sat'], start: '22:00', duration_min: 360, tz: 'UTC' }],
+      timeouts: { install_sec: 1200 },
+      target: { type: 'devices', value: ['oven-1'] },
+    })
+    await suite.admin.post(`${path}/cancel`, {})
   })
 
   test('dead letters of a reason are counted before they are discarded', async () => {

@@ -6,7 +6,7 @@ import { RefusalError } from '../../../../schemas/client/errors.ts'
 
 /** Attributes of the input itself that forms need. */
 export interface InputAttributes {
-  readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'url' | 'datetime-local'
+  readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'url' | 'datetime-local' | 'time'
   readonly name?: string
   readonly autocomplete?: string
   readonly required?: boolean

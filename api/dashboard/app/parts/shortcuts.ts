@@ -4,7 +4,8 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 
 export interface Shortcut {
-  /** The name is that of `KeyboardEvent.key`; two keys after each other have a blank between them: `g d`. */
+  /** The name is that of `KeyboardEvent.key`; two keys after each other have a blank between them: `g d`.
+   *  Empty: only the palette offers it. */
   readonly keys: string
   readonly says: string
   readonly run: () => void

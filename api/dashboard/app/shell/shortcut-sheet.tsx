@@ -9,6 +9,7 @@ export const isSheetOpen = signal(false)
 
 /** The keys that work on this page now. */
 export function ShortcutSheet() {
+  const withKeys = shortcuts.value.filter(({ keys }) => keys !== '')
   return (
     <Dialog
       title={t('title')}
@@ -17,7 +18,7 @@ export function ShortcutSheet() {
       }}
     >
       <dl class="keys">
-        {shortcuts.value.map(({ keys, says }) => (
+        {withKeys.map(({ keys, says }) => (
           <div key={`${keys} ${says}`}>
             <dt>
               <kbd>{keys}</kbd>

@@ -35,6 +35,7 @@ const t = words({
   ],
   snoozed: ['Snoozed', 'Zurückgestellt'],
   until: ['Until', 'Bis'],
+  resolved: ['it is resolved', 'er geschlossen ist'],
   tomorrow: ['tomorrow, 08:00', 'morgen, 08:00'],
   ackSays: [
     'It stays open, and nobody is reminded of it again.',
@@ -69,7 +70,9 @@ const LENGTHS = [
 ] as const
 const SNOOZES = [['0', 'none'], ...LENGTHS] as const
 type Snooze = (typeof SNOOZES)[number][0]
-const UNTILS = [...LENGTHS, ['tomorrow', 'tomorrow']] as const
+/** The longest that the service takes: 366 days. A snooze ends with its alert. */
+const WHOLE = '31622400'
+const UNTILS = [...LENGTHS, ['tomorrow', 'tomorrow'], [WHOLE, 'resolved']] as const
 type Until = (typeof UNTILS)[number][0]
 const MORNING_HOUR = 8
 

@@ -9,6 +9,7 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { Age } from '../../parts/age.tsx'
+import { alertText } from '../../parts/alert-text.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -140,7 +141,7 @@ function Facts({ alert }: { readonly alert: Alert }) {
   const { device_id, rule_id, rule_name } = alert
   return (
     <section class="card">
-      <p>{plainText(alert.message)}</p>
+      <p>{alertText(alert)}</p>
       {alert.description !== null && <p class="muted">{plainText(alert.description)}</p>}
       <dl class="facts">
         <dt>{t('state')}</dt>

@@ -8,6 +8,8 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
+import { alertText } from '../../parts/alert-text.ts'
+import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
@@ -17,10 +19,13 @@ import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { SelectField } from '../../parts/select-field.tsx'
 import { SeverityMark, severityWord } from '../../parts/severity-mark.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
+import { GROUPINGS } from './alert-groups.ts'
+import { GroupRows } from './group-rows.tsx'
 import { AlertSections } from './sections.tsx'
 import { StateTabs } from './state-tabs.tsx'
 
@@ -49,6 +54,12 @@ const t = words({
     'Alarme erscheinen hier, wenn eine Regel an einem Gerät etwas findet.',
   ],
   rules: ['See the rules', 'Zu den Regeln'],
+  by: ['Grouped by', 'Gruppiert nach'],
+  'by-none': ['nothing', 'nichts'],
+  'by-storm': ['storm', 'Sturm'],
+  'by-rule': ['rule', 'Regel'],
+  'by-group': ['group', 'Gruppe'],
+  'by-device': ['device', 'Gerät'],
   none: ['No alert fits these filters', 'Kein Alarm passt zu diesen Filtern'],
   role: [
     'Viewers cannot act on alerts; this needs the role operator.',
@@ -65,6 +76,11 @@ const stateValue = queryValue('state', oneOf(STATES, 'firing'))
 const severityValue = queryValue('severity', wordList())
 const groupValue = queryValue('group', text())
 const ruleValue = queryValue('rule', text())
+const deviceValue = queryValue('device', text('', 64))
+const stormValue = queryValue('storm', text('', 512))
+const byValue = queryValue('by', oneOf(GROUPINGS, 'none'))
+/** More are not grouped at once, and the number is said. */
+const GROUPED_MAX = 200
 
 /** What fires and is in nobody's hands comes first; the rest has tabs of its own. */
 const SHOWN: Readonly<Record<InboxState, { acknowledged?: boolean; snoozed?: boolean }>> = {
@@ -85,14 +101,19 @@ export default function Inbox() {
   const severity = severityValue.value
   const group = groupValue.value
   const rule = ruleValue.value
+  const device = deviceValue.value
+  const storm = stormValue.value
+  const by = byValue.value
   const answer = useAnswer('listAlerts', {
     query: {
       ...queryOf(state),
-      page: pageValue.value,
+      ...(by === 'none' ? { page: pageValue.value } : { per_page: GROUPED_MAX }),
       sort: state === 'resolved' ? 'fired_at:desc' : 'severity:desc',
       ...(severity.length === 0 ? {} : { severity: severity.join(',') }),
       ...(group === '' ? {} : { group }),
       ...(rule === '' ? {} : { rule_id: rule }),
+      ...(device === '' ? {} : { device_id: device }),
+      ...(storm === '' ? {} : { group_key: storm }),
     },
   })
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
@@ -107,7 +128,7 @@ export default function Inbox() {
     { keys: 'h', says: t('snooze'), run: () => act('snooze') },
     { keys: 'r', says: t('resolve'), run: () => act('resolve') },
   ])
-  const isFiltered = severity.length > 0 || group !== '' || rule !== ''
+  const isFiltered = severity.length > 0 || group !== '' || rule !== '' || device !== '' || storm !== ''
   const columns: readonly Column<Alert>[] = [
     { name: t('severity'), cell: ({ severity: word }) => <SeverityMark severity={word} /> },
     { name: t('alert'), cell: (alert) => <AlertName alert={alert} /> },
@@ -125,6 +146,16 @@ export default function Inbox() {
         assignee ?? acknowledged_by ?? <span class="muted">{t('nobody')}</span>,
     },
   ]
+  const selection =
+    canAct && state !== 'resolved' && state !== 'pending' ? { ids: chosen, onChange: setChosen } : undefined
+  const empty = isFiltered ? (
+    <Empty title={t('none')} />
+  ) : (
+    <Empty title={t('calm')}>
+      <p>{t('calmMore')}</p>
+      <a href={pathOf('rules')}>{t('rules')}</a>
+    </Empty>
+  )
   return (
     <Page title={t('title')}>
       <AlertSections />
@@ -138,6 +169,15 @@ export default function Inbox() {
           value={severityValue}
         />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+        <SelectField
+          label={t('by')}
+          options={GROUPINGS.map((word) => [word, t(`by-${word}`)] as const)}
+          value={by}
+          onValue={(word) => {
+            byValue.set(word)
+            setChosen(new Set())
+          }}
+        />
       </div>
       {canAct ? (
         chosen.size > 0 && (
@@ -158,27 +198,32 @@ export default function Inbox() {
       ) : (
         <p class="muted">{t('role')}</p>
       )}
-      <AnswerTable
-        answer={answer}
-        empty={
-          isFiltered ? (
-            <Empty title={t('none')} />
-          ) : (
-            <Empty title={t('calm')}>
-              <p>{t('calmMore')}</p>
-              <a href={pathOf('rules')}>{t('rules')}</a>
-            </Empty>
-          )
-        }
-        caption={t('title')}
-        columns={columns}
-        idOf={idOf}
-        selection={
-          canAct && state !== 'resolved' && state !== 'pending'
-            ? { ids: chosen, onChange: setChosen }
-            : undefined
-        }
-      />
+      {by === 'none' ? (
+        <AnswerTable
+          answer={answer}
+          empty={empty}
+          caption={t('title')}
+          columns={columns}
+          idOf={idOf}
+          selection={selection}
+        />
+      ) : (
+        <AnswerArea answer={answer}>
+          {({ data, total = data.length }) =>
+            data.length === 0 ? (
+              empty
+            ) : (
+              <GroupRows
+                by={by}
+                alerts={data}
+                total={total}
+                state={state === 'firing' ? undefined : state}
+                selection={selection}
+              />
+            )
+          }
+        </AnswerArea>
+      )}
       {action !== undefined && (
         <AlertActionDialog
           action={action}
@@ -197,11 +242,12 @@ export default function Inbox() {
 
 const idOf = ({ alert_id, rule_id, device_id }: Alert) => alert_id ?? `${rule_id} ${device_id}`
 
-function AlertName({ alert: { alert_id, rule_name, message, suppressed_by } }: { readonly alert: Alert }) {
+function AlertName({ alert }: { readonly alert: Alert }) {
+  const { alert_id, rule_name, suppressed_by } = alert
   return (
     <>
       {alert_id === null ? rule_name : <a href={pathOf('alert', { alert_id })}>{plainText(rule_name)}</a>}
-      <span class="table-more">{plainText(message)}</span>
+      <span class="table-more">{alertText(alert)}</span>
       {suppressed_by.length > 0 && (
         <span class="table-more">{t('muted', { by: suppressed_by.join(', ') })}</span>
       )}

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { BroadcastWishBody } from '../../../../../schemas/command.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
-import { oneOf, text } from '../../address/codecs.ts'
+import { text } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
@@ -14,23 +14,17 @@ import { Button } from '../../parts/button.tsx'
 import { CommandForm, type CommandWish } from '../../parts/command-form.tsx'
 import type { DeviceType } from '../../parts/command-wish.ts'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
-import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { TargetFields } from '../../parts/target-fields.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
   title: ['Command many devices', 'Befehl an viele Geräte'],
   whom: ['Whom', 'Wen'],
-  target: ['Devices', 'Geräte'],
-  group: ['a group and those below it', 'eine Gruppe und die darunter'],
-  tag: ['all with a tag', 'alle mit einem Tag'],
-  devices: ['these devices', 'diese Geräte'],
-  type: ['all of a type', 'alle eines Typs'],
-  which: ['Which', 'Welche'],
-  ids: ['Ids, separated by commas', 'IDs, durch Kommas getrennt'],
   like: ['Commands of the type', 'Befehle des Typs'],
   what: ['What', 'Was'],
   look: ['Look whom {command} reaches', 'Ansehen, wen {command} erreicht'],
@@ -51,8 +45,6 @@ const t = words({
 })
 
 const TARGETS = ['group', 'tag', 'type', 'devices'] as const
-const targetValue = queryValue('target', oneOf(TARGETS, 'group'))
-const whichValue = queryValue('which', text('', 20_000))
 const commandValue = queryValue('command', text())
 
 export default function Compose() {
@@ -70,8 +62,8 @@ interface Looked {
 }
 
 function Form({ types }: { readonly types: readonly DeviceType[] }) {
-  const target = targetValue.value
-  const which = whichValue.value
+  const target = targetKind(TARGETS)
+  const which = targetNames.value
   const [type, setType] = useState(types[0]?.name ?? '')
   const [looked, setLooked] = useState<Looked | undefined>(undefined)
   const [isConfirming, setConfirming] = useState(false)
@@ -108,27 +100,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
       <div class="cards">
         <section class="card">
           <h2>{t('whom')}</h2>
-          <SelectField
-            label={t('target')}
-            options={TARGETS.map((word) => [word, t(word)] as const)}
-            value={target}
-            onValue={(next) => {
-              targetValue.set(next)
-              again()
-            }}
-          />
-          <Field
-            label={target === 'devices' ? t('ids') : t('which')}
-            required
-            value={which}
-            spellcheck={false}
-            onValue={(next) => {
-              whichValue.set(next)
-              again()
-            }}
-            error={error}
-            pointer="/target/value"
-          />
+          <TargetFields kinds={TARGETS} onChange={again} error={error} />
           {target !== 'type' && (
             <SelectField
               label={t('like')}
@@ -200,15 +172,14 @@ function Wrong({ error }: { readonly error: unknown }) {
   return <ProblemCard error={error} />
 }
 
-function targetOf(type: (typeof TARGETS)[number], which: string): NonNullable<BroadcastWishBody['target']> {
-  if (type === 'type') return { type: 'query', value: { type: which } }
-  if (type === 'devices')
-    return {
-      type,
-      value: which
-        .split(',')
-        .map((id) => id.trim())
-        .filter(Boolean),
-    }
-  return { type, value: which }
+function targetOf(kind: (typeof TARGETS)[number], names: string): NonNullable<BroadcastWishBody['target']> {
+  switch (kind) {
+    case 'type':
+      return { type: 'query', value: { type: names } }
+    case 'devices':
+      return { type: kind, value: [...idsIn(names)] }
+    case 'group':
+    case 'tag':
+      return { type: kind, value: names }
+  }
 }

@@ -4,6 +4,7 @@ import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { BulkDialog, type BulkKind } from './bulk-dialog.tsx'
 import { t } from './bulk-words.ts'
 
@@ -11,7 +12,7 @@ const KINDS = ['tag', 'move', 'maintain', 'release'] as const satisfies readonly
 /** The service takes no more in one call. */
 const DEVICES_MAX = 10_000
 /** Their ids stand in the address of the form. */
-const COMMAND_DEVICES_MAX = 200
+const ADDRESS_DEVICES_MAX = 200
 
 export function BulkActions({ ids }: { readonly ids: readonly string[] }) {
   const [kind, setKind] = useState<BulkKind | undefined>(undefined)
@@ -21,11 +22,23 @@ export function BulkActions({ ids }: { readonly ids: readonly string[] }) {
     : isTooMany
       ? t('bound', { n: DEVICES_MAX })
       : undefined
-  const commandBecause = !may('broadcastCommand')
-    ? t('operator')
-    : ids.length > COMMAND_DEVICES_MAX
-      ? t('bound', { n: COMMAND_DEVICES_MAX })
-      : undefined
+  const tooManyForAddress =
+    ids.length > ADDRESS_DEVICES_MAX ? t('bound', { n: ADDRESS_DEVICES_MAX }) : undefined
+  const asTarget = { target: 'devices', which: ids.join(',') }
+  const compose = () => navigate(pathOf('compose', {}, asTarget))
+  const rollOut = () => navigate(pathOf('newRollout', {}, asTarget))
+  // The palette offers them, too.
+  useShortcuts([
+    ...(because === undefined
+      ? KINDS.map((each) => ({ keys: '', says: `${t(each)}…`, run: () => setKind(each) }))
+      : []),
+    ...(tooManyForAddress === undefined && may('broadcastCommand')
+      ? [{ keys: '', says: `${t('command')}…`, run: compose }]
+      : []),
+    ...(tooManyForAddress === undefined && may('createDeployment')
+      ? [{ keys: '', says: `${t('rollout')}…`, run: rollOut }]
+      : []),
+  ])
   return (
     <>
       {KINDS.map((each) => (
@@ -35,10 +48,17 @@ export function BulkActions({ ids }: { readonly ids: readonly string[] }) {
       ))}
       <Button
         icon="send"
-        disabledBecause={commandBecause}
-        onClick={() => navigate(pathOf('compose', {}, { target: 'devices', which: ids.join(',') }))}
+        disabledBecause={may('broadcastCommand') ? tooManyForAddress : t('operator')}
+        onClick={compose}
       >
         {t('command')}
+      </Button>
+      <Button
+        icon="rocket"
+        disabledBecause={may('createDeployment') ? tooManyForAddress : t('operator')}
+        onClick={rollOut}
+      >
+        {t('rollout')}
       </Button>
       {kind !== undefined && <BulkDialog kind={kind} ids={ids} onClose={() => setKind(undefined)} />}
     </>

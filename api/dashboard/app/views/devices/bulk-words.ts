@@ -6,6 +6,7 @@ export const t = words({
   maintain: ['Start maintenance', 'Wartung beginnen'],
   release: ['End maintenance', 'Wartung beenden'],
   command: ['Send a command', 'Befehl senden'],
+  rollout: ['Roll out firmware', 'Firmware ausrollen'],
   add: ['Add tags', 'Tags hinzufügen'],
   remove: ['Remove tags', 'Tags entfernen'],
   tagsHint: ['Several with commas between them.', 'Mehrere mit Kommas dazwischen.'],

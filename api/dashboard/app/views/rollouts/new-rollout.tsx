@@ -16,19 +16,19 @@ import { Page } from '../../parts/page.tsx'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { TargetFields } from '../../parts/target-fields.tsx'
 import { words } from '../../words/words.ts'
+import { FIRST_DRAFT, type RolloutDraft, STRATEGIES, toWish } from './rollout-draft.ts'
+import { RolloutPlan } from './rollout-plan.tsx'
+import { ScheduleFields } from './schedule-fields.tsx'
 
 const t = words({
   title: ['New rollout', 'Neuer Rollout'],
   what: ['What', 'Was'],
   image: ['Image', 'Abbild'],
   where: ['Where', 'Wo'],
-  target: ['Devices', 'Geräte'],
-  all: ['all', 'alle'],
-  group: ['a group', 'eine Gruppe'],
-  tag: ['a tag', 'ein Tag'],
-  device: ['one device', 'ein Gerät'],
-  which: ['Which', 'Welche'],
+  name: ['Name, if it has one', 'Name, falls er einen hat'],
   how: ['How', 'Wie'],
   strategy: ['Strategy', 'Strategie'],
   canary: ['first a few, then the rest', 'erst wenige, dann der Rest'],
@@ -47,13 +47,16 @@ const t = words({
     { one: 'Update {n} device', other: 'Update {n} devices' },
     { one: '{n} Gerät aktualisieren', other: '{n} Geräte aktualisieren' },
   ],
+  schedule: [
+    { one: 'Schedule the update of {n} device', other: 'Schedule the update of {n} devices' },
+    { one: 'Aktualisierung von {n} Gerät planen', other: 'Aktualisierung von {n} Geräten planen' },
+  ],
   none: ['There is no image to roll out', 'Es gibt kein Abbild zum Ausrollen'],
   toImages: ['Upload one', 'Eines hochladen'],
 })
 
 const firmwareValue = queryValue('firmware', text())
-const TARGETS = ['group', 'tag', 'device', 'all'] as const
-const STRATEGIES = ['canary', 'rolling', 'all'] as const
+const TARGETS = ['group', 'tag', 'type', 'devices', 'all'] as const
 
 export default function NewRollout() {
   const images = useAnswer('listFirmware', { query: { status: 'available', per_page: 200 } })
@@ -84,34 +87,18 @@ function Form({ images }: { readonly images: readonly Image[] }) {
   const firmware_id = images.some((image) => image.firmware_id === firmwareValue.value)
     ? firmwareValue.value
     : (images[0]?.firmware_id ?? '')
-  const [targetType, setTargetType] = useState<(typeof TARGETS)[number]>('group')
-  const [value, setValue] = useState('')
-  const [strategy, setStrategy] = useState<(typeof STRATEGIES)[number]>('canary')
-  const [percent, setPercent] = useState('10')
-  const [soakMin, setSoakMin] = useState('5')
-  const [slots, setSlots] = useState('10')
-  const [failures, setFailures] = useState('20')
-  const [rollback, setRollback] = useState(true)
+  const [draft, setDraft] = useState(FIRST_DRAFT)
   const [preview, setPreview] = useState<TargetPreview | undefined>(undefined)
   const [key, setKey] = useState(newIdempotencyKey)
-  const wish: DeploymentWish = {
-    firmware_id,
-    target: targetType === 'all' ? { type: 'all' } : { type: targetType, value },
-    strategy,
-    max_concurrent: Number(slots),
-    rollback_on_failure: rollback,
-    abort: { failure_percent: Number(failures) },
-    ...(strategy === 'canary'
-      ? { canary: { percent: Number(percent), soak_sec: Math.round(Number(soakMin) * 60) } }
-      : {}),
+  const wish = toWish(draft, { firmware_id, target: targetOf(targetKind(TARGETS), targetNames.value) })
+  const again = () => {
+    // What was looked at is no longer what would be sent.
+    setPreview(undefined)
+    setKey(newIdempotencyKey())
   }
-  const change = <Value,>(set: (value: Value) => void) => {
-    return (next: Value) => {
-      set(next)
-      // What was looked at is no longer what would be sent.
-      setPreview(undefined)
-      setKey(newIdempotencyKey())
-    }
+  const change = (changes: Partial<RolloutDraft>) => {
+    setDraft({ ...draft, ...changes })
+    again()
   }
   const look = useWrite(async () => {
     const found = await fleet.createDeployment({ body: wish, query: { dry_run: true } })
@@ -141,90 +128,33 @@ function Form({ images }: { readonly images: readonly Image[] }) {
               (image) => [image.firmware_id, `${image.version} · ${image.device_type}`] as const,
             )}
             value={firmware_id}
-            onValue={change((id: string) => firmwareValue.set(id))}
+            onValue={(id) => {
+              firmwareValue.set(id)
+              again()
+            }}
+          />
+          <Field
+            label={t('name')}
+            maxLength={128}
+            value={draft.name}
+            onValue={(name) => change({ name })}
+            error={error}
+            pointer="/name"
           />
         </section>
         <section class="card">
           <h2>{t('where')}</h2>
-          <SelectField
-            label={t('target')}
-            options={TARGETS.map((word) => [word, t(word)] as const)}
-            value={targetType}
-            onValue={change(setTargetType)}
-          />
-          {targetType !== 'all' && (
-            <Field
-              label={t('which')}
-              required
-              value={value}
-              onValue={change(setValue)}
-              error={error}
-              pointer="/target/value"
-            />
-          )}
+          <TargetFields kinds={TARGETS} onChange={again} error={error} />
         </section>
-        <section class="card">
-          <h2>{t('how')}</h2>
-          <SelectField
-            label={t('strategy')}
-            options={STRATEGIES.map((word) => [word, t(word === 'all' ? 'allAtOnce' : word)] as const)}
-            value={strategy}
-            onValue={change(setStrategy)}
-          />
-          {strategy === 'canary' && (
-            <>
-              <Field
-                label={t('percent')}
-                type="number"
-                min={1}
-                max={100}
-                value={percent}
-                onValue={change(setPercent)}
-                error={error}
-                pointer="/canary/percent"
-              />
-              <Field
-                label={t('soak')}
-                type="number"
-                min={0}
-                value={soakMin}
-                onValue={change(setSoakMin)}
-                error={error}
-                pointer="/canary/soak_sec"
-              />
-            </>
-          )}
-          <Field
-            label={t('slots')}
-            type="number"
-            min={1}
-            max={1000}
-            value={slots}
-            onValue={change(setSlots)}
-            error={error}
-            pointer="/max_concurrent"
-          />
-          <Field
-            label={t('abort')}
-            type="number"
-            min={1}
-            max={100}
-            value={failures}
-            onValue={change(setFailures)}
-            error={error}
-            pointer="/abort/failure_percent"
-          />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={rollback}
-              onChange={({ currentTarget }) => change(setRollback)(currentTarget.checked)}
-            />
-            {t('rollback')}
-          </label>
-        </section>
+        <StrategyFields draft={draft} onChange={change} error={error} />
+        <ScheduleFields draft={draft} onChange={change} error={error} />
       </div>
-      {preview !== undefined && <PreviewCounts preview={preview} />}
+      {preview !== undefined && (
+        <div class="cards">
+          <PreviewCounts preview={preview} />
+          <RolloutPlan draft={draft} accepted={preview.accepted} />
+        </div>
+      )}
       {error !== undefined && <ProblemCard error={error} />}
       <div class="row">
         {preview === undefined ? (
@@ -233,10 +163,86 @@ function Form({ images }: { readonly images: readonly Image[] }) {
           </Button>
         ) : (
           <Button kind="primary" type="submit" icon="rocket" isBusy={start.isUnderWay.value}>
-            {t('start', { n: preview.accepted })}
+            {t(draft.startAt === '' ? 'start' : 'schedule', { n: preview.accepted })}
           </Button>
         )}
       </div>
     </form>
+  )
+}
+
+function targetOf(kind: (typeof TARGETS)[number], names: string): DeploymentWish['target'] {
+  if (kind === 'all') return { type: kind }
+  return { type: kind, value: kind === 'devices' ? idsIn(names) : names }
+}
+
+interface StrategyFieldsProps {
+  readonly draft: RolloutDraft
+  readonly onChange: (changes: Partial<RolloutDraft>) => void
+  readonly error: unknown
+}
+
+function StrategyFields({ draft, onChange, error }: StrategyFieldsProps) {
+  return (
+    <section class="card">
+      <h2>{t('how')}</h2>
+      <SelectField
+        label={t('strategy')}
+        options={STRATEGIES.map((word) => [word, t(word === 'all' ? 'allAtOnce' : word)] as const)}
+        value={draft.strategy}
+        onValue={(strategy) => onChange({ strategy })}
+      />
+      {draft.strategy === 'canary' && (
+        <>
+          <Field
+            label={t('percent')}
+            type="number"
+            min={1}
+            max={100}
+            value={draft.percent}
+            onValue={(percent) => onChange({ percent })}
+            error={error}
+            pointer="/canary/percent"
+          />
+          <Field
+            label={t('soak')}
+            type="number"
+            min={0}
+            value={draft.soakMin}
+            onValue={(soakMin) => onChange({ soakMin })}
+            error={error}
+            pointer="/canary/soak_sec"
+          />
+        </>
+      )}
+      <Field
+        label={t('slots')}
+        type="number"
+        min={1}
+        max={1000}
+        value={draft.slots}
+        onValue={(slots) => onChange({ slots })}
+        error={error}
+        pointer="/max_concurrent"
+      />
+      <Field
+        label={t('abort')}
+        type="number"
+        min={1}
+        max={100}
+        value={draft.failures}
+        onValue={(failures) => onChange({ failures })}
+        error={error}
+        pointer="/abort/failure_percent"
+      />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={draft.isRolledBack}
+          onChange={({ currentTarget }) => onChange({ isRolledBack: currentTarget.checked })}
+        />
+        {t('rollback')}
+      </label>
+    </section>
   )
 }

@@ -8,6 +8,7 @@ import { fleet } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
 import { Age } from '../../../parts/age.tsx'
+import { alertText } from '../../../parts/alert-text.ts'
 import { AnswerTable } from '../../../parts/answer-table.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { Empty } from '../../../parts/empty.tsx'
@@ -88,11 +89,11 @@ export default function AlertsTab({ device }: TabProps) {
           { name: t('severity'), cell: ({ severity }) => <SeverityMark severity={severity} /> },
           {
             name: t('message'),
-            cell: ({ alert_id: id, message }) =>
-              id === null ? (
-                plainText(message)
+            cell: (alert) =>
+              alert.alert_id === null ? (
+                alertText(alert)
               ) : (
-                <a href={pathOf('alert', { alert_id: id })}>{plainText(message)}</a>
+                <a href={pathOf('alert', { alert_id: alert.alert_id })}>{alertText(alert)}</a>
               ),
           },
           { name: t('rule'), cell: ({ rule_name: name }) => plainText(name) },

@@ -4,6 +4,7 @@ import { pathOf } from '../../../address/routes.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
 import { Age } from '../../../parts/age.tsx'
+import { alertText } from '../../../parts/alert-text.ts'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import type { DeviceType } from '../../../parts/command-wish.ts'
 import { plainText } from '../../../parts/plain-text.ts'
@@ -47,7 +48,7 @@ export function OpenAlerts({ device }: { readonly device: DeviceBody }) {
                     <span aria-hidden="true">{alert.severity === 'critical' ? '✕' : '▲'}</span>{' '}
                     {t(alert.severity)}
                   </span>
-                  <a href={pathOf('alert', { alert_id: alert.alert_id ?? '' })}>{plainText(alert.message)}</a>
+                  <a href={pathOf('alert', { alert_id: alert.alert_id ?? '' })}>{alertText(alert)}</a>
                   <span class="muted">
                     <Age at={alert.fired_at} />
                     {alert.acknowledged && ` · ${t('acked')}`}

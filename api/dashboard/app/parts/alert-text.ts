@@ -1,0 +1,23 @@
+// What an alert says. The service writes numbers and a limit in brackets where a rule has no text of its own; here they are
+// named.
+import { number, words } from '../words/words.ts'
+import { plainText } from './plain-text.ts'
+
+const t = words({
+  limit: ['{metric} is {value}, the limit is {limit}', '{metric} ist {value}, die Grenze ist {limit}'],
+})
+
+interface Told {
+  readonly type: string
+  readonly metric: string | null
+  readonly value: unknown
+  readonly threshold: unknown
+  readonly message: string
+}
+
+export function alertText({ type, metric, value, threshold, message }: Told): string {
+  const isOwnText = !message.endsWith(`: ${type} ${value} (${threshold})`)
+  if (isOwnText || metric === null || typeof value !== 'number' || typeof threshold !== 'number')
+    return plainText(message)
+  return t('limit', { metric: plainText(metric), value: number(value), limit: number(threshold) })
+}

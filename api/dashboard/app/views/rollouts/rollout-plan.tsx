@@ -1,0 +1,72 @@
+// What a rollout would do, step by step, before it is started.
+import { duration, instant } from '../../words/time.ts'
+import { number, words } from '../../words/words.ts'
+import type { RolloutDraft } from './rollout-draft.ts'
+
+const t = words({
+  title: ['What would happen', 'Was geschehen würde'],
+  now: ['It begins at once.', 'Er beginnt sofort.'],
+  later: ['It begins at {at}.', 'Er beginnt am {at}.'],
+  windows: [
+    {
+      one: 'Devices begin within {n} time window only.',
+      other: 'Devices begin within {n} time windows only.',
+    },
+    { one: 'Geräte beginnen nur in {n} Zeitfenster.', other: 'Geräte beginnen nur in {n} Zeitfenstern.' },
+  ],
+  few: [
+    { one: '{n} device gets it first.', other: '{n} devices get it first.' },
+    { one: '{n} Gerät erhält es zuerst.', other: '{n} Geräte erhalten es zuerst.' },
+  ],
+  soak: ['Then it waits for {time}.', 'Danach wird {time} gewartet.'],
+  rest: [
+    {
+      one: '{n} device follows, at most {slots} at a time.',
+      other: '{n} devices follow, at most {slots} at a time.',
+    },
+    {
+      one: '{n} Gerät folgt, höchstens {slots} zugleich.',
+      other: '{n} Geräte folgen, höchstens {slots} zugleich.',
+    },
+  ],
+  together: [
+    { one: '{n} device gets it at once.', other: '{n} devices get it at once.' },
+    { one: '{n} Gerät erhält es auf einmal.', other: '{n} Geräte erhalten es auf einmal.' },
+  ],
+  abort: [
+    'It ends by itself once {share} of the devices that are done have failed.',
+    'Er endet von selbst, sobald {share} der fertigen Geräte fehlgeschlagen sind.',
+  ],
+})
+
+export function RolloutPlan({
+  draft,
+  accepted,
+}: {
+  readonly draft: RolloutDraft
+  readonly accepted: number
+}) {
+  const { strategy, percent, soakMin, slots, failures, startAt, windows } = draft
+  const first = strategy === 'canary' ? Math.min(accepted, Math.ceil((accepted * Number(percent)) / 100)) : 0
+  const steps = [
+    startAt === '' ? t('now') : t('later', { at: instant(Date.parse(startAt)) }),
+    ...(windows.length === 0 ? [] : [t('windows', { n: windows.length })]),
+    ...(strategy === 'canary'
+      ? [t('few', { n: first }), t('soak', { time: duration(Number(soakMin) * 60_000) })]
+      : []),
+    strategy === 'all'
+      ? t('together', { n: accepted })
+      : t('rest', { n: accepted - first, slots: Number(slots) }),
+    t('abort', { share: number(Number(failures) / 100, { style: 'percent' }) }),
+  ]
+  return (
+    <section class="card">
+      <h2>{t('title')}</h2>
+      <ol class="steps">
+        {steps.map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,175 @@
+// When a rollout may begin on a device, and how long each phase may take there.
+import { Button } from '../../parts/button.tsx'
+import { Field } from '../../parts/field.tsx'
+import { instant, timeZone } from '../../words/time.ts'
+import { locale, words } from '../../words/words.ts'
+import { DAYS, PHASES, type RolloutDraft, type WindowDraft } from './rollout-draft.ts'
+
+const t = words({
+  when: ['When', 'Wann'],
+  start: ['Not before (empty: at once)', 'Nicht vor (leer: sofort)'],
+  windows: ['Devices begin only within', 'Geräte beginnen nur innerhalb von'],
+  always: ['Devices begin at any time.', 'Geräte beginnen jederzeit.'],
+  days: ['Days (none: every day)', 'Tage (keiner: jeden Tag)'],
+  from: ['From', 'Ab'],
+  hours: ['For hours', 'Stunden lang'],
+  zone: ['Time zone', 'Zeitzone'],
+  add: ['Add a window', 'Zeitfenster hinzufügen'],
+  remove: ['Remove window {n}', 'Zeitfenster {n} entfernen'],
+  limits: ['Time limits of each phase', 'Zeitgrenzen jeder Phase'],
+  download: ['Download (minutes)', 'Herunterladen (Minuten)'],
+  install: ['Installation (minutes)', 'Installation (Minuten)'],
+  reboot: ['Restart (minutes)', 'Neustart (Minuten)'],
+  confirm: ['Confirmation (minutes)', 'Bestätigung (Minuten)'],
+})
+
+/** The service takes no more. */
+const WINDOWS_MAX = 14
+/** What the service does where nothing is said. */
+const USUAL_MIN = { download: 30, install: 15, reboot: 10, confirm: 5 } as const
+/** A Monday. */
+const MONDAY_MS = Date.UTC(2024, 0, 1)
+const DAY_MS = 86_400_000
+
+const dayName = (index: number) =>
+  new Intl.DateTimeFormat(locale(), { weekday: 'short', timeZone: 'UTC' }).format(MONDAY_MS + index * DAY_MS)
+
+export interface ScheduleFieldsProps {
+  readonly draft: RolloutDraft
+  readonly onChange: (changes: Partial<RolloutDraft>) => void
+  readonly error: unknown
+}
+
+export function ScheduleFields({
+  draft: { startAt, windows, timeoutsMin },
+  onChange,
+  error,
+}: ScheduleFieldsProps) {
+  const replace = (at: number, changes: Partial<WindowDraft>) =>
+    onChange({ windows: windows.map((window, i) => (i === at ? { ...window, ...changes } : window)) })
+  return (
+    <section class="card">
+      <h2>{t('when')}</h2>
+      <Field
+        label={t('start')}
+        type="datetime-local"
+        value={startAt}
+        onValue={(text) => onChange({ startAt: text })}
+        error={error}
+        pointer="/start_at"
+        {...(startAt === '' ? {} : { hint: instant(Date.parse(startAt)) })}
+      />
+      <p class="muted">{windows.length === 0 ? t('always') : t('windows')}</p>
+      {windows.map((window, at) => (
+        <WindowFields
+          key={at}
+          window={window}
+          at={at}
+          onChange={(changes) => replace(at, changes)}
+          error={error}
+        >
+          <Button
+            kind="quiet"
+            icon="x"
+            label={t('remove', { n: at + 1 })}
+            onClick={() => onChange({ windows: windows.filter((_, i) => i !== at) })}
+          />
+        </WindowFields>
+      ))}
+      {windows.length < WINDOWS_MAX && (
+        <p>
+          <Button icon="plus" onClick={() => onChange({ windows: [...windows, nightly()] })}>
+            {t('add')}
+          </Button>
+        </p>
+      )}
+      <details>
+        <summary>{t('limits')}</summary>
+        <div class="form-pair">
+          {PHASES.map((phase) => (
+            <Field
+              key={phase}
+              label={t(phase)}
+              type="number"
+              min={1}
+              placeholder={String(USUAL_MIN[phase])}
+              value={timeoutsMin[phase]}
+              onValue={(text) => onChange({ timeoutsMin: { ...timeoutsMin, [phase]: text } })}
+              error={error}
+              pointer={`/timeouts/${phase}_sec`}
+            />
+          ))}
+        </div>
+      </details>
+    </section>
+  )
+}
+
+interface WindowFieldsProps {
+  readonly window: WindowDraft
+  readonly at: number
+  readonly onChange: (changes: Partial<WindowDraft>) => void
+  readonly error: unknown
+  readonly children: preact.ComponentChildren
+}
+
+function WindowFields({ window, at, onChange, error, children }: WindowFieldsProps) {
+  const { days, start, hours, tz } = window
+  return (
+    <div class="stack window-fields">
+      <fieldset class="chips">
+        <legend class="visually-hidden">{t('days')}</legend>
+        {DAYS.map((day, index) => (
+          <button
+            key={day}
+            type="button"
+            class="chip chip-choice"
+            aria-pressed={days.includes(day)}
+            onClick={() => onChange({ days: DAYS.filter((each) => (each === day) !== days.includes(each)) })}
+          >
+            {dayName(index)}
+          </button>
+        ))}
+        {children}
+      </fieldset>
+      <div class="form-pair">
+        <Field
+          label={t('from')}
+          type="time"
+          required
+          value={start}
+          onValue={(text) => onChange({ start: text })}
+          error={error}
+          pointer={`/windows/${at}/start`}
+        />
+        <Field
+          label={t('hours')}
+          type="number"
+          required
+          min={0.25}
+          max={24}
+          step={0.25}
+          value={hours}
+          onValue={(text) => onChange({ hours: text })}
+          error={error}
+          pointer={`/windows/${at}/duration_min`}
+        />
+      </div>
+      <Field
+        label={t('zone')}
+        required
+        spellcheck={false}
+        value={tz}
+        onValue={(text) => onChange({ tz: text })}
+        error={error}
+        pointer={`/windows/${at}/tz`}
+      />
+    </div>
+  )
+}
+
+/** The nights where the person is. */
+function nightly(): WindowDraft {
+  const tz = timeZone.peek() ?? new Intl.DateTimeFormat().resolvedOptions().timeZone
+  return { days: [], start: '22:00', hours: '6', tz }
+}
