@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { createRule } from '../../engine/domain/alert/rule.ts'
 import { newPackr } from '../../engine/domain/packing.ts'
 import { NO_SAVE } from '../../engine/ports/store.ts'
-import { ChannelId } from '../../schemas/ids.ts'
+import type { RuleWishBody } from '../../schemas/alert-rule.ts'
+import { ChannelId, Millis } from '../../schemas/ids.ts'
 import { NOW, openHarness } from '../testing/rest.ts'
 import { webhookChannel } from '../testing/webhook-channel.ts'
 
@@ -94,6 +96,34 @@ test('rules are listed from the newest to the oldest', async () => {
   }
   const { data } = (await ask(`GET ${RULES}`)).body
   expect(data.map(({ name }: { readonly name: string }) => name)).toEqual(['third', 'second', 'first'])
+})
+
+test('a device that more than 100 rules fit is counted, and the oldest are judged', async () => {
+  const { ask, want, engine } = await open()
+  const keep = (from: number, to: number) => {
+    const documents = Array.from({ length: to - from }, (_, i) => {
+      const made = createRule({ ...RULE, name: `${from + i}` } as RuleWishBody, {
+        ...{ id: `rul_${from + i}`, by: 'usr_x', now: Millis(NOW + from + i) },
+      })
+      return {
+        collection: 'alert-rules',
+        id: `rul_${from + i}`,
+        bytes: packr.pack(made.kind === 'rule' && made.rule),
+      }
+    })
+    return engine.store.save({ ...NO_SAVE, documents })
+  }
+  const overloaded = async () => (await ask('GET /api/v1/alerts/summary')).body.overloaded
+  await keep(0, 100)
+  expect(await overloaded()).toBe(0)
+  await keep(100, 101)
+  expect(await overloaded()).toBe(1)
+  await want()
+  const { data, total } = (await ask('GET /api/v1/alerts?per_page=200')).body
+  const names = data.map(({ rule_name: name }: { readonly rule_name: string }) => name)
+  expect([total, names.includes('0'), names.includes('100')]).toEqual([100, true, false])
+  await ask(`DELETE ${RULES}/rul_0`)
+  expect(await overloaded()).toBe(0)
 })
 
 test('there are at most 1 000 rules and 1 000 silences', async () => {

@@ -97,6 +97,16 @@ describe('absence', () => {
     expect(moves(device)).toEqual([[5, 'fired']])
   })
 
+  test('counts from the end of a pause of the process, in which nobody could be heard', () => {
+    const device = deviceWith({ kind: 'absence', for_sec: 60 })
+    device.report(10, { m: 1 })
+    device.wake(310)
+    device.passTo(369)
+    expect(moves(device)).toEqual([])
+    device.passTo(370)
+    expect(moves(device)).toEqual([[370, 'fired']])
+  })
+
   test('leaves out devices in provisioning', () => {
     const device = deviceWith({ kind: 'absence', for_sec: 5 })
     device.change(0, { status: 'provisioning' })
@@ -114,6 +124,18 @@ test('state is about the status, the connection, or both', () => {
   expect(moves(device)).toEqual([
     [3, 'fired'],
     [4, 'resolved'],
+  ])
+})
+
+test('flapping is true while the connection comes and goes, and ends without a message', () => {
+  const device = deviceWith({ kind: 'flapping' })
+  device.look(1)
+  device.flap(2, 300)
+  device.flap(200, 500)
+  device.passTo(501)
+  expect(moves(device)).toEqual([
+    [2, 'fired'],
+    [500, 'resolved'],
   ])
 })
 

@@ -54,6 +54,8 @@ export class JudgedDevice {
   #watch: Watch | undefined
   #at = 0
   #connected = false
+  #flapsUntilMs = 0
+  #forgivenAtMs = 0
   /** Every judgement happens at a moment of its own, as messages do. */
   #micros = 0
 
@@ -104,6 +106,22 @@ export class JudgedDevice {
   connect(at: number, connected: boolean): void {
     this.#reach(at)
     this.#connected = connected
+    this.look(at)
+  }
+
+  /** Its connection comes and goes, which is over at the second `until`. */
+  flap(at: number, until: number): void {
+    this.#reach(at)
+    this.#flapsUntilMs = START + until * 1_000
+    if (this.#watch !== undefined) this.#watch.deadline = 0
+    this.look(at)
+  }
+
+  /** The process was asleep until this second. */
+  wake(at: number): void {
+    this.#reach(at)
+    this.#forgivenAtMs = START + at * 1_000
+    if (this.#watch !== undefined) this.#watch.deadline = 0
     this.look(at)
   }
 
@@ -196,8 +214,8 @@ export class JudgedDevice {
         device: this.device,
         connected: this.#connected,
         connectedSinceMs: START,
-        flapsUntilMs: 0,
-        forgivenAtMs: 0,
+        flapsUntilMs: this.#flapsUntilMs,
+        forgivenAtMs: this.#forgivenAtMs,
         graceMs: 60_000,
       },
       now: this.#now(),

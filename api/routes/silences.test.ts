@@ -1,0 +1,87 @@
+// [contract 5.6] Silences over REST.
+import { expect, test } from 'vitest'
+import { openHarness } from '../testing/rest.ts'
+
+const SILENCES = '/api/v1/alerts/silences'
+const ENDS = '2026-03-01T13:00:00.000Z'
+const WISH = { matchers: { device_id: 'r' }, ends_at: ENDS, comment: 'rewiring' }
+
+async function open() {
+  const harness = openHarness()
+  const { token, user } = await harness.login('admin')
+  const operator = await harness.login('operator', { groups: ['plant'] })
+  await harness.device('r', { group: 'plant/a' })
+  await harness.device('s', { group: 'elsewhere' })
+  const ask = async (line: string, body?: unknown, as = token) => harness.request(line, { token: as, body })
+  return { ...harness, user, ask, operator: operator.token }
+}
+
+test('a silence begins now, is changed, and is over once it is deleted', async () => {
+  const { ask, user, clock } = await open()
+  const made = await ask(`POST ${SILENCES}`, WISH)
+  const now = new Date(clock.at).toISOString()
+  const { silence_id: id } = made.body
+  expect(made.headers['location']).toBe(`${SILENCES}/${id}`)
+  expect(made.body).toEqual({
+    ...{ ...WISH, silence_id: id, starts_at: now, created_at: now, created_by: user.id },
+    ...{ windows: [], state: 'active' },
+  })
+  const windows = [{ days: ['sun'], start: '22:00', duration_min: 60, tz: 'Europe/Berlin' }]
+  const changed = await ask(`PATCH ${SILENCES}/${id}`, { windows, comment: 'takes longer' })
+  expect(changed.body).toEqual({ ...made.body, windows, comment: 'takes longer' })
+  expect((await ask(`GET ${SILENCES}/${id}`)).body).toEqual(changed.body)
+  clock.at += 1_000
+  expect((await ask(`DELETE ${SILENCES}/${id}`)).status).toBe(204)
+  const over = (await ask(`GET ${SILENCES}/${id}`)).body
+  expect(over).toMatchObject({ state: 'expired', ends_at: new Date(clock.at).toISOString() })
+  expect((await ask(`DELETE ${SILENCES}/${id}`)).status).toBe(204)
+})
+
+test('silences are listed by their state, the newest first', async () => {
+  const { ask, clock } = await open()
+  const later = { starts_at: '2026-03-01T12:30:00Z' }
+  for (const wish of [WISH, { ...WISH, ...later }, { ...WISH, ends_at: '2026-03-01T12:00:10Z' }]) {
+    expect((await ask(`POST ${SILENCES}`, wish)).status).toBe(201)
+    clock.at += 1_000
+  }
+  clock.at += 10_000
+  const states = async (query: string) => {
+    const { data } = (await ask(`GET ${SILENCES}${query}`)).body
+    return data.map(({ state }: { readonly state: string }) => state)
+  }
+  expect(await states('')).toEqual(['expired', 'pending', 'active'])
+  expect(await states('?state=pending,active')).toEqual(['pending', 'active'])
+})
+
+test('mistakes are told with their place', async () => {
+  const { ask } = await open()
+  const mistakes = [
+    [{ matchers: {} }, '/matchers'],
+    [{ matchers: { severity: ['worse'] } }, '/matchers/severity/0'],
+    [{ comment: '' }, '/comment'],
+    [{ ends_at: '2026-03-01T11:00:00Z' }, '/ends_at'],
+    [{ ends_at: '2027-03-03T12:00:00Z' }, '/ends_at'],
+    [{ starts_at: ENDS }, '/ends_at'],
+    [{ windows: [{ start: '22:00', duration_min: 1_441 }] }, '/windows/0/duration_min'],
+    [{ windows: [{ start: '22:00', duration_min: 60, tz: 'Mars/Olympus' }] }, '/windows/0/tz'],
+  ] as const
+  for (const [more, path] of mistakes) {
+    const { status, body } = await ask(`POST ${SILENCES}`, { ...WISH, ...more })
+    expect([status, body.code, body.errors[0].path]).toEqual([422, 'VALIDATION_FAILED', path])
+  }
+})
+
+test('an operator silences what lies within the own groups, and sees nothing else', async () => {
+  const { ask, operator } = await open()
+  const status = async (matchers: object) =>
+    (await ask(`POST ${SILENCES}`, { ...WISH, matchers }, operator)).status
+  expect(await status({ group: 'plant/a' })).toBe(201)
+  expect(await status({ device_id: 'r' })).toBe(201)
+  expect([await status({ tag: 'picker' }), await status({ group: 'elsewhere' })]).toEqual([403, 403])
+  const other = await ask(`POST ${SILENCES}`, { ...WISH, matchers: { device_id: 's' } })
+  const path = `${SILENCES}/${other.body.silence_id}`
+  for (const line of [`GET ${path}`, `DELETE ${path}`])
+    expect((await ask(line, undefined, operator)).status, line).toBe(404)
+  expect((await ask(`PATCH ${path}`, { comment: 'mine' }, operator)).status).toBe(404)
+  expect((await ask(`GET ${SILENCES}`, undefined, operator)).body.total).toBe(2)
+})
