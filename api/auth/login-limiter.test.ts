@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { API_LIMITS } from '../limits.ts'
 import { RateShares } from '../rates/rate-shares.ts'
-import { FakeTime } from '../ws/testing/fake-time.ts'
 import { LoginLimiter } from './login-limiter.ts'
 
 const A = { from: '192.0.2.1', account: 'a@b.c' }
@@ -10,11 +10,11 @@ const B = { from: '192.0.2.1', account: 'b@b.c' }
 const ATTEMPTS = API_LIMITS.loginsPerMinuteMax
 
 function openTwo() {
-  const time = new FakeTime()
+  const time = new StandingTime(0)
   const rates = new MemoryRates(time)
   const node = () => new LoginLimiter(time, new RateShares({ rates, clock: time, schedule: time }))
   const share = async () => {
-    time.pass(API_LIMITS.rateShareEveryMs)
+    time.at += API_LIMITS.rateShareEveryMs
     await new Promise((resolve) => setImmediate(resolve))
   }
   return { time, one: node(), other: node(), share }
@@ -25,7 +25,7 @@ test('attempts are limited per minute and become available again evenly', () => 
   for (let i = 0; i < ATTEMPTS; i++) expect(one.refuse(A)).toBeUndefined()
   expect(one.refuse(A)).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', detail: { retry_after_sec: 6 } })
   expect(one.refuse(B)).toBeUndefined()
-  time.pass(6_000)
+  time.at += 6_000
   expect([one.refuse(A), one.refuse(A)?.code]).toEqual([undefined, 'RATE_LIMIT_EXCEEDED'])
 })
 
@@ -63,7 +63,7 @@ describe('tries of many networks for one account', () => {
     tryAll(one)
     expect(one.refuse(from(200))).toMatchObject({ detail: { retry_after_sec: 36 } })
     expect(one.refuse({ ...from(200), account: 'b@b.c' })).toBeUndefined()
-    time.pass(36_000)
+    time.at += 36_000
     expect([one.refuse(from(200)), one.refuse(from(201))?.code]).toEqual([undefined, 'RATE_LIMIT_EXCEEDED'])
   })
 
@@ -82,7 +82,7 @@ test('a network has a few passwords a second hashed, whatever the accounts', () 
   for (let i = 0; i < API_LIMITS.passwordsAtOnceMax; i++) expect(one.refuseHash('n')).toBeUndefined()
   expect(one.refuseHash('n')?.code).toBe('RATE_LIMIT_EXCEEDED')
   expect(one.refuseHash('other')).toBeUndefined()
-  time.pass(1_000)
+  time.at += 1_000
   for (let i = 0; i < API_LIMITS.passwordsPerSecMax; i++) expect(one.refuseHash('n')).toBeUndefined()
   expect(one.refuseHash('n')?.code).toBe('RATE_LIMIT_EXCEEDED')
 })

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { MemoryRates } from '../../engine/adapters/rates/testing/memory.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { RateUse, SharedRates } from '../../engine/ports/rates.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { API_LIMITS } from '../limits.ts'
-import { FakeTime } from '../ws/testing/fake-time.ts'
 import { RateLimit } from './rate-limit.ts'
 import { RateShares } from './rate-shares.ts'
 
@@ -13,7 +13,7 @@ const EVERY = API_LIMITS.rateShareEveryMs
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 function open(nodeCount: number, toRates = (rates: SharedRates) => rates) {
-  const time = new FakeTime()
+  const time = new StandingTime(0)
   const rates = toRates(new MemoryRates(time))
   const nodes = Array.from({ length: nodeCount }, () => {
     const limit = new RateLimit('user', PER_SEC)
@@ -27,7 +27,7 @@ function open(nodeCount: number, toRates = (rates: SharedRates) => rates) {
     return { ask }
   })
   const pass = async (ms: number) => {
-    time.pass(ms)
+    time.at += ms
     await settled()
   }
   /** How many of so many, put to all nodes, got through. */

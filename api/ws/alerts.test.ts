@@ -1,35 +1,52 @@
 // Alerts on /ws, above all those about the fleet, and the states of the channels that tell of alerts.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AlertEvent, FLEET } from '../../engine/ports/feed.ts'
+import type { AlertChange } from '../../engine/ports/alerts.ts'
 import { ChannelId } from '../../schemas/ids.ts'
-import type { JsonObject } from '../../schemas/json.ts'
-import { type FakeFleet, type FakeService, id as idOf, openFakeService } from './testing/fake-fleet.ts'
+import { webhookChannel } from '../testing/webhook-channel.ts'
 import type { RawClient } from './testing/raw-client.ts'
+import { around, openSocketService, type SocketFleet, type SocketService } from './testing/socket-service.ts'
 import { eventsOf, subscribe } from './testing/subscribing.ts'
 
-let service: FakeService
-let fleet: FakeFleet
+let service: SocketService
+let fleet: SocketFleet
 
 beforeEach(async () => {
-  service = await openFakeService()
+  service = await openSocketService()
   fleet = service.fleet
   fleet.addUser('ada')
   fleet.addUser('vera', { role: 'viewer', groups: ['eu'] })
-  fleet.addDevice('north', { group: 'eu/north' })
+  await fleet.addDevice('north', { group: 'eu/north' })
+  await fleet.addDevice('south', { group: 'us' })
+  await fleet.connect('north', 'south')
 })
 afterEach(() => service.close())
 
-const alert = (id: string, more: JsonObject = {}): JsonObject => ({
-  ...{ alert_id: id, device_id: null, group: null, scope: 'fleet', state: 'firing', severity: 'warning' },
-  ...{ fired_at: '2026-03-01T12:00:00.000Z', revision: 1 },
-  ...more,
-})
+type RuleWish = Extract<AlertChange, { kind: 'create_rule' }>['wish']
 
-function tell(event: AlertEvent | 'alert.pending', told: JsonObject): void {
-  const { device_id: id } = told
-  const deviceId = typeof id === 'string' ? idOf(id) : FLEET
-  fleet.tell({ kind: 'alert', event, deviceId, at: fleet.time.now(), alert: told })
+async function addRule(name: string, wish: Pick<RuleWish, 'target' | 'condition'> & Partial<RuleWish>) {
+  const id = `rule_${name}`
+  const made = await fleet.engine.alerts.change({
+    kind: 'create_rule',
+    id,
+    wish: { name, ...wish },
+    by: 'usr_a',
+  })
+  if (made.kind !== 'changed') throw new Error(JSON.stringify(made))
 }
+
+/** Fires within a second as long as a device of the target is online. */
+const addFleetRule = (name: string, group?: string) =>
+  addRule(name, {
+    target: group === undefined ? { type: 'all' } : { type: 'group', value: group },
+    condition: { kind: 'fleet', of: { kind: 'state', in: ['online'] }, op: '>=', value: 1 },
+  })
+/** Fires for a device that reports a temperature above 10. */
+const addDeviceRule = (name: string, more: Partial<RuleWish> = {}) =>
+  addRule(name, {
+    target: { type: 'all' },
+    condition: { kind: 'threshold', metric: 't', op: '>', value: 10 },
+    ...more,
+  })
 
 async function listen(token: string, more: object = {}): Promise<RawClient> {
   const client = await service.login(token)
@@ -38,57 +55,66 @@ async function listen(token: string, more: object = {}): Promise<RawClient> {
 }
 
 const namesOf = async (client: RawClient) =>
-  (await eventsOf(client)).map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'alert_id')}`)
+  (await eventsOf(client)).map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'rule_name')}`)
 
 test('an alert about the fleet has no device, and is told to those who see its group', async () => {
   const [admin, viewer] = [await listen('ada'), await listen('vera')]
-  tell('alert.fired', alert('all'))
-  tell('alert.fired', alert('eu', { group: 'eu/north' }))
-  tell('alert.resolved', alert('us', { group: 'us', state: 'resolved' }))
-  tell('alert.fired', alert('north', { device_id: 'north', group: 'eu/north', scope: 'device' }))
+  for (const [name, group] of [['all'], ['eu', 'eu/north'], ['us', 'us']] as const) {
+    await addFleetRule(name, group)
+    await fleet.settle()
+  }
+  await addDeviceRule('hot')
+  await fleet.report('north', { t: 11 })
+  await fleet.say('south', 'status', { status: 'offline' })
+  await fleet.settle()
   expect(await namesOf(admin)).toEqual([
-    'alert.fired all',
-    'alert.fired eu',
+    ...['all', 'eu', 'us', 'hot'].map((name) => `alert.fired ${name}`),
     'alert.resolved us',
-    'alert.fired north',
   ])
-  expect(await namesOf(viewer)).toEqual(['alert.fired eu', 'alert.fired north'])
+  expect(await namesOf(viewer)).toEqual(['alert.fired eu', 'alert.fired hot'])
   const [first] = await eventsOf(admin)
   expect(first).toMatchObject({ channel: 'alerts', device_id: null, data: { scope: 'fleet', group: null } })
-  expect(Reflect.get(Object(first?.['data']), 'link')).toMatch(/\/alerts\/all$/)
+  expect(Reflect.get(Object(first?.['data']), 'link')).toMatch(/\/alerts\/alt_/)
 })
 
 test('a filter of a group takes the alerts of the fleet in it, one of a device takes none of them', async () => {
   const ofGroup = await listen('ada', { filter: { group: 'eu' } })
   const ofDevice = await listen('ada', { filter: { device_id: 'north' } })
-  tell('alert.fired', alert('all'))
-  tell('alert.fired', alert('eu', { group: 'eu/north' }))
-  tell('alert.fired', alert('north', { device_id: 'north', group: 'eu/north', scope: 'device' }))
-  expect(await namesOf(ofGroup)).toEqual(['alert.fired eu', 'alert.fired north'])
-  expect(await namesOf(ofDevice)).toEqual(['alert.fired north'])
+  await addFleetRule('all')
+  await addFleetRule('eu', 'eu/north')
+  await fleet.settle()
+  await addDeviceRule('hot')
+  await fleet.report('north', { t: 11 })
+  expect(await namesOf(ofGroup)).toEqual(['alert.fired eu', 'alert.fired hot'])
+  expect(await namesOf(ofDevice)).toEqual(['alert.fired hot'])
 })
 
 test('the snapshot has the open alerts that the user sees, and a move that it shows is not told again', async () => {
-  fleet.alerts.push(
-    alert('all'),
-    alert('eu', { group: 'eu', revision: 2 }),
-    alert('old', { state: 'resolved' }),
-  )
+  await addDeviceRule('hot')
+  await fleet.report('south', { t: 11 })
+  around(fleet.engine.alerts, 'list', {
+    before: async () => {
+      fleet.engine.feed.hold()
+      await fleet.report('north', { t: 11 })
+    },
+    after: () => fleet.report('north', { t: 1 }),
+  })
   const viewer = await listen('vera', { snapshot: true })
   const { data } = await viewer.next('snapshot')
-  expect(data).toMatchObject([{ alert_id: 'eu', revision: 2 }])
-  tell('alert.updated', alert('eu', { group: 'eu', revision: 2 }))
-  tell('alert.resolved', alert('eu', { group: 'eu', revision: 3, state: 'resolved' }))
-  expect(await namesOf(viewer)).toEqual(['alert.resolved eu'])
+  expect(data).toMatchObject([{ rule_name: 'hot', device_id: 'north', state: 'firing' }])
+  fleet.engine.feed.release()
+  expect(await namesOf(viewer)).toEqual(['alert.resolved hot'])
 })
 
 test('what is pending is told to those who ask for it', async () => {
   const asked = await listen('ada', { filter: { pending: true }, snapshot: true })
   const others = [await listen('ada'), await listen('ada', { filter: { pending: false } })]
-  tell('alert.pending', alert('north', { alert_id: null, device_id: 'north', state: 'pending', revision: 0 }))
-  tell('alert.fired', alert('north', { device_id: 'north' }))
-  expect(await namesOf(asked)).toEqual(['alert.pending null', 'alert.fired north'])
-  for (const client of others) expect(await namesOf(client)).toEqual(['alert.fired north'])
+  await addDeviceRule('hot', { for_sec: 60 })
+  await fleet.report('north', { t: 11 })
+  fleet.time.at += 61_000
+  await fleet.settle()
+  expect(await namesOf(asked)).toEqual(['alert.pending hot', 'alert.fired hot'])
+  for (const client of others) expect(await namesOf(client)).toEqual(['alert.fired hot'])
 })
 
 test('asking for what is pending is for the channel of alerts', async () => {
@@ -98,30 +124,30 @@ test('asking for what is pending is for the channel of alerts', async () => {
 })
 
 test('a channel that begins to fail is told without its address, to those who see its group', async () => {
+  const { engine } = fleet
+  engine.outbound.status = 404
+  for (const [name, group] of [
+    ['ch_all', undefined],
+    ['ch_eu', 'eu'],
+  ] as const) {
+    const settings = { ...webhookChannel, name, group, isDefault: true, groupWaitSec: 0 }
+    await engine.channels({ op: 'create', id: ChannelId(name), settings, by: 'usr_a' })
+  }
   const [admin, viewer] = [await listen('ada'), await listen('vera')]
-  const say = (name: string, group: string | undefined) =>
-    fleet.tell({
-      kind: 'alert_channel',
-      event: 'channel.state',
-      deviceId: FLEET,
-      at: fleet.time.now(),
-      channel: {
-        id: ChannelId(name),
-        name,
-        group,
-        severity: ['critical'],
-        type: 'webhook',
-        state: 'failing',
-      },
-    })
-  say('ch_all', undefined)
-  say('ch_eu', 'eu')
-  const [first] = await eventsOf(admin)
-  expect(first).toMatchObject({ channel: 'alerts', event: 'channel.state', device_id: null })
-  expect(first?.['data']).toEqual({
-    ...{ channel_id: 'ch_all', name: 'ch_all', type: 'webhook', severity: ['critical'], state: 'failing' },
+  for (const name of ['one', 'two', 'three']) {
+    await addDeviceRule(name)
+    await fleet.report('north', { t: 11 })
+    await fleet.settle()
+  }
+  const statesOf = async (client: RawClient) =>
+    (await eventsOf(client)).filter(({ event }) => event === 'channel.state')
+  const told = await statesOf(admin)
+  expect(told).toMatchObject([{ device_id: null }, { device_id: null }])
+  expect(told.map(({ data }) => data)).toContainEqual({
+    ...{ channel_id: 'ch_all', name: 'ch_all', type: 'webhook', state: 'failing' },
+    severity: ['info', 'warning', 'critical'],
   })
-  expect((await eventsOf(viewer)).map(({ data }) => Reflect.get(Object(data), 'channel_id'))).toEqual([
+  expect((await statesOf(viewer)).map(({ data }) => Reflect.get(Object(data), 'channel_id'))).toEqual([
     'ch_eu',
   ])
 })

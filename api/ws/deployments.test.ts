@@ -1,46 +1,72 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { deployment } from '../../engine/domain/ota/testing/deployment.ts'
-import { DeploymentId } from '../../schemas/ids.ts'
-import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
+import { spec } from '../../engine/domain/ota/testing/deployment.ts'
+import { DeploymentId, type FirmwareId } from '../../schemas/ids.ts'
+import { uploadFirmware } from '../testing/updating-fleet.ts'
 import type { RawClient } from './testing/raw-client.ts'
+import {
+  around,
+  id,
+  openSocketService,
+  type SocketFleet,
+  type SocketService,
+} from './testing/socket-service.ts'
 import { eventsOf, subscribe } from './testing/subscribing.ts'
 
-let service: FakeService
-let fleet: FakeFleet
+let service: SocketService
+let fleet: SocketFleet
+let firmwareId: FirmwareId
 
 beforeEach(async () => {
-  service = await openFakeService()
+  service = await openSocketService()
   fleet = service.fleet
   fleet.addUser('ada')
   fleet.addUser('olaf', { role: 'operator', groups: ['eu'] })
   fleet.addUser('vera', { role: 'viewer' })
+  for (const [name, group] of [
+    ['eu', 'eu'],
+    ['berlin', 'eu/berlin'],
+    ['us', 'us'],
+    ['loose', undefined],
+  ] as const)
+    await fleet.addDevice(name, { group })
+  firmwareId = await uploadFirmware(fleet, '2.0')
 })
 afterEach(() => service.close())
 
-const of = (name: string, groups: readonly (string | undefined)[], more: object = {}) =>
-  deployment({ id: DeploymentId(name), groups, ...more })
+/** Deploys to devices, which are away: it begins, and nothing more happens. */
+async function deploy(name: string, ...devices: readonly string[]): Promise<void> {
+  const outcome = await fleet.engine.deployments.create({
+    ...{ id: DeploymentId(name), kind: 'install', spec: spec(), firmwareId, by: 'usr_ada' },
+    members: { kind: 'named', deviceIds: devices.map(id) },
+  })
+  if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome))
+}
 
+const act = (name: string, action: 'pause' | 'resume' | 'cancel') =>
+  fleet.engine.deployments.act(DeploymentId(name), action)
+
+/** What is told of deployments as a whole. */
 async function toldTo(client: RawClient): Promise<readonly string[]> {
-  const events = await eventsOf(client)
+  const events = (await eventsOf(client)).filter(({ event }) => event !== 'deployment.device')
   return events.map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'deployment_id')}`)
 }
 
 test('a deployment is told to those who may see all of it', async () => {
   const [admin, operator] = [await service.login('ada'), await service.login('olaf')]
   for (const client of [admin, operator]) await subscribe(client, 'ota')
-  fleet.tellDeployment('deployment.created', of('dep_eu', ['eu', 'eu/berlin']))
-  fleet.tellDeployment('deployment.status', of('dep_both', ['eu', 'us']))
-  fleet.tellDeployment('deployment.progress', of('dep_none', [undefined]))
+  await deploy('dep_eu', 'eu', 'berlin')
+  await deploy('dep_both', 'berlin', 'us')
+  await deploy('dep_none', 'loose')
   expect(await toldTo(admin)).toEqual([
     'deployment.created dep_eu',
-    'deployment.status dep_both',
-    'deployment.progress dep_none',
+    'deployment.created dep_both',
+    'deployment.created dep_none',
   ])
   expect(await toldTo(operator)).toEqual(['deployment.created dep_eu'])
   expect(admin.frames.find(({ type }) => type === 'event')).toMatchObject({
     channel: 'ota',
     seq: 1,
-    data: { status: 'in_progress', progress: { total: 10 }, stages: [{ index: 0, state: 'running' }] },
+    data: { status: 'pending', progress: { total: 2 }, stages: [{ index: 0, state: 'running' }] },
   })
 })
 
@@ -49,25 +75,27 @@ test('a filter names one deployment, or those within a group or of a type', asyn
   await subscribe(client, 'ota', { filter: { deployment_id: 'dep_a' } })
   client.send({ type: 'subscribe', id: 's2', channel: 'ota', filter: { group: 'eu', type: 'mqtt_device' } })
   await client.next('subscribed', ({ id }) => id === 's2')
-  for (const [name, groups] of [
-    ['dep_a', ['us']],
-    ['dep_b', ['eu/x']],
-    ['dep_c', ['eu', 'us']],
-  ] as const)
-    fleet.tellDeployment('deployment.status', of(name, groups))
-  expect(await toldTo(client)).toEqual(['deployment.status dep_a', 'deployment.status dep_b'])
+  await deploy('dep_a', 'us')
+  await deploy('dep_b', 'berlin')
+  await deploy('dep_c', 'eu', 'us')
+  expect(await toldTo(client)).toEqual(['deployment.created dep_a', 'deployment.created dep_b'])
 })
 
 test('the snapshot has the open deployments, and a change that it shows is not told again', async () => {
-  const [open, over] = [of('dep_a', ['eu'], { revision: 3 }), of('dep_b', ['eu'], { status: 'completed' })]
-  fleet.deployments.push(open, over, of('dep_c', ['us']))
+  await deploy('dep_b', 'berlin')
+  await act('dep_b', 'cancel')
+  await deploy('dep_c', 'us')
+  around(fleet.engine.deployments, 'list', {
+    before: () => deploy('dep_a', 'eu'),
+    after: async () => {
+      await act('dep_a', 'pause')
+    },
+  })
   const client = await service.login('olaf')
   await subscribe(client, 'ota', { snapshot: true })
   const { data } = await client.next('snapshot')
-  expect(data).toMatchObject([{ deployment_id: 'dep_a', status: 'in_progress' }])
-  fleet.tellDeployment('deployment.progress', open)
-  fleet.tellDeployment('deployment.progress', { ...open, counts: { succeeded: 1 } })
-  expect(await toldTo(client)).toEqual(['deployment.progress dep_a'])
+  expect(data).toMatchObject([{ deployment_id: 'dep_a', status: 'pending' }])
+  expect(await toldTo(client)).toEqual(['deployment.status dep_a'])
 })
 
 test('a viewer may not listen, and other channels know no such filter', async () => {

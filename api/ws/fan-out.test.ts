@@ -1,21 +1,27 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeFleet, type FakeService, id, openFakeService } from './testing/fake-fleet.ts'
-import { START } from './testing/fake-time.ts'
 import type { RawClient, Received } from './testing/raw-client.ts'
+import {
+  around,
+  openSocketService,
+  type SocketFleet,
+  type SocketService,
+  START,
+} from './testing/socket-service.ts'
 import { eventsOf } from './testing/subscribing.ts'
 
-let service: FakeService
-let fleet: FakeFleet
+let service: SocketService
+let fleet: SocketFleet
 
 beforeEach(async () => {
-  service = await openFakeService({ snapshotDevicesMax: 5 })
+  service = await openSocketService({ snapshotDevicesMax: 5 })
   fleet = service.fleet
   fleet.addUser('ada')
   fleet.addUser('olaf', { role: 'operator', groups: ['eu'] })
   fleet.addUser('vera', { role: 'viewer' })
-  fleet.addDevice('north', { group: 'eu/north', tags: ['red', 'big'] })
-  fleet.addDevice('europe', { group: 'europe', type: 'gateway' })
-  fleet.addDevice('loose')
+  await fleet.addDevice('north', { group: 'eu/north', tags: ['red', 'big'] })
+  await fleet.addDevice('europe', { group: 'europe', type: 'gateway' })
+  await fleet.addDevice('loose')
+  await fleet.connect('north', 'europe', 'loose')
 })
 afterEach(() => service.close())
 
@@ -24,13 +30,18 @@ async function subscribe(client: RawClient, frame: Record<string, unknown>): Pro
   await client.next('subscribed', (got) => got['id'] === (frame['id'] ?? 's1'))
 }
 
+async function reportAndRename(name: string): Promise<void> {
+  await fleet.report(name, { n: 1 })
+  await fleet.edit(name, { name: `${name} renamed` })
+}
+
 const devicesOf = (events: readonly Received[]) => events.map((event) => event['device_id'])
 
 describe('an event', () => {
   test('a telemetry event holds what the device reported', async () => {
     const client = await service.login('ada')
     await subscribe(client, {})
-    fleet.tell(fleet.report('north', { odom: { x: 1.5 }, ok: true }))
+    await fleet.report('north', { odom: { x: 1.5 }, ok: true })
     expect(await eventsOf(client)).toEqual([
       {
         type: 'event',
@@ -48,13 +59,13 @@ describe('an event', () => {
   test('a device event shows the device', async () => {
     const client = await service.login('vera')
     await subscribe(client, { channel: 'devices' })
-    fleet.tell(fleet.edit('north', { status: 'online' }))
+    await fleet.edit('north', { name: 'North' })
     const [event] = await eventsOf(client)
     expect(event).toMatchObject({
       channel: 'devices',
-      event: 'device.status',
+      event: 'device.updated',
       device_id: 'north',
-      data: { device_id: 'north', status: 'online', connectivity: { connected: false }, last_seen_at: null },
+      data: { device_id: 'north', name: 'North', status: 'online', connectivity: { connected: true } },
     })
   })
 
@@ -62,8 +73,8 @@ describe('an event', () => {
     const client = await service.login('ada')
     await subscribe(client, { id: 'a' })
     await subscribe(client, { id: 'b', filter: { device_id: 'north' } })
-    fleet.tell(fleet.report('north', { n: 1 }), fleet.report('loose', { n: 2 }))
-    fleet.tell(fleet.report('north', { n: 3 }))
+    await Promise.all([fleet.report('north', { n: 1 }), fleet.report('loose', { n: 2 })])
+    await fleet.report('north', { n: 3 })
     const events = await eventsOf(client)
     expect(events.map(({ id, seq, device_id }) => `${id}${seq} ${device_id}`)).toEqual([
       'b1 north',
@@ -89,8 +100,7 @@ describe('a filter', () => {
     const client = await service.login('ada')
     await subscribe(client, { id: 't', filter })
     await subscribe(client, { id: 'd', filter, channel: 'devices' })
-    for (const name of ['north', 'europe', 'loose'])
-      fleet.tell(fleet.report(name, { n: 1 }), fleet.edit(name, { status: 'online' }))
+    for (const name of ['north', 'europe', 'loose']) await reportAndRename(name)
     const events = await eventsOf(client)
     expect(devicesOf(events.filter(({ channel }) => channel === 'telemetry'))).toEqual(expected)
     expect(devicesOf(events.filter(({ channel }) => channel === 'devices'))).toEqual(expected)
@@ -99,11 +109,9 @@ describe('a filter', () => {
   test('a filter of metrics takes names and what is below them', async () => {
     const client = await service.login('ada')
     await subscribe(client, { filter: { metrics: ['odom', 'battery.percent'] } })
-    fleet.tell(
-      fleet.report('north', { odom: { x: 1 }, odometer: 5, battery: { percent: 50, volts: 12 } }),
-      fleet.report('north', { odometer: 6 }),
-      fleet.report('north', { 'battery.percent': 49 }),
-    )
+    await fleet.report('north', { odom: { x: 1 }, odometer: 5, battery: { percent: 50, volts: 12 } })
+    await fleet.report('north', { odometer: 6 })
+    await fleet.report('north', { 'battery.percent': 49 })
     const events = await eventsOf(client)
     expect(events.map(({ data }) => (data as { data: unknown }).data)).toEqual([
       { odom: { x: 1 }, battery: { percent: 50 } },
@@ -142,15 +150,17 @@ describe('a scope', () => {
     const client = await service.login('olaf')
     await subscribe(client, { id: 't' })
     await subscribe(client, { id: 'd', channel: 'devices' })
-    for (const name of ['north', 'europe', 'loose'])
-      fleet.tell(fleet.report(name, { n: 1 }), fleet.edit(name, { status: 'online' }))
+    for (const name of ['north', 'europe', 'loose']) await reportAndRename(name)
     expect(devicesOf(await eventsOf(client))).toEqual(['north', 'north'])
     // The device leaves the operator's groups, then another comes in, then the operator's groups change.
-    fleet.tell(fleet.edit('north', { group: 'us' }), fleet.report('north', { n: 2 }))
-    fleet.tell(fleet.edit('loose', { group: 'eu' }), fleet.report('loose', { n: 2 }))
+    await fleet.edit('north', { group: 'us' })
+    await fleet.report('north', { n: 2 })
+    await fleet.edit('loose', { group: 'eu' })
+    await fleet.report('loose', { n: 2 })
     expect(devicesOf(await eventsOf(client))).toEqual(['north', 'north', 'loose', 'loose'])
     fleet.addUser('olaf', { role: 'operator', groups: ['us'] })
-    fleet.tell(fleet.report('loose', { n: 3 }), fleet.report('north', { n: 3 }))
+    await fleet.report('loose', { n: 3 })
+    await fleet.report('north', { n: 3 })
     expect(devicesOf(await eventsOf(client)).slice(4)).toEqual(['north'])
   })
 
@@ -167,7 +177,7 @@ describe('a snapshot', () => {
     client.send({ type: 'subscribe', id: 's1', channel: 'devices', snapshot: true })
     const { data } = await client.next('snapshot')
     expect(devicesOf(data as Received[])).toEqual(['north'])
-    for (let i = 0; i < 9; i++) fleet.addDevice(`more-${i}`, { group: 'eu' })
+    for (let i = 0; i < 9; i++) await fleet.addDevice(`more-${i}`, { group: 'eu' })
     client.send({ type: 'subscribe', id: 's2', channel: 'devices', snapshot: true })
     const large = await client.next('snapshot', (frame) => frame['id'] === 's2')
     expect(large).toMatchObject({ total: 10, truncated: true })
@@ -175,131 +185,102 @@ describe('a snapshot', () => {
   })
 
   test('a snapshot of telemetry shows the latest of each device, chosen like the events', async () => {
-    fleet.report('north', { odom: { x: 1 }, battery: 50 })
+    await fleet.report('north', { odom: { x: 1 }, battery: 50 })
     const client = await service.login('ada')
     const filter = { metrics: ['battery'] }
     client.send({ type: 'subscribe', id: 's1', channel: 'telemetry', snapshot: true, filter })
     expect(await client.next('snapshot')).toMatchObject({
       id: 's1',
       data: [
-        { device_id: 'north', timestamp: '2026-01-01T00:00:00.000Z', data: { battery: 50 } },
         { device_id: 'europe', timestamp: null, data: {} },
         { device_id: 'loose', timestamp: null, data: {} },
+        { device_id: 'north', timestamp: '2026-01-01T00:00:00.000Z', data: { battery: 50 } },
       ],
       total: 3,
       truncated: false,
     })
   })
 
+  const ofNorth = { id: 's1', snapshot: true, filter: { device_id: 'north' } }
+  const numbersOf = (events: readonly Received[]) =>
+    events.map(({ data }) => (data as { data: { n: number } }).data.n)
+
   test('is followed by the reports after it: none is missing and none comes twice', async () => {
     let n = 0
-    const report = () => {
-      n += 1
-      fleet.tell(fleet.report('north', { n }, (START + n) as typeof START))
-    }
-    fleet.beforeAnswer = async () => {
-      for (let i = 0; i < 5; i++) {
-        report()
-        await new Promise(setImmediate)
-      }
-      setTimeout(report, 0)
-    }
-    fleet.afterAnswer = report
-    const client = await service.login('ada')
-    report()
-    client.send({
-      type: 'subscribe',
-      id: 's1',
-      channel: 'telemetry',
-      snapshot: true,
-      filter: { device_id: 'north' },
+    const report = () => fleet.report('north', { timestamp: START + ++n, n })
+    around(fleet.engine, 'snapshot', {
+      before: async () => {
+        for (let i = 0; i < 5; i++) await report()
+      },
+      after: report,
     })
+    const client = await service.login('ada')
+    await report()
+    client.send({ type: 'subscribe', channel: 'telemetry', ...ofNorth })
     const snapshot = await client.next('snapshot')
-    await client.until(() => n === 8)
-    report()
+    await report()
     const events = await eventsOf(client)
     expect(client.frames.map(({ type }) => type).slice(0, 3)).toEqual(['auth_ok', 'subscribed', 'snapshot'])
     const [shown] = snapshot['data'] as { data: { n: number } }[]
-    const last = shown?.data.n ?? 0
-    const later = events.map(({ data }) => (data as { data: { n: number } }).data.n)
-    expect(last).toBe(6)
-    expect(later).toEqual(Array.from({ length: n - last }, (_, i) => last + 1 + i))
-    expect(events.map(({ seq }) => seq)).toEqual(later.map((_, i) => i + 1))
+    expect([shown?.data.n, n]).toEqual([6, 8])
+    expect(numbersOf(events)).toEqual([7, 8])
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2])
   })
 
-  test('is not followed by what it showed before it was told of', async () => {
+  test('is not followed by the reports it showed before they were told', async () => {
     const client = await service.login('ada')
-    const shown = [fleet.report('north', { n: 1 }), fleet.report('north', { n: 2 })]
-    client.send({
-      type: 'subscribe',
-      id: 's1',
-      channel: 'telemetry',
-      snapshot: true,
-      filter: { device_id: 'north' },
+    around(fleet.engine, 'snapshot', {
+      before: async () => {
+        fleet.engine.feed.hold()
+        for (const n of [1, 2]) await fleet.report('north', { timestamp: START + n, n })
+      },
     })
-    await client.next('snapshot')
-    fleet.tell(...shown.slice(1), fleet.report('north', { n: 3 }), fleet.report('north', { n: 2 }))
-    expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([
-      { data: { n: 3 } },
-      { data: { n: 2 } },
-    ])
+    client.send({ type: 'subscribe', channel: 'telemetry', ...ofNorth })
+    expect(await client.next('snapshot')).toMatchObject({ data: [{ data: { n: 2 } }] })
+    for (const at of [3, 2]) await fleet.report('north', { timestamp: START + at, n: at })
+    fleet.engine.feed.release()
+    // What comes after the first report that it does not show is new, whatever its time.
+    expect(numbersOf(await eventsOf(client))).toEqual([3, 2])
   })
 
   test('does not silence for long a device whose clock goes back', async () => {
     const client = await service.login('ada')
-    fleet.report('north', { n: 1 })
-    client.send({
-      type: 'subscribe',
-      id: 's1',
-      channel: 'telemetry',
-      snapshot: true,
-      filter: { device_id: 'north' },
-    })
+    await fleet.report('north', { n: 1 })
+    client.send({ type: 'subscribe', channel: 'telemetry', ...ofNorth })
     await client.next('snapshot')
-    fleet.time.pass(5_000)
-    fleet.tell(fleet.report('north', { n: 2 }, (START - 9_000) as typeof START))
+    fleet.time.at += 5_000
+    await fleet.report('north', { timestamp: START - 9_000, n: 2 })
     expect(await eventsOf(client)).toHaveLength(1)
   })
 
   test('keeps a report of the same millisecond that it does not show', async () => {
     const client = await service.login('ada')
-    const same = { kind: 'telemetry', deviceId: id('north'), at: START, data: { b: 2 } } as const
-    fleet.beforeAnswer = async () => {
-      fleet.tell(fleet.report('north', { a: 1 }))
-      fleet.tell(same)
-    }
-    client.send({
-      type: 'subscribe',
-      id: 's1',
-      channel: 'telemetry',
-      snapshot: true,
-      filter: { device_id: 'north' },
+    around(fleet.engine, 'snapshot', {
+      before: () => fleet.report('north', { a: 1 }),
+      after: () => fleet.report('north', { b: 2 }),
     })
+    client.send({ type: 'subscribe', channel: 'telemetry', ...ofNorth })
     expect(await client.next('snapshot')).toMatchObject({ data: [{ data: { a: 1 } }] })
     expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([{ data: { b: 2 } }])
   })
 
   test('is followed by the changes of devices after it', async () => {
     const client = await service.login('ada')
-    fleet.beforeAnswer = async () => {
-      fleet.tell(fleet.edit('north', { status: 'online' }), fleet.edit('north', { status: 'offline' }))
-    }
-    fleet.afterAnswer = () => fleet.tell(fleet.edit('north', { status: 'error' }))
-    client.send({
-      type: 'subscribe',
-      id: 's1',
-      channel: 'devices',
-      snapshot: true,
-      filter: { device_id: 'north' },
+    const rename = (name: string) => fleet.edit('north', { name })
+    around(fleet.engine, 'views', {
+      before: async () => {
+        for (const name of ['first', 'second']) await rename(name)
+      },
+      after: () => rename('third'),
     })
-    const snapshot = await client.next('snapshot')
-    expect(snapshot).toMatchObject({ data: [{ device_id: 'north', status: 'offline' }] })
-    expect((await eventsOf(client)).map(({ data }) => (data as { status: string }).status)).toEqual(['error'])
+    client.send({ type: 'subscribe', channel: 'devices', ...ofNorth })
+    expect(await client.next('snapshot')).toMatchObject({ data: [{ device_id: 'north', name: 'second' }] })
+    expect((await eventsOf(client)).map(({ data }) => (data as { name: string }).name)).toEqual(['third'])
   })
 
   test('that cannot be made leaves no subscription behind', async () => {
     const client = await service.login('ada')
-    fleet.beforeAnswer = async () => {
+    fleet.engine.views = async () => {
       throw new Error('broken')
     }
     client.send({ type: 'subscribe', id: 's1', channel: 'devices', snapshot: true })
@@ -313,18 +294,19 @@ describe('a throttle', () => {
     const client = await service.login('ada')
     await subscribe(client, { throttle_ms: 1_000 })
     for (let n = 1; n <= 5; n++) {
-      fleet.tell(fleet.report('north', { n }), fleet.report('loose', { n }))
-      fleet.time.pass(100)
+      await fleet.report('north', { n })
+      await fleet.report('loose', { n })
+      fleet.time.at += 100
     }
     const values = async () =>
       (await eventsOf(client)).map(({ device_id, data }) => {
         return `${device_id} ${(data as { data: { n: number } }).data.n}`
       })
     expect(await values()).toEqual(['north 1', 'loose 1'])
-    fleet.time.pass(500)
+    fleet.time.at += 500
     expect(await values()).toEqual(['north 1', 'loose 1', 'north 5', 'loose 5'])
-    fleet.time.pass(5_000)
-    fleet.tell(fleet.report('north', { n: 6 }))
+    fleet.time.at += 5_000
+    await fleet.report('north', { n: 6 })
     expect((await values()).slice(4)).toEqual(['north 6'])
     expect(service.sockets.counts()).toMatchObject({ throttled: 6, dropped: 0 })
   })
@@ -332,10 +314,10 @@ describe('a throttle', () => {
   test('loses no metric that only an earlier report of the interval had', async () => {
     const client = await service.login('ada')
     await subscribe(client, { throttle_ms: 1_000 })
-    fleet.tell(fleet.report('north', { start: 0 }))
-    fleet.tell(fleet.report('north', { odom: { x: 1, y: 1 } }))
-    fleet.tell(fleet.report('north', { odom: { x: 2 }, battery: 50 }))
-    fleet.time.pass(1_000)
+    await fleet.report('north', { start: 0 })
+    await fleet.report('north', { odom: { x: 1, y: 1 } })
+    await fleet.report('north', { odom: { x: 2 }, battery: 50 })
+    fleet.time.at += 1_000
     const [, event] = await eventsOf(client)
     expect(event).toMatchObject({ data: { data: { odom: { x: 2, y: 1 }, battery: 50 } } })
   })

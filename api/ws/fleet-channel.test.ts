@@ -1,23 +1,26 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { LIMITS } from '../../engine/limits.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
-import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
-import type { FakeTable } from './testing/fake-table.ts'
 import type { RawClient } from './testing/raw-client.ts'
+import { openSocketService, type SocketFleet, type SocketService } from './testing/socket-service.ts'
 
 const STEP_MS = 500
 
-let service: FakeService
-let fleet: FakeFleet
-let table: FakeTable
+let service: SocketService
+let fleet: SocketFleet
 
 beforeEach(async () => {
-  service = await openFakeService({ fleetFrameDevicesMax: 2, socketFrozenMs: 1e9 })
+  service = await openSocketService({ fleetFrameDevicesMax: 2, socketFrozenMs: 1e9 })
   fleet = service.fleet
-  table = fleet.table
   fleet.addUser('ada')
   fleet.addUser('bo', { role: 'viewer', groups: ['a'] })
-  table.change({ a1: { group: 'a' }, a2: { group: 'a/b' }, c1: { group: 'c' } })
+  await fleet.addDevice('a1', { group: 'a' })
+  await fleet.addDevice('a2', { group: 'a/b' })
+  await fleet.addDevice('c1', { group: 'c' })
+  // Long enough for the devices to be old news.
+  await fleet.engine.fleet.table()
+  fleet.time.at += 10_000
 })
 afterEach(() => service.close())
 
@@ -29,10 +32,19 @@ async function listen(about: object = {}, token = 'ada'): Promise<RawClient> {
 }
 
 /** Half a second later the table is looked at. */
-function look(): void {
-  fleet.time.pass(STEP_MS)
-  table.look()
+async function look(): Promise<void> {
+  const looked = new Promise<void>((resolve) => {
+    const stop = fleet.engine.fleet.watch(() => {
+      // The other listeners come first.
+      stop()
+      resolve()
+    })
+  })
+  fleet.time.at += STEP_MS
+  await looked
 }
+
+const rename = (name: string, to = `${name} renamed`) => fleet.edit(name, { name: to })
 
 const eventsOf = ({ frames }: RawClient, event: string) =>
   frames.filter((frame) => frame['event'] === event).map((frame) => frame['data'] as Record<string, unknown>)
@@ -40,16 +52,22 @@ const deltasOf = (client: RawClient) => eventsOf(client, 'fleet.delta')
 
 describe('deltas', () => {
   test('only what changed is sent, in columns, and the least that says it', async () => {
+    await fleet.report('a1', { n: 1 })
+    await look()
+    fleet.time.at += 60_000
     const client = await listen()
-    table.change({ a1: { seenAt: 7 } })
-    look()
-    table.change({ a1: { status: 'offline', flags: 1 } })
-    look()
+    fleet.time.at += LIMITS.fleetSampleEveryMs
+    const seenAt = fleet.time.now()
+    await fleet.report('a1', { n: 2 })
+    await look()
+    await fleet.edit('a1', { status: 'maintenance' })
+    await look()
     await client.until(() => deltasOf(client).length === 2)
     const [seen, live] = deltasOf(client)
-    expect(seen).toEqual({ device_id: ['a1'], rev: [expect.any(Number)], last_seen_ms: [7] })
-    const status = DEVICE_STATUSES.indexOf('offline')
-    expect(live).toMatchObject({ device_id: ['a1'], status: [status], flags: [1], since_ms: [0] })
+    expect(seen).toEqual({ device_id: ['a1'], rev: [expect.any(Number)], last_seen_ms: [seenAt] })
+    const status = DEVICE_STATUSES.indexOf('maintenance')
+    const since = seenAt + STEP_MS
+    expect(live).toMatchObject({ device_id: ['a1'], status: [status], flags: [1], since_ms: [since] })
     expect(live).not.toHaveProperty('name')
     const frame = client.frames.find((each) => each['event'] === 'fleet.delta')
     expect(frame).toMatchObject({ type: 'event', id: 's1', seq: 1, channel: 'fleet', ts: expect.any(String) })
@@ -57,8 +75,9 @@ describe('deltas', () => {
 
   test('a frame has a bounded number of devices, and a new device has all of its columns', async () => {
     const client = await listen()
-    table.change({ n1: {}, n2: {}, n3: { tags: ['x'], group: 'g' } })
-    look()
+    for (const name of ['n1', 'n2']) await fleet.addDevice(name)
+    await fleet.addDevice('n3', { tags: ['x'], group: 'g' })
+    await look()
     await client.until(() => deltasOf(client).length === 2)
     expect(deltasOf(client).map(({ device_id: ids }) => ids)).toEqual([['n1', 'n2'], ['n3']])
     expect(deltasOf(client)[1]).toMatchObject({
@@ -70,10 +89,9 @@ describe('deltas', () => {
   })
 
   test('what changed shortly before the subscription is told again, since the index may be older', async () => {
-    fleet.time.pass(10_000)
-    table.change({ a1: { name: 'renamed' } })
+    await rename('a1', 'renamed')
     const client = await listen()
-    look()
+    await look()
     await client.until(() => deltasOf(client).length === 1)
     expect(deltasOf(client)[0]).toMatchObject({ device_id: ['a1'], name: ['renamed'] })
   })
@@ -81,19 +99,20 @@ describe('deltas', () => {
   test('a subscription is told no more often than it asked', async () => {
     const client = await listen({ throttle_ms: 1_000 })
     for (let n = 1; n <= 4; n++) {
-      table.change({ a1: { seenAt: n } })
-      look()
+      await rename('a1', `${n}`)
+      await look()
     }
     await client.until(() => deltasOf(client).length === 2)
-    expect(deltasOf(client).map(({ last_seen_ms: at }) => at)).toEqual([[2], [4]])
+    expect(deltasOf(client).map(({ name }) => name)).toEqual([['2'], ['4']])
   })
 
   test('a user of groups is told of these, and that a device has left them', async () => {
     const client = await listen({}, 'bo')
-    table.change({ a1: { flags: 1 }, c1: { flags: 1 } })
-    look()
-    table.change({ a2: { group: 'c' }, c1: { group: 'd' } })
-    look()
+    for (const name of ['a1', 'c1']) await rename(name)
+    await look()
+    await fleet.edit('a2', { group: 'c' })
+    await fleet.edit('c1', { group: 'd' })
+    await look()
     await client.until(() => deltasOf(client).length === 2)
     expect(deltasOf(client)[0]).toMatchObject({ device_id: ['a1'] })
     expect(deltasOf(client)[1]).toMatchObject({ device_id: [], removed: ['a2'] })
@@ -101,13 +120,12 @@ describe('deltas', () => {
 
   test('a user whose groups change is sent back to the index', async () => {
     const client = await listen({}, 'bo')
-    look()
-    const user = fleet.addUser('bo', { role: 'viewer', groups: ['c'] })
-    fleet.tellChanged(user)
-    look()
+    await look()
+    fleet.addUser('bo', { role: 'viewer', groups: ['c'] })
+    await look()
     expect(await client.next('resync')).toMatchObject({ id: 's1' })
-    table.change({ a1: { flags: 2 }, c1: { flags: 2 } })
-    look()
+    for (const name of ['a1', 'c1']) await rename(name)
+    await look()
     await client.until(() => deltasOf(client).length === 1)
     expect(deltasOf(client)[0]).toMatchObject({ device_id: ['c1'] })
   })
@@ -115,8 +133,8 @@ describe('deltas', () => {
   test('a filter narrows a subscription, and so do ids', async () => {
     const byGroup = await listen({ filter: { group: 'a' } })
     const byIds = await listen({ filter: { device_ids: ['c1', 'nobody'] } })
-    table.change({ a2: { flags: 1 }, c1: { flags: 1 } })
-    look()
+    for (const name of ['a2', 'c1']) await rename(name)
+    await look()
     for (const [client, id] of [
       [byGroup, 'a2'],
       [byIds, 'c1'],
@@ -127,12 +145,14 @@ describe('deltas', () => {
   })
 
   test('nothing is looked at while nobody subscribes', async () => {
-    expect(table.isWatched).toBe(false)
+    const watch = vi.spyOn(fleet.engine.fleet, 'watch')
+    const stop = vi.fn()
+    watch.mockReturnValue(stop)
     const client = await listen()
-    expect(table.isWatched).toBe(true)
+    expect([watch.mock.calls.length, stop.mock.calls.length]).toEqual([1, 0])
     client.send({ type: 'unsubscribe', id: 's1' })
     await client.next('unsubscribed')
-    expect(table.isWatched).toBe(false)
+    expect(stop).toHaveBeenCalledOnce()
   })
 })
 
@@ -140,21 +160,23 @@ describe('statistics', () => {
   test('each second the devices in sight are counted, and rates are told to those who see everything', async () => {
     const all = await listen()
     const some = await listen({}, 'bo')
-    look()
-    fleet.time.pass(STEP_MS)
-    table.change({ a1: { status: 'offline', failedAt: [fleet.time.now()] } })
-    look()
+    await look()
+    await fleet.connect('a1')
+    await fleet.command('c1', 'c_1')
+    await fleet.command('a1', 'c_2')
+    await fleet.say('a1', 'command/ack', { request_id: 'c_2', status: 'failed' })
+    for (let i = 0; i < 2; i++) await look()
     await all.until(() => eventsOf(all, 'fleet.stats').length === 2)
     await some.until(() => eventsOf(some, 'fleet.stats').length === 2)
     expect(eventsOf(all, 'fleet.stats')[1]).toMatchObject({
-      by_status: { online: 2, offline: 1 },
-      messages_per_sec: 10,
+      by_status: { provisioning: 2, online: 1 },
+      messages_per_sec: 2,
       commands: { open: 1, failed_1h: 1 },
       alerts: { info: 0, warning: 0, critical: 0 },
-      deployments_active: 2,
+      deployments_active: 0,
     })
     expect(eventsOf(some, 'fleet.stats')[1]).toMatchObject({
-      by_status: { online: 1, offline: 1 },
+      by_status: { provisioning: 1, online: 1 },
       messages_per_sec: null,
       commands: null,
       deployments_active: null,
@@ -164,12 +186,15 @@ describe('statistics', () => {
 
 describe('values', () => {
   test('chosen metrics come with the devices, and only those that changed', async () => {
-    table.values.set('a1', { t: 1, u: 'on' })
-    table.values.set('c1', { t: 2 })
+    const latest = vi.spyOn(fleet.engine.fleet, 'latest')
+    await fleet.report('a1', { t: 1, u: 'on' })
+    await fleet.report('c1', { t: 2 })
+    await look()
+    fleet.time.at += 10_000
     const client = await listen({ values: ['t', 'u'], filter: { device_ids: ['a1', 'c1'] } })
     const next = async () => {
       for (let i = 0; i < 4; i++) {
-        look()
+        await look()
         await new Promise(setImmediate)
       }
     }
@@ -180,8 +205,9 @@ describe('values', () => {
       rev: [0, 0],
       values: { t: [1, 2], u: ['on', null] },
     })
-    expect(table.asked[0]).toMatchObject({ metrics: ['t', 'u'], deviceIds: ['a1', 'c1'], heardAfter: 0 })
-    table.values.set('c1', { t: 3 })
+    const question = { metrics: ['t', 'u'], deviceIds: ['a1', 'c1'], heardAfter: 0 }
+    expect(latest.mock.calls[0]).toMatchObject([question])
+    await fleet.report('c1', { t: 3 })
     await next()
     await client.until(() => deltasOf(client).length === 2)
     expect(deltasOf(client)[1]).toEqual({ device_id: ['c1'], rev: [0], values: { t: [3], u: [null] } })
@@ -225,21 +251,21 @@ describe('what is refused', () => {
 
 describe('a client that stops reading', () => {
   test('costs a bit per device, gets the latest state when it reads again, and is told how much it missed', async () => {
-    const ids = Array.from({ length: 2_000 }, (_, i) => `device-with-a-long-name-${i}`)
-    const write = (flags: number) =>
-      table.change(Object.fromEntries(ids.map((id) => [id, { flags, name: `${id} ${'x'.repeat(300)}` }])))
-    write(0)
-    fleet.time.pass(10_000)
+    const ids = Array.from({ length: 200 }, (_, i) => `device-${i}`)
+    for (const id of ids) await fleet.addDevice(id)
+    const write = (round: number) =>
+      Promise.all(ids.map((id) => rename(id, `${round} ${'with a long name '.repeat(200)}`)))
+    await look()
+    fleet.time.at += 10_000
     const client = await listen()
     client.socket.pause()
     // Rounds until nothing more is sent: the kernel's buffers are full.
-    let flags = 0
+    let round = 0
     for (let quiet = 0; quiet < 5; ) {
       const before = service.sockets.counts().sent
-      flags += 1
-      write(flags)
-      look()
-      await new Promise(setImmediate)
+      round += 1
+      await write(round)
+      await look()
       quiet = service.sockets.counts().sent === before ? quiet + 1 : 0
     }
     expect(service.sockets.counts().heldBytes).toBe(0)
@@ -247,18 +273,19 @@ describe('a client that stops reading', () => {
     const known = new Map<string, number>()
     let read = 0
     const isKnown = () => {
-      for (const { device_id: some, flags: column } of deltasOf(client).slice(read)) {
+      for (const { device_id: some, name: column } of deltasOf(client).slice(read)) {
         read += 1
-        for (const [i, id] of (some as string[]).entries()) known.set(id, (column as number[])[i] ?? 0)
+        for (const [i, id] of (some as string[]).entries())
+          known.set(id, Number.parseInt((column as string[])[i] ?? '', 10))
       }
-      return ids.every((id) => known.get(id) === flags)
+      return ids.every((id) => known.get(id) === round)
     }
     // The test's own deadline ends a wait for what does not come.
     while (
       !isKnown() ||
       !client.frames.some(({ type, dropped }) => type === 'resync' && Number(dropped) > 0)
     ) {
-      look()
+      await look()
       await new Promise(setImmediate)
     }
   })

@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { type FleetRow, newRows, newSightings } from '../../engine/domain/fleet/row.ts'
 import { fleetJudge, placesOf } from '../../engine/domain/fleet/selection.ts'
-import { Millis } from '../../schemas/ids.ts'
+import type { FleetTable } from '../../engine/ports/fleet.ts'
+import { LiveFleet } from '../../engine/runtime/fleet/live-fleet.ts'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
+import { type DeviceId, Millis } from '../../schemas/ids.ts'
 import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { FleetDelta } from '../../schemas/ws.ts'
 import { fleetIndexBody } from '../bodies/fleet-index-body.ts'
@@ -9,21 +13,23 @@ import { API_LIMITS } from '../limits.ts'
 import { FleetHub } from './fleet-hub.ts'
 import { FleetSubscription } from './fleet-subscription.ts'
 import type { Scope } from './subscription.ts'
-import { type FakeRow, FakeTable } from './testing/fake-table.ts'
 import { Replica } from './testing/replica.ts'
 
 const IDS = ['d1', 'd2', 'd3', 'd4', 'd5', 'd6']
 const GROUPS = ['a', 'a/b', 'c']
 const SCOPE: Scope = { role: 'operator', groups: ['a'] }
 const QUESTION = { within: SCOPE.groups }
+const STEP_MS = 500
+
+type Row = Partial<Pick<FleetRow, 'name' | 'group' | 'tags' | 'status' | 'flags'>> & { seenAt?: number }
 
 type Step =
-  | { readonly kind: 'change'; readonly rows: Readonly<Record<string, FakeRow>> }
+  | { readonly kind: 'change'; readonly rows: Readonly<Record<string, Row>> }
   | { readonly kind: 'look' }
   | { readonly kind: 'room'; readonly frames: number }
   | { readonly kind: 'index' }
 
-const row: fc.Arbitrary<FakeRow> = fc.record(
+const row: fc.Arbitrary<Row> = fc.record(
   {
     name: fc.constantFrom('x', 'y'),
     group: fc.constantFrom(...GROUPS),
@@ -66,26 +72,69 @@ class Client {
   }
 }
 
-function world() {
-  let now = 0
-  const table = new FakeTable(() => now)
-  const clock = { now: () => Millis(now), ticks: () => now }
-  const hub = new FleetHub({
-    ...{ fleet: table, clock },
-    limits: { ...API_LIMITS, fleetFrameDevicesMax: 2 },
-    failed: (error) => {
-      throw error
-    },
+/** The rows that a shard would tell of, as the test changes them. */
+class Shard {
+  readonly #rows = new Map<string, Row>()
+  readonly #changed = new Set<string>()
+
+  /** A field that is not named stays. */
+  change(rows: Readonly<Record<string, Row>>): void {
+    for (const [id, row] of Object.entries(rows)) {
+      this.#rows.set(id, { ...this.#rows.get(id), ...row })
+      this.#changed.add(id)
+    }
+  }
+
+  answer() {
+    const rows = newRows()
+    for (const id of this.#changed) {
+      const row = this.#rows.get(id)
+      rows.id.push(id as DeviceId)
+      rows.rev.push(1)
+      rows.seenAt.push(row?.seenAt ?? 0)
+      rows.name.push(row?.name ?? id)
+      rows.type.push('mqtt_device')
+      rows.group.push(row?.group)
+      rows.tags.push(row?.tags ?? [])
+      rows.parentId.push(undefined)
+      rows.firmware.push(undefined)
+      rows.status.push(row?.status ?? 'online')
+      rows.flags.push(row?.flags ?? 0)
+      rows.since.push(Millis(0))
+      rows.load.push(undefined)
+    }
+    this.#changed.clear()
+    const counts = { messages: 0, points: 0, lagMs: 0 }
+    return [{ source: 's', version: 1, rows, sightings: newSightings(), gone: [], isWhole: false, ...counts }]
+  }
+}
+
+async function world() {
+  const time = new StandingTime(0)
+  const shard = new Shard()
+  const fail = (error: unknown) => {
+    throw error
+  }
+  const fleet = new LiveFleet({
+    ...{ clock: time, schedule: time, id: () => 't', ask: async () => shard.answer(), failed: fail },
+    ...{ latest: async () => [], deploymentsActive: () => 0 },
   })
-  const look = () => {
-    now += 500
-    table.look()
+  const hub = new FleetHub({
+    ...{ fleet, clock: time, failed: fail },
+    limits: { ...API_LIMITS, fleetFrameDevicesMax: 2 },
+  })
+  shard.change(Object.fromEntries(IDS.map((id, i) => [id, { group: GROUPS[i % 3] ?? 'a' }])))
+  const table = await fleet.table()
+  const look = async () => {
+    time.at += STEP_MS
+    // The answer of the shard takes a few microtasks.
+    await new Promise((resolve) => setImmediate(resolve))
   }
   const indexOf = () => {
-    const places = placesOf(table.content, QUESTION)
+    const places = placesOf(table, QUESTION)
     const parts = {
-      table: table.content,
-      at: Millis(now),
+      table,
+      at: time.now(),
       cursor: '',
       places,
       shown: places,
@@ -93,7 +142,7 @@ function world() {
     }
     return fleetIndexBody(parts)
   }
-  return { table, hub, look, indexOf }
+  return { shard, table, hub, look, indexOf }
 }
 
 test('the index and any order of deltas make what the server has, however slow the client is', async () => {
@@ -103,8 +152,7 @@ test('the index and any order of deltas make what the server has, however slow t
       fc.nat(29),
       fc.infiniteStream(fc.nat()),
       async (steps, indexAt, dice) => {
-        const { table, hub, look, indexOf } = world()
-        table.change(Object.fromEntries(IDS.map((id, i) => [id, { group: GROUPS[i % 3] ?? 'a' }])))
+        const { shard, table, hub, look, indexOf } = await world()
         const client = new Client()
         // As much of a connection as the channel uses.
         const owner = {
@@ -123,16 +171,16 @@ test('the index and any order of deltas make what the server has, however slow t
           const index = indexOf()
           said.push(() => replica.read(index))
         }
-        steps.forEach((each, i) => {
+        for (const [i, each] of steps.entries()) {
           if (i === Math.min(indexAt, steps.length - 1)) read()
-          if (each.kind === 'change') table.change(each.rows)
-          else if (each.kind === 'look') look()
+          if (each.kind === 'change') shard.change(each.rows)
+          else if (each.kind === 'look') await look()
           else if (each.kind === 'index') read()
           else client.room = each.frames
-        })
+        }
         if (said.length === 0) read()
         client.room = Number.POSITIVE_INFINITY
-        for (let i = 0; i < 3; i++) look()
+        for (let i = 0; i < 3; i++) await look()
         hub.remove(subscription)
         for (const delta of client.deltas) said.push(() => replica.take(delta))
         const [first, ...rest] = said
@@ -146,17 +194,17 @@ test('the index and any order of deltas make what the server has, however slow t
   )
 })
 
-function serverRows({ content }: FakeTable) {
+function serverRows(table: FleetTable) {
   const fits = fleetJudge(QUESTION)
-  const rows = content.rows.flatMap((each, place) => {
+  const rows = table.rows.flatMap((each, place) => {
     if (each === undefined || !fits(each)) return []
     const { name, type, tags, status, flags } = each
     const shown = {
       ...{ name, type, tags, status, flags },
       ...{ group: each.group ?? null, parent_id: each.parentId ?? null, firmware: each.firmware ?? null },
-      ...{ since_ms: each.since, last_seen_ms: content.seenAt[place] || null },
+      ...{ since_ms: each.since, last_seen_ms: table.seenAt[place] || null },
     }
-    return [[String(content.ids[place]), shown] as const]
+    return [[String(table.ids[place]), shown] as const]
   })
   return Object.fromEntries(rows.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,19 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
 import type { RawClient } from './testing/raw-client.ts'
+import { around, openSocketService, type SocketFleet, type SocketService } from './testing/socket-service.ts'
 import { eventsOf } from './testing/subscribing.ts'
 
-let service: FakeService
-let fleet: FakeFleet
+let service: SocketService
+let fleet: SocketFleet
 
 beforeEach(async () => {
-  service = await openFakeService({ snapshotEntriesMax: 3 })
+  service = await openSocketService({ snapshotEntriesMax: 3 })
   fleet = service.fleet
   fleet.addUser('ada')
   fleet.addUser('olaf', { role: 'operator', groups: ['eu'] })
   fleet.addUser('vera', { role: 'viewer' })
-  fleet.addDevice('north', { group: 'eu/north' })
-  fleet.addDevice('loose')
+  await fleet.addDevice('north', { group: 'eu/north' })
+  await fleet.addDevice('loose')
+  await fleet.connect('north', 'loose')
 })
 afterEach(() => service.close())
 
@@ -22,14 +23,16 @@ async function subscribe(client: RawClient, frame: Record<string, unknown>): Pro
   await client.next('subscribed', (got) => got['id'] === (frame['id'] ?? 's1'))
 }
 
-const line = (name: string, message: string) => fleet.row(name, 'log', { level: 'warn', message })
-const moved = (name: string, to: string) => fleet.row(name, 'status', { from: 'online', to })
+const line = (name: string, ...messages: readonly string[]) =>
+  fleet.say(name, 'log', ...messages.map((message) => ({ level: 'warn', message })))
+const turn = (name: string, status: string) => fleet.edit(name, { status })
 
 describe('the channel logs', () => {
   test('tells each line as the log of the device shows it', async () => {
     const client = await service.login('vera')
     await subscribe(client, { channel: 'logs' })
-    fleet.tell(line('north', 'hot'), moved('north', 'offline'))
+    await line('north', 'hot')
+    await turn('north', 'maintenance')
     expect(await eventsOf(client)).toEqual([
       {
         type: 'event',
@@ -55,7 +58,8 @@ describe('the channel logs', () => {
     const ada = await service.login('ada')
     await subscribe(olaf, { channel: 'logs' })
     await subscribe(ada, { channel: 'logs', filter: { device_id: 'loose' } })
-    fleet.tell(line('north', 'n'), line('loose', 'l'))
+    await line('north', 'n')
+    await line('loose', 'l')
     expect((await eventsOf(olaf)).map(({ device_id }) => device_id)).toEqual(['north'])
     expect((await eventsOf(ada)).map(({ device_id }) => device_id)).toEqual(['loose'])
   })
@@ -65,39 +69,55 @@ describe('the channel events', () => {
   test('tells each entry as the timeline shows it, under the name of what happened', async () => {
     const client = await service.login('ada')
     await subscribe(client, { channel: 'events' })
-    fleet.tell(
-      moved('north', 'offline'),
-      fleet.row('north', 'command', { command_id: 'c1', status: 'acked' }),
-      fleet.row('loose', 'shadow', { version: 3 }),
-    )
-    const at = '2026-01-01T00:00:00.000Z'
+    await turn('north', 'maintenance')
+    await fleet.command('north', 'c1')
+    await fleet.desire('loose', { lamp: true })
+    const timestamp = '2026-01-01T00:00:00.000Z'
     expect((await eventsOf(client)).map(({ event, device_id, data }) => [event, device_id, data])).toEqual([
-      ['device.status', 'north', { timestamp: at, kind: 'status', data: { from: 'online', to: 'offline' } }],
+      [
+        'device.status',
+        'north',
+        { timestamp, kind: 'status', data: expect.objectContaining({ from: 'online', to: 'maintenance' }) },
+      ],
       [
         'command.status',
         'north',
-        { timestamp: at, kind: 'command', data: { command_id: 'c1', status: 'acked' } },
+        {
+          timestamp,
+          kind: 'command',
+          data: expect.objectContaining({ command_id: 'c1', status: 'pending' }),
+        },
       ],
-      ['shadow.updated', 'loose', { timestamp: at, kind: 'shadow', data: { version: 3 } }],
+      [
+        'shadow.updated',
+        'loose',
+        { timestamp, kind: 'shadow', data: expect.objectContaining({ version: 1 }) },
+      ],
     ])
   })
 
   test('tells a viewer nothing of commands, live or in the snapshot', async () => {
     const vera = await service.login('vera')
     const ada = await service.login('ada')
-    fleet.row('north', 'command', { status: 'pending' })
-    moved('north', 'error')
+    await fleet.command('north', 'c1')
+    fleet.time.at += 1
+    await turn('north', 'maintenance')
+    await fleet.settle()
     const frame = { channel: 'events', snapshot: true, filter: { device_id: 'north' } }
     await subscribe(vera, frame)
     await subscribe(ada, frame)
-    const kinds = async (client: RawClient) => {
-      const { data } = await client.next('snapshot')
-      fleet.tell(fleet.row('north', 'command', { status: 'acked' }), moved('north', 'offline'))
+    const shots = await Promise.all([vera, ada].map((client) => client.next('snapshot')))
+    await fleet.command('north', 'c2')
+    await turn('north', 'online')
+    const kinds = async (client: RawClient, i: number) => {
       const told = (await eventsOf(client)).map(({ data: each }) => each)
-      return [data, told].map((some) => (some as { kind: string }[]).map(({ kind }) => kind))
+      return [shots[i]?.['data'], told].map((some) => (some as { kind: string }[]).map(({ kind }) => kind))
     }
-    expect(await kinds(vera)).toEqual([['status'], ['status']])
-    expect(await kinds(ada)).toMatchObject([['status', 'command'], {}])
+    expect(await kinds(vera, 0)).toEqual([['status', 'status', 'status'], ['status']])
+    expect(await kinds(ada, 1)).toEqual([
+      ['status', 'command', 'status'],
+      ['command', 'status'],
+    ])
   })
 })
 
@@ -120,9 +140,16 @@ test('what is not listened to is not asked of the engine', async () => {
 describe('a snapshot', () => {
   test('has the newest entries, says if there are more, and no entry comes twice', async () => {
     const client = await service.login('ada')
-    const lines = ['a', 'b', 'c', 'd'].map((message) => line('north', message))
-    line('loose', 'x')
-    fleet.afterAnswer = () => fleet.tell(...lines.slice(2), line('north', 'e'))
+    await line('north', 'a', 'b')
+    await line('loose', 'x')
+    around(fleet.engine, 'history', {
+      before: async () => {
+        fleet.engine.feed.hold()
+        await line('north', 'c', 'd')
+        await fleet.settle()
+      },
+      after: () => line('north', 'e'),
+    })
     await subscribe(client, { channel: 'logs', snapshot: true, filter: { device_id: 'north' } })
     const { data, truncated, total } = await client.next('snapshot')
     expect([truncated, total]).toEqual([true, undefined])
@@ -131,6 +158,7 @@ describe('a snapshot', () => {
       { message: 'c' },
       { message: 'b' },
     ])
+    fleet.engine.feed.release()
     expect((await eventsOf(client)).map((event) => event['data'])).toMatchObject([{ message: 'e' }])
   })
 
@@ -143,8 +171,10 @@ describe('a snapshot', () => {
       const entries = data as { device_id: string; message: string }[]
       return [entries.map(({ device_id, message }) => `${device_id} ${message}`), truncated]
     }
-    for (const message of ['a', 'b', 'c']) line('north', message)
-    line('loose', 'x')
+    await line('north', 'a', 'b', 'c')
+    fleet.time.at += 1
+    await line('loose', 'x')
+    await fleet.settle()
     expect(await snapshotOf('ada', {})).toEqual([['loose x', 'north c', 'north b'], true])
     expect(await snapshotOf('ada', { group: 'eu' })).toEqual([['north c', 'north b', 'north a'], false])
     expect(await snapshotOf('olaf', {})).toEqual([['north c', 'north b', 'north a'], false])
@@ -153,21 +183,32 @@ describe('a snapshot', () => {
 
   test('a snapshot of many devices shows viewers no commands, and no entry comes twice', async () => {
     const client = await service.login('vera')
-    fleet.row('loose', 'command', { command: 'go' })
-    fleet.afterAnswer = () => fleet.tell(moved('north', 'error'))
-    moved('loose', 'offline')
-    const told = moved('north', 'online')
+    await fleet.command('loose', 'c1')
+    around(fleet.engine, 'fleetHistory', {
+      before: async () => {
+        fleet.engine.feed.hold()
+        await turn('loose', 'maintenance')
+        fleet.time.at += 1
+        await turn('north', 'maintenance')
+        await fleet.settle()
+      },
+      after: () => turn('north', 'online'),
+    })
     await subscribe(client, { channel: 'events', snapshot: true })
     const { data } = await client.next('snapshot')
-    expect(data).toMatchObject([{ device_id: 'north' }, { device_id: 'loose', kind: 'status' }])
-    fleet.tell(told)
-    expect((await eventsOf(client)).map((event) => event['data'])).toMatchObject([{ data: { to: 'error' } }])
+    expect(data).toMatchObject([
+      { device_id: 'north', kind: 'status' },
+      { device_id: 'loose', kind: 'status' },
+      { kind: 'status' },
+    ])
+    fleet.engine.feed.release()
+    expect((await eventsOf(client)).map((event) => event['data'])).toMatchObject([{ data: { to: 'online' } }])
   })
 })
 
 test('a throttle holds nothing back: each line counts', async () => {
   const client = await service.login('ada')
   await subscribe(client, { channel: 'logs', throttle_ms: 60_000 })
-  fleet.tell(line('north', 'a'), line('north', 'b'))
+  await line('north', 'a', 'b')
   expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([{ message: 'a' }, { message: 'b' }])
 })

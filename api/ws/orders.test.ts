@@ -1,22 +1,33 @@
 // What /ws tells of shadows and commands.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeFleet, type FakeService, id, openFakeService } from './testing/fake-fleet.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Received } from './testing/raw-client.ts'
+import {
+  around,
+  id,
+  openSocketService,
+  type SocketFleet,
+  type SocketService,
+} from './testing/socket-service.ts'
 import { eventsOf, subscribe } from './testing/subscribing.ts'
 
-let service: FakeService
-let fleet: FakeFleet
+let service: SocketService
+let fleet: SocketFleet
 
 beforeEach(async () => {
-  service = await openFakeService()
+  service = await openSocketService()
   fleet = service.fleet
   fleet.addUser('ada')
   fleet.addUser('olaf', { role: 'operator', groups: ['eu'] })
   fleet.addUser('vera', { role: 'viewer' })
-  fleet.addDevice('north', { group: 'eu/north' })
-  fleet.addDevice('far', { group: 'us' })
+  await fleet.addDevice('north', { group: 'eu/north' })
+  await fleet.addDevice('far', { group: 'us' })
+  await fleet.connect('north', 'far')
 })
 afterEach(() => service.close())
+
+const acknowledge = (request_id: string, ...steps: readonly JsonObject[]) =>
+  fleet.say('north', 'command/ack', ...steps.map((step) => ({ request_id, ...step })))
 
 const dataOf = (events: readonly Received[], field: string) =>
   events.map(({ data }) => Reflect.get(Object(data), field))
@@ -25,8 +36,8 @@ describe('the channel of commands', () => {
   test('tells every step of a command', async () => {
     const client = await service.login('ada')
     await subscribe(client, 'commands')
-    fleet.tell(fleet.command('north', 'c1'), fleet.command('north', 'c1', { status: 'delivered' }))
-    fleet.tell(fleet.command('north', 'c1', { status: 'completed', result: { ok: true } }))
+    await fleet.command('north', 'c1')
+    await acknowledge('c1', { status: 'accepted' }, { status: 'completed', result: { ok: true } })
     const events = await eventsOf(client)
     expect(events[0]).toMatchObject({
       channel: 'commands',
@@ -35,7 +46,7 @@ describe('the channel of commands', () => {
       seq: 1,
       data: { command_id: 'c1', device_id: 'north', command: 'go', status: 'pending' },
     })
-    expect(dataOf(events, 'status')).toEqual(['pending', 'delivered', 'completed'])
+    expect(dataOf(events, 'status')).toEqual(['pending', 'acked', 'completed'])
     expect(events[2]).toMatchObject({ data: { result: { ok: true } } })
   })
 
@@ -47,39 +58,47 @@ describe('the channel of commands', () => {
     await subscribe(olaf, 'commands')
     await subscribe(olaf, 'shadows')
     fleet.addUser('olaf', { role: 'viewer', groups: ['eu'] })
-    fleet.tell(fleet.command('north', 'c1'), fleet.desire('north', { a: 1 }))
+    await fleet.command('north', 'c1')
+    await fleet.desire('north', { a: 1 })
     expect((await eventsOf(olaf)).map(({ channel }) => channel)).toEqual(['shadows'])
   })
 
   test('stays within the operator’s groups', async () => {
     const olaf = await service.login('olaf')
     await subscribe(olaf, 'commands')
-    fleet.tell(fleet.command('far', 'c1'), fleet.command('north', 'c2'))
+    await fleet.command('far', 'c1')
+    await fleet.command('north', 'c2')
     expect(dataOf(await eventsOf(olaf), 'command_id')).toEqual(['c2'])
   })
 
   test('starts with the open ones, and does not tell again what was shown', async () => {
     const client = await service.login('ada')
-    const stale = [fleet.command('north', 'c1'), fleet.command('north', 'c1', { status: 'delivered' })]
-    fleet.command('north', 'c0', { status: 'completed' })
-    fleet.afterAnswer = () => {
-      fleet.afterAnswer = () => {}
-      fleet.tell(...stale, fleet.command('north', 'c1', { status: 'acked', progress: 5 }))
-    }
+    await fleet.command('north', 'c0')
+    await acknowledge('c0', { status: 'completed' })
+    around(fleet.engine, 'commands', {
+      before: async () => {
+        fleet.engine.feed.hold()
+        await fleet.command('north', 'c1')
+        await acknowledge('c1', { status: 'accepted' })
+      },
+      after: () => acknowledge('c1', { status: 'in_progress', progress: 5 }),
+    })
     await subscribe(client, 'commands', { snapshot: true, filter: { device_id: 'north' } })
     const { data } = await client.next('snapshot')
-    expect(data).toMatchObject([{ command_id: 'c1', status: 'delivered' }])
-    expect(dataOf(await eventsOf(client), 'status')).toEqual(['acked'])
+    expect(data).toMatchObject([{ command_id: 'c1', status: 'acked' }])
+    fleet.engine.feed.release()
+    expect(dataOf(await eventsOf(client), 'progress')).toEqual([5])
   })
 
   test('throttled, keeps the last step of each command', async () => {
     const client = await service.login('ada')
     await subscribe(client, 'commands', { throttle_ms: 1_000 })
-    for (const command of ['c1', 'c2'])
-      for (const status of ['pending', 'delivered', 'completed'] as const)
-        fleet.tell(fleet.command('north', command, { status }))
+    for (const command of ['c1', 'c2']) {
+      await fleet.command('north', command)
+      await acknowledge(command, { status: 'accepted' }, { status: 'completed' })
+    }
     await eventsOf(client)
-    fleet.time.pass(1_000)
+    fleet.time.at += 1_000
     const events = await eventsOf(client)
     const steps = events.map(
       ({ data }) => `${Reflect.get(Object(data), 'command_id')} ${Reflect.get(Object(data), 'status')}`,
@@ -92,7 +111,7 @@ describe('the channel of shadows', () => {
   test('tells every change, with its author', async () => {
     const client = await service.login('vera')
     await subscribe(client, 'shadows')
-    fleet.tell(fleet.desire('north', { a: 1 }), fleet.desire('north', { a: 2 }))
+    for (const a of [1, 2]) await fleet.desire('north', { a })
     const events = await eventsOf(client)
     expect(events[1]).toMatchObject({
       channel: 'shadows',
@@ -111,16 +130,19 @@ describe('the channel of shadows', () => {
 
   test('starts with the documents, and goes on with what they do not show', async () => {
     const client = await service.login('olaf')
-    fleet.desire('far', { x: 1 })
-    const first = fleet.desire('north', { a: 1 })
-    fleet.afterAnswer = () => {
-      fleet.afterAnswer = () => {}
-      fleet.tell(first, fleet.desire('north', { a: 2 }))
-    }
+    await fleet.desire('far', { x: 1 })
+    around(fleet.engine, 'shadow', {
+      before: async () => {
+        fleet.engine.feed.hold()
+        await fleet.desire('north', { a: 1 })
+      },
+      after: () => fleet.desire('north', { a: 2 }),
+    })
     await subscribe(client, 'shadows', { snapshot: true })
     const { data } = await client.next('snapshot')
     expect(data).toMatchObject([{ device_id: 'north', version: 1, desired: { a: 1 }, delta: { a: 1 } }])
+    fleet.engine.feed.release()
     expect(dataOf(await eventsOf(client), 'version')).toEqual([2])
-    expect(fleet.shadows.get(id('north'))?.version).toBe(2)
+    expect((await fleet.engine.shadow(id('north')))?.version).toBe(2)
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { Micros } from '../../schemas/ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { Budget } from './budget.ts'
 import type { Notice } from './notice.ts'
 import { type Addressee, HELD_COST_BYTES, Outbox } from './outbox.ts'
 import { openTally } from './tally.ts'
-import { id } from './testing/fake-fleet.ts'
-import { FakeTime, START } from './testing/fake-time.ts'
+import { id, START } from './testing/socket-service.ts'
 import type { Wire } from './wire.ts'
 
 class FakeWire implements Wire {
@@ -31,7 +31,7 @@ class FakeWire implements Wire {
 
 function openOutbox(budgetBytes = 10_000, heldEntriesMax: number = API_LIMITS.heldEntriesMax) {
   const wire = new FakeWire()
-  const time = new FakeTime()
+  const time = new StandingTime(0)
   const budget = new Budget(budgetBytes)
   const tally = openTally()
   let frozen = 0
@@ -172,10 +172,10 @@ describe('the outbox of a full wire', () => {
     outbox.flush()
     for (let i = 0; i < 3; i++) {
       wire.delivered += 1
-      time.pass(API_LIMITS.socketFrozenMs)
+      time.at += API_LIMITS.socketFrozenMs
     }
     expect(frozen()).toBe(0)
-    time.pass(API_LIMITS.socketFrozenMs)
+    time.at += API_LIMITS.socketFrozenMs
     expect(frozen()).toBe(1)
   })
 

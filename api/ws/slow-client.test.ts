@@ -1,20 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { FeedEvent } from '../../engine/index.ts'
-import { type FakeFleet, type FakeService, openFakeService } from './testing/fake-fleet.ts'
 import type { RawClient } from './testing/raw-client.ts'
+import { openSocketService, type SocketFleet, type SocketService } from './testing/socket-service.ts'
 
 const KIB = 1024
 const DEVICES = 20
 const PADDING = 'x'.repeat(20 * KIB)
 
-let service: FakeService
-let fleet: FakeFleet
+let service: SocketService
+let fleet: SocketFleet
 
 beforeEach(async () => {
-  service = await openFakeService({ heldBytesPerSocketMax: 4 * KIB * KIB, socketFrozenMs: 15_000 })
+  service = await openSocketService({ heldBytesPerSocketMax: 4 * KIB * KIB, socketFrozenMs: 15_000 })
   fleet = service.fleet
   fleet.addUser('ada')
-  for (let i = 0; i < DEVICES; i++) fleet.addDevice(`dev-${i}`)
+  for (let i = 0; i < DEVICES; i++) await fleet.addDevice(`dev-${i}`)
 })
 afterEach(() => service.close())
 
@@ -32,10 +31,7 @@ async function listen(filter?: object): Promise<RawClient> {
 
 /** One report of every device, and time for the sockets to move. */
 async function round(n: number, padding = PADDING): Promise<void> {
-  const events: FeedEvent[] = []
-  for (let i = 0; i < DEVICES; i++) events.push(fleet.report(`dev-${i}`, { n, padding }))
-  fleet.tell(...events)
-  await new Promise(setImmediate)
+  await Promise.all(Array.from({ length: DEVICES }, (_, i) => fleet.report(`dev-${i}`, { n, padding })))
 }
 
 /** Rounds until nothing more is sent: the kernel's buffers are full. Returns the number of the last one. */
@@ -90,8 +86,8 @@ describe('a client that stops reading', () => {
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)
     for (let i = 0; i < 300; i++) {
-      fleet.addDevice(`more-${i}`)
-      fleet.tell(fleet.report(`more-${i}`, { padding: PADDING }))
+      await fleet.addDevice(`more-${i}`)
+      await fleet.report(`more-${i}`, { padding: PADDING })
     }
     const { heldBytes, dropped } = service.sockets.counts()
     expect(heldBytes).toBeLessThanOrEqual(4 * KIB * KIB)
@@ -118,10 +114,10 @@ describe('a client that stops reading', () => {
     const frozen = await listen()
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)
-    fleet.time.pass(15_000)
+    fleet.time.at += 15_000
     expect(service.sockets.counts()).toMatchObject({ connections: 0, heldBytes: 0, closed: { 1013: 1 } })
     // What cannot be said goodbye to is cut after the linger time.
-    fleet.time.pass(2_000)
+    fleet.time.at += 2_000
     frozen.socket.resume()
     await frozen.until(() => frozen.socket.destroyed)
     expect(frozen.closed).toBeUndefined()

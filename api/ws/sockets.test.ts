@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { createWorkBudget } from '../rates/work-budget.ts'
-import { type FakeService, openFakeService } from './testing/fake-fleet.ts'
-import { START } from './testing/fake-time.ts'
 import { dial } from './testing/raw-client.ts'
+import { openSocketService, type SocketService, START } from './testing/socket-service.ts'
 
-let service: FakeService
+let service: SocketService
 
 beforeEach(async () => {
-  service = await openFakeService({ subscriptionsPerSocketMax: 3, socketsMax: 4, frameInBytesMax: 4_096 })
+  service = await openSocketService({ subscriptionsPerSocketMax: 3, socketsMax: 4, frameInBytesMax: 4_096 })
   service.fleet.addUser('ada')
-  service.fleet.addDevice('robot-1', { group: 'eu/north' })
+  await service.fleet.addDevice('robot-1', { group: 'eu/north' })
 })
 afterEach(() => service.close())
 
@@ -72,7 +72,7 @@ describe('authentication', () => {
 
   test('that does not come in time closes with 4408', async () => {
     const client = await service.dial()
-    service.fleet.time.pass(10_000)
+    service.fleet.time.at += 10_000
     await client.until(() => client.closed !== undefined)
     expect(client.closed?.code).toBe(4408)
   })
@@ -87,9 +87,9 @@ describe('authentication', () => {
 
   test('is announced to end, and ends with 4401', async () => {
     const client = await service.login('ada:600')
-    service.fleet.time.pass(540_000)
+    service.fleet.time.at += 540_000
     expect(await client.next('token_expiring')).toEqual({ type: 'token_expiring', in: 60 })
-    service.fleet.time.pass(60_000)
+    service.fleet.time.at += 60_000
     expect(await client.next('error')).toMatchObject({ problem: { code: 'TOKEN_EXPIRED' } })
     await client.until(() => client.closed !== undefined)
     expect(client.closed?.code).toBe(4401)
@@ -99,7 +99,7 @@ describe('authentication', () => {
     const client = await service.login('ada:600')
     client.send({ type: 'auth', token: 'ada:1200' })
     await client.next('auth_ok', ({ expires_at: at }) => at === new Date(START + 1_200_000).toISOString())
-    service.fleet.time.pass(1_139_000)
+    service.fleet.time.at += 1_139_000
     client.send({ type: 'ping' })
     await client.next('pong')
     expect(client.frames.map(({ type }) => type)).toEqual(['auth_ok', 'auth_ok', 'pong'])
@@ -117,15 +117,20 @@ describe('authentication', () => {
   test.each([
     ['locked', { disabled: true }],
     ['given a new password', { tokensValidFrom: (START + 1) as typeof START }],
-  ])('ends with the next event once its user is %s', async (_, change) => {
-    const client = await service.login('ada')
+  ])('ends with the next event at the latest once its user is %s', async (_, change) => {
+    const isNotTold = { users: { onChange: () => () => {} } }
+    const unaware = await openSocketService({}, isNotTold)
+    await unaware.fleet.addDevice('robot-1')
+    unaware.fleet.addUser('ada')
+    const client = await unaware.login('ada')
     client.send({ type: 'subscribe', id: 's1', channel: 'devices' })
     await client.next('subscribed')
-    service.fleet.addUser('ada', change)
-    service.fleet.tell(service.fleet.edit('robot-1', { status: 'online' }))
+    unaware.fleet.addUser('ada', change)
+    await unaware.fleet.edit('robot-1', { name: 'Robot' })
     await client.until(() => client.closed !== undefined)
     expect(client.closed?.code).toBe(4401)
     expect(client.frames.some(({ type }) => type === 'event')).toBe(false)
+    await unaware.close()
   })
 })
 
@@ -139,8 +144,7 @@ describe('a change of a caller', () => {
     ]
     waiting.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
     await waiting.next('subscribed')
-    const ada = service.fleet.addUser('ada', { tokensValidFrom: (START + 1) as typeof START })
-    service.fleet.tellChanged(ada)
+    service.fleet.addUser('ada', { tokensValidFrom: (START + 1) as typeof START })
     for (const client of [idle, waiting]) {
       await client.until(() => client.closed !== undefined)
       expect(client.closed?.code).toBe(4401)
@@ -151,8 +155,7 @@ describe('a change of a caller', () => {
 
   test('that voids no token of theirs leaves a socket alone', async () => {
     const client = await service.login('ada')
-    const ada = service.fleet.addUser('ada')
-    service.fleet.tellChanged(ada)
+    service.fleet.addUser('ada', { name: 'Ada' })
     client.send({ type: 'ping' })
     await client.next('pong')
     expect(client.closed).toBeUndefined()
@@ -163,7 +166,7 @@ describe('an API key', () => {
   test('that never ends says so, and is not announced to end', async () => {
     const client = await service.dial({ path: '/ws?token=ada:never' })
     expect(await client.next('auth_ok')).toMatchObject({ expires_at: null })
-    service.fleet.time.pass(400 * 86_400_000)
+    service.fleet.time.at += 400 * 86_400_000
     client.send({ type: 'ping' })
     await client.next('pong')
     expect(client.frames.map(({ type }) => type)).toEqual(['auth_ok', 'pong'])
@@ -171,12 +174,19 @@ describe('an API key', () => {
 
   test('that ends in a year is no timer that fires at once', async () => {
     const year = 365 * 86_400
+    const { time } = service.fleet
+    let longest = 0
+    const after = time.after.bind(time)
+    time.after = (ms, run) => {
+      longest = Math.max(longest, ms)
+      return after(ms, run)
+    }
     const client = await service.dial({ path: `/ws?token=ada:${year}` })
     await client.next('auth_ok')
-    expect(service.fleet.time.longest).toBeLessThan(2 ** 31)
-    service.fleet.time.pass((year - 60) * 1000)
+    expect(longest).toBeLessThan(2 ** 31)
+    service.fleet.time.at += (year - 60) * 1000
     expect(await client.next('token_expiring')).toEqual({ type: 'token_expiring', in: 60 })
-    service.fleet.time.pass(60_000)
+    service.fleet.time.at += 60_000
     await client.until(() => client.closed !== undefined)
     expect(client.closed?.code).toBe(4401)
   })
@@ -270,24 +280,28 @@ describe('limits', () => {
   })
 
   test('a closed socket leaves nothing behind', async () => {
-    const before = service.fleet.time.waiting
-    const client = await service.login('ada')
+    const timers = new StandingTime(START)
+    const own = await openSocketService({}, { schedule: timers })
+    const { fleet } = own
+    await fleet.addDevice('robot-1')
+    fleet.addUser('ada')
+    const client = await own.login('ada')
     client.send({ type: 'subscribe', id: 's1', channel: 'telemetry', throttle_ms: 100 })
     await client.next('subscribed')
-    service.fleet.tell(service.fleet.report('robot-1', { n: 1 }), service.fleet.report('robot-1', { n: 2 }))
+    for (const n of [1, 2]) await fleet.report('robot-1', { n })
+    expect(own.sockets.counts().heldBytes).toBeGreaterThan(0)
     client.close()
     await expect
-      .poll(() => service.sockets.counts())
+      .poll(() => own.sockets.counts())
       .toMatchObject({
         connections: 0,
         subscriptions: 0,
         heldBytes: 0,
       })
-    await expect
-      .poll(() => service.fleet.wishes.at(-1)?.telemetry)
-      .toEqual({ all: false, devices: new Set() })
-    service.fleet.time.pass(2_000)
-    expect(service.fleet.time.waiting).toBe(before)
+    await expect.poll(() => fleet.wishes.at(-1)?.telemetry).toEqual({ all: false, devices: new Set() })
+    timers.at += 2_000
+    expect(timers.waiting).toBe(0)
+    await own.close()
   })
 })
 
@@ -309,10 +323,10 @@ describe('what one user costs', () => {
   test('snapshots are refused for a while when they were too much work, on all sockets of the user', async () => {
     const clock = { ticks: () => 0 }
     const work = createWorkBudget({ perSec: 11, clock, shares: undefined })
-    const busy = await openFakeService({}, { work })
+    const busy = await openSocketService({}, { work })
     busy.fleet.addUser('ada')
     busy.fleet.addUser('bob')
-    for (let i = 0; i < 60; i++) busy.fleet.addDevice(`dev-${i}`)
+    for (let i = 0; i < 60; i++) await busy.fleet.addDevice(`dev-${i}`)
     const outcomes = async (token: string) => {
       const client = await busy.login(token)
       const seen: unknown[] = []
@@ -335,7 +349,7 @@ describe('what one user costs', () => {
   })
 
   test('metrics can be named so often in all their subscriptions, and again when those end', async () => {
-    const busy = await openFakeService({ metricNamesPerUserMax: 3 })
+    const busy = await openSocketService({ metricNamesPerUserMax: 3 })
     busy.fleet.addUser('ada')
     const client = await busy.login('ada')
     const subscribe = (id: string, ...metrics: string[]) =>

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { StandingTime } from '../../engine/testing/standing-time.ts'
 import { Budget } from './budget.ts'
 import type { Notice } from './notice.ts'
 import { openTally } from './tally.ts'
-import { id } from './testing/fake-fleet.ts'
-import { FakeTime, START } from './testing/fake-time.ts'
+import { id, START } from './testing/socket-service.ts'
 import { Throttle } from './throttle.ts'
 
 function openThrottle(budgetBytes = 10_000, maySee: (notice: Notice) => boolean = () => true) {
-  const time = new FakeTime()
+  const time = new StandingTime(0)
   const budget = new Budget(budgetBytes)
   const sent: string[] = []
   let missed = 0
@@ -40,9 +40,9 @@ describe('a throttle', () => {
     )
     for (const device of ['a', 'b']) for (const n of [1, 2]) throttle.take(notice(device, `${device}${n}`))
     hidden.add('a')
-    time.pass(1_000)
+    time.at += 1_000
     expect(sent).toEqual(['0 a1', '0 b1', '1000 b2'])
-    time.pass(2_000)
+    time.at += 2_000
     throttle.take(notice('c', 'c1'))
     throttle.close()
     expect(budget.used).toBe(0)
@@ -53,10 +53,10 @@ describe('a throttle', () => {
     for (let i = 0; i < 25; i++) {
       throttle.take(notice('a', `a${i}`))
       if (i === 3) throttle.take(notice('b', 'b'))
-      time.pass(100)
+      time.at += 100
     }
     expect(sent).toEqual(['0 a0', '300 b', '1000 a9', '2000 a19'])
-    time.pass(10_000)
+    for (const ms of [500, 9_500]) time.at += ms
     expect(sent.slice(4)).toEqual(['3000 a24'])
   })
 
@@ -66,7 +66,7 @@ describe('a throttle', () => {
     throttle.take(notice('a', 'x'.repeat(100)))
     expect(sent).toEqual(['0 a', '0 b'])
     expect(missed()).toBe(2)
-    time.pass(1_000)
+    time.at += 1_000
     throttle.take(notice('c', 'c'))
     expect(sent).toEqual(['0 a', '0 b', '1000 c'])
     throttle.close()
@@ -78,7 +78,7 @@ describe('a throttle', () => {
     const { time, budget, throttle } = openThrottle(100_000)
     for (let i = 0; i < 100; i++) {
       throttle.take(notice(`dev-${i}`, 'x'))
-      time.pass(500)
+      time.at += 500
     }
     expect(budget.used).toBeLessThan(5 * 200)
   })

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type FakeService, openFakeService } from './testing/fake-fleet.ts'
 import { dial } from './testing/raw-client.ts'
+import { openSocketService, type SocketService } from './testing/socket-service.ts'
 
-let service: FakeService
+let service: SocketService
 
 beforeEach(async () => {
-  service = await openFakeService({ socketsMax: 1 })
+  service = await openSocketService({ socketsMax: 1 })
   service.fleet.addUser('ada')
 })
 afterEach(() => service.close())

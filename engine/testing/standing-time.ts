@@ -33,6 +33,11 @@ export class StandingTime implements Clock, Schedule {
     }
   }
 
+  /** How many timers are set. */
+  get waiting(): number {
+    return this.#tasks.size
+  }
+
   /** Calls off everything that waits. */
   forget(): void {
     this.#tasks.clear()

@@ -1,0 +1,36 @@
+// The engine's feed as /ws hears it, for tests: it keeps the wishes, and its events can be held back for a while.
+import type { Feed, FeedEvent, Wants } from '../../../engine/ports/feed.ts'
+
+export class GatedFeed implements Feed {
+  /** What was wanted, in the order in which it was told. */
+  readonly wishes: Wants[] = []
+  readonly #feed: Feed
+  #held: (() => void)[] | undefined
+
+  constructor(feed: Feed) {
+    this.#feed = feed
+  }
+
+  listen(listener: (events: readonly FeedEvent[]) => void): () => void {
+    return this.#feed.listen((events) => {
+      if (this.#held === undefined) listener(events)
+      else this.#held.push(() => listener(events))
+    })
+  }
+
+  want(wants: Wants): void {
+    this.wishes.push(wants)
+    this.#feed.want(wants)
+  }
+
+  /** Events wait until `release` is called. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  release(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const tell of held) tell()
+  }
+}
