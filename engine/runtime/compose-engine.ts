@@ -171,12 +171,6 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     let runners = 0
     const open = (claims: readonly Claim[], fenced: () => void) => {
       const partitions = claims.map(({ partition }) => partition)
-      const claimed = new Map(claims.map((claim) => [claim.partition, claim]))
-      const mayAct = (deviceId: DeviceId) => {
-        const claim = claimed.get(partitionOf(deviceId))
-        return members === undefined || (claim !== undefined && members.mayAct(claim))
-      }
-      settler.look()
       return new Runner(
         {
           partitions,
@@ -189,7 +183,11 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
         },
         { clock, schedule, log, store, inserter, openThread: host.openThread },
         {
-          perform: (proposal) => {
+          perform: (proposal, holding) => {
+            const mayAct = (deviceId: DeviceId) => {
+              const claim = holding.claimOf(partitionOf(deviceId))
+              return members === undefined || (claim !== undefined && members.mayAct(claim))
+            }
             metrics.ota.jobsMoved(proposal.feed)
             metrics.alerts.moved(proposal.feed)
             performer.perform(proposal, mayAct)
@@ -201,13 +199,15 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
           },
           horizon: () => settler.horizon(),
           now: () => ingest.now(),
-          watermark: () => watermark.upTo(partitions),
+          watermark: (held) => watermark.upTo(held),
           signal: report,
         },
       )
     }
-    const claim = async (claims: readonly Claim[]) =>
-      cluster === undefined ? undefined : store.claim(claims)
+    const claim = async (claims: readonly Claim[]) => {
+      if (cluster !== undefined) await store.claim(claims)
+      settler.look()
+    }
     return new Assignment({ store: { claim }, clock, schedule, open, signal: report })
   })
   const shards: Shards = new Shards(assignments, () => members?.isCertain() ?? true)

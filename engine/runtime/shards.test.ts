@@ -94,6 +94,88 @@ test('a question about what was just gained waits until its devices are known', 
   expect(await name).toBe('a')
 })
 
+describe('while a node takes up what it gained, what it has goes on', () => {
+  /** The second node has the partition of b, and gains that of a. */
+  async function gainingA(held: (two: ShardsNode) => void) {
+    const { place, one, two } = await setUp(1)
+    const B = partitionOf(idOf('b'))
+    await place.append(telemetry('a', 5, { n: 0 }), telemetry('b', 5, { n: 0 }))
+    await place.time.advance(500)
+    one.shards.lost([A, B])
+    two.shards.gained(claims([B], 2))
+    await place.append(telemetry('a', 10, { n: 1 }))
+    await place.time.advance(500)
+    held(two)
+    two.shards.gained(claims([A], 2))
+    return { place, two }
+  }
+
+  async function expectOnlyB(place: SharedPlace, two: ShardsNode): Promise<void> {
+    let isAnswered = false
+    const a = two.nameOf('a').finally(() => {
+      isAnswered = true
+    })
+    for (let n = 0; n < 4; n++) {
+      await place.append(rename('b', 100 + n, `b${n}`), rename('a', 100 + n, `a${n}`))
+      await place.time.advance(100)
+      const name = two.nameOf('b')
+      await place.time.advance(10)
+      expect([await name, two.replied().at(-1)]).toEqual([`b${n}`, `b${n}`])
+    }
+    expect(isAnswered).toBe(false)
+    Object.assign(two, { isLoadHeld: false, unread: undefined })
+    await place.time.advance(1_000)
+    expect(await a).toBe('a3')
+    expect(two.replied().filter((id) => id.startsWith('a'))).toEqual(['a0', 'a1', 'a2', 'a3'])
+    // They are read together from then on.
+    await place.append(rename('b', 200, 'b-last'), rename('a', 201, 'a-last'))
+    await place.time.advance(500)
+    expect(two.replied().slice(-2).sort()).toEqual(['a-last', 'b-last'])
+  }
+
+  test('while its devices are loaded', async () => {
+    const { place, two } = await gainingA((node) => {
+      node.isLoadHeld = true
+    })
+    await expectOnlyB(place, two)
+  })
+
+  test('while its entries are read', async () => {
+    const { place, two } = await gainingA((node) => {
+      node.unread = A
+    })
+    await expectOnlyB(place, two)
+  })
+
+  test('and no device is silent whose messages are not read', async () => {
+    const { place, two } = await gainingA((node) => {
+      node.unread = A
+    })
+    for (let s = 1; s <= 10; s++) {
+      await place.time.advance(10_000)
+      await place.append(telemetry('a', 1_000 + s * 10_000, { s }), telemetry('b', 1_000 + s * 10_000, { s }))
+    }
+    two.unread = undefined
+    await place.time.advance(2_000)
+    const events = two.performed.flatMap(({ feed }) => feed)
+    expect(
+      events.filter((event) => event.kind === 'device' && event.view.device.status === 'offline'),
+    ).toEqual([])
+  })
+
+  test('and it ends with them if it loses something meanwhile', async () => {
+    const { place, two } = await gainingA((node) => {
+      node.isLoadHeld = true
+    })
+    await place.time.advance(100)
+    two.shards.lost([A])
+    two.isLoadHeld = false
+    await place.append(rename('b', 300, 'b'), rename('a', 301, 'a'))
+    await place.time.advance(2_000)
+    expect(two.replied()).toEqual(['b'])
+  })
+})
+
 test('the next owner shows no less of a device than the one before it has shown', async () => {
   const { place, one, two } = await setUp()
   await place.append(telemetry('a', 10, { n: 1 }))

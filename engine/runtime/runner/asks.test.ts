@@ -9,35 +9,37 @@ const ask = { kind: 'snapshot', deviceId: idOf('a') } as const
 const after = (seq: number) => [{ partition: Partition(1), seq }]
 const codeOf = (answer: Promise<unknown>) => answer.catch((fault: Fault) => fault.code)
 
+const ALL = () => true
+
 test('a question waits until everything acknowledged before it is applied', async () => {
   const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
   const answer = asks.add(ask, after(5))
-  expect(asks.take([0, 4])).toEqual([])
-  const [waiting] = asks.take([0, 5])
+  expect(asks.take([0, 4], ALL)).toEqual([])
+  const [waiting] = asks.take([0, 5], ALL)
   waiting?.resolve({ data: {}, timestamp: undefined })
   expect(await answer).toEqual({ data: {}, timestamp: undefined })
-  expect(asks.take([0, 9])).toEqual([])
+  expect(asks.take([0, 9], ALL)).toEqual([])
 })
 
 test('a task takes so many and no more, the oldest first', () => {
   const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
   const count = LIMITS.asksPerBatchMax + 3
   for (let i = 0; i < count; i++) void asks.add({ ...ask, deviceId: idOf(`d${i}`) }, after(0))
-  const taken = asks.take([0, 0])
+  const taken = asks.take([0, 0], ALL)
   expect(taken.length).toBe(LIMITS.asksPerBatchMax)
   expect(taken[0]?.ask).toMatchObject({ deviceId: 'd0' })
-  expect(asks.take([0, 0]).length).toBe(3)
+  expect(asks.take([0, 0], ALL).length).toBe(3)
 })
 
 test('a lost shard is asked again, but not for ever', async () => {
   const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
   const answer = codeOf(asks.add(ask, after(0)))
   for (let loss = 0; loss < 3; loss++) {
-    const taken = asks.take([0, 0])
+    const taken = asks.take([0, 0], ALL)
     expect(taken.length).toBe(1)
     asks.putBack(taken)
   }
-  expect(asks.take([0, 0])).toEqual([])
+  expect(asks.take([0, 0], ALL)).toEqual([])
   expect(await answer).toBe('SHARD_LOST')
 })
 
@@ -55,8 +57,8 @@ test('questions of one turn go together, at its end', () => {
   const turn: (() => void)[] = []
   const asks = new Asks({ ticks: () => 0, later: (run) => turn.push(run), ready: () => {} })
   for (const name of ['a', 'b']) void asks.add({ ...ask, deviceId: idOf(name) }, after(0))
-  expect(asks.take([0, 0])).toEqual([])
+  expect(asks.take([0, 0], ALL)).toEqual([])
   expect(turn.length).toBe(1)
   turn[0]?.()
-  expect(asks.take([0, 0]).length).toBe(2)
+  expect(asks.take([0, 0], ALL).length).toBe(2)
 })

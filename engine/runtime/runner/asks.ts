@@ -1,5 +1,6 @@
 // Questions to a shard, held back until everything acknowledged before them is applied: read-your-writes. Those that
 // come in one turn of the event loop go together: a hop to the thread costs as much as several requests do (R12).
+import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Positions } from '../../ports/log.ts'
@@ -8,6 +9,8 @@ import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 interface PendingAsk {
   readonly ask: Ask
   readonly after: readonly Position[]
+  /** Partitions that it is about; undefined for all that the shard has when it answers. */
+  readonly about: readonly Partition[] | undefined
   readonly until: number
   /** Shards lost over it. */
   losses: number
@@ -37,7 +40,7 @@ export class Asks {
     this.#ready = options.ready
   }
 
-  add<A extends Ask>(ask: A, after: readonly Position[]): Promise<AnswerOf<A>> {
+  add<A extends Ask>(ask: A, after: readonly Position[], about?: readonly Partition[]): Promise<AnswerOf<A>> {
     if (this.#waiting.length + this.#fresh.length >= LIMITS.asksWaitingMax)
       return Promise.reject(
         new Fault('OVERLOADED', { retryable: true, message: 'too many questions are waiting' }),
@@ -46,7 +49,7 @@ export class Asks {
       // A shard answers each question with what its kind is answered with.
       const settle = resolve as (answer: Answer) => void
       const until = this.#ticks() + WAIT_MS
-      this.#fresh.push({ ask, after, until, losses: 0, resolve: settle, reject })
+      this.#fresh.push({ ask, after, about, until, losses: 0, resolve: settle, reject })
       if (this.#fresh.length === 1) this.#later(() => this.#gather())
     })
   }
@@ -57,14 +60,18 @@ export class Asks {
     this.#ready()
   }
 
-  /** Takes the asks that may be answered with these positions applied. */
-  take(applied: Positions): readonly PendingAsk[] {
+  /** Takes the asks that may be answered with these positions applied, about partitions that may be answered about. */
+  take(
+    applied: Positions,
+    mayAnswer: (about: readonly Partition[] | undefined) => boolean,
+  ): readonly PendingAsk[] {
     if (this.#waiting.length === 0) return []
     const ready: PendingAsk[] = []
     const rest: PendingAsk[] = []
     for (const waiting of this.#waiting) {
       const isReady =
         ready.length < LIMITS.asksPerBatchMax &&
+        mayAnswer(waiting.about) &&
         waiting.after.every(({ partition, seq }) => (applied[partition] ?? 0) >= seq)
       if (isReady) ready.push(waiting)
       else rest.push(waiting)

@@ -1,7 +1,9 @@
 // One shard of this node: a runner for those partitions that are this node's now, and another one when these change.
 //
-// - A runner keeps its partitions. When they change it ends, and the next one begins with the store and the log, as
-//   after a crash (runner H4): a change of owner is nothing that has to be right besides.
+// - A runner that gains partitions goes on with those that it has and takes up the new ones besides: when another node
+//   dies, nothing of this one waits.
+// - A runner that loses partitions ends, and the next one begins with the store and the log, as after a crash
+//   (runner H4).
 // S2. The next one begins when nothing of the earlier one is being saved any more, and after its claim: what an earlier
 //     owner saved is found, and no later save of it is taken (R2).
 // - Questions wait over a change. What is asked of a partition that is not ours is refused.
@@ -23,7 +25,7 @@ import { toFault } from './saver.ts'
 
 type ShardRunner = Pick<
   Runner,
-  'start' | 'ask' | 'want' | 'rule' | 'sweep' | 'flush' | 'backlog' | 'lags' | 'close' | 'abandon'
+  'start' | 'ask' | 'gain' | 'want' | 'rule' | 'sweep' | 'flush' | 'backlog' | 'lags' | 'close' | 'abandon'
 >
 
 export interface AssignmentPorts {
@@ -43,7 +45,7 @@ export class Assignment {
   readonly #ports: AssignmentPorts
   readonly #owned = new Map<Partition, number>()
   #runner: ShardRunner | undefined
-  /** Partitions and epochs that the runner began with. */
+  /** Partitions and epochs that the runner has. */
   #assigned: ReadonlyMap<Partition, number> = new Map()
   #isFenced = false
   #isFlushing = false
@@ -62,8 +64,8 @@ export class Assignment {
 
   /** Gives the partitions up at once. */
   lose(partitions: readonly Partition[]): void {
-    const isNews = partitions.filter((partition) => this.#owned.delete(partition)).length > 0
-    if (isNews) void this.#end()
+    const lost = partitions.filter((partition) => this.#owned.delete(partition))
+    if (lost.some((partition) => this.#assigned.has(partition))) void this.#end()
     void this.#change()
   }
 
@@ -80,7 +82,7 @@ export class Assignment {
     for (const until = clock.ticks() + WAIT_MS; ; ) {
       const runner = await this.#runnerOf(until, partitions)
       try {
-        return await runner.ask(ask, after)
+        return await runner.ask(ask, after, partitions.length < this.#owned.size ? partitions : undefined)
       } catch (error) {
         const isOver = this.#runner === runner || clock.ticks() >= until
         if (isOver || !(error instanceof Fault && error.code === 'SHARD_LOST')) throw error
@@ -131,7 +133,7 @@ export class Assignment {
     await runner?.close(deadlineMs)
   }
 
-  /** The runner that began with all of these: another one has never heard of their devices. */
+  /** The runner that has all of these: another one has never heard of their devices. */
   async #runnerOf(until: number, partitions: readonly Partition[]): Promise<ShardRunner> {
     const { clock, schedule } = this.#ports
     for (;;) {
@@ -156,7 +158,12 @@ export class Assignment {
   async #reassign(): Promise<void> {
     const { store, schedule, signal, open } = this.#ports
     while (this.#isFenced || !isSame(this.#assigned, this.#owned)) {
-      if (this.#runner !== undefined && !this.#isFenced) await this.#flush()
+      const runner = this.#runner
+      if (runner !== undefined && this.#isGrowing()) {
+        await this.#extend(runner)
+        continue
+      }
+      if (runner !== undefined && !this.#isFenced) await this.#flush()
       await this.#end()
       const owned = new Map(this.#owned)
       const claims = [...owned].map(([partition, epoch]) => ({ partition, epoch }))
@@ -171,8 +178,40 @@ export class Assignment {
         await schedule.sleep(LIMITS.claimRetryMs)
         continue
       }
-      if (isSame(owned, this.#owned)) this.#begin(open(claims, () => this.#fence(owned)))
+      if (!isSame(owned, this.#owned)) continue
+      const next: ShardRunner = open(claims, () => {
+        if (this.#runner === next) this.#fence()
+      })
+      this.#begin(next)
     }
+  }
+
+  /** Whether all that the runner has is still ours. */
+  #isGrowing(): boolean {
+    return (
+      !this.#isFenced &&
+      [...this.#assigned].every(([partition, epoch]) => this.#owned.get(partition) === epoch)
+    )
+  }
+
+  async #extend(runner: ShardRunner): Promise<void> {
+    const { store, schedule, signal } = this.#ports
+    const claims = [...this.#owned]
+      .filter(([partition]) => !this.#assigned.has(partition))
+      .map(([partition, epoch]) => ({ partition, epoch }))
+    try {
+      await store.claim(claims)
+    } catch (error) {
+      signal({ kind: 'claim_failed', fault: toFault(error) })
+      return schedule.sleep(LIMITS.claimRetryMs)
+    }
+    if (this.#runner !== runner) return
+    const gained = claims.filter(({ partition, epoch }) => this.#owned.get(partition) === epoch)
+    this.#assigned = new Map([
+      ...this.#assigned,
+      ...gained.map(({ partition, epoch }) => [partition, epoch] as const),
+    ])
+    runner.gain(gained)
   }
 
   #begin(runner: ShardRunner): void {
@@ -183,8 +222,7 @@ export class Assignment {
   }
 
   /** It cannot save any more: whoever decides who owns what will say why. */
-  #fence(assigned: ReadonlyMap<Partition, number>): void {
-    if (this.#assigned !== assigned) return
+  #fence(): void {
     this.#isFenced = true
     void this.#end()
     void this.#change()

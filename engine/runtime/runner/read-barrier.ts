@@ -1,5 +1,6 @@
 // How far an incarnation of a shard must have read before it answers. The incarnation before it, of another node perhaps, had read up
-// to there, and nobody is to be shown less than he was shown before.
+// to there, and nobody is to be shown less than he was shown before. It is known for each partition: those that were just
+// gained hold up no answer about the others.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
@@ -9,32 +10,32 @@ import type { Schedule } from '../../ports/schedule.ts'
 export interface ReadBarrierPorts {
   readonly log: Pick<Log, 'look'>
   readonly schedule: Pick<Schedule, 'sleep'>
-  readonly partitions: readonly Partition[]
   /** It is known now. */
   readonly found: () => void
 }
 
+/** The ends to be reached, as of one look at the log; undefined before that. */
+interface Goal {
+  ends: Positions | undefined
+}
+
 export class ReadBarrier {
   readonly #ports: ReadBarrierPorts
-  #ends: Positions | undefined
-  #isReached = false
-  #incarnations = 0
+  /** Those that are not reached. */
+  readonly #goals = new Map<Partition, Goal>()
 
   constructor(ports: ReadBarrierPorts) {
     this.#ports = ports
   }
 
-  /** Starts a new incarnation. Called after its claim, so that the one before it reads nothing more. */
-  async begin(): Promise<void> {
+  /** Starts these partitions anew. Called after their claim, so that the owner before reads nothing more. */
+  async begin(partitions: readonly Partition[]): Promise<void> {
     const { log, schedule, found } = this.#ports
-    const incarnation = ++this.#incarnations
-    this.#ends = undefined
-    this.#isReached = false
-    while (incarnation === this.#incarnations) {
+    const goal: Goal = { ends: undefined }
+    for (const partition of partitions) this.#goals.set(partition, goal)
+    while (this.#isWanted(goal)) {
       try {
-        const ends = await log.look()
-        if (incarnation !== this.#incarnations) return
-        this.#ends = ends
+        goal.ends = await log.look()
         return found()
       } catch {
         // The log is away, which shows in appends and in `/readyz`; questions wait.
@@ -43,14 +44,23 @@ export class ReadBarrier {
     }
   }
 
-  isReached(seen: Positions): boolean {
-    const ends = this.#ends
-    if (!this.#isReached && ends !== undefined)
-      this.#isReached = this.#ports.partitions.every((p) => (seen[p] ?? 0) >= (ends[p] ?? 0))
-    return this.#isReached
+  isReached(seen: Positions, partitions: readonly Partition[]): boolean {
+    return this.#goals.size === 0 || partitions.every((partition) => this.#isOneReached(seen, partition))
   }
 
   close(): void {
-    this.#incarnations++
+    this.#goals.clear()
+  }
+
+  #isOneReached(seen: Positions, partition: Partition): boolean {
+    const goal = this.#goals.get(partition)
+    if (goal === undefined) return true
+    if (goal.ends === undefined || (seen[partition] ?? 0) < (goal.ends[partition] ?? 0)) return false
+    this.#goals.delete(partition)
+    return true
+  }
+
+  #isWanted(goal: Goal): boolean {
+    return [...this.#goals.values()].includes(goal)
   }
 }

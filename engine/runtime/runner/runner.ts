@@ -1,39 +1,30 @@
 // The host's side of one shard: entries in, proposals out, and everything that follows from them in its order (R4):
 // propose → save → settle → send → tell → acknowledge.
-//
 // - One task is in flight at a time, and one proposal is unsettled at a time.
 // H2. The verdict on a proposal rides on the next task.
 // H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next incarnation.
 // H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).
 // H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
-import type { Millis } from '../../../schemas/ids.ts'
+import type { Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
-import type { Entry, Log } from '../../ports/log.ts'
-import type { Schedule } from '../../ports/schedule.ts'
-import type { Claim, DeadLetters, Records } from '../../ports/store.ts'
+import type { Entry } from '../../ports/log.ts'
+import type { Claim, StoredDevice } from '../../ports/store.ts'
 import { Latch } from '../latch.ts'
-import type { Inserter } from '../rows/inserter.ts'
 import { leave, newProgress, suspectOf } from '../shard/progress.ts'
-import type {
-  AnswerOf,
-  Ask,
-  Position,
-  Proposal,
-  ShardSettings,
-  WorkResult,
-  WorkTask,
-} from '../shard/protocol.ts'
-import type { RunnerSignal, SaveSignal } from '../signals.ts'
+import type { AnswerOf, Ask, LoadTask, Position, Proposal, WorkResult, WorkTask } from '../shard/protocol.ts'
+import type { SaveSignal } from '../signals.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
+import { Holding } from './holding.ts'
+import { Joining } from './joining.ts'
 import { type Lag, Lags } from './lags.ts'
 import { News } from './news.ts'
 import { Poison } from './poison.ts'
 import { ReadBarrier } from './read-barrier.ts'
+import type { RunnerHost, RunnerPorts, RunnerSettings } from './runner-ports.ts'
 import { isSaveNeeded, Saver } from './saver.ts'
 import { ShardPositions } from './shard-positions.ts'
 import { SilenceSweep } from './silence-sweep.ts'
@@ -41,40 +32,16 @@ import { type Portion, Source } from './source.ts'
 import type { ShardThread } from './thread.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** Settings that all incarnations of the shard share. `incarnation` is a prefix that no other runner has. */
-export type RunnerSettings = Omit<ShardSettings, 'progress'> & {
-  /** Claims on its partitions. Empty in the embedded profile, where nobody else can write (R2). */
-  readonly claims: readonly Claim[]
-}
-
-export interface RunnerPorts {
-  readonly clock: Clock
-  readonly schedule: Schedule
-  readonly log: Log
-  readonly store: Records & Pick<DeadLetters, 'deadLetters'>
-  readonly inserter: Inserter
-  readonly openThread: (settings: ShardSettings) => ShardThread
-}
-
-export interface RunnerHost {
-  /** H3: after the save. */
-  perform(proposal: Proposal): void
-  /** It cannot go on in this incarnation of the process. */
-  fatal(error: unknown): void
-  /** Telemetry before this instant has rollups, or is about to. */
-  horizon(): Millis
-  /** The time messages get now. */
-  now(): Millis
-  /** All messages received before are in the log; undefined while it fails: then silence proves nothing. */
-  watermark(): Millis | undefined
-  signal(signal: RunnerSignal): void
-}
-
 /** Time that the loop has to end before its thread is taken from it. */
 const LAST_TASK_MS = 1_000
 
 export class Runner {
   readonly #settings: RunnerSettings
+  readonly #holding: Holding
+  /** Gained, and not read yet. */
+  readonly #joining: Joining
+  /** Partitions that the shard was opened with. */
+  #opened: readonly Partition[]
   readonly #ports: RunnerPorts
   readonly #host: RunnerHost
   readonly #asks: Asks
@@ -105,7 +72,9 @@ export class Runner {
 
   constructor(settings: RunnerSettings, ports: RunnerPorts, host: RunnerHost) {
     const { clock, schedule, log, store } = ports
-    const { partitions, claims } = settings
+    this.#holding = new Holding(settings.partitions, settings.claims)
+    this.#opened = settings.partitions
+    const { partitions, claims } = this.#holding
     const fatal = (fault: Fault) => host.fatal(fault)
     const signal = (about: SaveSignal) => host.signal(about)
     this.#settings = settings
@@ -119,17 +88,22 @@ export class Runner {
     this.#silenceSweep = new SilenceSweep({
       now: () => host.now(),
       ticks: () => clock.ticks(),
-      watermark: () => host.watermark(),
+      watermark: () => host.watermark(partitions),
     })
     this.#saver = new Saver({ store, schedule, claims }, { signal, fatal })
     this.#poison = new Poison(store, async (parked) => {
-      if (await this.#saver.save(parked)) host.perform(parked)
+      if (await this.#saver.save(parked)) host.perform(parked, this.#holding)
     })
     this.#checkpoints = new Checkpointer(
       { partitions, claims, clock, schedule, log, store },
       { done: () => this.#latch.set(), signal, fatal },
     )
-    this.#readBarrier = new ReadBarrier({ log, schedule, partitions, found: () => this.#latch.set() })
+    this.#readBarrier = new ReadBarrier({ log, schedule, found: () => this.#latch.set() })
+    this.#joining = new Joining(store, {
+      ready: () => this.#latch.set(),
+      load: (gained, devices) => this.#thread.run(this.#loadOf(gained, devices)),
+      loaded: (gained) => this.#source.join(gained, this.#positions.covered),
+    })
     this.#thread = this.#newThread()
     this.#positions = new ShardPositions(store)
     this.#lags = new Lags({ partitions, log, clock })
@@ -137,15 +111,28 @@ export class Runner {
   }
 
   start(): void {
-    void this.#readBarrier.begin()
+    void this.#readBarrier.begin(this.#opened)
     // by H5
     this.#running = this.#run().catch((error: unknown) => this.#host.fatal(error))
   }
 
-  ask<A extends Ask>(ask: A, after: readonly Position[]): Promise<AnswerOf<A>> {
+  /** `about`: partitions of the devices that it is about, or nothing if it is about all that there are. */
+  ask<A extends Ask>(ask: A, after: readonly Position[], about?: readonly Partition[]): Promise<AnswerOf<A>> {
     if (this.#isClosing)
       return Promise.reject(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
-    return this.#asks.add(ask, after)
+    return this.#asks.add(ask, after, about)
+  }
+
+  /** Takes these up besides what it has. Called after their claim. */
+  gain(claims: readonly Claim[]): void {
+    const partitions = claims.map(({ partition }) => partition)
+    this.#holding.add(claims)
+    this.#positions.join(partitions)
+    // Nothing is known of their silence.
+    this.#silenceSweep.takeSweep(true)
+    void this.#readBarrier.begin(partitions)
+    this.#joining.add(partitions)
+    this.#latch.set()
   }
 
   want(wants: Wants): void {
@@ -191,7 +178,7 @@ export class Runner {
     const until = clock.ticks() + deadlineMs
     while (this.backlog() > 0 && clock.ticks() < until) await schedule.sleep(10)
     const flushed = this.flush().catch(() => {
-      // Said by whoever made it fail: here it only means that there is nothing more to wait for.
+      // Said by whoever made it fail.
     })
     await Promise.race([flushed, schedule.sleep(Math.max(0, until - clock.ticks()))])
     await this.abandon()
@@ -199,14 +186,13 @@ export class Runner {
 
   /** Ends as it is: what is being saved is waited for, and nothing follows. Another one goes on from there. */
   async abandon(): Promise<void> {
-    const { schedule } = this.#ports
     this.#isClosing = true
     this.#isClosed = true
     this.#saver.close()
     this.#checkpoints.close()
     this.#readBarrier.close()
     this.#latch.set()
-    await Promise.race([this.#running, schedule.sleep(LAST_TASK_MS)])
+    await Promise.race([this.#running, this.#ports.schedule.sleep(LAST_TASK_MS)])
     await this.#thread.close()
     await this.#running
     // A shard that was just being opened again.
@@ -224,8 +210,18 @@ export class Runner {
       await this.#recover(error, undefined)
     }
     while (!this.#isClosed) {
-      const isIdle = !(await this.#step())
+      const hasJoined = await this.#join()
+      const isIdle = this.#isClosed || (!(await this.#step()) && !hasJoined)
       if (isIdle && !this.#isClosed) await this.#latch.wait()
+    }
+  }
+
+  async #join(): Promise<boolean> {
+    try {
+      return await this.#joining.step()
+    } catch (error) {
+      await this.#recover(error, undefined)
+      return true
     }
   }
 
@@ -233,11 +229,15 @@ export class Runner {
   async #step(): Promise<boolean> {
     const isOpen = this.#saving !== undefined || this.#isGivenUp
     const portion = isOpen ? undefined : this.#nextPortion()
-    const isCaughtUp = !isOpen && portion === undefined && this.#source.isCaughtUp()
+    const isJoining = this.#joining.isUnderWay || this.#source.isJoining
+    const isCaughtUp = !isOpen && !isJoining && portion === undefined && this.#source.isCaughtUp()
     if (isCaughtUp) this.#positions.caughtUp()
     const { applied, seen, covered } = this.#positions
-    const asks = this.#readBarrier.isReached(seen) ? this.#asks.take(seen) : []
-    const sweep = isOpen ? undefined : this.#silenceSweep.takeSweep(isCaughtUp)
+    const asks = this.#asks.take(seen, (about = this.#holding.partitions) =>
+      this.#readBarrier.isReached(seen, about),
+    )
+    // What was gained is older than what else is read: there is no one time up to which all was.
+    const sweep = isOpen || isJoining ? undefined : this.#silenceSweep.takeSweep(isCaughtUp)
     const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
     const isNeeded =
       portion !== undefined ||
@@ -322,7 +322,7 @@ export class Runner {
   #saved(proposal: Proposal, entries: readonly Entry[]): void {
     this.#isSaved = true
     this.#positions.settled(proposal.applied, entries)
-    this.#host.perform(proposal)
+    this.#host.perform(proposal, this.#holding)
   }
 
   #nextPortion(): Portion | undefined {
@@ -362,25 +362,25 @@ export class Runner {
     this.#source.close()
     this.#thread = this.#newThread()
     this.#positions.startOver()
-    void this.#readBarrier.begin()
+    this.#opened = [...this.#holding.partitions]
+    this.#joining.clear()
+    void this.#readBarrier.begin(this.#opened)
     this.#source = this.#newSource()
     this.#isSaved = false
     this.#wants.renew()
   }
 
   async #load(): Promise<void> {
-    const { store } = this.#ports
-    const { applied: reached } = this.#positions
-    const applied = this.#settings.partitions.map((partition) => ({
-      partition,
-      seq: reached[partition] ?? 0,
-    }))
-    const load = { kind: 'load', applied, now: this.#host.now(), alertSettings: undefined } as const
     // Before the devices: each of them is given its rules once.
-    await this.#thread.run({ ...load, devices: [], alertSettings: this.#alertSettings.latest })
+    const alertSettings = this.#alertSettings.latest
+    await this.#thread.run({ ...this.#loadOf(this.#opened, []), alertSettings })
     this.#alertSettings.take()
-    for await (const devices of store.load(this.#settings.partitions))
-      await this.#thread.run({ ...load, devices })
+    for await (const devices of this.#ports.store.load(this.#opened))
+      await this.#thread.run(this.#loadOf(this.#opened, devices))
+  }
+
+  #loadOf(partitions: readonly Partition[], devices: readonly StoredDevice[]): LoadTask {
+    return { kind: 'load', devices, applied: this.#positions.appliedOf(partitions), now: this.#host.now() }
   }
 
   #newThread(): ShardThread {
@@ -391,7 +391,7 @@ export class Runner {
   #newSource(): Source {
     return new Source({
       log: this.#ports.log,
-      partitions: this.#settings.partitions,
+      partitions: this.#opened,
       from: this.#positions.covered,
       poke: () => this.#latch.set(),
       failed: (error) => this.#host.signal({ kind: 'read_failed', error }),

@@ -5,6 +5,7 @@
 // - seen: read by this incarnation of the shard and settled; its vitals and snapshots reach so far.
 // - covered: its rows are collected or handed out.
 // - inserted (the store's): its rows are stored. A restart reads what lies behind it.
+import type { Partition } from '../../../schemas/ids.ts'
 import type { Entry, Positions } from '../../ports/log.ts'
 
 import type { Records } from '../../ports/store.ts'
@@ -28,6 +29,10 @@ export class ShardPositions {
     return this.#applied
   }
 
+  appliedOf(partitions: readonly Partition[]): readonly Position[] {
+    return partitions.map((partition) => ({ partition, seq: this.#applied[partition] ?? 0 }))
+  }
+
   get seen(): Positions {
     return this.#seen
   }
@@ -40,6 +45,17 @@ export class ShardPositions {
   startOver(): void {
     this.#seen = [...this.#store.inserted()]
     this.#covered = [...this.#seen]
+  }
+
+  /** These were gained: they begin with what the store has of them after their claim. */
+  join(partitions: readonly Partition[]): void {
+    const [applied, inserted] = [this.#store.applied(), this.#store.inserted()]
+    for (const partition of partitions) {
+      const stored = inserted[partition] ?? 0
+      this.#applied[partition] = Math.max(applied[partition] ?? 0, stored)
+      this.#seen[partition] = stored
+      this.#covered[partition] = stored
+    }
   }
 
   /** These were settled. */

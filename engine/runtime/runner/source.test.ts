@@ -133,6 +133,39 @@ test('what arrives while rows are caught up with comes by both ways or by one, b
   expect(seen.size).toBe(appended)
 })
 
+test('partitions that come later are read beside the others, and with them once they are as far', async () => {
+  const bench = new Bench()
+  for (let n = 0; n < 3; n++) await bench.append(P, OTHER)
+  expect(await bench.next()).toBe('rows 0:1 0:2 0:3')
+  const from = [...NOTHING]
+  from[OTHER] = 1
+  bench.source.join([OTHER], from)
+  expect([bench.source.isJoining, bench.source.isCaughtUp()]).toEqual([true, false])
+  await bench.append(P)
+  expect([await bench.next(), await bench.next()].sort()).toEqual(['rows 0:4', 'rows 2:2 2:3'])
+  expect([await bench.next(), bench.source.isJoining]).toEqual(['nothing', false])
+  await bench.append(P, Q, OTHER)
+  expect(await bench.next()).toBe('rows 0:5 1:1 2:4')
+  expect([await bench.next(), bench.source.isCaughtUp()]).toEqual(['nothing', true])
+})
+
+test('each entry of partitions that come one after another has its rows, whatever room there is for rows', async () => {
+  const bench = new Bench()
+  const [seen, appended] = [new Set<string>(), new Map<Partition, number>()]
+  for (let round = 0; round < 400; round++) {
+    // While rows are left out, and while they are caught up with.
+    if (round === 52) bench.source.join([OTHER], NOTHING)
+    if (round === 113) bench.source.join([Partition(3)], NOTHING)
+    const partitions = round < 300 ? [P, OTHER, Partition(3)].slice(round % 3) : []
+    if (partitions.length > 0) await bench.append(...partitions)
+    for (const partition of partitions) appended.set(partition, (appended.get(partition) ?? 0) + 1)
+    const line = await bench.next(round % 50 < 12 ? FULL : ROOM)
+    if (line.startsWith('rows')) for (const entry of line.split(' ').slice(1)) seen.add(entry)
+  }
+  expect(seen.size).toBe([...appended.values()].reduce((sum, count) => sum + count, 0))
+  expect(bench.source.isCaughtUp()).toBe(true)
+})
+
 test('a log that cannot be read is said, and read again with the next look', async () => {
   class BrokenLog extends MemoryLog {
     isBroken = true

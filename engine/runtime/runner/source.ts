@@ -1,6 +1,7 @@
 // Where a shard's entries come from. Normally one reader feeds records and rows together. When ClickHouse cannot
 // keep up, records go on without rows, and a second reader fetches the rows from the log later, until it has
-// caught up and takes over.
+// caught up and takes over. Entries of partitions that come later have a reader of their own in the same way: those that
+// are there already are read on meanwhile, whatever there is to read of the others.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
@@ -69,9 +70,16 @@ export interface Portion {
 
 export class Source {
   readonly #log: Log
-  readonly #partitions: readonly Partition[]
-  readonly #means: IntakePorts
+  readonly #means: Pick<IntakePorts, 'poke' | 'failed'>
+  /** Those of the main reader. */
+  #partitions: readonly Partition[]
   #main: Intake
+  /** Partitions that the main reader does not read yet. */
+  #late: readonly Partition[] = []
+  #joining: Intake | undefined
+  #isJoiningTurn = false
+  /** How far entries were handed out. */
+  readonly #reached: number[]
   #rows: 'on' | 'off' | 'catching' = 'on'
   #catchUp: Intake | undefined
   #isCatchUpTurn = false
@@ -86,12 +94,22 @@ export class Source {
     const { log, partitions, poke, failed } = options
     this.#log = log
     this.#partitions = partitions
-    const end = () => {
-      const ends = log.ends()
-      return partitions.reduce((sum, p) => sum + (ends[p] ?? 0), 0)
-    }
-    this.#means = { end, poke, failed }
-    this.#main = this.#open(options.from)
+    this.#means = { poke, failed }
+    this.#reached = [...options.from]
+    this.#main = this.#open(partitions, options.from)
+  }
+
+  /** These are read, too, each from its position on. */
+  join(partitions: readonly Partition[], from: Positions): void {
+    for (const partition of partitions) this.#reached[partition] = from[partition] ?? 0
+    this.#late = [...this.#late, ...partitions]
+    this.#joining?.reader.close()
+    this.#joining = this.#open(this.#late, this.#reached)
+    if (this.#rows !== 'catching') return
+    // Rows of these have to be fetched as well.
+    this.#catchUp?.reader.close()
+    this.#catchUp = undefined
+    this.#rows = 'off'
   }
 
   /** The next entries, if there are any. `covered` is how far rows reach, `room` how much the inserter has. */
@@ -100,34 +118,47 @@ export class Source {
     room: { readonly isFull: boolean; readonly isHalfEmpty: boolean },
   ): Portion | undefined {
     this.#turn(covered, room)
-    if (this.#rows === 'on') return this.#portion(this.#main, true)
+    if (this.#rows === 'on') return this.#live(true)
     const catchUp = room.isFull ? undefined : this.#catchUp
     this.#isCatchUpTurn = !this.#isCatchUpTurn
     const first = this.#isCatchUpTurn && catchUp !== undefined ? this.#portion(catchUp, true) : undefined
-    return (
-      first ??
-      this.#portion(this.#main, false) ??
-      (catchUp === undefined ? undefined : this.#portion(catchUp, true))
-    )
+    return first ?? this.#live(false) ?? (catchUp === undefined ? undefined : this.#portion(catchUp, true))
   }
 
   isCaughtUp(): boolean {
-    return this.#main.isCaughtUp()
+    return this.#joining === undefined && this.#main.isCaughtUp()
+  }
+
+  /** Entries of partitions that came later are still to be read. */
+  get isJoining(): boolean {
+    return this.#joining !== undefined
   }
 
   close(): void {
     this.#main.reader.close()
     this.#catchUp?.reader.close()
+    this.#joining?.reader.close()
+  }
+
+  /** The next entries of the main reader or of the one beside it, in turn. */
+  #live(rows: boolean): Portion | undefined {
+    const joining = this.#joining
+    if (joining === undefined) return this.#portion(this.#main, rows)
+    this.#isJoiningTurn = !this.#isJoiningTurn
+    const [first, second] = this.#isJoiningTurn ? [joining, this.#main] : [this.#main, joining]
+    return this.#portion(first, rows) ?? this.#portion(second, rows)
   }
 
   #turn(covered: Positions, room: { readonly isFull: boolean; readonly isHalfEmpty: boolean }): void {
+    if (this.#joining?.isCaughtUp()) this.#join()
     if (this.#rows === 'on' && room.isFull) this.#rows = 'off'
     else if (this.#rows === 'off' && room.isHalfEmpty) {
-      this.#catchUp = this.#open(covered)
+      this.#catchUp = this.#open([...this.#partitions, ...this.#late], covered)
       this.#rows = 'catching'
     } else if (this.#rows === 'catching' && this.#catchUp?.isCaughtUp()) {
       // It has read all that the main reader has, and that was applied in full or as rows by its position.
       this.#main.reader.close()
+      this.#joined()
       this.#main = this.#catchUp
       this.#catchUp = undefined
       this.#rows = 'on'
@@ -135,10 +166,32 @@ export class Source {
   }
 
   #portion(intake: Intake, rows: boolean): Portion | undefined {
-    return intake.peek() === undefined ? undefined : { entries: intake.take(), rows }
+    if (intake.peek() === undefined) return undefined
+    const entries = intake.take()
+    for (const { partition, seq } of entries)
+      this.#reached[partition] = Math.max(this.#reached[partition] ?? 0, seq)
+    return { entries, rows }
   }
 
-  #open(from: Positions): Intake {
-    return new Intake(this.#log.reader(this.#partitions, [...from]), this.#means)
+  /** One reader goes on with all, behind what was handed out. */
+  #join(): void {
+    this.#main.reader.close()
+    this.#joined()
+    this.#main = this.#open(this.#partitions, this.#reached)
+  }
+
+  #joined(): void {
+    this.#joining?.reader.close()
+    this.#joining = undefined
+    this.#partitions = [...this.#partitions, ...this.#late]
+    this.#late = []
+  }
+
+  #open(partitions: readonly Partition[], from: Positions): Intake {
+    const end = () => {
+      const ends = this.#log.ends()
+      return partitions.reduce((sum, p) => sum + (ends[p] ?? 0), 0)
+    }
+    return new Intake(this.#log.reader(partitions, [...from]), { ...this.#means, end })
   }
 }

@@ -45,7 +45,8 @@ export class ActorDeadlines {
   /** A restart invents no silence: every device counts as heard now. */
   load(now: Millis): void {
     this.#forgivenAt = now
-    this.#sweptAt = now
+    // Devices may come while others were swept already.
+    if (this.#sweptAt === 0) this.#sweptAt = now
     this.#now = now
   }
 

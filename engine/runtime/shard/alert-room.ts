@@ -3,7 +3,7 @@ import type { Actor } from './actor.ts'
 
 export class AlertRoom {
   /** Alerts that may be open. */
-  readonly #max: number
+  readonly #max: () => number
   /** Alerts that are open by settled records. */
   readonly #open: () => number
   /** Devices on which a condition is true that waits for room. */
@@ -11,7 +11,7 @@ export class AlertRoom {
   /** Alerts that fired in the proposal that is not settled yet. */
   #fired = 0
 
-  constructor(max: number, open: () => number) {
+  constructor(max: () => number, open: () => number) {
     this.#max = max
     this.#open = open
   }
@@ -21,7 +21,7 @@ export class AlertRoom {
   }
 
   get left(): number {
-    return this.#max - this.#open() - this.#fired
+    return this.#max() - this.#open() - this.#fired
   }
 
   fired(count: number): void {

@@ -108,15 +108,16 @@ export interface Answers {
 export type Answer = Answers[Ask['kind']]
 export type AnswerOf<A extends Ask> = Answers[A['kind']]
 
-export type ShardTask =
-  | {
-      readonly kind: 'load'
-      readonly devices: readonly StoredDevice[]
-      readonly applied: readonly Position[]
-      readonly alertSettings?: AlertSettings | undefined
-      readonly now: Millis
-    }
-  | WorkTask
+export type ShardTask = LoadTask | WorkTask
+
+/** Devices, and positions of the partitions that they are in. More may come while the shard works. */
+export interface LoadTask {
+  readonly kind: 'load'
+  readonly devices: readonly StoredDevice[]
+  readonly applied: readonly Position[]
+  readonly alertSettings?: AlertSettings | undefined
+  readonly now: Millis
+}
 
 export interface WorkTask {
   readonly kind: 'work'

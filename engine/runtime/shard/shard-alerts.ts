@@ -43,7 +43,7 @@ interface ShardAlertsPorts {
   readonly reschedule: (actor: Actor) => void
   readonly slotValues: Parameters<Watch['feedShape']>[1]
   /** Alerts that may be open on the devices of this shard. */
-  readonly openMax: number
+  readonly openMax: () => number
   readonly ticks: () => number
 }
 
@@ -218,10 +218,10 @@ export class ShardAlerts {
     if (rules.length > 0) this.#judge(actor, rules, { at: Micros(now * 1_000), isNew: true }, decisions)
   }
 
-  /** Every entry was read. Where there is room again, the devices that wait for it are due. */
-  caughtUp(): void {
-    this.#isCaughtUp = true
-    this.#room.wake(this.#ports.reschedule)
+  /** Whether every entry was read. Where there is room again, the devices that wait for it are due. */
+  caughtUp(isCaughtUp: boolean): void {
+    this.#isCaughtUp = isCaughtUp
+    if (isCaughtUp) this.#room.wake(this.#ports.reschedule)
   }
 
   /** The sweep comes by. */

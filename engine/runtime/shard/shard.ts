@@ -8,7 +8,7 @@
 // S3. Rows leave only after the proposal of their batch is settled. `covered` says how far they reach.
 import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
-import { type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { type DeviceId, Millis, type Partition } from '../../../schemas/ids.ts'
 import { ITEM, readItems } from '../../domain/bundle.ts'
 import type { DeviceEvent } from '../../domain/device/events.ts'
 import { heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
@@ -50,6 +50,7 @@ const BEHIND_MS = 5_000
 
 export class Shard {
   readonly #settings: ShardSettings
+  readonly #partitions: Set<Partition>
   readonly #ticks: () => number
   readonly #actors: Actors = new Map()
   /** Devices registered in the open batch that sent messages in it already, as when the log is read for a lost store. */
@@ -72,6 +73,7 @@ export class Shard {
 
   constructor(settings: ShardSettings, ticks: () => number) {
     this.#settings = settings
+    this.#partitions = new Set(settings.partitions)
     this.#ticks = ticks
     this.#rows = new CollectedRows(settings.incarnation)
     this.#fleet = new ShardFleet(settings.incarnation)
@@ -81,7 +83,7 @@ export class Shard {
       forgivenAt: () => this.#deadlines.forgivenAt,
       reschedule: (actor) => this.#deadlines.schedule(actor),
       slotValues: this.#rows.columns.shapes.slotValues,
-      openMax: Math.ceil((LIMITS.alertsOpenMax * settings.partitions.length) / LIMITS.partitions),
+      openMax: () => Math.ceil((LIMITS.alertsOpenMax * this.#partitions.size) / LIMITS.partitions),
     })
     this.#deadlines = new ActorDeadlines(settings, (actor) => this.#alerts.dueAt(actor, actor.device))
   }
@@ -98,11 +100,15 @@ export class Shard {
     return undefined
   }
 
-  /** Takes in saved devices. */
+  /** Takes in saved devices, also while others are there already. */
   load(devices: readonly StoredDevice[], applied: readonly Position[], now: Millis): void {
     this.#isLoaded = true
     this.#deadlines.load(now)
-    for (const { partition, seq } of applied) this.#applied[partition] = seq
+    this.#alerts.caughtUp(false)
+    for (const { partition, seq } of applied) {
+      this.#partitions.add(partition)
+      this.#applied[partition] = seq
+    }
     for (const stored of devices) {
       const { device, vitals } = stored
       const actor = this.#adopt(this.#newActor({ ...device, ...decodeParts(stored) }))
@@ -110,6 +116,7 @@ export class Shard {
       this.#alerts.fit(actor)
       this.#alerts.settled(actor, now)
       this.#deadlines.schedule(actor)
+      this.#fleet.note(actor)
       // The sessions of a broker outside go on over a change of owner; here they all begin anew.
       if (this.#settings.bootAt === 0 && isUnsaid(actor, now)) this.#unsaid.push(actor)
     }
@@ -295,7 +302,7 @@ export class Shard {
     this.#fleet.behind(isBehind ? this.#reachedAt : undefined)
     const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
     const { open, decisions } = batch
-    if (!isBehind) this.#alerts.caughtUp()
+    if (!isBehind) this.#alerts.caughtUp(true)
     open.enter(now * 1000, undefined, undefined)
     const { due, since } = this.#deadlines.sweep(now)
     for (const actor of due) {

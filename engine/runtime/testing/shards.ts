@@ -1,5 +1,5 @@
 // For tests: nodes with shards over one store and one log in simulated time.
-import { Micros, Millis } from '../../../schemas/ids.ts'
+import { Micros, Millis, type Partition } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
@@ -42,6 +42,10 @@ export class ShardsNode {
   isAnswerHeld = false
   /** While true, the log's entries are read late. */
   isBehind = false
+  /** While it is set, this partition is not read, nor others that are read with it. */
+  unread: Partition | undefined
+  /** Devices are loaded late while it is true. */
+  isLoadHeld = false
   /** What follows from a proposal, saved under these claims. */
   perform: (proposal: Proposal, claims: readonly Claim[]) => void = () => {}
   readonly #place: SharedPlace
@@ -61,9 +65,14 @@ export class ShardsNode {
       await place.store.save(what)
       while (this.isAnswerHeld) await schedule.sleep(10)
     }
+    const load = async function* (this: ShardsNode, partitions: readonly Partition[]) {
+      while (this.isLoadHeld) await schedule.sleep(10)
+      yield* place.store.load(partitions)
+    }.bind(this)
     const store = new Proxy(place.store, {
       get: (target, key) => {
         if (key === 'save') return save
+        if (key === 'load') return load
         const value: unknown = Reflect.get(target, key)
         return typeof value === 'function' ? value.bind(target) : value
       },
@@ -73,7 +82,8 @@ export class ShardsNode {
       reader: (partitions, from) => {
         const reader = place.log.reader(partitions, from)
         const pull = async (bytesMax: number) => {
-          while (this.isBehind) await schedule.sleep(10)
+          while (this.isBehind || (this.unread !== undefined && partitions.includes(this.unread)))
+            await schedule.sleep(10)
           return reader.pull(bytesMax)
         }
         return { pull, isCaughtUp: () => reader.isCaughtUp(), close: () => reader.close() }
@@ -103,9 +113,9 @@ export class ShardsNode {
           openThread: (settings) => inlineThread(settings, () => 0),
         },
         {
-          perform: (proposal) => {
+          perform: (proposal, holding) => {
             this.performed.push(proposal)
-            this.perform(proposal, claims)
+            this.perform(proposal, holding.claims)
           },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) throw error

@@ -1,0 +1,41 @@
+// What a runner needs, and what it tells.
+import type { Millis, Partition } from '../../../schemas/ids.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { Claim, DeadLetters, Records } from '../../ports/store.ts'
+import type { Inserter } from '../rows/inserter.ts'
+import type { Proposal, ShardSettings } from '../shard/protocol.ts'
+import type { RunnerSignal } from '../signals.ts'
+import type { Holding } from './holding.ts'
+import type { ShardThread } from './thread.ts'
+
+/** Settings that all incarnations of the shard share. `incarnation` is a prefix that no other runner has. */
+export type RunnerSettings = Omit<ShardSettings, 'progress'> & {
+  /** Claims on its partitions. Empty in the embedded profile, where nobody else can write (R2). */
+  readonly claims: readonly Claim[]
+}
+
+export interface RunnerPorts {
+  readonly clock: Clock
+  readonly schedule: Schedule
+  readonly log: Log
+  readonly store: Records & Pick<DeadLetters, 'deadLetters'>
+  readonly inserter: Inserter
+  readonly openThread: (settings: ShardSettings) => ShardThread
+}
+
+export interface RunnerHost {
+  /** After the save, with what the runner holds by then (runner H3). */
+  perform(proposal: Proposal, holding: Holding): void
+  /** It cannot go on in this incarnation of the process. */
+  fatal(error: unknown): void
+  /** Telemetry before this instant has rollups, or is about to. */
+  horizon(): Millis
+  /** The time messages get now. */
+  now(): Millis
+  /** All that devices of these partitions said before is in the log; undefined while it is not known: then silence proves
+   *  nothing. */
+  watermark(partitions: readonly Partition[]): Millis | undefined
+  signal(signal: RunnerSignal): void
+}
