@@ -131,6 +131,18 @@ describe('canaries', () => {
     expect(end['evidence']).toMatchObject({ gate: { max_offline: 0 } })
   })
 
+  test('that are named and would get nothing are refused: the rest would go without canaries', async () => {
+    const { deploy } = await opened(many(2))
+    const named = (devices: readonly string[]) =>
+      deploy({ strategy: 'canary', canary: { devices }, target: { type: 'devices', value: ['d0'] } })
+    for (const devices of [['d1'], ['d0', 'nobody']])
+      expect((await named(devices)).body).toMatchObject({
+        code: 'VALIDATION_FAILED',
+        errors: [{ path: '/canary/devices', message: expect.stringContaining(devices.at(-1) ?? '') }],
+      })
+    expect((await named(['d0'])).status).toBe(201)
+  })
+
   test('with approval a person lets it go on', async () => {
     const { deploy, until, ends, send } = await opened(many(4))
     const { body } = await deploy({ strategy: 'canary', canary: { count: 1, soak_sec: 0, approval: true } })
@@ -206,13 +218,17 @@ describe('going back', () => {
   })
 
   test('a firmware that failed is blocked, until somebody lifts it', async () => {
-    const { deploy, ends, send, firmwareId } = await opened(many(1, 'fails'))
+    const { deploy, ends, send, firmwareId, login, request } = await opened(many(1, 'fails'))
     await ends((await deploy({ rollback_on_failure: false, retry: { max: 0 } })).body.deployment_id)
     const again = await deploy()
     expect(again.body).toMatchObject({ code: 'EMPTY_TARGET', skipped: { blocked: 1 } })
     expect((await send('GET /api/v1/ota/devices/d0')).body.blocks).toMatchObject([
       { firmware_id: firmwareId },
     ])
+    const { token } = await login('operator')
+    const wish = { firmware_version: '2.0', target: { type: 'all' }, force: true }
+    const forced = await request(`POST ${PATH}`, { token, body: wish })
+    expect(forced.body).toMatchObject({ code: 'FORBIDDEN', detail: expect.stringContaining('d0') })
     expect((await send(`DELETE /api/v1/ota/devices/d0/blocks/${firmwareId}`)).status).toBe(204)
     expect((await deploy()).status).toBe(201)
   })

@@ -110,6 +110,7 @@ async function create(services: Services, call: CreateCall): Promise<Answer | Re
     firmwareId: firmware.record.id,
     members: members.members,
     by: user.id,
+    mayPassBlocks: user.role === 'admin',
     expectedTotal: body.expected_total,
   }
   if (isDryRun) return preview(services, request)

@@ -23,6 +23,8 @@ export interface DeploymentRequest {
   readonly firmwareId: FirmwareId
   readonly members: Members
   readonly by: string
+  /** Whether `force` may offer a device a firmware that failed on it. */
+  readonly mayPassBlocks: boolean
   /** The number of devices that the caller believes to be meant. */
   readonly expectedTotal?: number | undefined
 }

@@ -177,6 +177,7 @@ class RolloutRun {
       spec: this.#spec,
       firmwareId: FirmwareId('fw_2.0'),
       members,
+      mayPassBlocks: true,
     } as const
     const outcome = await this.#ask((engine) => engine.deployments.create({ ...request, by: 'usr_sim' }))
     if (outcome?.kind === 'refused') this.#world.violate(`refused: ${outcome.code}`)

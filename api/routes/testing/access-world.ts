@@ -38,6 +38,7 @@ export async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<vo
     firmwareId: await uploadFirmware({ engine }, '2.0'),
     members: { kind: 'named', deviceIds: [deviceId] },
     by: 'usr_else',
+    mayPassBlocks: true,
   })
   while ((await engine.firmwareOf(deviceId))?.firmware.jobs.length === 0)
     await new Promise((resolve) => setImmediate(resolve))

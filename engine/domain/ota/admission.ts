@@ -69,6 +69,24 @@ export function toMembers(
   return { stages: rest.length === 0 ? [ids] : [ids, rest], skipped }
 }
 
+/** The devices that are named as canaries and get no job. */
+export function missingCanaries({ canary }: DeploymentSpec, { stages }: Members): readonly DeviceId[] {
+  const first = new Set(stages[0])
+  if (stages.every((ids) => ids.length === 0)) return []
+  return canary?.devices?.filter((id) => !first.has(id)) ?? []
+}
+
+/** The devices on which this firmware failed, so that only `force` offers it again. */
+export function blockedBy(
+  aspirants: readonly Aspirant[],
+  record: FirmwareRecord,
+  now: number,
+): readonly DeviceId[] {
+  return aspirants
+    .filter(({ state }) => isBlocked(state.firmware, record.id, now))
+    .map(({ state }) => state.deviceId)
+}
+
 /** Devices that can be reached come first, and each deployment has others among them. */
 function canaries(
   taken: readonly FirmwareState[],

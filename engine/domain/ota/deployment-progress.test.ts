@@ -73,6 +73,20 @@ describe('statuses', () => {
     expect(advanced(deployment(), [tally({ ...sums, ...counts })]).status).toBe(status)
   })
 
+  test('one that was paused when its first job began has begun', () => {
+    const paused = deployment({ status: 'paused', startedAt: undefined })
+    expect(advanced(paused, [tally({ counts: { pending: 10 } })]).startedAt).toBeUndefined()
+    const begun = advanced(paused, [tally({ counts: { notified: 1 } })], 7)
+    expect(begun).toMatchObject({ status: 'paused', startedAt: 7_000 })
+  })
+
+  test('one of which every job was cancelled before it began is over', () => {
+    const pending = deployment({ status: 'pending', startedAt: undefined })
+    const none = tally({ counts: { cancelled: 10 } })
+    expect(advanced(pending, [none]).status).toBe('completed')
+    expect(advanced(pending, [none], 100, false).status).toBe('pending')
+  })
+
   test('it does not end before every member has its job', () => {
     const all = tally({ succeeded: 3, counts: { succeeded: 3 } })
     expect(advanced(deployment(), [all], 100, false).status).toBe('in_progress')

@@ -30,8 +30,10 @@ export function advance(before: Deployment, count: DeploymentCount, known: Progr
     return moved(deployment, count.succeeded > 0 ? 'completed' : 'failed', now, 'deadline')
   if (deployment.status === 'scheduled' && (deployment.spec.startAt ?? 0) <= now)
     deployment = moved(deployment, 'pending', now)
-  if (deployment.status === 'pending' && hasBegun(count))
-    deployment = { ...moved(deployment, 'in_progress', now), startedAt: deployment.startedAt ?? now }
+  const { startedAt = now } = deployment
+  if (deployment.startedAt === undefined && hasBegun(count)) deployment = { ...deployment, startedAt }
+  if (deployment.status === 'pending' && (hasBegun(count) || (isEnlisted && hasOnlyCancelled(count))))
+    deployment = { ...moved(deployment, 'in_progress', now), startedAt }
   if (deployment.status === 'rolling_back')
     return isGoingBack(deployment, count)
       ? deployment
@@ -89,6 +91,11 @@ function isGoingBack({ spec, abortedAt }: Deployment, count: DeploymentCount): b
 
 function hasBegun({ counts }: DeploymentCount): boolean {
   return Object.entries(counts).some(([status, n]) => n > 0 && status !== 'pending' && status !== 'cancelled')
+}
+
+/** Nobody is left who could begin. */
+function hasOnlyCancelled({ counts, unfinished }: DeploymentCount): boolean {
+  return (counts.cancelled ?? 0) > 0 && unfinished === 0
 }
 
 function abortCause(

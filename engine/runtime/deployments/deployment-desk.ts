@@ -2,7 +2,7 @@
 import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { isWithin } from '../../domain/alert/target.ts'
-import { type Aspirant, toMembers } from '../../domain/ota/admission.ts'
+import { type Aspirant, blockedBy, missingCanaries, toMembers } from '../../domain/ota/admission.ts'
 import {
   type Deployment,
   deadlineOf,
@@ -12,10 +12,8 @@ import {
   type Stage,
 } from '../../domain/ota/deployment.ts'
 import { moved, next } from '../../domain/ota/deployment-progress.ts'
-import { isUnfinished, jobOf } from '../../domain/ota/firmware-jobs.ts'
 import { isEarly } from '../../domain/ota/job-table.ts'
 import { hasWindow } from '../../domain/ota/start-window.ts'
-import { type FirmwareState, heldAt } from '../../domain/ota/tally.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
   DeploymentAction,
@@ -29,7 +27,7 @@ import type {
 } from '../../ports/deployments.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
-import { heldByDeployment } from './live.ts'
+import { fits, toMemberJob } from './member-jobs.ts'
 import { Orchestrator, type OrchestratorPorts, OTA_AUTHOR } from './orchestrator.ts'
 
 const ASK_AT_ONCE = 1_000
@@ -146,29 +144,19 @@ export class DeploymentDesk {
   }
 
   async #plan(request: DeploymentRequest): Promise<PlannedMembers> {
-    const { id, spec, firmwareId, kind } = request
-    const record = this.#ports.firmwares.get(firmwareId)
-    const refusal = this.#refuse(request, record)
-    if (record === undefined || refusal !== undefined)
-      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
-    const aspirants = await this.#aspirants(request)
-    const about = { id, spec, isBack: kind === 'rollback', now: this.#ports.clock.now() }
-    return { kind: 'planned', members: toMembers(aspirants, record, about) }
+    const admitted = await this.#admit(request)
+    return admitted.kind === 'refused' ? admitted : { kind: 'planned', members: admitted.members }
   }
 
   async #create(request: DeploymentRequest): Promise<DeploymentOutcome> {
-    const { id, spec, firmwareId, kind, by, expectedTotal } = request
+    const { id, spec, kind, by, expectedTotal } = request
     const known = this.#orchestrator.state(id)
     if (known !== undefined) return { kind: 'done', state: known }
-    const record = this.#ports.firmwares.get(firmwareId)
-    const refusal = this.#refuse(request, record)
-    if (record === undefined || refusal !== undefined)
-      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
-    const now = this.#ports.clock.now()
-    const aspirants = await this.#aspirants(request)
+    const admitted = await this.#admit(request)
+    if (admitted.kind === 'refused') return admitted
+    const { record, aspirants, members, now } = admitted
     if (expectedTotal !== undefined && expectedTotal !== aspirants.length)
       return refused('TARGET_CHANGED', { expected: expectedTotal, got: aspirants.length })
-    const members = toMembers(aspirants, record, { id, spec, isBack: kind === 'rollback', now })
     const skipped = countSkipped(members)
     if (members.stages.every((ids) => ids.length === 0))
       return refused('EMPTY_TARGET', {
@@ -213,6 +201,27 @@ export class DeploymentDesk {
     return { kind: 'done', state }
   }
 
+  /** Finds out who would get a job. Refuses what must not be begun at all. */
+  async #admit(request: DeploymentRequest): Promise<EngineRefusal | Admission> {
+    const { id, spec, kind, firmwareId } = request
+    const record = this.#ports.firmwares.get(firmwareId)
+    const refusal = this.#refuse(request, record)
+    if (record === undefined || refusal !== undefined)
+      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
+    const now = this.#ports.clock.now()
+    const aspirants = await this.#aspirants(request)
+    const blocked = spec.force && !request.mayPassBlocks ? blockedBy(aspirants, record, now) : []
+    if (blocked.length > 0) {
+      const message = `this firmware failed on ${named(blocked)}, and only an admin may send it there again`
+      return refused('FORBIDDEN', { message })
+    }
+    const members = toMembers(aspirants, record, { id, spec, isBack: kind === 'rollback', now })
+    const missing = missingCanaries(spec, members)
+    if (missing.length > 0)
+      return invalid('/canary/devices', `${named(missing)} would not get this firmware and can be no canary`)
+    return { kind: 'admitted', record, aspirants, members, now }
+  }
+
   #refuse({ spec, kind }: DeploymentRequest, record: FirmwareRecord | undefined): EngineRefusal | undefined {
     if (record?.status === 'yanked')
       return refused('FIRMWARE_YANKED', { message: 'this firmware is never sent again' })
@@ -227,9 +236,7 @@ export class DeploymentDesk {
     const from = Millis(Math.max(now, spec.startAt ?? 0))
     if (spec.windows.length === 0 || hasWindow(spec.windows, from, Millis(deadlineOf(spec, now))))
       return undefined
-    const message = 'no window opens before the deadline'
-    const errors = [{ path: '/windows', code: 'OUT_OF_RANGE', message }]
-    return refused('VALIDATION_FAILED', { message, errors })
+    return invalid('/windows', 'no window opens before the deadline')
   }
 
   async #aspirants({ members }: DeploymentRequest): Promise<readonly Aspirant[]> {
@@ -315,6 +322,14 @@ export class DeploymentDesk {
   }
 }
 
+interface Admission {
+  readonly kind: 'admitted'
+  readonly record: FirmwareRecord
+  readonly aspirants: readonly Aspirant[]
+  readonly members: Members
+  readonly now: Millis
+}
+
 const TO: Readonly<Record<DeploymentAction, string>> = {
   pause: 'paused',
   resume: 'in_progress',
@@ -342,30 +357,6 @@ function acted(deployment: Deployment, action: DeploymentAction, now: Millis): D
   return moved(on, startedAt === undefined ? 'pending' : 'in_progress', now)
 }
 
-function toMemberJob(
-  deviceId: DeviceId,
-  state: FirmwareState | undefined,
-  about: {
-    readonly deployment: Deployment
-    readonly stage: number
-    readonly isFamilyBusy: boolean
-    readonly now: Millis
-  },
-): MemberJob {
-  const { deployment, now } = about
-  const job = state && jobOf(state.firmware, deployment.id)
-  const byDeployment = heldByDeployment(deployment, about)
-  if (state === undefined || job === undefined) return { kind: 'none', deviceId, held: byDeployment }
-  const isHeld = job.status === 'pending' && !job.isGranted && isUnfinished(job)
-  return { kind: 'job', deviceId, job, held: isHeld ? (heldAt(job, state, now) ?? byDeployment) : undefined }
-}
-
-function fits(each: MemberJob, { status, held }: MemberQuery): boolean {
-  const is = each.kind === 'job' ? each.job.status : each.kind === 'skipped' ? 'skipped' : 'pending'
-  const by = each.kind === 'skipped' ? undefined : each.held
-  return (status === undefined || status.split(',').includes(is)) && (held === undefined || held === by)
-}
-
 function countSkipped({ skipped }: Members): Deployment['skipped'] {
   const counts: Partial<Record<OtaSkipReason, number>> = {}
   for (const { reason } of skipped) counts[reason] = (counts[reason] ?? 0) + 1
@@ -379,4 +370,13 @@ function toDeployed(record: FirmwareRecord): Deployment['firmware'] {
 
 function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
   return { kind: 'refused', code, detail }
+}
+
+function invalid(path: string, message: string): EngineRefusal {
+  return refused('VALIDATION_FAILED', { message, errors: [{ path, code: 'OUT_OF_RANGE', message }] })
+}
+
+/** A few of them by name. */
+function named(ids: readonly DeviceId[]): string {
+  return ids.length > 5 ? `${ids.slice(0, 5).join(', ')} and others` : ids.join(', ')
 }

@@ -21,6 +21,7 @@ const deploymentRequest: fc.Arbitrary<DeploymentRequest> = fc.record({
     fc.record({ kind: fc.constant('matching' as const), filter: fc.record({ group: name }) }),
   ),
   by: name,
+  mayPassBlocks: fc.boolean(),
   expectedTotal: optional(count),
 })
 const alertChange: fc.Arbitrary<AlertChange> = fc.oneof(
