@@ -64,6 +64,8 @@ export interface RuleMemo {
   readonly ruleId: RuleId
   /** An episode must begin after this moment: what was true before has had its alert. */
   readonly endedAt: Micros
+  /** What the rule asked then, as `CompiledRule.key`: what is true by another condition has had no alert. */
+  readonly ruleKey?: string | undefined
   /** A condition that is still true gives a new alert from then on, although it was never false. */
   readonly snoozedUntil: Millis | undefined
   /** When the latest episodes fired, oldest first. */

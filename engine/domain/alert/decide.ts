@@ -87,7 +87,7 @@ export function phaseOf(
   const open = openOf(alerts, rule.id)
   if (open === undefined) {
     const since = Math.max(...findings.since)
-    return since > 0 && mayBegin(memoOf(alerts, rule.id), since, now) ? 'pending' : 'inactive'
+    return since > 0 && mayBegin(memoOf(alerts, rule.id), rule, { since, now }) ? 'pending' : 'inactive'
   }
   return rule.isMomentary || fallenAt(findings, open) === undefined ? 'firing' : 'recovering'
 }
@@ -101,7 +101,7 @@ function whileClosed(alerts: Alerts, context: Context): Decision {
     const root = rule.roots[i]
     const since = findings.since[i] ?? 0
     if (root === undefined || since <= 0) continue
-    if (!mayBegin(memo, since, now)) {
+    if (!mayBegin(memo, rule, { since, now })) {
       if (memo?.snoozedUntil !== undefined) nextAt = Math.min(nextAt, memo.snoozedUntil)
       continue
     }
@@ -115,8 +115,13 @@ function whileClosed(alerts: Alerts, context: Context): Decision {
 }
 
 /** by K2 */
-function mayBegin(memo: RuleMemo | undefined, since: number, now: number): boolean {
+function mayBegin(
+  memo: RuleMemo | undefined,
+  { key }: CompiledRule,
+  { since, now }: { readonly since: number; readonly now: number },
+): boolean {
   if (memo === undefined || since > memo.endedAt) return true
+  if (memo.ruleKey !== undefined && memo.ruleKey !== key) return true
   return memo.snoozedUntil !== undefined && now >= memo.snoozedUntil * 1_000
 }
 
@@ -169,6 +174,7 @@ function fire(
   const next: RuleMemo = {
     ruleId: rule.id,
     endedAt: memo?.endedAt ?? Micros(0),
+    ruleKey: memo?.ruleKey,
     snoozedUntil: undefined,
     episodes: recent,
   }

@@ -24,6 +24,7 @@ export function end(
   const memo: RuleMemo = {
     ruleId: alert.ruleId,
     endedAt: now,
+    ruleKey: alert.ruleKey,
     // Ended by its rule and not by its condition: once the rule judges again, what is still true is news.
     snoozedUntil: reason === 'recovered' || reason === 'user' ? snoozedUntil : toMillis(now),
     episodes: before?.episodes ?? [],

@@ -16,7 +16,7 @@ import { createRule, type Rule } from '../rule.ts'
 import { RuleBook } from '../rule-book.ts'
 import type { Silence } from '../silence.ts'
 import type { Watch } from '../watch.ts'
-import { recall, remember, type WatchMemory } from '../watch-memory.ts'
+import { type KnownValue, recall, remember, type WatchMemory } from '../watch-memory.ts'
 
 export const START = Date.parse('2026-03-02T10:00:00Z')
 
@@ -55,6 +55,8 @@ export class JudgedDevice {
   #at = 0
   #connected = false
   #flapsUntilMs = 0
+  /** What was reported last, for a rule that fits again. */
+  readonly #known = new Map<string, KnownValue>()
   #forgivenAtMs = 0
   /** Every judgement happens at a moment of its own, as messages do. */
   #micros = 0
@@ -88,10 +90,14 @@ export class JudgedDevice {
   report(at: number, values: Readonly<Record<string, number | string | boolean>>, eventAt = at): void {
     this.#reach(at)
     const fields = new Fields()
-    for (const [name, value] of Object.entries(values)) fields.add(name, name, value)
+    const eventTime = Micros((START + eventAt * 1_000) * 1_000)
+    for (const [name, value] of Object.entries(values)) {
+      fields.add(name, name, value)
+      this.#known.set(name, { value: Number(value), at: eventTime, receivedAt: this.#now() })
+    }
     const watch = this.#watch
     if (watch === undefined) return
-    const reports = [{ at: Micros((START + eventAt * 1_000) * 1_000), fields }]
+    const reports = [{ at: eventTime, fields }]
     if (watch.feedReports(reports, this.#now())) this.#judge(watch.takeFlagged())
     this.#micros++
   }
@@ -187,7 +193,7 @@ export class JudgedDevice {
       return
     }
     if (fit !== undefined) {
-      this.#watch = recall(fit, before && remember(before), () => undefined)
+      this.#watch = recall(fit, before && remember(before), (metric) => this.#known.get(metric))
       return
     }
     this.#watch = undefined
