@@ -38,7 +38,8 @@ const SHARED = { isolate: false, testTimeout: 120_000 } as const
 const PROCESSES = { ...SHARED, pool: 'forks', hookTimeout: 240_000 } as const
 
 /** Small files that take a minute and more. Begun last, as small files are, one of them would run alone at the end. */
-const LONG = /many-(seeds|rollouts)|contract\/contract\.test/
+const LONG =
+  /many-(seeds|rollouts)|contract\/contract\.test|chaos\.integration|blackbox\/(contract|docs)\.integration/
 
 /** A file that uses the service which the files of a worker share, and which ends when the next file does not. */
 const SHARING = "from './testing/shared-service.ts'"

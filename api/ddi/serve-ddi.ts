@@ -16,7 +16,7 @@ import {
 import type { DeviceId } from '../../schemas/ids.ts'
 import { sendProblem } from '../http/problems.ts'
 import type { Services } from '../http/services.ts'
-import { createValidation } from '../http/validation.ts'
+import { checkOf } from '../http/validation.ts'
 import type { Rates } from '../rates/rates.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { cancelBody, controllerBody, deploymentBody } from './bodies.ts'
@@ -56,10 +56,9 @@ interface Tools {
 
 export function serveDdi(app: FastifyInstance, tools: Tools): void {
   const { services } = tools
-  const { check } = createValidation()
   for (const tenant of TENANTS)
     for (const { method, path, body, answer } of ddiRoutes(services)) {
-      const wrong = body === undefined ? () => undefined : check(body, 'body')
+      const wrong = body === undefined ? () => undefined : checkOf(body, 'body')
       app.route({
         method,
         url: `/${tenant}/controller/v1/:device_id${path}`,

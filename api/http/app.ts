@@ -21,7 +21,6 @@ import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import { addRoute, installArrival, PROBES } from './request-steps.ts'
 import { plainUrl } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
-import { createValidation } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -77,14 +76,13 @@ export function buildApp(options: AppOptions): FastifyInstance {
   )
   app.setNotFoundHandler((request, reply) => notFound(arrival, request, reply))
   observe(app, options)
-  const validation = createValidation()
   const audit = createAudit({ engine: services.engine, logger })
   const rates = createRates(options.requestRates, { clock: services.clock, shares: options.rateShares })
   const files = new FileStreams()
   if (options.onlyProbes !== true) serveArtifacts(app, options.artifacts)
   options.serveMore?.(app, rates)
   for (const route of routes) {
-    const tools = { services, validation, rates, files, images: options.artifacts, audit: audit(route) }
+    const tools = { services, rates, files, images: options.artifacts, audit: audit(route) }
     if (route.streamsBody !== true) addRoute(app, route, tools)
     // It has a scope of its own, so that other routes go on refusing such bodies.
     else

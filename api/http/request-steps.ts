@@ -45,7 +45,7 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 import { sendAnswer, sendFile } from './send-answer.ts'
 import { sendImage } from './send-image.ts'
 import type { Services } from './services.ts'
-import type { Check, createValidation, Source } from './validation.ts'
+import { type Check, checkOf, type Source } from './validation.ts'
 
 /** What the steps of every request use. */
 export type ArrivalOptions = AppOptions & { readonly cors: Cors }
@@ -56,7 +56,6 @@ export interface RouteTools {
   readonly rates: Rates
   readonly files: FileStreams
   readonly images: ArtifactsTools
-  readonly validation: ReturnType<typeof createValidation>
   readonly audit: Audit | undefined
 }
 
@@ -96,7 +95,7 @@ export function installArrival(app: FastifyInstance, options: ArrivalOptions): v
 }
 
 export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTools): void {
-  const tools = { ...routeTools, checks: checksOf(route, routeTools.validation) }
+  const tools = { ...routeTools, checks: checksOf(route) }
   const { services, audit, files, images } = tools
   app.route({
     // The route table uses Fastify's names of methods.
@@ -202,9 +201,9 @@ interface Checks {
 /** Refuses every query parameter: a misspelt filter must not look like one that matches everything. */
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 
-function checksOf(route: Route, validation: RouteTools['validation']): Checks {
+function checksOf(route: Route): Checks {
   const check = (source: Source, schema: Route['body']): Check =>
-    schema === undefined ? () => undefined : validation.check(schema, source)
+    schema === undefined ? () => undefined : checkOf(schema, source)
   return {
     params: check('path', route.params),
     query: check('query', route.query ?? (route.path.startsWith(API) ? NO_QUERY : undefined)),

@@ -14,45 +14,40 @@ export type Source = 'body' | 'query' | 'path'
 /** Undefined if the value is as the schema wants it. Query values are turned into its types, in place. */
 export type Check = (value: unknown, bytes: number) => Refusal | undefined
 
-export interface Validation {
-  check(schema: TSchema, source: Source): Check
-}
+/** Unknown fields are refused where the schema says so, never stripped in silence; a body's types are what they are. */
+const BODY = {
+  removeAdditional: false,
+  useDefaults: true,
+  strict: false,
+  validateFormats: false,
+  // An error then has the object's schema, which has the names that are known.
+  verbose: true,
+} as const
+const TEXT = { ...BODY, coerceTypes: 'array' } as const
 
-export function createValidation(): Validation {
-  // Unknown fields are refused where the schema says so, never stripped in silence; a body's types are what they are.
-  const shared = {
-    removeAdditional: false,
-    useDefaults: true,
-    strict: false,
-    validateFormats: false,
-    // An error then has the object's schema, which has the names that are known.
-    verbose: true,
-  } as const
-  const text = { ...shared, coerceTypes: 'array' } as const
-  const compilers = {
-    body: { first: new Ajv(shared), all: new Ajv({ ...shared, allErrors: true }) },
-    query: { first: new Ajv(text), all: new Ajv({ ...text, allErrors: true }) },
-    path: { first: new Ajv(text), all: undefined },
-  }
-  return {
-    check(schema, source) {
-      const { first, all } = compilers[source]
-      // Compiled when first used: a start has better things to do.
-      let validate: ValidateFunction | undefined
-      const toRefusal = (errors: ValidateFunction['errors']) => refusalOf(errors, source)
-      let explain: ValidateFunction | undefined
-      return (value, bytes) => {
-        validate ??= first.compile(schema)
-        if (validate(value)) return undefined
-        // All mistakes of a large body could be a million: it is told the first. What is too long is not looked into.
-        const isTooLong = validate.errors?.some(({ keyword }) => TOO_LONG.has(keyword)) ?? false
-        if (all === undefined || isTooLong || bytes > API_LIMITS.explainBytesMax)
-          return toRefusal(validate.errors)
-        explain ??= all.compile(schema)
-        explain(value)
-        return toRefusal(explain.errors ?? validate.errors)
-      }
-    },
+/** A schema is compiled once, whoever asks. `all` finds every mistake instead of the first. */
+const COMPILERS = {
+  body: { first: new Ajv(BODY), all: new Ajv({ ...BODY, allErrors: true }) },
+  query: { first: new Ajv(TEXT), all: new Ajv({ ...TEXT, allErrors: true }) },
+  path: { first: new Ajv(TEXT), all: undefined },
+} as const
+
+export function checkOf(schema: TSchema, source: Source): Check {
+  const { first, all } = COMPILERS[source]
+  // Compiled when first used: a start has better things to do.
+  let validate: ValidateFunction | undefined
+  let explain: ValidateFunction | undefined
+  const toRefusal = (errors: ValidateFunction['errors']) => refusalOf(errors, source)
+  return (value, bytes) => {
+    validate ??= first.compile(schema)
+    if (validate(value)) return undefined
+    // All mistakes of a large body could be a million: it is told the first. What is too long is not looked into.
+    const isTooLong = validate.errors?.some(({ keyword }) => TOO_LONG.has(keyword)) ?? false
+    if (all === undefined || isTooLong || bytes > API_LIMITS.explainBytesMax)
+      return toRefusal(validate.errors)
+    explain ??= all.compile(schema)
+    explain(value)
+    return toRefusal(explain.errors ?? validate.errors)
   }
 }
 

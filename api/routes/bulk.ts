@@ -7,13 +7,13 @@ import { readRows } from '../bulk/read-rows.ts'
 import { answer } from '../http/answer.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { createValidation } from '../http/validation.ts'
+import { checkOf } from '../http/validation.ts'
 import { API_LIMITS } from '../limits.ts'
 import { refused } from '../refusal.ts'
 import { registerRows } from './register-rows.ts'
 
 export function bulkRoutes(services: Services): readonly Route[] {
-  const check = createValidation().check(RegisterDeviceBody, 'body')
+  const check = checkOf(RegisterDeviceBody, 'body')
   let underWay = 0
   return [
     route(bulkRegisterDevices, async ({ query, body, header, repeatKey, sign }) => {

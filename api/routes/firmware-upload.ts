@@ -15,7 +15,7 @@ import { quoted } from '../http/etag.ts'
 import { type FilePart, type ReadForm, readForm } from '../http/multipart.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { type Check, createValidation } from '../http/validation.ts'
+import { type Check, checkOf } from '../http/validation.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 import { firmwareBody } from './firmware-body.ts'
@@ -27,7 +27,7 @@ const CONTENT_TYPE = /^[\w.+-]{1,127}\/[\w.+-]{1,127}(?=;|$)/
 type Form = ReadForm<StoredImage>
 
 export function uploadRoute(services: Services): Route {
-  const check = createValidation().check(FirmwareFields, 'body')
+  const check = checkOf(FirmwareFields, 'body')
   let underWay = 0
   const upload = route(uploadFirmware, async ({ body, header, user }) => {
     if (underWay >= LIMITS.uploadsAtOnceMax)

@@ -16,18 +16,13 @@ export interface Told {
   readonly text: string
 }
 
+// A schema is compiled once in all tests of a worker: it takes longer than most of them.
+const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
+const problem = ajv.compile(Problem)
+const compiled = new Map<Reply, ValidateFunction>()
+
 /** Fails a test whose answer is not what the operations, and so the OpenAPI, promise. */
 export function createConformance(operations: readonly Operation[]) {
-  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
-  const problem = ajv.compile(Problem)
-  const compiled = new Map<Reply, ValidateFunction>()
-
-  function check(line: string, reply: Reply, { body, text }: Told): void {
-    const fits = compiled.get(reply) ?? ajv.compile(Object(closed(reply)))
-    compiled.set(reply, fits)
-    if (!fits(body)) expect.fail(`${line}: ${text}: ${JSON.stringify(fits.errors)}`)
-  }
-
   return (method: string, url: string, told: Told): void => {
     const { status, headers, body, text } = told
     const line = `${method} ${url} → ${status}`
@@ -54,6 +49,12 @@ export function createConformance(operations: readonly Operation[]) {
     if (reply === 'empty') expect(text, line).toBe('')
     else if (reply !== 'text' && reply !== 'bytes' && !isOther(operation, headers)) check(line, reply, told)
   }
+}
+
+function check(line: string, reply: Reply, { body, text }: Told): void {
+  const fits = compiled.get(reply) ?? ajv.compile(Object(closed(reply)))
+  compiled.set(reply, fits)
+  if (!fits(body)) expect.fail(`${line}: ${text}: ${JSON.stringify(fits.errors)}`)
 }
 
 /** An answer has exactly those of the documented headers that its operation promises. */

@@ -5,7 +5,7 @@ import type { Operation } from '../../../schemas/operation.ts'
 import { OPERATIONS } from '../../../schemas/operations/all.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { allowedMethods } from '../../http/route-match.ts'
-import { createValidation } from '../../http/validation.ts'
+import { checkOf } from '../../http/validation.ts'
 import { MULTIPART, multipart } from '../../testing/multipart.ts'
 import { type JsonSchema, type Known, ODD, valuesOf } from './valid-values.ts'
 
@@ -31,7 +31,6 @@ interface Parts {
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-const validation = createValidation()
 
 // Our schemas are JSON schemas with these keywords.
 const asSchema = (schema: unknown) => schema as JsonSchema
@@ -184,7 +183,7 @@ function unknownParameters(operation: Operation, right: Arbitrary<Parts>): Arbit
 
 function wrongQueries(operation: Operation, right: Arbitrary<Parts>): Arbitrary<WrongRequest> {
   const { query = {} } = operation
-  const check = validation.check(query, 'query')
+  const check = checkOf(query, 'query')
   const names = Object.keys(asSchema(query).properties ?? {})
   const values = fc.oneof(junk(), fc.array(junk(), { minLength: 2, maxLength: 3 }), fc.constant(''))
   return fc
@@ -211,7 +210,7 @@ function wrongPaths(operation: Operation, right: Arbitrary<Parts>): Arbitrary<Wr
 
 function wrongBodies(operation: Operation, right: Arbitrary<Parts>): Arbitrary<WrongRequest> {
   const { body = {} } = operation
-  const check = validation.check(body, 'body')
+  const check = checkOf(body, 'body')
   const names = Object.keys(asSchema(body).properties ?? {})
   const wrong = fc.oneof(
     fc.jsonValue({ maxDepth: 1 }),
