@@ -10,6 +10,8 @@ export const NODE_LIMITS = {
   /** A node that nobody saw renew for this long loses its partitions. */
   ownershipSilenceMs: 3_000,
   ownershipTimeoutMs: 1_000,
+  /** A node's clock that is ahead of another's by more is not followed. */
+  clockLeadMsMax: 60_000,
   /** A node that cannot save or insert for this long gives its partitions to nodes that can. */
   ownershipUnfitMs: 10_000,
   /** How long work searches for the owner of its partition. Taking over from a dead node needs less. */

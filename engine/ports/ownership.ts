@@ -3,7 +3,7 @@
 //
 // Every method rejects with a retryable `OWNERSHIP_UNAVAILABLE` fault when the table does not answer: whether it did
 // what was asked is then not known, and a later `read` shows it.
-import type { Partition } from '../../schemas/ids.ts'
+import type { Millis, Partition } from '../../schemas/ids.ts'
 
 /** One life of a process. */
 export interface OwnershipNode {
@@ -12,6 +12,8 @@ export interface OwnershipNode {
   readonly address: string
   /** It cannot do what its partitions need, and gives them to nodes that can. */
   readonly isUnfit?: boolean
+  /** Receive time as of its renewal: what it took before has no later one. */
+  readonly at?: Millis
 }
 
 export interface NodeEntry extends OwnershipNode {

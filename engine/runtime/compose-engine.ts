@@ -88,7 +88,10 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   const lanes =
     cluster?.lanes === undefined || !settings.listens
       ? undefined
-      : shareLanes({ ...cluster.lanes, address: cluster.mesh.address, clock, schedule, newId, warn })
+      : shareLanes({
+          ...{ ...cluster.lanes, address: cluster.mesh.address, clock, schedule },
+          ...{ newId, times: ingest, warn },
+        })
   const watermark = new Watermark({ ingest, log, mesh })
   const bootAt = ingest.nextAt()
   const incarnation = cluster === undefined ? bootAt.toString(36) : newId()
@@ -223,9 +226,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   const failed = (error: unknown) => signal({ kind: 'duty_failed', error })
   // This node among the others.
   const leader: Leader = new Leader({
-    shards,
-    schedule,
-    failed: (error) => signal({ kind: 'duty_failed', error }),
+    ...{ shards, schedule, failed },
     make: (claims) => {
       const deployments = new DeploymentDesk({
         ...{ store, claims, clock, schedule, submit, record, firmwares: ota.library },
@@ -298,9 +299,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     (settings.shards === 0 ? watchOwners : joinOwners)({
       cluster,
       clock,
-      schedule,
-      shards,
-      newId,
+      ...{ schedule, shards, newId, times: ingest },
       led: (isLeading) => {
         if (isLeading) void leader.begin()
         else leader.end()

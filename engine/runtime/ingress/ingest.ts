@@ -82,6 +82,11 @@ export class Ingest {
     return this.#times.now()
   }
 
+  /** Times go on behind those that another node may have given. */
+  follow(at: Millis): void {
+    this.#times.follow(at)
+  }
+
   /** Every message received before the returned time is durable. */
   durableUpTo(): Millis {
     const since = this.#underWaySince || this.#sealed[0]?.firstAt || this.#collector.firstAt

@@ -5,7 +5,7 @@ import type { LaneReader } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OwnershipTable } from '../../ports/ownership.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import { Ownership } from '../ownership/ownership.ts'
+import { Ownership, type ReceiveTimes } from '../ownership/ownership.ts'
 
 export interface LanesPorts {
   readonly owners: OwnershipTable
@@ -15,6 +15,7 @@ export interface LanesPorts {
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
   readonly newId: () => string
+  readonly times: ReceiveTimes
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
@@ -22,7 +23,7 @@ export type Lanes = Pick<Ownership, 'start' | 'isCertain' | 'close'>
 
 /** `close` resolves once all that was read is acknowledged, and others may read on. */
 export function shareLanes(means: LanesPorts): Lanes {
-  const { owners: table, reader, address, clock, schedule, newId, warn } = means
+  const { owners: table, reader, address, clock, schedule, newId, times, warn } = means
   return new Ownership({
     table,
     clock,
@@ -33,6 +34,7 @@ export function shareLanes(means: LanesPorts): Lanes {
       gained: (lanes) => reader.gained(lanes),
       lost: (lanes) => reader.lost(lanes),
       handOver: (lanes) => reader.handOver(lanes),
+      times,
       failed: (error) => warn('the table of lanes does not answer, trying again', { err: error }),
     },
   })

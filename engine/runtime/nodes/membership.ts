@@ -5,7 +5,7 @@ import type { Cluster } from '../../ports/engine.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
 import { Onlooker } from '../ownership/onlooker.ts'
-import { Ownership } from '../ownership/ownership.ts'
+import { Ownership, type ReceiveTimes } from '../ownership/ownership.ts'
 import type { Shards } from '../shards.ts'
 import { LEADING } from './nodes.ts'
 
@@ -15,6 +15,7 @@ export interface MembershipPorts {
   readonly schedule: Pick<Schedule, 'every'>
   readonly shards: Shards
   readonly newId: () => string
+  readonly times: ReceiveTimes
   /** Called with each change. */
   readonly led: (isLeading: boolean) => void
   /** The table of owners did not answer. */
@@ -37,7 +38,7 @@ export interface Membership {
 
 /** Membership of a node that takes its share of the partitions. */
 export function joinOwners(ports: MembershipPorts): Membership {
-  const { cluster, clock, schedule, shards, newId, led, failed, works, unfit } = ports
+  const { cluster, clock, schedule, shards, newId, times, led, failed, works, unfit } = ports
   const { mesh, owners: table } = cluster
   const ownership = new Ownership({
     table,
@@ -61,6 +62,7 @@ export function joinOwners(ports: MembershipPorts): Membership {
       failed,
       works,
       unfit,
+      times,
     },
   })
   return {

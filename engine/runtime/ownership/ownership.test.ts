@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Partition } from '../../../schemas/ids.ts'
+import { Millis, Partition } from '../../../schemas/ids.ts'
 import { MemoryOwnership } from '../../adapters/ownership/testing/memory.ts'
 import { LIMITS } from '../../limits.ts'
 import { Cluster, type TestNode } from './testing/ownership.ts'
@@ -42,6 +42,22 @@ test('a node that stops hands everything over, and the others have it at once', 
   await closing
   expect([a.owned.size, b.active.length, b.ownership.addressOf(Partition(0))]).toEqual([0, 64, 'n1'])
   expect(cluster.owners.nodes.size).toBe(1)
+})
+
+test('a node that takes over knows up to which time the one before it gave receive times', async () => {
+  const cluster = new Cluster()
+  const [a, b] = await cluster.addTwo()
+  // It gives times until the end, and has renewed itself shortly before that.
+  Object.assign(a, { handOverMs: 30, answerMs: 40 })
+  for (let at = 1; a.owned.size > 0; at++) {
+    if (at === 725) void a.ownership.close()
+    a.receivedAt = Millis(at)
+    await cluster.advance(1)
+    expect(at).toBeLessThan(5_000)
+  }
+  const last = a.receivedAt
+  while (b.owned.size < 64) await cluster.advance(1)
+  expect(b.followed).toBe(last)
 })
 
 test('what a dead node owned is taken within five seconds, under greater epochs', async () => {

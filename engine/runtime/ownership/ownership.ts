@@ -14,13 +14,22 @@
 //     So it says that it is unfit once that has lasted for a while, and others that can work have its share. It is fit
 //     again once it has worked for as long. It gives nothing before the others, too, had time to say that they are unfit,
 //     and nothing when it works again: what is away for all is no reason to move.
-import type { Partition } from '../../../schemas/ids.ts'
+// W7. A node says with each renewal up to which receive time it has come, and releases nothing that it handed over since. So
+//     who reads that something is free reads a time behind all that its owner gave. A dead owner's lease ended before
+//     another may take over, and the time has moved on by more than the lease.
+import type { Millis, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { NodeEntry, OwnershipNode, OwnershipState, OwnershipTable } from '../../ports/ownership.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
 import { shareOf } from './share.ts'
+
+/** The receive times of this node, which go on behind those of others. */
+export interface ReceiveTimes {
+  now(): Millis
+  follow(at: Millis): void
+}
 
 /** The part of a node that works for its partitions. */
 interface OwnershipHost {
@@ -36,6 +45,8 @@ interface OwnershipHost {
   works?(): boolean
   /** This node has no share of the partitions from now on while others can work; or it has one again. */
   unfit?(isUnfit: boolean): void
+  /** Where times are given to what is received (W7). */
+  readonly times?: ReceiveTimes
 }
 
 export interface OwnershipPorts {
@@ -137,8 +148,9 @@ export class Ownership {
   async #tryRound(): Promise<void> {
     try {
       this.#judge()
+      const handedOver = new Map(this.#handedOver)
       if (!(await this.#renew())) return
-      await this.#release()
+      await this.#release(handedOver)
       const state = await this.#ports.table.read()
       this.#compare(state)
       const nodes = await this.#withoutSilent(state.nodes)
@@ -163,9 +175,10 @@ export class Ownership {
   }
 
   async #renew(): Promise<boolean> {
-    const { table, clock, newNode } = this.#ports
+    const { table, clock, newNode, host } = this.#ports
     const sentAt = clock.ticks()
-    const revision = await table.renew(this.#node, this.#revision)
+    const at = host.times?.now()
+    const revision = await table.renew(at === undefined ? this.#node : { ...this.#node, at }, this.#revision)
     if (revision === undefined) {
       this.#node = newNode()
       this.#revision = 0
@@ -181,10 +194,10 @@ export class Ownership {
     return true
   }
 
-  async #release(): Promise<void> {
+  async #release(handedOver: ReadonlyMap<Partition, number>): Promise<void> {
     const { table } = this.#ports
-    if (this.#handedOver.size === 0) return
-    for (const [partition, epoch] of this.#handedOver) {
+    if (handedOver.size === 0) return
+    for (const [partition, epoch] of handedOver) {
       await table.release(partition, epoch)
       this.#handedOver.delete(partition)
       this.#released.set(partition, epoch)
@@ -194,6 +207,8 @@ export class Ownership {
 
   /** Takes over what the table says, unless it is older than what is known (W4). */
   #compare({ nodes, owners }: OwnershipState): void {
+    for (const { id, at } of nodes)
+      if (id !== this.#node.id && at !== undefined) this.#ports.host.times?.follow(at)
     const addressOf = new Map(nodes.map(({ id, address }) => [id, address]))
     const addresses = new Map<Partition, string>()
     const lost: Partition[] = []

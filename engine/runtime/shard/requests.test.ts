@@ -5,7 +5,7 @@ import { ITEM } from '../../domain/bundle.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import type { WorkResult } from './protocol.ts'
 import { packRequest } from './requests.ts'
-import { idOf, START, type TestItem } from './testing/items.ts'
+import { idOf, START, type TestItem, telemetry } from './testing/items.ts'
 import { online, ShardBench } from './testing/shard.ts'
 
 const entry = {
@@ -75,4 +75,11 @@ test('what a signed request was refused has its code, also where there is no dev
 
 test('a request that is read again, for its rows, has no second entry', () => {
   expect(audit(new ShardBench([online], { applied: 1 }).apply([signed('a', 10, edit)]))).toEqual([])
+})
+
+test('what a device said before its decommissioning in the log counts in a replay, too, if it was received later', () => {
+  const bench = new ShardBench([online])
+  bench.apply([telemetry('a', 30, { n: 1 })])
+  const { proposal } = bench.apply([signed('a', 20, { kind: 'decommission', reason: undefined })])
+  expect(proposal.changed).toMatchObject([{ status: 'decommissioned', statusSince: START + 30 }])
 })

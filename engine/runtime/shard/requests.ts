@@ -1,6 +1,6 @@
 // Requests of the REST API as they come out of the log: decided by the device's actor, answered by a reply.
 
-import { type DeviceId, type Millis, toMillis } from '../../../schemas/ids.ts'
+import { type DeviceId, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type AuditDraft, auditRow } from '../../domain/audit/entry.ts'
 import { numberOfPlace } from '../../domain/audit/number.ts'
@@ -63,8 +63,10 @@ export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefine
   const { item } = incoming
   // Written by packRequest.
   const wish = packr.unpack(item.payload) as RequestPayload
-  const now = toMillis(item.receivedAt)
   const actor = batch.open.gone.has(wish.deviceId) ? undefined : batch.actors.get(wish.deviceId)
+  // What was received later and is before it in the log counted already, and a replay goes by times.
+  const heardAt = isFarewell(wish.request) ? (actor?.heardAt ?? 0) : 0
+  const now = Millis(Math.max(toMillis(item.receivedAt), heardAt))
   const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
   // A shard holds its devices in memory: the bound is the fleet's, kept on each shard.
   const isFull = before === undefined && batch.actors.size + batch.open.devices.size >= LIMITS.devicesMax
@@ -98,6 +100,10 @@ export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefine
       : { requestId, kind: 'refused', code: told.refusal.code, detail: told.refusal.detail }
   conclude(batch, { wish, incoming }, reply)
   return own
+}
+
+function isFarewell(request: DeviceRequest): boolean {
+  return request.kind === 'decommission' || (request.kind === 'edit' && request.status === 'decommissioned')
 }
 
 /** Only what is answered to a poll says how long the device sleeps. */

@@ -27,6 +27,8 @@ interface Misfortune {
   readonly pauses: number
   readonly cuts: number
   readonly setsBack: number
+  /** How far the clocks of two nodes may be apart. */
+  readonly skewMs: number
 }
 
 export class ClusterWorld extends Place {
@@ -54,7 +56,13 @@ export class ClusterWorld extends Place {
     super(seed)
     const { dice, time, ledger } = this
     const now = (probability: number) => (dice.chance(0.6) ? probability : 0)
-    this.#misfortune = { dies: now(0.03), pauses: now(0.05), cuts: now(0.1), setsBack: now(0.02) }
+    this.#misfortune = {
+      dies: now(0.03),
+      pauses: now(0.05),
+      cuts: now(0.1),
+      setsBack: now(0.02),
+      skewMs: now(6_000),
+    }
     this.isTight = dice.chance(0.3)
     const room = this.isTight ? { bytesMax: dice.between(20_000, 60_000) } : {}
     this.log = new SharedLog({ retentionMs: RETENTION_MS, ...room }, (bundles) => ledger.appended(bundles))
@@ -107,7 +115,8 @@ export class ClusterWorld extends Place {
   }
 
   async add(): Promise<void> {
-    const node = new SimNode(`node-${++this.#started}`, this.#shared)
+    const half = this.#misfortune.skewMs / 2
+    const node = new SimNode(`node-${++this.#started}`, this.#shared, this.dice.between(-half, half))
     this.nodes.push(node)
     const all = { all: true, devices: new Set<never>() }
     node.engine.feed.want({ telemetry: all, timeline: all, log: all })

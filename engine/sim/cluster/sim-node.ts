@@ -1,5 +1,6 @@
 // One process of a simulated cluster: it owns devices, reads lanes of the broker and answers callers. It can die, stand
 // still, and lose single connections.
+import { Millis } from '../../../schemas/ids.ts'
 import { MemoryMesh, type MemoryNet } from '../../adapters/mesh/testing/memory.ts'
 import { type MemoryOwners, MemoryOwnership } from '../../adapters/ownership/testing/memory.ts'
 import type { MemoryUsers } from '../../adapters/users/testing/memory.ts'
@@ -66,7 +67,8 @@ export class SimNode {
   #host: UplinkHost | undefined
   #appends = 0
 
-  constructor(name: string, shared: Shared) {
+  /** `skewMs`: how far its clock is ahead. */
+  constructor(name: string, shared: Shared, skewMs: number) {
     this.name = name
     this.#shared = shared
     const { time, dice, outside, users, newId, violate } = shared
@@ -88,7 +90,7 @@ export class SimNode {
     })
     this.engine = new LocalEngine(
       {
-        clock: time,
+        clock: { now: () => Millis(time.now() + skewMs), ticks: () => time.ticks() },
         log: this.#counted(faultyLog(log, context, shared.ledger)),
         store: this.#reached('store', { ...store, isUp: () => !this.links.isCut('store') }),
         users,
@@ -120,7 +122,9 @@ export class SimNode {
         admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: 'sim' }),
       },
     )
-    schedule.every(HEARD_EVERY_MS, () => this.#host?.heard(outside.heardBy(this), time.now()))
+    schedule.every(HEARD_EVERY_MS, () =>
+      this.#host?.heard(outside.heardBy(this), Millis(time.now() + skewMs)),
+    )
   }
 
   /** True while messages that it read are on their way to the log. */

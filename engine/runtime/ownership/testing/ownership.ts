@@ -19,6 +19,8 @@ export class TestNode {
   readonly ownership: Ownership
   /** Milliseconds that handing partitions over takes. */
   handOverMs = 0
+  /** Milliseconds until it has an answer of the table. */
+  answerMs = 0
   isPaused = false
   /** The table does not answer; `after` it has done what was asked. */
   cut: 'no' | 'before' | 'after' = 'no'
@@ -26,6 +28,9 @@ export class TestNode {
   /** It reaches the store and ClickHouse. */
   works = true
   readonly judged: boolean[] = []
+  /** Greatest receive time that it gave, and that it knows another may have given. */
+  receivedAt = Millis(0)
+  followed = Millis(0)
   #lives = 0
   readonly #end: () => void
   readonly #schedule: Schedule
@@ -66,6 +71,12 @@ export class TestNode {
         failed: (error) => expect(error).toBeInstanceOf(Fault),
         works: () => this.works,
         unfit: (isUnfit) => this.judged.push(isUnfit),
+        times: {
+          now: () => this.receivedAt,
+          follow: (at) => {
+            this.followed = Millis(Math.max(at, this.followed))
+          },
+        },
       },
     })
     this.ownership.start()
@@ -85,6 +96,7 @@ export class TestNode {
   async #over<T>(work: () => Promise<T>): Promise<T> {
     if (this.cut === 'before') throw unavailable()
     const result = await work()
+    if (this.answerMs > 0) await this.#schedule.sleep(this.answerMs)
     await this.#awake()
     if (this.cut === 'after') throw unavailable()
     return result
