@@ -111,6 +111,51 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     await client.endAsync()
   })
 
+  test('the leader alone is killed in a rollout: no place is given twice, and the rollout ends', async ({
+    skip,
+  }) => {
+    if (servers.s3 === undefined) return skip('versitygw is needed, which `npm test` finds')
+    const admin = await api.admin()
+    const engines = [engine, await harness.startNode({ ...servers.settings, FLEET_ROLES: 'engine' }, servers)]
+    const form = new FormData()
+    form.set('version', '2.0')
+    form.set('device_type', 'mqtt_device')
+    form.set('file', new Blob(['image']), 'firmware.bin')
+    const headers = { authorization: `Bearer ${admin.token}` }
+    const url = `${api.httpUrl}/api/v1/ota/firmware`
+    expect((await fetch(url, { method: 'POST', headers, body: form })).status).toBe(201)
+    const devices = await Promise.all(
+      ['f1', 'f2', 'f3'].map(async (id) => {
+        const device = await listen(api, admin, { id, about: { group: 'f' } })
+        await device.client.subscribeAsync(`fleet/${id}/ota`, { qos: 1 })
+        return device
+      }),
+    )
+    const target = { type: 'group', value: 'f' }
+    const wish = { firmware_version: '2.0', target, proof: 'report', max_concurrent: 1 }
+    const id = String((await admin.post('/ota/deployments', wish)).body['deployment_id'])
+    const told = () => devices.filter(({ inbox }) => inbox.some(({ suffix }) => suffix === 'ota'))
+    const done = new Set<(typeof devices)[number]>()
+    while (done.size < devices.length) {
+      const device = await until('the next device is told', () => told().find((each) => !done.has(each)))
+      if (done.size === 1) {
+        const leader = await leading(engines)
+        leader.kill('SIGKILL')
+        await leader.ended
+        await leading(engines.filter((each) => each !== leader))
+      }
+      expect(told()).toHaveLength(done.size + 1)
+      done.add(device)
+      await device.say('ota/status', { deployment_id: id, status: 'succeeded', version: '2.0' })
+    }
+    const ended = await until('the rollout ends', async () => {
+      const { body } = await admin.get(`/ota/deployments/${id}`)
+      return body['finished_at'] !== null && body
+    })
+    expect(ended).toMatchObject({ status: 'completed', progress: { succeeded: 3 } })
+    await Promise.all(devices.map((each) => each.end()))
+  })
+
   test('a start ends with a useful line and without a password if waiting would not help', async () => {
     const lax = await NatsServer.start({ syncInterval: '2m' })
     onTestFinished(() => lax.remove())
@@ -169,4 +214,17 @@ async function refuseAt(port: number) {
     twice,
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }
+}
+
+/** The node that decides about deployments: it spends time on that, and no other does. */
+async function leading(engines: readonly Service[]): Promise<Service> {
+  const spent = async ({ nobody }: Service) => {
+    const { text } = await nobody.get('//metrics')
+    return Number(/^fleet_ota_orchestrator_seconds_total (\S+)$/m.exec(text)?.[1] ?? 0)
+  }
+  const before = await Promise.all(engines.map(spent))
+  return until('one of them leads', async () => {
+    const now = await Promise.all(engines.map(spent))
+    return engines.find((_, i) => Number(now[i]) > Number(before[i]))
+  })
 }

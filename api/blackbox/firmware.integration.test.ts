@@ -1,4 +1,7 @@
 // Firmware from its upload to the proof that devices run it, seen from outside.
+import { readdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
@@ -113,17 +116,41 @@ async function ddiOf(id: string) {
   return { offer, read, say }
 }
 
-test('a deployment outlives the service, also for a device that speaks the DDI and is in the middle of it', async () => {
+const stored = async () =>
+  /^fleet_ota_storage_bytes (\d+)$/m.exec((await service.nobody.get('//metrics')).text)?.[1]
+
+/** Sends the first mebibyte of an image of two. Resolves once some of it is on disk. */
+async function halfUpload(version: string): Promise<void> {
+  const { host, hostname, port } = new URL(service.httpUrl)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  const field = (name: string, value: string) =>
+    `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const head =
+    `POST /api/v1/ota/firmware HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${admin.token}\r\n` +
+    `content-type: multipart/form-data; boundary=b\r\ncontent-length: ${2 * 2 ** 20}\r\n\r\n`
+  const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="f.bin"\r\n\r\n'
+  socket.write(head + field('version', version) + field('device_type', 'mqtt_device') + file)
+  socket.write(Buffer.alloc(2 ** 20, 5))
+  await until('some of it is on disk', () => readdirSync(unfinished()).length > 0)
+}
+const unfinished = () => join(service.dataDir, 'blobs', 'unfinished')
+
+test('a deployment outlives the service, also for a device in the middle of the DDI; of half an upload nothing is left', async () => {
   const token = await registerDevice(admin, 'c1', { group: 'c' })
   const ddi = await ddiOf('c2')
   const id = await deploy('c')
   const path = await ddi.offer()
   expect(await ddi.read(path)).toBe(200)
   for (const step of ['downloaded', 'proceeding']) expect(await ddi.say(path, step)).toBe(200)
+  const before = await stored()
+  await halfUpload('3.0')
   service.kill('SIGKILL')
   await service.ended
   service = await service.again()
   admin = await service.admin()
+  expect([await stored(), readdirSync(unfinished())]).toEqual([before, []])
+  await upload('3.0')
   const device = await updating('c1', { token })
   expect(await ddi.offer()).toBe(path)
   expect(await ddi.say(path, 'closed', 'success')).toBe(200)

@@ -1,7 +1,9 @@
 // A file that is read piece by piece while it is sent, and tells how far that is.
 import { openAsBlob } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { ReadableStream } from 'node:stream/web'
+import { EXIT, Failure } from './failure.ts'
 
 class CountedFile extends File {
   readonly #read: (bytes: number) => void
@@ -29,5 +31,13 @@ class CountedFile extends File {
 
 /** `read` is told how many bytes were read so far. */
 export async function openCounted(path: string, read: (bytes: number) => void): Promise<File> {
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    (error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error)
+      throw new Failure(EXIT.usage, `${path} cannot be read: ${why}`)
+    },
+  )
+  if (!isFile) throw new Failure(EXIT.usage, `${path} is no file`)
   return new CountedFile(await openAsBlob(path), basename(path), read)
 }

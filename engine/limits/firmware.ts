@@ -19,6 +19,8 @@ export const FIRMWARE_LIMITS = {
   uploadsAtOnceMax: 4,
   uploadPartsMax: 32,
   uploadFieldBytesMax: 64 * KIB,
+  /** An upload is gathered to so much before it is written to a file. */
+  blobWriteBytes: 1 * MIB,
   /** What the parts of an upload may have beside the image. */
   uploadExtraBytesMax: 1 * MIB,
 } as const

@@ -121,11 +121,31 @@ function openFile(file: FileHandle, part: { bytes: number; from: number; to: num
 async function write(path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   const file = await orFault(() => open(path, 'wx'))
   try {
-    for await (const chunk of content) await orFault(() => file.writeFile(chunk))
+    for await (const chunks of gathered(content)) await orFault(() => writeAll(file, chunks))
     await orFault(() => file.sync())
   } finally {
     await file.close()
   }
+}
+
+/** Chunks of the network are small, and each write is a call into the system from another thread. */
+async function* gathered(content: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Uint8Array[]> {
+  let [chunks, bytes]: [Uint8Array[], number] = [[], 0]
+  for await (const chunk of content) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes < LIMITS.blobWriteBytes) continue
+    yield chunks
+    ;[chunks, bytes] = [[], 0]
+  }
+  if (bytes > 0) yield chunks
+}
+
+/** A disk that is nearly full takes a part of them, and says why it takes no more when it is given the rest. */
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks)
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
+  if (bytesWritten < bytes) await file.writeFile(Buffer.concat(chunks).subarray(bytesWritten))
 }
 
 async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {

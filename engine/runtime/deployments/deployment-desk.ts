@@ -160,7 +160,7 @@ export class DeploymentDesk {
     const skipped = countSkipped(members)
     if (members.stages.every((ids) => ids.length === 0))
       return refused('EMPTY_TARGET', {
-        message: 'no device of the target takes this firmware',
+        message: emptyText(aspirants.length, skipped),
         total: aspirants.length,
         skipped,
       })
@@ -280,7 +280,10 @@ export class DeploymentDesk {
       })
     const allowed = allowedActions(deployment)
     if (!allowed.includes(action))
-      return refused('INVALID_STATE_TRANSITION', { from: deployment.status, to: TO[action], allowed })
+      return refused('INVALID_STATE_TRANSITION', {
+        ...{ message: refusedText(deployment.status, allowed), from: deployment.status },
+        ...{ to: TO[action], allowed },
+      })
     const now = this.#ports.clock.now()
     await this.#orchestrator.change(acted(deployment, action, now))
     return { kind: 'done', state: this.#orchestrator.state(id) ?? state }
@@ -379,4 +382,16 @@ function invalid(path: string, message: string): EngineRefusal {
 /** A few of them by name. */
 function named(ids: readonly DeviceId[]): string {
   return ids.length > 5 ? `${ids.slice(0, 5).join(', ')} and others` : ids.join(', ')
+}
+
+function emptyText(total: number, skipped: Deployment['skipped']): string {
+  if (total === 0) return 'the target has no device'
+  const reasons = Object.entries(skipped).map(([reason, devices]) => `${devices} ${reason}`)
+  return `no device of the target takes this firmware: ${reasons.join(', ')}`
+}
+
+function refusedText(status: string, allowed: readonly DeploymentAction[]): string {
+  return allowed.length === 0
+    ? `the deployment is ${status}, which is final: make a new one`
+    : `the deployment is ${status}, and takes ${allowed.join(' or ')} now`
 }
