@@ -2,11 +2,13 @@
 import type { MqttClient } from 'mqtt'
 import mqttJs from 'mqtt'
 import { expect } from 'vitest'
-import { type Service, until } from './testing/service.ts'
+import { PROFILE, type Service, until } from './testing/service.ts'
 import { closedOf, connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 import { test } from './testing/shared-service.ts'
 
+/** EMQX acknowledges by itself, and ends no session for a forbidden topic. */
+const IS_EMQX = PROFILE === 'cluster'
 let service: Service
 let admin: Rest
 
@@ -68,19 +70,24 @@ test('an answer to a command that nobody gave is told, too', async () => {
   await client.endAsync(true)
 })
 
-test('a device whose session ended for a forbidden topic is told in its next one', async () => {
+test('a device that uses a forbidden topic is told at once, or in its next session if this one ends for it', async () => {
   const token = await registerDevice(admin, 'stranger')
-  const client = await connectDevice(service, 'stranger', token)
+  let client = await connectDevice(service, 'stranger', token)
+  let told: readonly Told[] = IS_EMQX ? await hearErrors(client, 'stranger') : []
   const closed = closedOf(client)
   client.publish('fleet/typo/telemetry', '{"a":1}', { qos: 1 })
-  await closed
-  await client.endAsync(true)
+  if (!IS_EMQX) {
+    await closed
+    await client.endAsync(true)
+  }
   await until('the dead letter', async () => (await lettersOf('stranger')).length > 0, 20_000)
-  const again = await connectDevice(service, 'stranger', token)
-  const told = await hearErrors(again, 'stranger')
+  if (!IS_EMQX) {
+    client = await connectDevice(service, 'stranger', token)
+    told = await hearErrors(client, 'stranger')
+  }
   await until('the error', () => told.length > 0, 20_000)
   expect(told[0]).toMatchObject({ code: 'FORBIDDEN_TOPIC', topic: 'fleet/typo/telemetry' })
-  await again.endAsync(true)
+  await client.endAsync(true)
 })
 
 test('a device of MQTT 5 is told in the acknowledgement', async () => {
@@ -101,8 +108,8 @@ test('a device of MQTT 5 is told in the acknowledgement', async () => {
       ({ code }: { readonly code: number }) => code,
     )
   expect(await codeOf('fleet/five/telemetry', '{"a":1}')).toBe(0)
-  expect(await codeOf('fleet/five/telemtry', '{"a":1}')).toBe(0x90)
-  expect(await codeOf('fleet/five/telemetry', '{"a":')).toBe(0x99)
+  expect(await codeOf('fleet/five/telemtry', '{"a":1}')).toBe(IS_EMQX ? 0 : 0x90)
+  expect(await codeOf('fleet/five/telemetry', '{"a":')).toBe(IS_EMQX ? 0 : 0x99)
   expect(await codeOf('fleet/typo/telemetry', '{"a":1}')).toBe(0x87)
   expect(client.connected).toBe(true)
   await until('all dead letters', async () => (await lettersOf('five')).length === 3, 20_000)

@@ -77,15 +77,33 @@ describe('the rules', () => {
       'command/ack',
       'ota/status',
     ]
-    const taken = (suffix: string) => uplink.from.some((filter) => isMatch(filter, `fleet/dev/${suffix}`))
+    const taken = (suffix: string) => {
+      const topic = `fleet/dev/${suffix}`
+      return uplink.from.some((filter) => isMatch(filter, topic)) && uplink.run(message(topic)).length === 1
+    }
     for (const suffix of own) {
       expect(parseSuffix(suffix).kind).not.toMatch(/other|cloud_only/)
       expect([suffix, taken(suffix), taken(`sub/child/${suffix}`)]).toEqual([suffix, true, true])
     }
-    // A gateway asks for itself alone.
-    expect([taken('token/get'), taken('sub/child/token/get')]).toEqual([true, false])
-    for (const suffix of [...CLOUD_ONLY_SUFFIXES, 'shadow/get/accepted', 'anything'])
-      expect([suffix, taken(suffix), taken(`sub/child/${suffix}`)]).toEqual([suffix, false, false])
+    // What nothing takes arrives, too: its device is told.
+    for (const suffix of ['token/get', 'telemtry', 'a/b/c'])
+      expect([suffix, taken(suffix)]).toEqual([suffix, true])
+    for (const suffix of ['', '$connected', '$delivered', '$a'])
+      expect([suffix, taken(suffix)]).toEqual([suffix, false])
+    expect(uplink.run(message('fleet/dev'))).toEqual([])
+    const cloud = { ...message('fleet/dev/command'), clientid: 'fleet:api:node-1' }
+    expect(uplink.run(cloud)).toEqual([])
+  })
+
+  test('what a device is denied is republished, and nothing that is allowed or of other clients', () => {
+    const run = runOf('fleet_refused')
+    const event = { clientid: 'dev_a', client_attrs: { device: 'dev_a' }, topic: 'fleet/dev_b/status' }
+    expect(run({ ...event, action: 'publish', result: 'deny', timestamp: 5 })).toMatchObject({
+      ...{ clientid: 'dev_a', topic: 'fleet/dev_b/status', action: 'publish', timestamp: 5 },
+      p: partitionOf('dev_a' as DeviceId),
+    })
+    expect(run({ ...event, action: 'publish', result: 'allow' })).toBeUndefined()
+    expect(run({ ...event, client_attrs: {}, action: 'publish', result: 'deny' })).toBeUndefined()
   })
 
   test('a message is republished with its broker id and receive time as text', () => {

@@ -17,6 +17,7 @@ export type EmqxEventName =
   | 'client_disconnected'
   | 'session_subscribed'
   | 'message_acked'
+  | 'client_check_authz_complete'
 
 const DEPLOY = new URL(import.meta.url.includes('/dist/') ? '../../../deploy/' : '../', import.meta.url)
 const EVENTS = '$events/'

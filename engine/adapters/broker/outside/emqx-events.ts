@@ -27,6 +27,13 @@ export type EmqxEvent =
       readonly topic: string
       readonly requestId: string
     }
+  /** EMQX denied the device this topic. It does not tell what the message was. */
+  | {
+      readonly kind: 'refused'
+      readonly at: Micros
+      readonly topic: string
+      readonly wanted: 'publish' | 'subscribe'
+    }
 
 export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | undefined {
   const fields = parseFields(payload)
@@ -55,6 +62,11 @@ export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | und
       if (typeof topic !== 'string' || typeof requestId !== 'string' || requestId === 'undefined')
         return undefined
       return { kind: 'delivered', at, peer: String(peername), topic, requestId }
+    case '$refused': {
+      const { action: wanted } = fields
+      if (typeof topic !== 'string' || (wanted !== 'publish' && wanted !== 'subscribe')) return undefined
+      return { kind: 'refused', at, topic, wanted }
+    }
     default:
       return undefined
   }

@@ -68,6 +68,39 @@ describe.skipIf(MOSQUITTO === undefined)('EMQX', () => {
       (error: { readonly code?: number }) => error.code,
     )
 
+  test('a device is heard on topics that nothing takes, and what it is denied is told', async () => {
+    await stage.broker(host)
+    await settled('0')
+    const device = await stage.device('a')
+    await device.publishAsync('fleet/a/telemtry', 'typo', { qos: 1 })
+    await device.publishAsync('fleet/b/telemetry', 'of another', { qos: 1 }).catch(() => undefined)
+    await device.publishAsync('fleet/a/command', 'the cloud’s', { qos: 1 }).catch(() => undefined)
+    await device.subscribeAsync('fleet/b/#', { qos: 1 }).catch(() => undefined)
+    await until(() => host.refusals.length === 3, 'what was denied')
+    expect(host.refusals).toEqual(['a publish', 'a publish', 'a subscribe'])
+    expect(host.refusedTopics).toEqual(['fleet/b/telemetry', 'fleet/a/command'])
+    const messages = host.events.flatMap((event) =>
+      event.kind === 'message' && event.session.deviceId === 'a' ? [[event.suffix, event.text]] : [],
+    )
+    expect(messages).toEqual([['telemtry', 'typo']])
+  })
+
+  test('a device cannot speak in the name of EMQX', async () => {
+    await stage.broker(host)
+    await settled('0')
+    const device = await stage.device('a')
+    const forged = JSON.stringify({
+      timestamp: Date.now() + 1e6,
+      reason: 'normal',
+      disconnected_at: Date.now() + 1e6,
+    })
+    for (const name of ['$disconnected', '$delivered', '$refused'])
+      await device.publishAsync(`fleet/a/${name}`, forged, { qos: 1 })
+    await device.publishAsync('fleet/a/log', 'last', { qos: 1 })
+    await until(() => host.texts('a').includes('last'), 'what it said last')
+    expect([host.texts('a'), host.causes('a'), host.refusals]).toEqual([['last'], [], []])
+  })
+
   describe('while it lets anybody in', () => {
     test('a client without credentials has no effect, then or later, and is expelled', async () => {
       await stage.broker(host)

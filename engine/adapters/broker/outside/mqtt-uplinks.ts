@@ -13,6 +13,8 @@
 //     address at which the session began. If nobody here saw that, the broker is asked whether the client is verified.
 // U7. An empty message clears a retained one. The cloud does that, too, and on a plain broker nobody can tell who did: so
 //     it is no sign of life.
+// U8. A device may publish on any topic of its own, also on one that is called like an event of EMQX. Messages of devices
+//     have an id, and events have none.
 import { Buffer } from 'node:buffer'
 import type { IPublishPacket } from 'mqtt-packet'
 import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../../schemas/ids.ts'
@@ -102,7 +104,9 @@ export class LaneUplinks {
     if (topic === undefined || !isGood) this.#refuse(seq)
     // U7.
     else if (payload.length === 0 && isRetainable(topic.suffix)) this.#skip(seq)
-    else if (topic.suffix.startsWith('$')) this.#event(id, parseEvent(topic.suffix, payload), seq)
+    // U8.
+    else if (topic.suffix.startsWith('$') && packet.properties?.userProperties?.['id'] === undefined)
+      this.#event(id, parseEvent(topic.suffix, payload), seq)
     else {
       this.#publishWill(id)
       const uplink = { suffix: topic.suffix, payload, packet }
@@ -216,6 +220,13 @@ export class LaneUplinks {
         if (suffix !== undefined && session.peer === '') void this.#confirm(session, suffix, event)
         else if (suffix !== undefined && session.peer === event.peer)
           host.delivered(session, suffix, event.requestId)
+        this.#sync(session, seq)
+        return
+      }
+      case 'refused': {
+        const session = known ?? this.#assume(deviceId, event.at)
+        const message = { topic: event.topic, payload: NOTHING }
+        host.refused(session, event.wanted, event.wanted === 'publish' ? message : undefined)
         this.#sync(session, seq)
         return
       }

@@ -9,6 +9,7 @@ import {
   type ConnectAttempt,
   type DeviceSession,
   type EndCause,
+  type RefusedMessage,
   type SessionGrant,
   type UplinkHost,
   type UplinkMessage,
@@ -32,6 +33,8 @@ export class FakeHost implements UplinkHost {
   readonly admissions = new Map<string, Partial<SessionGrant>>()
   readonly attempts: ConnectAttempt[] = []
   readonly refusals: string[] = []
+  /** The topics of messages that were refused. */
+  readonly refusedTopics: string[] = []
   readonly deliveries: string[] = []
   /** The origin of each message, in hexadecimal. */
   readonly origins: (string | undefined)[] = []
@@ -124,8 +127,9 @@ export class FakeHost implements UplinkHost {
     this.events.push({ kind: 'closed', session, cause })
   }
 
-  refused({ deviceId }: DeviceSession, wanted: 'publish' | 'subscribe'): void {
+  refused({ deviceId }: DeviceSession, wanted: 'publish' | 'subscribe', message?: RefusedMessage): void {
     this.refusals.push(`${deviceId} ${wanted}`)
+    if (message !== undefined) this.refusedTopics.push(message.topic)
   }
 
   heard(partitions: readonly Partition[], at: Millis): void {

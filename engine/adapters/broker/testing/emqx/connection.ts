@@ -208,7 +208,9 @@ export class FrontConnection {
       username: this.#connect?.username,
       client_attrs: attributes,
     }
-    return judge([...acl, ...EMQX_ACL], client, { action, topic }) === 'allow'
+    const result = judge([...acl, ...EMQX_ACL], client, { action, topic })
+    this.#hub.onEvent('client_check_authz_complete', { ...this.#about, action, topic, result })
+    return result === 'allow'
   }
 
   #columnsOf(message: Pick<IPublishPacket, 'topic' | 'payload'> & { qos?: number; retain?: boolean }) {

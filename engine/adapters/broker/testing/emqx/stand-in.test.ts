@@ -172,7 +172,7 @@ describe.skipIf(MOSQUITTO === undefined)('the stand-in for EMQX', () => {
     expect(reasons).toEqual([0x87, 0x87, 0x10, 0x90])
     const last = heard.at(-1)
     expect(last && fieldsOf(last)).toMatchObject({ reason: 'topic_name_invalid' })
-    expect(kinds(heard)).toEqual(['$connected', 'telemetry', '$disconnected'])
+    expect(kinds(heard)).toEqual(['$connected', '$refused', '$refused', 'telemetry', '$disconnected'])
   })
 
   test('what a service publishes on a device’s topic is no message of the device', async () => {

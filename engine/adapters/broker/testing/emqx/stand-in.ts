@@ -72,7 +72,8 @@ export class EmqxStandIn {
       writeFileSync(join(this.#directory, name), `${lines.join('\n')}\n`, { mode: 0o600 })
     write('devices.acl', [
       'pattern read fleet/%c/#',
-      ...DEVICE_WRITES.map((suffix) => `pattern write fleet/%c/${suffix}`),
+      // In place of EMQX the front judges by EMQX's lists of rights.
+      ...(isPlain ? DEVICE_WRITES : ['#']).map((suffix) => `pattern write fleet/%c/${suffix}`),
     ])
     write('services.acl', [
       'user fleet:rules',
