@@ -281,10 +281,12 @@ test('what is desired is applied by a service, and reported', async () => {
 test('a silent topic is told as ROS_BRIDGE_TIMEOUT and subscribed again, and the metrics of the bridge say so', async () => {
   await begin(
     'ros-quiet',
-    'bridges:\n  - { ros_topic: /scan, mqtt_topic: telemetry/scan, direction: ros_to_mqtt, timeout_sec: 1 }\n',
+    'bridges:\n  - { ros_topic: /scan, mqtt_topic: telemetry/scan, direction: ros_to_mqtt, timeout_sec: 1, on_timeout: error }\n',
   )
+  const status = async () => (await admin.get('/devices/ros-quiet')).body['status']
   const said = async (text: string) => (await admin.get('/devices/ros-quiet/logs')).text.includes(text)
   await until('the silence is told', () => said('ROS_BRIDGE_TIMEOUT: no message on /scan for 1 s'))
+  await until('the silence is a fault of the device', async () => (await status()) === 'error')
   await until('it is subscribed again', () => ros.sent('subscribe', '/scan').length > 1)
   await until('the socket is opened anew', () => ros.connections > 1)
   const route = async () => {
@@ -297,6 +299,10 @@ test('a silent topic is told as ROS_BRIDGE_TIMEOUT and subscribed again, and the
     return bridge?.said().stderr.includes('messages on /scan again')
   })
   await until('the log says so', () => said('messages on /scan again'))
+  await until('the fault is over', async () => {
+    ros.publish('/scan', { range: 3 })
+    return (await status()) === 'online'
+  })
 })
 
 test('a mistake in the file ends the bridge with its line, and a right file is summed up', async () => {

@@ -12,6 +12,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { Authority } from '../cli/certs/authority.ts'
 import { signFiles } from '../cli/certs/sign-files.ts'
+import { BridgeProcesses } from './testing/ros-bridge.ts'
+import { SmallRosbridge } from './testing/rosbridge.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { closedOf, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
@@ -104,6 +106,53 @@ function secured(maxVersion: 'TLSv1.2' | 'TLSv1.3', port = portOf('mqtts')): Pro
 const byToken = (id: string) => ({ username: id, password: tokens.get(id) ?? '' })
 
 describe('MQTT over TLS', () => {
+  test('the ROS 2 bridge trusts the authority of its file, and shows its token or its certificate', async () => {
+    const [bridges, ros] = [new BridgeProcesses(), new SmallRosbridge()]
+    await ros.start()
+    try {
+      const made = authority.issueDevice('robot-c', { days: 5, now })
+      const route = '{ ros_topic: /t, mqtt_topic: telemetry/t, direction: ros_to_mqtt }'
+      const tls = (more: string) =>
+        `connection: { tls: { enabled: true, ca_cert: ${join(dir, 'ours', 'ca.crt')}${more} }`
+      const cert = `, client_cert: ${made.certificate}, client_key: ${made.key}`
+      const files = [
+        { deviceId: 'robot-t', connection: `${tls('')} }` },
+        { deviceId: 'robot-c', connection: `${tls(cert)}, auth: { method: certificate } }` },
+      ]
+      for (const { deviceId, connection } of files) {
+        const token = await registerDevice(admin, deviceId, { type: 'ros2_robot' })
+        bridges.begin({
+          ...{ deviceId, rosUrl: ros.url, rest: `${connection}\nbridges: [${route}]\n` },
+          ...{
+            mqttUrl: `mqtts://localhost:${portOf('mqtts')}`,
+            token: deviceId === 'robot-t' ? token : undefined,
+          },
+        })
+      }
+      for (const { deviceId } of files)
+        await until(`${deviceId} is online`, async () => {
+          ros.publish('/t', { data: 5 })
+          const { body } = await admin.get(`/telemetry/${deviceId}`)
+          return Object(body['data']).t === 5
+        })
+      make('theirs')
+      const trusting = `connection: { tls: { enabled: true, ca_cert: ${join(dir, 'theirs', 'ca.crt')} } }`
+      const { said } = bridges.begin({
+        ...{ deviceId: 'robot-x', rosUrl: ros.url, token: 'x' },
+        ...{
+          mqttUrl: `mqtts://localhost:${portOf('mqtts')}`,
+          rest: `${trusting}\nbridges: [${route}]\n`,
+        },
+      })
+      await until('it says why it cannot connect', () =>
+        /cannot connect to mqtts:.*certificate.*trying again/.test(said().stderr),
+      )
+    } finally {
+      await bridges.close()
+      await ros.stop()
+    }
+  })
+
   test('tokens are accepted over TLS, and no plain port is open', async () => {
     expect(urls.map((url) => new URL(url).protocol)).toEqual(['mqtts:', 'wss:'])
     const client = await entered('dev', byToken('dev'))

@@ -6,7 +6,8 @@ import { type CliHarness, openCliHarness, type Running } from '../../cli/testing
 
 export interface BridgeFile {
   readonly deviceId: string
-  readonly token: string
+  /** Undefined for a certificate. */
+  readonly token: string | undefined
   readonly mqttUrl: string
   readonly rosUrl: string
   /** What comes after the addresses, in YAML. */
@@ -21,7 +22,7 @@ export class BridgeProcesses {
     const path = join(this.folder, `${file.deviceId}.yaml`)
     writeFileSync(path, this.textOf(file))
     return this.#cli.begin(['bridge', 'ros', '--config', path], {
-      env: { XDG_STATE_HOME: this.folder, BRIDGE_TOKEN: file.token },
+      env: { XDG_STATE_HOME: this.folder, BRIDGE_TOKEN: file.token ?? '' },
     })
   }
 
@@ -29,9 +30,10 @@ export class BridgeProcesses {
     return this.#cli.run(['bridge', 'ros', ...args])
   }
 
-  textOf({ deviceId, mqttUrl, rosUrl, rest }: BridgeFile): string {
+  textOf({ deviceId, token, mqttUrl, rosUrl, rest }: BridgeFile): string {
     const { hostname, port } = new URL(mqttUrl)
-    const mqtt = `{ host: ${hostname}, port: ${port}, token: '\${BRIDGE_TOKEN}' }`
+    const secret = token === undefined ? '' : `, token: '\${BRIDGE_TOKEN}'`
+    const mqtt = `{ host: ${hostname}, port: ${port}${secret} }`
     return `device_id: ${deviceId}\nmqtt: ${mqtt}\nros: { url: '${rosUrl}' }\n${rest}`
   }
 

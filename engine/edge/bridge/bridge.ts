@@ -3,11 +3,10 @@
 // - Each connect to ROS subscribes and advertises everything anew.
 // - A silence on a route is told to the service once, and healed by subscribing again.
 // - Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
-import { join } from 'node:path'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { FleetDevice } from '../device/index.ts'
 import { Delivery } from './buffer/delivery.ts'
-import { DiskRing } from './buffer/disk-ring.ts'
+import { openRings } from './buffer/rings.ts'
 import type { Clock } from './clock.ts'
 import { commandHandler, isStringType } from './commands.ts'
 import type { BridgeConfig } from './config/bridge-config.ts'
@@ -61,7 +60,7 @@ export class Bridge {
       (route) =>
         new Uplink(route, clock, ({ suffix, body }, qos) => {
           if (route.to.kind === 'reported') this.#reported.add(body)
-          else this.#delivery.send({ suffix, body, qos })
+          else this.#delivery.send({ suffix, body, qos }, route.priority)
         }),
     )
     for (const uplink of this.#uplinks) {
@@ -103,6 +102,9 @@ export class Bridge {
     this.#device.on('disconnected', (error) =>
       this.#log('warn', `lost ${this.#config.mqtt.url}: ${error?.message ?? 'closed'}; connecting again`),
     )
+    this.#device.on('unreachable', (error) =>
+      this.#log('warn', `cannot connect to ${this.#config.mqtt.url}: ${whyNot(error)}; trying again`),
+    )
     this.#device.on('dropped', (messages) => this.#log('warn', `${messages} messages dropped: no room`))
     this.#device.on('failed', (error) => this.#log('error', textOf(error)))
     await this.#device.connect()
@@ -121,7 +123,9 @@ export class Bridge {
     if (path === undefined) return
     const failed = (error: unknown) => this.#log('error', `nothing can be kept in ${path}: ${textOf(error)}`)
     const ports = { now: () => this.#clock.now(), failed }
-    this.#delivery.keepIn(await DiskRing.open(join(path, 'messages'), { bytesMax, ageMsMax }, ports))
+    // What the bridge says of itself is normal.
+    const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])
+    this.#delivery.keepIn(await openRings(path, { bytesMax, ageMsMax, priorities }, ports))
   }
 
   #handle(route: DownlinkRoute): void {
@@ -196,14 +200,14 @@ export class Bridge {
 
   #say(body: JsonObject): void {
     const timestamp = new Date(this.#clock.now()).toISOString()
-    this.#delivery.send({ suffix: 'log', body: { ...body, logger: 'ros_bridge', timestamp }, qos: 1 })
+    this.#send('log', { ...body, logger: 'ros_bridge', timestamp })
   }
 
   #tellFault(name: string, level: number | undefined, message: string): void {
     if (level === undefined) return
     const timestamp = new Date(this.#clock.now()).toISOString()
     const diagnostics = [{ level, name: `ros_bridge/${name}`, message }]
-    this.#delivery.send({ suffix: 'telemetry', body: { timestamp, diagnostics }, qos: 1 })
+    this.#send('telemetry', { timestamp, diagnostics })
   }
 
   #tellStatus(): void {
@@ -216,7 +220,11 @@ export class Bridge {
       dropped: this.#delivery.dropped,
     }
     const timestamp = new Date(this.#clock.now()).toISOString()
-    this.#delivery.send({ suffix: 'telemetry', body: { timestamp, bridge }, qos: 1 })
+    this.#send('telemetry', { timestamp, bridge })
+  }
+
+  #send(suffix: string, body: JsonObject): void {
+    this.#delivery.send({ suffix, body, qos: 1 }, 'normal')
   }
 
   #every(ms: number, run: () => void): void {
@@ -246,6 +254,13 @@ function toSubscription(uplinks: readonly Uplink[]): Subscription {
     throttleMs: Math.min(...routes.map(({ throttleMs }) => throttleMs)),
     bytesMax: Math.max(...routes.map(({ bytesMax }) => bytesMax)),
   }
+}
+
+/** Begins with the name under which the guide explains it, if it has one. */
+function whyNot(error: (Error & { readonly code?: unknown }) | undefined): string {
+  if (error === undefined) return 'the connection was closed'
+  const name = error.code === 'CERT_HAS_EXPIRED' ? 'CERTIFICATE_EXPIRED: ' : ''
+  return name + (error.message || String(error.code))
 }
 
 function textOf(error: unknown): string {

@@ -46,6 +46,8 @@ export interface FleetDeviceSignals {
   readonly connected: []
   /** The device connects again by itself. */
   readonly disconnected: [error: Error | undefined]
+  /** An attempt to connect failed; another one follows. */
+  readonly unreachable: [error: Error | undefined]
   /** Messages that were dropped because the buffer was full. */
   readonly dropped: [messages: number]
   /** A handler failed, or something could not be remembered. */
@@ -242,7 +244,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     this.#isOpen = false
     clearInterval(this.#heartbeat)
     this.#outbox.disconnected()
-    if (wasOpen) this.emit('disconnected', error)
+    this.emit(wasOpen ? 'disconnected' : 'unreachable', error)
     if (this.#isClosed) return
     const waitMs = waitBeforeConnect(this.#failures++, refused, Math.random())
     this.#retry = setTimeout(() => this.#open(), waitMs)

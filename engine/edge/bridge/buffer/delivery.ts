@@ -1,9 +1,11 @@
 // Hands messages to the device, which sends them, or keeps them on disk while it cannot. What was kept is sent at a bounded
-// rate, beside what comes in, so that the newest is never late.
+// rate, beside what comes in, so that the newest is never late; what has a higher priority goes first.
 import type { JsonObject } from '../../../../schemas/json.ts'
+import type { CommandPriority } from '../../../../schemas/vocabulary.ts'
 import { isObject, parsePayload } from '../../payload.ts'
 import type { Clock } from '../clock.ts'
 import type { DiskRing } from './disk-ring.ts'
+import type { RingsByPriority } from './rings.ts'
 
 export interface Delivered {
   readonly suffix: string
@@ -27,7 +29,7 @@ const STEP_MS = 100
 
 export class Delivery {
   readonly #ports: DeliveryPorts
-  #ring: DiskRing | undefined
+  #rings: RingsByPriority = new Map()
   #dropped = 0
   #backlog = 0
   #isDraining = false
@@ -37,8 +39,8 @@ export class Delivery {
   }
 
   /** What cannot be sent from now on is kept there. */
-  keepIn(ring: DiskRing): void {
-    this.#ring = ring
+  keepIn(rings: RingsByPriority): void {
+    this.#rings = rings
     if (this.#ports.isConnected()) this.connected()
   }
 
@@ -47,13 +49,13 @@ export class Delivery {
   }
 
   get bufferedBytes(): number {
-    return this.#ring?.bytes ?? 0
+    return [...this.#rings.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  send(message: Delivered): void {
+  send(message: Delivered, priority: CommandPriority): void {
     const isSendable = this.#ports.isConnected() && this.#backlog < BACKLOG_MAX
-    if (this.#ring !== undefined && !isSendable) {
-      this.#keep(message)
+    if (this.#rings.size > 0 && !isSendable) {
+      this.#keep(message, priority)
       return
     }
     this.#backlog++
@@ -62,7 +64,7 @@ export class Delivery {
     }
     this.#ports.publish(message).then(done, () => {
       done()
-      this.#keep(message)
+      this.#keep(message, priority)
     })
   }
 
@@ -75,12 +77,18 @@ export class Delivery {
   async close(): Promise<void> {
     // Those that the device gave up are kept in the next turn.
     await new Promise((resolve) => setImmediate(resolve))
-    await this.#ring?.close()
+    for (const ring of this.#rings.values()) await ring.close()
   }
 
-  #keep({ suffix, body, qos }: Delivered): void {
-    if (this.#ring === undefined) this.#dropped++
-    else this.#ring.add(JSON.stringify({ suffix, body, qos }))
+  #keep({ suffix, body, qos }: Delivered, priority: CommandPriority): void {
+    const ring = this.#rings.get(priority)
+    if (ring === undefined) this.#dropped++
+    else ring.add(JSON.stringify({ suffix, body, qos }))
+  }
+
+  /** The ring whose lines go next. */
+  #next(): DiskRing | undefined {
+    return [...this.#rings.values()].find(({ isEmpty }) => !isEmpty)
   }
 
   async #drain(): Promise<void> {
@@ -89,13 +97,13 @@ export class Delivery {
     const count = Math.max(1, Math.round((drainHz * stepMs) / 1_000))
     this.#isDraining = true
     try {
-      while (isConnected() && this.#ring !== undefined && !this.#ring.isEmpty) {
-        const lines = await this.#ring.peek(count)
+      for (let ring = this.#next(); isConnected() && ring !== undefined; ring = this.#next()) {
+        const lines = await ring.peek(count)
         const messages = lines.flatMap((line) => parseLine(line) ?? [])
         const outcomes = await Promise.allSettled(messages.map(publish))
         // The device was closed: they are sent after the next start.
         if (outcomes.some(({ status }) => status === 'rejected')) return
-        await this.#ring.take(lines.length)
+        await ring.take(lines.length)
         await new Promise<void>((resolve) => clock.after(stepMs, resolve))
       }
     } finally {

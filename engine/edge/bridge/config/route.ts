@@ -1,5 +1,6 @@
 // One entry of `bridges`: a ROS topic, service or action, and the MQTT topic that it is connected to.
 import { parseSuffix, TOPIC_ROOT } from '../../../../schemas/topics.ts'
+import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
 import type { Section } from '../../config/yaml-file.ts'
 
 const PRESETS = ['battery', 'odom', 'diagnostics', 'navsat', 'pose', 'joint_state'] as const
@@ -25,6 +26,8 @@ export type UplinkKind =
 export interface UplinkRoute extends Common {
   readonly to: UplinkKind
   readonly qos: 0 | 1 | 2
+  /** What is kept while the service is away is sent in this order. */
+  readonly priority: CommandPriority
   /** Zero lets every message through. */
   readonly throttleMs: number
   /** Paths into the message. If empty, all of it is sent. */
@@ -114,6 +117,7 @@ function readUplink(section: Section, common: Common, suffix: string): UplinkRou
     ...common,
     ...{ to, preset, fields, minChange },
     qos: section.oneOf('qos', [0, 1, 2]) ?? 1,
+    priority: section.oneOf('priority', COMMAND_PRIORITIES) ?? 'normal',
     throttleMs: hz === undefined ? 0 : 1_000 / hz,
     onChange: section.flag('on_change') || minChange.size > 0,
     timeoutMs: (section.number('timeout_sec', TIMEOUT_SEC) ?? TIMEOUT_SEC_DEFAULT) * 1_000,

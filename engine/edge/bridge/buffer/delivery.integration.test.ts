@@ -1,0 +1,58 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { type Delivered, Delivery } from './delivery.ts'
+import { openRings } from './rings.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fleet-delivery-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const BOUNDS = { bytesMax: 1024 * 1024, ageMsMax: 1e9 }
+const message = (n: number): Delivered => ({ suffix: 'telemetry', body: { n }, qos: 1 })
+
+test('what was kept is sent by priority, also in the next run, and what comes in meanwhile goes at once', async () => {
+  const clock = new FakeClock()
+  const ports = {
+    now: () => clock.now(),
+    failed: (error: unknown) => expect.fail(String(error)),
+  }
+  const open = async (priorities: readonly ('high' | 'normal' | 'low')[]) => {
+    const sent: unknown[] = []
+    let isConnected = false
+    const delivery = new Delivery({
+      ...{ isConnected: () => isConnected, clock, drainHz: 10, failed: ports.failed },
+      publish: async ({ body }) => void sent.push(body['n']),
+    })
+    delivery.keepIn(await openRings(folder, { ...BOUNDS, priorities: new Set(priorities) }, ports))
+    const connect = () => {
+      isConnected = true
+      delivery.connected()
+    }
+    return { delivery, sent, connect }
+  }
+  const before = await open(['high', 'normal', 'low'])
+  before.delivery.send(message(1), 'low')
+  before.delivery.send(message(2), 'normal')
+  before.delivery.send(message(3), 'high')
+  await before.delivery.close()
+  expect(before.sent).toEqual([])
+  expect(existsSync(join(folder, 'messages-low'))).toBe(true)
+
+  // The routes have other priorities now, and nothing of the former ones is forgotten.
+  const after = await open(['normal'])
+  after.connect()
+  after.delivery.send(message(4), 'normal')
+  await expect
+    .poll(() => {
+      clock.pass(1_000)
+      return after.sent
+    })
+    .toEqual([4, 3, 2, 1])
+  expect(after.delivery.bufferedBytes).toBe(0)
+  await after.delivery.close()
+})
