@@ -3,6 +3,7 @@ import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { RequestOutcome } from '../../ports/engine.ts'
+import { Fault } from '../../ports/fault.ts'
 import { SimTime } from '../../testing/time.ts'
 import { idOf, START } from '../shard/testing/items.ts'
 import { PurgeDesk } from './purge-desk.ts'
@@ -49,4 +50,41 @@ test('a purge is not over before the broker lets the id in, even if the record w
   await second.desk.open()
   await time.advance(2 * LIMITS.purgeEveryMs)
   expect([freed, await left()]).toEqual([['a'], 0])
+})
+
+test('the purges of one round go beside each other, and one that fails holds up no other', async () => {
+  const store = new MemoryStore({ partitionOf })
+  const time = new SimTime(START)
+  const { schedule, end } = time.newIncarnation()
+  const ids = ['a', 'b', 'c'].map(idOf)
+  const devices = new Set(ids)
+  let underWay = 0
+  let most = 0
+  const desk = new PurgeDesk({
+    ...{ store, claims: [], clock: time, schedule },
+    telemetry: { forget: async () => {} },
+    submit: async (deviceId, { kind }) => {
+      if (!devices.has(deviceId)) return { kind: 'refused', code: 'NOT_FOUND', detail: {} }
+      underWay++
+      most = Math.max(most, underWay)
+      await schedule.sleep(10)
+      underWay--
+      if (kind === 'purge') devices.delete(deviceId)
+      return DONE
+    },
+    flush: async () => {},
+    broker: {
+      free: async (deviceId) => {
+        if (deviceId === a) throw new Fault('BROKER_UNAVAILABLE', { retryable: true })
+      },
+    },
+    failed: (error) => expect.unreachable(String(error)),
+  })
+  await desk.open()
+  const answers = ids.map((deviceId) => desk.purge({ ...purge, deviceId }))
+  await time.advance(LIMITS.purgeWaitMs + LIMITS.purgeEveryMs)
+  expect(await Promise.all(answers)).toMatchObject([{ isOver: false }, { isOver: true }, { isOver: true }])
+  expect([most, devices.size]).toEqual([3, 0])
+  desk.close()
+  end()
 })

@@ -106,9 +106,9 @@ export class PurgeDesk {
   }
 
   async #round(purges: readonly Purge[]): Promise<void> {
-    const { flush, telemetry, clock, submit, broker } = this.#ports
+    const { submit, broker } = this.#ports
     const there: Purge[] = []
-    for (const purge of purges) {
+    const failed = await ofEach(purges, async (purge) => {
       const { deviceId, createdAt, signed } = purge
       const again = await submit(deviceId, { kind: 'decommission', reason: 'purged', createdAt }, signed)
       if (again.kind === 'done') there.push(purge)
@@ -117,18 +117,25 @@ export class PurgeDesk {
         await broker.free(deviceId)
         await this.#strike(purge)
       }
-    }
-    if (there.length === 0) return
+    })
+    if (there.length > 0) failed.push(...(await this.#forget(there)))
+    // Told once the others are through.
+    if (failed.length > 0) throw failed[0]
+  }
+
+  /** Removes what is left of devices that are decommissioned. Resolves with what failed. */
+  async #forget(there: readonly Purge[]): Promise<readonly unknown[]> {
+    const { flush, telemetry, clock, submit, broker } = this.#ports
     const now = clock.now()
     await flush()
     await this.#written(now)
     await telemetry.forget(there.map(({ deviceId }) => deviceId))
-    for (const purge of there) {
+    return await ofEach(there, async (purge) => {
       const { deviceId, createdAt, signed } = purge
       await submit(deviceId, { kind: 'purge', createdAt }, signed)
       await broker.free(deviceId)
       await this.#strike(purge)
-    }
+    })
   }
 
   /** Waits until the history of what happened before this time has left the outbox. */
@@ -155,4 +162,10 @@ export class PurgeDesk {
     const { store, claims } = this.#ports
     await store.save({ ...NO_SAVE, claims, documents: [{ collection: PURGES, id: deviceId, bytes }] })
   }
+}
+
+/** Takes a step of all beside each other. Resolves with what failed, once all are over. */
+async function ofEach(purges: readonly Purge[], step: (purge: Purge) => Promise<void>): Promise<unknown[]> {
+  const outcomes = await Promise.allSettled(purges.map(step))
+  return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
 }
