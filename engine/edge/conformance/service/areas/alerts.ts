@@ -85,6 +85,16 @@ export const ALERTS: readonly ServiceCheck[] = [
     isSlow: true,
     run: webhook,
   },
+  {
+    ...check('ALR-06', 'Alerts', 'what flaps stays one open alert until it has been quiet for long'),
+    isSlow: true,
+    run: flapping,
+  },
+  {
+    ...check('ALR-07', 'Alerts', 'a silence mutes what is told of an alert, and not the alert'),
+    isSlow: true,
+    run: silence,
+  },
 ]
 
 async function ruled(
@@ -109,11 +119,62 @@ async function rule(run: Run, more: JsonObject): Promise<void> {
   run.later(() => run.rest.call('DELETE', `/alerts/rules/${made.body['rule_id']}`))
 }
 
-async function has(run: Run, device: Device, state: string, count: number): Promise<readonly JsonObject[]> {
-  return run.until(`${count} alerts that are ${state}`, async () => {
+async function has(
+  run: Run,
+  device: Device,
+  state: string,
+  count: number,
+  withinMs?: number,
+): Promise<readonly JsonObject[]> {
+  const find = async () => {
     const { body } = await run.rest.get(`/alerts?device_id=${device.id}&state=${state}`)
     return body['total'] === count ? rowsOf(body) : undefined
+  }
+  return run.until(`${count} alerts that are ${state}`, find, withinMs)
+}
+
+const HOLD_SEC = 10
+
+async function flapping(run: Run): Promise<void> {
+  const flap = { episodes: 2, within_sec: 300, hold_sec: HOLD_SEC }
+  const { device, session } = await ruled(run, { flap })
+  await session.say('telemetry', { heat: 90 })
+  const [first] = await has(run, device, 'firing', 1)
+  await session.say('telemetry', { heat: 20 })
+  await has(run, device, 'resolved', 1)
+  await session.say('telemetry', { heat: 91 })
+  const [second] = await has(run, device, 'firing', 1)
+  if (second?.['alert_id'] === first?.['alert_id']) throw new Unmet('a resolved alert fires again', second)
+  await session.say('telemetry', { heat: 20 })
+  const [quiet] = await has(run, device, 'recovering', 1)
+  if (quiet?.['flapping'] !== true) throw new Unmet('the second episode is not said to flap', quiet)
+  await session.say('telemetry', { heat: 92 })
+  const [again] = await has(run, device, 'firing', 1)
+  if (again?.['alert_id'] !== second?.['alert_id'] || !(Number(again?.['count']) > 1))
+    throw new Unmet('what flaps is another alert, or is not counted', again)
+  await session.say('telemetry', { heat: 20 })
+  await has(run, device, 'recovering', 1)
+  await has(run, device, 'resolved', 2, 3 * HOLD_SEC * 1_000)
+}
+
+async function silence(run: Run): Promise<void> {
+  const { device, session } = await ruled(run, {})
+  const made = await run.rest.post('/alerts/silences', {
+    ...{ matchers: { device_id: device.id }, comment: `conformance ${run.id}` },
+    ends_at: new Date(Date.now() + 3_600_000).toISOString(),
   })
+  expectStatus(made, 201, 'POST /alerts/silences')
+  const id = String(made.body['silence_id'])
+  run.later(() => run.rest.call('DELETE', `/alerts/silences/${id}`))
+  await session.say('telemetry', { heat: 90 })
+  const isMuted = async () => {
+    const [alert] = await has(run, device, 'firing', 1)
+    const by = alert?.['suppressed_by']
+    return Array.isArray(by) && by.includes(`silence:${id}`)
+  }
+  await run.until('the alert fires, muted by the silence', async () => ((await isMuted()) ? true : undefined))
+  await run.rest.call('DELETE', `/alerts/silences/${id}`)
+  await run.until('the silence ends', async () => ((await isMuted()) ? undefined : true))
 }
 
 interface Hooked {

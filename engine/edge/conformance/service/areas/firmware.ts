@@ -5,7 +5,9 @@ import { Skipped, Unmet } from '../../verdict.ts'
 import { type Device, expectStatus, hasNoImages, type Run, type Session } from '../run.ts'
 import { check, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
 
-const REBOOT_SEC = 5
+/** Seconds; long enough for the devices that go on, on a busy machine. */
+const TIMEOUTS = { download_sec: 20, install_sec: 15, reboot_sec: 5, confirm_sec: 5 }
+const OFFLINE_SEC = 5
 const STREAMED_BYTES = 3 * 2 ** 20
 
 export const FIRMWARE: readonly ServiceCheck[] = [
@@ -164,9 +166,15 @@ async function uploads(run: Run): Promise<void> {
   )
 }
 
+interface Boot {
+  readonly boots: string
+  readonly again?: true
+}
+
 interface Behaviour {
-  /** What it says, in this order; `off` ends its session, a version begins the next one on it. */
-  readonly does: readonly (JsonObject | 'off' | { readonly boots: string })[]
+  /** What it says, in this order; `off` ends its session, a version begins the next one on it, in which it waits to be
+   *  told of the update again if `again` says so. Undefined: it never connects. */
+  readonly does: readonly (JsonObject | 'off' | Boot)[] | undefined
   readonly status: string
   readonly code?: string
   readonly held?: string
@@ -175,6 +183,7 @@ interface Behaviour {
 const INSTALLED: readonly JsonObject[] = ['downloaded', 'installing', 'rebooting'].map((word) => ({
   status: word,
 }))
+const RESTARTED = ['off', { boots: '1.0.0', again: true }] as const
 const FAULT: JsonObject = { code: 'NO_SPACE', message: 'the flash is full' }
 
 /** `new` stands for the version that is deployed. */
@@ -197,42 +206,112 @@ const BEHAVIOURS: readonly Behaviour[] = [
     code: 'INSTALL_INTERRUPTED',
   },
   { does: [...INSTALLED, 'off', { boots: '0.0.9' }], status: 'failed', code: 'VERSION_MISMATCH' },
+  { does: [], status: 'timed_out', code: 'TIMED_OUT_DOWNLOAD' },
+  { does: INSTALLED.slice(0, 2), status: 'timed_out', code: 'TIMED_OUT_INSTALL' },
   { does: [...INSTALLED, 'off'], status: 'timed_out', code: 'TIMED_OUT_REBOOT' },
+  { does: [...INSTALLED, { status: 'succeeded' }], status: 'failed', code: 'VERSION_MISMATCH' },
+  {
+    does: [...RESTARTED, ...RESTARTED, 'off', { boots: '1.0.0' }],
+    status: 'failed',
+    code: 'DEVICE_RESTARTED',
+  },
+  { does: undefined, status: 'timed_out', code: 'OFFLINE_TOO_LONG' },
   { does: [{ status: 'deferred', retry_after_sec: 600 }], status: 'pending', held: 'deferred' },
 ]
+
+const CANCELLED: Behaviour = { does: [], status: 'cancelled' }
+const ROWS_MS = 60_000
 
 async function rows(run: Run): Promise<void> {
   const version = `0.0.3-conf.${run.id}`
   const { firmware_id = null } = await upload(run, { version, image: `rows of ${run.id}` })
-  const devices = await Promise.all([...BEHAVIOURS, undefined].map(() => updatable(run)))
+  const registered = async () => ({ device: await run.register(), session: undefined })
+  const devices = await Promise.all(
+    [...BEHAVIOURS, CANCELLED].map(({ does }) => (does === undefined ? registered() : updatable(run))),
+  )
   const deployment = await deploy(run, {
     ...{ firmware_id, target: { type: 'devices', value: devices.map(({ device }) => device.id) } },
     ...{ retry: { max: 0 }, abort: { min_finished: 1_000 }, max_concurrent: 100 },
-    timeouts: { reboot_sec: REBOOT_SEC },
+    ...{ timeouts: TIMEOUTS, offline_ttl_sec: OFFLINE_SEC },
   })
   await Promise.all(
     BEHAVIOURS.map(async ({ does }, n) => {
       const one = devices[n]
-      if (one !== undefined) await behave(run, one, { does, deployment, version })
+      if (one?.session !== undefined && does !== undefined)
+        await behave(run, one, { does, deployment, version })
     }),
   )
   const cancelled = devices.at(-1)?.device.id
   const path = `/ota/deployments/${deployment}/devices`
   const cancel = await run.rest.post(`${path}/${cancelled}/cancel`, {})
   if (cancel.status >= 300) expectStatus(cancel, 200, 'POST …/devices/{id}/cancel')
-  const wanted = [...BEHAVIOURS, { status: 'cancelled' } as const]
+  const wanted = [...BEHAVIOURS, CANCELLED]
   let last: string | undefined
   await run
-    .until('every job has ended as it should', async () => {
-      const jobs = rowsOf((await run.rest.get(`${path}?per_page=100`)).body)
-      const found = devices.map(({ device }) => jobs.find(({ device_id }) => device_id === device.id))
-      const at = found.findIndex((job, n) => !isAs(job ?? {}, wanted[n]))
-      last = at < 0 ? undefined : `${JSON.stringify(found[at])} should be ${JSON.stringify(wanted[at])}`
-      return at < 0 ? true : undefined
-    })
+    .until(
+      'every job has ended as it should',
+      async () => {
+        const jobs = rowsOf((await run.rest.get(`${path}?per_page=100`)).body)
+        const found = devices.map(({ device }) => jobs.find(({ device_id }) => device_id === device.id))
+        const at = found.findIndex((job, n) => !isAs(job ?? {}, wanted[n]))
+        last = at < 0 ? undefined : `${JSON.stringify(found[at])} should be ${JSON.stringify(wanted[at])}`
+        return at < 0 ? true : undefined
+      },
+      ROWS_MS,
+    )
     .catch((error: unknown) => {
       throw last === undefined ? error : new Unmet('a job has not ended as it should', last)
     })
+  const deviceOf = (code: string) => devices[BEHAVIOURS.findIndex((each) => each.code === code)]?.device
+  await endsLate(run, deviceOf('TIMED_OUT_REBOOT'), { path, version })
+  await isRetried(run, deviceOf('NO_SPACE'), { path, deployment, version })
+}
+
+/** Who comes up on the new version after the end has it all the same. */
+async function endsLate(
+  run: Run,
+  device: Device | undefined,
+  { path, version }: { readonly path: string; readonly version: string },
+): Promise<void> {
+  if (device === undefined) return
+  const session = await run.connect(device)
+  await session.say('status', statusOf(version, 9))
+  await run.until('the job that timed out has succeeded late', async () => {
+    const job = await jobOf(run, path, device)
+    return job?.['status'] === 'succeeded' && job['late'] === true ? true : undefined
+  })
+}
+
+/** A job that failed begins again when it is asked to, as another attempt. */
+async function isRetried(
+  run: Run,
+  device: Device | undefined,
+  {
+    path,
+    deployment,
+    version,
+  }: { readonly path: string; readonly deployment: string; readonly version: string },
+): Promise<void> {
+  if (device === undefined) return
+  const session = await run.connect(device)
+  await run.subscribe(session, device, 'ota')
+  await session.say('status', statusOf('1.0.0', 7))
+  const retried = await run.rest.post(`${path}/${device.id}/retry`, {})
+  if (retried.status >= 300) expectStatus(retried, 200, 'POST …/devices/{id}/retry')
+  const { attempt = 0 } = await told(run, session, 'ota')
+  if (!(Number(attempt) > 1)) throw new Unmet(`the retry is told as attempt ${attempt}`)
+  for (const report of INSTALLED)
+    await session.say('ota/status', { deployment_id: deployment, attempt, ...report })
+  await session.client.endAsync()
+  await (await run.connect(device)).say('status', statusOf(version, 8))
+  await run.until('the job that was tried again has succeeded', async () => {
+    return (await jobOf(run, path, device))?.['status'] === 'succeeded' ? true : undefined
+  })
+}
+
+async function jobOf(run: Run, path: string, { id }: Device): Promise<JsonObject | undefined> {
+  const jobs = rowsOf((await run.rest.get(`${path}?per_page=100`)).body)
+  return jobs.find(({ device_id }) => device_id === id)
 }
 
 function isAs(
@@ -249,16 +328,24 @@ function isAs(
 
 async function behave(
   run: Run,
-  { device, session }: Updatable,
-  about: { readonly does: Behaviour['does']; readonly deployment: string; readonly version: string },
+  { device, session: first }: Updatable,
+  about: {
+    readonly does: NonNullable<Behaviour['does']>
+    readonly deployment: string
+    readonly version: string
+  },
 ): Promise<void> {
+  let session = first
+  let boot = 1
   await told(run, session, 'ota')
   for (const step of about.does) {
     if (step === 'off') await session.client.endAsync()
     else if ('boots' in step) {
-      const next = await run.connect(device)
+      session = await run.connect(device)
+      if (step['again'] === true) await run.subscribe(session, device, 'ota')
       const version = step['boots'] === 'new' ? about.version : String(step['boots'])
-      await next.say('status', statusOf(version, 2))
+      await session.say('status', statusOf(version, ++boot))
+      if (step['again'] === true) await told(run, session, 'ota')
     } else {
       const report: Json = { deployment_id: about.deployment, attempt: 1, ...step }
       await session.say('ota/status', report)

@@ -37,6 +37,16 @@ export const LIVE: readonly ServiceCheck[] = [
   },
   {
     ...check(
+      'WS-04',
+      'Live: /ws',
+      'who reads too slowly gets the newest value and is told how many were left out',
+    ),
+    isSlow: true,
+    isLast: true,
+    run: slowReader,
+  },
+  {
+    ...check(
       'ERR-01',
       'Errors',
       'a wrong request is answered by a problem document with a code, and never by 5xx',
@@ -177,4 +187,36 @@ async function filters(run: Run): Promise<void> {
   } finally {
     live.socket.terminate()
   }
+}
+
+/** More than the buffers between a service and its reader hold. */
+const UNREAD_BYTES_MAX = 16 * 2 ** 20
+const PAYLOAD = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`f${n}`, 'x'.repeat(1_000)]))
+const BEHIND_MS = 30_000
+
+async function slowReader(run: Run): Promise<void> {
+  const device = await run.register()
+  const { say } = await run.connect(device)
+  const live = await open(run, await ticketOf(run))
+  try {
+    await live.subscribe({ channel: 'telemetry', filter: { device_id: device.id } })
+    live.socket.pause()
+    const payloadBytes = JSON.stringify(PAYLOAD).length
+    for (let n = 0; n * payloadBytes < UNREAD_BYTES_MAX; n++) {
+      run.signal.throwIfAborted()
+      await say('telemetry', { ...PAYLOAD, n })
+    }
+    await say('telemetry', { ...PAYLOAD, n: 'last' })
+    live.socket.resume()
+    await run.until('the newest value, after the pause', () => live.frames.find(isLast), BEHIND_MS)
+    const resync = live.frames.find(({ type }) => type === 'resync')
+    if (!(Number(resync?.['dropped']) > 0))
+      throw new Unmet('it is not told that messages were left out', resync)
+  } finally {
+    live.socket.terminate()
+  }
+}
+
+function isLast(frame: JsonObject): boolean {
+  return frame['type'] === 'event' && JSON.stringify(frame).includes('"last"')
 }
