@@ -3,6 +3,8 @@
 // - Every packet is acknowledged in the end: at once if it means nothing, otherwise when it is durable (R1).
 // - Messages of a device may come without its connect, because lanes change hands. A session that was not seen to begin
 //   has a time in place of a number (`DeviceSession.isAssumed`).
+// - A device may publish on any topic of its own, also on one that is called like an event of EMQX. Messages of devices
+//   have an id, and events have none.
 // U3. A plain broker reports no connections. A device that sends counts as connected, and as subscribed to everything,
 //     until it is silent for long.
 // U4. A disconnect ends the session that it belongs to. One that comes late does not end the next session.
@@ -13,8 +15,6 @@
 //     address at which the session began. If nobody here saw that, the broker is asked whether the client is verified.
 // U7. An empty message clears a retained one. The cloud does that, too, and on a plain broker nobody can tell who did: so
 //     it is no sign of life.
-// U8. A device may publish on any topic of its own, also on one that is called like an event of EMQX. Messages of devices
-//     have an id, and events have none.
 import { Buffer } from 'node:buffer'
 import type { IPublishPacket } from 'mqtt-packet'
 import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../../schemas/ids.ts'
@@ -104,7 +104,7 @@ export class LaneUplinks {
     if (topic === undefined || !isGood) this.#refuse(seq)
     // U7.
     else if (payload.length === 0 && isRetainable(topic.suffix)) this.#skip(seq)
-    // U8.
+    // An event has no id.
     else if (topic.suffix.startsWith('$') && packet.properties?.userProperties?.['id'] === undefined)
       this.#event(id, parseEvent(topic.suffix, payload), seq)
     else {

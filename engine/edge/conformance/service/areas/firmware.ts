@@ -267,7 +267,7 @@ async function rows(run: Run): Promise<void> {
   await isRetried(run, deviceOf('NO_SPACE'), { path, deployment, version })
 }
 
-/** Who comes up on the new version after the end has it all the same. */
+/** The job of a device that comes up on the new version after its end has succeeded late. */
 async function endsLate(
   run: Run,
   device: Device | undefined,
