@@ -4,6 +4,8 @@ export const ALERT_LIMITS = {
   channelsMax: 200,
   /** Notices taken from the shards' queue at once. */
   noticesTakenMax: 1_000,
+  /** Notices that are looked at before others have their turn: a few milliseconds of work. */
+  noticesAtOnceMax: 50,
   /** Notices that were taken, and are known if a save brings them back. */
   noticesRememberedMax: 10_000,
   /** How often the leader looks for notices, and for what is due. */

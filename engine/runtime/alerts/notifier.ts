@@ -140,13 +140,16 @@ export class Notifier {
   }
 
   async #take(): Promise<void> {
-    const { notices, kept, signal } = this.#ports
+    const { notices, kept, schedule, signal } = this.#ports
     this.#isTaking = true
     try {
       const taken = await notices.notices(LIMITS.noticesTakenMax)
-      if (this.#isClosed) return
-      for (const { key, bytes } of taken) if (this.#isNew(key)) this.#enqueue(bytes)
-      kept.gone(taken.map(({ key }) => key))
+      for (let from = 0; from < taken.length; from += LIMITS.noticesAtOnceMax) {
+        // In a storm, messages of other devices wait for a part only.
+        if (from > 0) await schedule.sleep(0)
+        if (this.#isClosed) return
+        this.#takeNow(taken.slice(from, from + LIMITS.noticesAtOnceMax))
+      }
       kept.forget(this.#ports.clock.now() - LIMITS.deliveriesKeptMs)
       await kept.save()
     } catch (error) {
@@ -155,6 +158,12 @@ export class Notifier {
       this.#isTaking = false
     }
     this.look()
+  }
+
+  /** Without a pause: whatever is saved has both what follows from a notice and its end. */
+  #takeNow(notices: Awaited<ReturnType<Notices['notices']>>): void {
+    for (const { key, bytes } of notices) if (this.#isNew(key)) this.#enqueue(bytes)
+    this.#ports.kept.gone(notices.map(({ key }) => key))
   }
 
   /** A save that failed and was carried out all the same is tried again, and brings back a notice that was taken. */
