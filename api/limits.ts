@@ -78,6 +78,12 @@ export const API_LIMITS = {
   zoneMsPerWork: 365 * 86_400_000,
   /** Devices in a question, a file or a snapshot that cost as much as a plain GET. */
   devicesPerWork: 20,
+  /** Rows of a bulk registration that are registered, or only checked, for that price. Each row that is registered costs
+   *  about as much as a plain GET. */
+  rowsPerWork: 10,
+  rowsCheckedPerWork: 200,
+  /** Rows that are checked before other requests get their turn. */
+  rowsCheckedAtOnce: 100,
 
   /** Files of the dashboard, which are held in memory, before compression. */
   dashboardBytesMax: 2 * MIB,

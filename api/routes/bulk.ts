@@ -16,7 +16,7 @@ export function bulkRoutes(services: Services): readonly Route[] {
   const check = checkOf(RegisterDeviceBody, 'body')
   let underWay = 0
   return [
-    route(bulkRegisterDevices, async ({ query, body, header, repeatKey, sign }) => {
+    route(bulkRegisterDevices, async ({ query, body, user, header, repeatKey, sign }) => {
       if (underWay >= API_LIMITS.bulksAtOnceMax)
         return refused('RATE_LIMIT_EXCEEDED', {
           message: `${underWay} bulk registrations are under way; try again`,
@@ -27,6 +27,9 @@ export function bulkRoutes(services: Services): readonly Route[] {
         const read = await readRows(body, header('content-type') ?? '')
         if (read.kind === 'refused') return read
         const isDryRun = query.dry_run === true
+        const rowsPerWork = isDryRun ? API_LIMITS.rowsCheckedPerWork : API_LIMITS.rowsPerWork
+        const tooMuch = services.work.charge(user.id, read.rows.length / rowsPerWork)
+        if (tooMuch !== undefined) return tooMuch
         const results = await registerRows(read.rows, { services, check, sign, isDryRun, repeatKey })
         const summary = summaryOf(results, isDryRun)
         const done = answer(200, { ...summary, results }, { 'cache-control': 'no-store' })

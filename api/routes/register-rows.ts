@@ -3,7 +3,8 @@
 // - Rows without a parent go first, so gateways come before their sub-devices.
 // Q2. A row repeated with the same key is the device that it made, so that an interrupted call can be repeated.
 // - Once a row fails because of the service, rows that have not begun are not tried.
-
+// - Other requests get their turn while rows are checked, since there may be ten thousand of them.
+import { setImmediate } from 'node:timers/promises'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { BulkRow, REPORT_COLUMNS } from '../../schemas/bulk.ts'
@@ -40,6 +41,7 @@ export async function registerRows(
   const planned: (readonly [index: number, Planned])[] = []
   const seen = new Map<string, number>()
   for (const [index, row] of rows.entries()) {
+    if (index % API_LIMITS.rowsCheckedAtOnce === API_LIMITS.rowsCheckedAtOnce - 1) await setImmediate()
     const plan = planOf(row, options, seen)
     results[index] =
       plan.kind === 'refused'

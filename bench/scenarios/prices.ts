@@ -17,7 +17,8 @@ const METRICS = Array.from({ length: 10 }, (_, i) => `m${i}`).join(',')
 const PLAIN = '/api/v1/devices/bench-000000'
 const FILE = '/api/v1/devices/export'
 const HISTORY = '/api/v1/telemetry/bench-000000/history'
-/** What no request may cost, however it is charged. A file of all devices is as long as there are devices. */
+/** What no request may cost, however it is charged. Files of devices are as long as there are devices, and let
+ *  other requests have their turn. */
 const MULTIPLE_MAX = 100
 /** What a unit of the budget may cost. A request that is not charged counts as a unit. */
 const MULTIPLE_PER_UNIT_MAX = 25
@@ -57,6 +58,36 @@ const REQUESTS: readonly (readonly [
   ['operator', 'commands of a device', '/api/v1/commands/bench-000000?per_page=200', () => 1],
   ['admin', 'audit, 200 entries', '/api/v1/audit?per_page=200', () => DATABASE_WORK],
   ['admin', 'system', '/api/v1/system', () => 1],
+]
+
+const rows = (devices: number) =>
+  Array.from({ length: devices }, (_, i) => ({ device_id: `row-${i}`, name: `row-${i}`, type: 'simulator' }))
+
+/** What changes as many devices as there are, one after the other: its path, its body, and its units. */
+const BULKS: readonly (readonly [
+  name: string,
+  path: string,
+  body: (devices: number) => object,
+  units: (devices: number) => number,
+])[] = [
+  [
+    'admin: file of devices that are only checked',
+    '/api/v1/devices/bulk?dry_run=true',
+    rows,
+    (devices) => devices / API_LIMITS.rowsCheckedPerWork,
+  ],
+  [
+    'admin: file of devices that are registered',
+    '/api/v1/devices/bulk',
+    rows,
+    (devices) => devices / API_LIMITS.rowsPerWork,
+  ],
+  [
+    'admin: a tag for all devices',
+    '/api/v1/devices/bulk-edit',
+    () => ({ filter: { group: 'bench' }, patch: { tags_add: ['tagged'] } }),
+    (devices) => devices / API_LIMITS.devicesPerWork,
+  ],
 ]
 
 export const prices: Scenario = {
@@ -101,26 +132,31 @@ async function measure(
     unit: 'µs',
     note: `GET /devices/{id}, one after the other; CPU of the service and its database${noise.note()}`,
   })
-  for (const [role, name, path, unitsOf] of REQUESTS) {
-    const micros = await cost(path, bench.quick ? 10 : 30)
-    const units = unitsOf(devices)
+  const add = (what: string, micros: number, units: number, isBounded: boolean) => {
     bench.add(
       {
         scenario: SCENARIO,
-        name: `${role}: ${name}`,
+        name: what,
         value: micros / plain,
         unit: '×',
-        ...(path === FILE ? {} : { target: { kind: 'at_most', value: MULTIPLE_MAX } }),
+        ...(isBounded ? { target: { kind: 'at_most', value: MULTIPLE_MAX } } : {}),
         note: `${toDigits(micros / 1_000)} ms of CPU each${noise.note()}`,
       },
       {
         scenario: SCENARIO,
-        name: `${role}: ${name}, a unit of the budget`,
+        name: `${what}, a unit of the budget`,
         value: micros / plain / Math.max(1, units),
         unit: '×',
         target: { kind: 'at_most', value: MULTIPLE_PER_UNIT_MAX },
         note: `charged ${toDigits(units)} units`,
       },
     )
+  }
+  for (const [role, name, path, unitsOf] of REQUESTS)
+    add(`${role}: ${name}`, await cost(path, bench.quick ? 10 : 30), unitsOf(devices), path !== FILE)
+  for (const [name, path, bodyOf, units] of BULKS) {
+    const before = sampleCpu(service.pid)
+    await rest.post(path, bodyOf(devices))
+    add(name, cpuBetween(before, sampleCpu(service.pid)).totalMicros, units(devices), false)
   }
 }
