@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const conf = readFileSync(new URL('nginx.conf', import.meta.url), 'utf8').replaceAll(/#.*$/gm, '')
+
+test('no log of nginx has the token or the ticket of a socket', () => {
+  const formats = conf.match(/log_format[^;]+;/g) ?? []
+  expect(formats).toHaveLength(1)
+  // `$uri` is the path alone; `$request`, `$request_uri` and `$args` have the query.
+  expect(formats.join()).not.toMatch(/\$(?:request(?!_method|_time)|args|query_string|http_referer|is_args)/)
+  const [, ws = ''] = /location = \/ws \{([^}]*)\}/.exec(conf) ?? []
+  // Lines of lower levels are told with the whole request line.
+  expect(ws).toMatch(/error_log \/dev\/stderr (?:crit|alert|emerg);/)
+  expect(ws).toContain('proxy_pass http://fleet;')
+  // A location with headers of its own would lose those that all share.
+  expect(ws).not.toContain('proxy_set_header')
+})
