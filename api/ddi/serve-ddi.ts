@@ -14,7 +14,7 @@ import {
   shownCertificate,
 } from '../../engine/ports/shown-certificate.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
-import { sendProblem } from '../http/problems.ts'
+import { goOnUnlessRefused, sendProblem } from '../http/problems.ts'
 import type { Services } from '../http/services.ts'
 import { checkOf } from '../http/validation.ts'
 import type { Rates } from '../rates/rates.ts'
@@ -62,9 +62,8 @@ export function serveDdi(app: FastifyInstance, tools: Tools): void {
       app.route({
         method,
         url: `/${tenant}/controller/v1/:device_id${path}`,
-        onRequest: async (request, reply) => {
-          const refusal = await admitDevice({ request, reply }, tools)
-          return refusal === undefined ? undefined : sendProblem(request, reply, refusal)
+        onRequest(request, reply, done) {
+          goOnUnlessRefused({ request, reply }, admitDevice({ request, reply }, tools), done)
         },
         async handler(request, reply) {
           const { device_id: id, number = '1' } = request.params as Params

@@ -8,7 +8,11 @@ export function createQueues(): (request: IncomingMessage, response: ServerRespo
   return ({ socket }, response, go) => {
     const before = last.get(socket)
     last.set(socket, response)
-    if (before === undefined || before.closed) go()
-    else before.once('close', go)
+    // A request whose sender has left meanwhile has no address to be judged by, and nobody to be answered.
+    const goIfThere = () => {
+      if (!socket.destroyed && socket.remoteAddress !== undefined) go()
+    }
+    if (before === undefined || before.closed) goIfThere()
+    else before.once('close', goIfThere)
   }
 }

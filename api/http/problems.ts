@@ -1,6 +1,6 @@
 // Sends problem documents: for refusals, for errors of the server itself, and for requests it cannot even read.
 import type { Socket } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Fault, type FaultCode } from '../../engine/ports/fault.ts'
 import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { toProblem } from '../../schemas/problem.ts'
@@ -30,6 +30,21 @@ export function sendProblem(
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   if (problem.status === 401 || problem.status === 403) reply.header('cache-control', 'no-store')
   return reply.code(problem.status).type(TYPE).send(JSON.stringify(problem))
+}
+
+/**
+ * Ends a hook: the request goes on, or is refused and goes no further. A hook that returned the promise of its refusal
+ * would go on if the reader leaves before the answer is sent, as Fastify takes that for the end of the hook's work.
+ */
+export function goOnUnlessRefused(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  refusal: Promise<Refusal | undefined>,
+  done: HookHandlerDoneFunction,
+): void {
+  refusal.then((found) => {
+    if (found === undefined) done()
+    else sendProblem(request, reply, found)
+  }, done)
 }
 
 /** The path without the query, which may carry a token. */

@@ -11,6 +11,7 @@
 // A step that refuses ends the request with a problem document: problems.ts.
 //
 // H1. No part of a request's body is read before its caller is known and allowed.
+// H2. A refused request goes no further, even if its sender leaves before the answer: `goOnUnlessRefused`.
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { Type } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
@@ -39,7 +40,7 @@ import {
 import { handle } from './handle.ts'
 import { notFound } from './not-found.ts'
 import { createQueues } from './one-at-a-time.ts'
-import { pathOf, sendProblem } from './problems.ts'
+import { goOnUnlessRefused, pathOf, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { sendAnswer, sendFile } from './send-answer.ts'
@@ -102,13 +103,9 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
     method: route.method as HTTPMethods,
     config: { bodyTypes: route.bodyTypes, isUpload: route.isUpload },
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    async onRequest(request, reply) {
-      // H1
-      for (const step of BEFORE_BODY) {
-        const refusal = await step({ request, reply }, route, tools)
-        if (refusal !== undefined) return sendProblem(request, reply, refusal)
-      }
-      return undefined
+    // H1, H2
+    onRequest(request, reply, done) {
+      goOnUnlessRefused({ request, reply }, refusalBeforeBody({ request, reply }, route, tools), done)
     },
     async handler(request, reply) {
       for (const step of BEFORE_HANDLER) {
@@ -131,6 +128,18 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
       await audit?.(request, reply)
     },
   })
+}
+
+async function refusalBeforeBody(
+  exchange: Exchange,
+  route: Route,
+  tools: Parameters<Step>[2],
+): Promise<Refusal | undefined> {
+  for (const step of BEFORE_BODY) {
+    const refusal = await step(exchange, route, tools)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
 }
 
 function waitForEarlierAnswers(app: FastifyInstance): void {
