@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Service, ServiceHarness, until } from '../testing/service.ts'
 import { connectDevice, publish } from '../testing/service-clients.ts'
-import { registerDevice } from '../testing/service-rest.ts'
+import { type Rest, registerDevice } from '../testing/service-rest.ts'
 import { Honest, repeat } from './testing/honest.ts'
 
 /** Messages per second of one device, as by default. */
@@ -93,6 +93,21 @@ describe('the work of one viewer or one device', () => {
     expect((await admin.post('/devices/bulk', devices)).status).toBe(200)
   })
   afterAll(() => honest.close())
+
+  /** The token that a device gets, for a request with this key. */
+  async function issueWithKey(rest: Rest, key: string): Promise<string> {
+    const response = await fetch(`${service.httpUrl}/api/v1/auth/devices/token`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${rest.token}`,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+      body: JSON.stringify({ device_id: 'honest' }),
+    })
+    const body = (await response.json()) as { mqtt_token?: string }
+    return body.mqtt_token ?? ''
+  }
 
   const AGGREGATES = 'avg,min,max,count,last,sum,first,stddev,p50,p95,p99'
   test.each([
@@ -184,5 +199,86 @@ describe('the work of one viewer or one device', () => {
     expect(acknowledged).toBeLessThan(PUBLISH_RATE * (seconds + SAVED_UP_SEC))
     expect(await letters('quiet')).toBe(1)
     expect(await letters('loud')).toBeGreaterThan(0)
+  })
+
+  test('is bounded: an operator who sends a new Idempotency-Key with each request takes no kept answer from others', async () => {
+    const admin = await service.admin()
+    const token = await issueWithKey(admin, 'mine')
+    const account = { email: 'olga@example.com', password: 'correct horse', name: 'Olga', role: 'operator' }
+    expect((await admin.post('/auth/register', account)).status).toBe(201)
+    const login = await service.nobody.post('/auth/login', account)
+    const operator = service.nobody.as(String(login.body['access_token']))
+    let sent = 0
+    await honest.bears((stop) =>
+      Promise.all(
+        Array.from({ length: 8 }, () =>
+          repeat(stop, async () => {
+            await issueWithKey(operator, `fill-${sent++}`)
+          }),
+        ),
+      ),
+    )
+    expect(sent).toBeGreaterThan(0)
+    // The same answer as before, and a new one.
+    expect(await issueWithKey(admin, 'mine')).toBe(token)
+    expect(await issueWithKey(admin, 'next')).not.toBe('')
+  })
+
+  test('is bounded: choices of a thousand metrics and messages of nine hundred slow nobody down', async () => {
+    const admin = await service.admin()
+    const wide = await connectDevice(service, 'wide', await registerDevice(admin, 'wide'))
+    const report = Object.fromEntries(
+      Array.from({ length: 900 }, (_, i) => [`a_metric_with_a_long_name_${i}`, i]),
+    )
+    const refusals = new Set<string>()
+    await honest.bears(async (stop) => {
+      const sockets = Array.from({ length: 4 }, () => new WebSocket(`${service.wsUrl}?token=${token}`))
+      for (const socket of sockets) {
+        socket.on('error', () => undefined)
+        socket.on('message', (data) => {
+          const frame = JSON.parse(String(data))
+          if (frame.type === 'error') refusals.add(frame.problem.code)
+        })
+        socket.once('open', () => {
+          for (let i = 0; i < 90; i++) {
+            const metrics = Array.from({ length: 100 }, (_, n) => `a_metric_with_a_long_name_${i * 100 + n}`)
+            socket.send(
+              JSON.stringify({ type: 'subscribe', id: `${i}`, channel: 'telemetry', filter: { metrics } }),
+            )
+          }
+        })
+      }
+      const stopped = once(stop, 'abort')
+      await repeat(stop, async () => {
+        await Promise.race([publish(wide, 'wide', report), stopped])
+      })
+      for (const socket of sockets) socket.terminate()
+    })
+    expect(refusals).toContain('RATE_LIMIT_EXCEEDED')
+    wide.end(true)
+  })
+
+  test('is bounded: a revoked token that is tried without pause opens nothing and slows nobody down', async () => {
+    const admin = await service.admin()
+    const leaked = await registerDevice(admin, 'leaked')
+    expect((await admin.post('/auth/devices/leaked/revoke', undefined)).status).toBe(200)
+    const outcomes = new Set<string>()
+    await honest.bears((stop) =>
+      Promise.all(
+        Array.from({ length: 8 }, () =>
+          repeat(stop, async () => {
+            const opened = connectDevice(service, 'leaked', leaked).then(
+              (client) => {
+                client.end(true)
+                return 'opened'
+              },
+              () => 'refused',
+            )
+            outcomes.add(await opened)
+          }),
+        ),
+      ),
+    )
+    expect(outcomes).toEqual(new Set(['refused']))
   })
 })
