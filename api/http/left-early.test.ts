@@ -66,8 +66,6 @@ test('a refused request is not carried out when its sender leaves before the ans
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
   release()
   for (let i = 0; i < 5; i++) expect((await ask('GET', '/devices/r'))['status']).not.toBe('decommissioned')
-  expect(recording.mock.calls.flatMap(([entries]) => entries.map(({ code }) => code))).toEqual([
-    'FORBIDDEN',
-  ])
+  expect(recording.mock.calls.flatMap(([entries]) => entries.map(({ code }) => code))).toEqual(['FORBIDDEN'])
   expect(errors).toEqual([])
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { type Service, ServiceHarness, until } from '../testing/service.ts'
+import { ADMIN, type Service, ServiceHarness, until } from '../testing/service.ts'
 import { connectDevice, publish } from '../testing/service-clients.ts'
 import { type Rest, registerDevice } from '../testing/service-rest.ts'
 import { Honest, repeat } from './testing/honest.ts'
@@ -43,31 +43,68 @@ test('a viewer who reads a device as fast as possible keeps nobody from commandi
   expect(new Set(statuses)).toEqual(new Set([202]))
 })
 
-test('logins with made-up e-mails from a few addresses keep nobody elsewhere from logging in', async () => {
-  const service = await harness.start({
-    FLEET_TRUSTED_PROXIES: '127.0.0.1',
-    FLEET_REGISTRATION: 'locked',
-    FLEET_ADMIN_EMAIL: 'ada@example.com',
-    FLEET_ADMIN_PASSWORD: 'correct horse battery',
+describe('logins', () => {
+  let service: Service
+  let honest: Honest
+  beforeAll(async () => {
+    service = await harness.start({
+      FLEET_TRUSTED_PROXIES: '127.0.0.1',
+      FLEET_REGISTRATION: 'locked',
+      FLEET_ADMIN_EMAIL: ADMIN.email,
+      FLEET_ADMIN_PASSWORD: ADMIN.password,
+    })
+    honest = await Honest.open(service)
   })
-  const login = (from: string, email: string, password: string) =>
-    fetch(`${service.httpUrl}/api/v1/auth/login`, {
+  afterAll(() => honest.close())
+
+  const login = async (from: string, email: string, password: string): Promise<number> => {
+    const response = await fetch(`${service.httpUrl}/api/v1/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
       body: JSON.stringify({ email, password }),
     })
-  const stop = new AbortController()
-  const attacks = Array.from({ length: 80 }, (_, i) =>
-    repeat(stop.signal, async () => {
-      await (await login(`198.51.100.${i % 4}`, `x${i}@example.com`, 'guessed it')).text()
-    }),
-  )
-  const statuses: number[] = []
-  for (let i = 0; i < 15; i++)
-    statuses.push((await login('192.0.2.1', 'ada@example.com', 'correct horse battery')).status)
-  stop.abort()
-  await Promise.all(attacks)
-  expect(new Set(statuses)).toEqual(new Set([200]))
+    await response.text()
+    return response.status
+  }
+
+  test('with made-up e-mails from a few addresses keep nobody elsewhere from logging in', async () => {
+    const stop = new AbortController()
+    const attacks = Array.from({ length: 80 }, (_, i) =>
+      repeat(stop.signal, () => login(`198.51.100.${i % 4}`, `x${i}@example.com`, 'guessed it')),
+    )
+    const statuses: number[] = []
+    for (let i = 0; i < 15; i++) statuses.push(await login('192.0.2.1', ADMIN.email, ADMIN.password))
+    stop.abort()
+    await Promise.all(attacks)
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    // Whom they were about is in the audit, although the addresses before have filled their shares of it.
+    expect(await login('192.0.2.2', 'victim@example.com', 'guessed it')).toBe(401)
+    const admin = await service.admin()
+    const entry = await until('the entry of the guess', async () => {
+      const { body } = await admin.get('/audit?action=login&outcome=refused&actor=victim@example.com')
+      return (body['data'] as readonly object[] | undefined)?.[0]
+    })
+    expect(entry).toMatchObject({ ip: '192.0.2.2', actor: { name: 'victim@example.com' } })
+  })
+
+  test('from all addresses of an IPv6 network are those of one guesser, and slow nobody down', async () => {
+    let guesses = 0
+    let judged = 0
+    await honest.bears((stop) =>
+      Promise.all(
+        Array.from({ length: 4 }, () =>
+          repeat(stop, async () => {
+            const status = await login(`2001:db8:0:1::${(++guesses).toString(16)}`, ADMIN.email, 'guessed it')
+            if (status === 401) judged++
+          }),
+        ),
+      ),
+    )
+    // More than the pace of one address, several minutes long.
+    expect(guesses).toBeGreaterThan(judged)
+    expect(judged).toBeLessThan(60)
+    expect(await login('192.0.2.1', ADMIN.email, ADMIN.password)).toBe(200)
+  })
 })
 
 describe('the work of one viewer or one device', () => {
