@@ -69,7 +69,7 @@ describe('an event', () => {
     })
   })
 
-  test('reaches each subscription it fits, numbered by subscription', async () => {
+  test('an event reaches each subscription it fits, numbered by subscription', async () => {
     const client = await service.login('ada')
     await subscribe(client, { id: 'a' })
     await subscribe(client, { id: 'b', filter: { device_id: 'north' } })
@@ -119,7 +119,7 @@ describe('a filter', () => {
     ])
   })
 
-  test('for an absent device, or one out of scope, finds nothing', async () => {
+  test('a filter that names an absent device, or one out of scope, is answered with 404', async () => {
     const client = await service.login('olaf')
     for (const device of ['nobody', 'europe'])
       client.send({ type: 'subscribe', id: device, channel: 'telemetry', filter: { device_id: device } })
@@ -130,7 +130,7 @@ describe('a filter', () => {
     ])
   })
 
-  test('tells the engine whose telemetry is wanted', async () => {
+  test('the engine is told whose telemetry is wanted', async () => {
     const client = await service.login('ada')
     await subscribe(client, { id: 'a', filter: { device_id: 'north' } })
     expect(fleet.wishes.at(-1)?.telemetry).toEqual({ all: false, devices: new Set(['north']) })
@@ -146,7 +146,7 @@ describe('a filter', () => {
 })
 
 describe('a scope', () => {
-  test('is judged at the moment of the event', async () => {
+  test('a scope is judged at the moment of the event', async () => {
     const client = await service.login('olaf')
     await subscribe(client, { id: 't' })
     await subscribe(client, { id: 'd', channel: 'devices' })
@@ -205,7 +205,7 @@ describe('a snapshot', () => {
   const numbersOf = (events: readonly Received[]) =>
     events.map(({ data }) => (data as { data: { n: number } }).data.n)
 
-  test('is followed by the reports after it: none is missing and none comes twice', async () => {
+  test('the reports after a snapshot follow it: none is missing and none comes twice', async () => {
     let n = 0
     const report = () => fleet.report('north', { timestamp: START + ++n, n })
     around(fleet.engine, 'snapshot', {
@@ -227,7 +227,7 @@ describe('a snapshot', () => {
     expect(events.map(({ seq }) => seq)).toEqual([1, 2])
   })
 
-  test('is not followed by the reports it showed before they were told', async () => {
+  test('a report that the snapshot shows is not told after it', async () => {
     const client = await service.login('ada')
     around(fleet.engine, 'snapshot', {
       before: async () => {
@@ -243,7 +243,7 @@ describe('a snapshot', () => {
     expect(numbersOf(await eventsOf(client))).toEqual([3, 2])
   })
 
-  test('does not silence for long a device whose clock goes back', async () => {
+  test('a snapshot does not silence a device whose clock goes back for long', async () => {
     const client = await service.login('ada')
     await fleet.report('north', { n: 1 })
     client.send({ type: 'subscribe', channel: 'telemetry', ...ofNorth })
@@ -253,7 +253,7 @@ describe('a snapshot', () => {
     expect(await eventsOf(client)).toHaveLength(1)
   })
 
-  test('keeps a report of the same millisecond that it does not show', async () => {
+  test('a report of the same millisecond that the snapshot does not show is told', async () => {
     const client = await service.login('ada')
     around(fleet.engine, 'snapshot', {
       before: () => fleet.report('north', { a: 1 }),
@@ -264,7 +264,7 @@ describe('a snapshot', () => {
     expect((await eventsOf(client)).map(({ data }) => data)).toMatchObject([{ data: { b: 2 } }])
   })
 
-  test('is followed by the changes of devices after it', async () => {
+  test('the changes of devices after a snapshot follow it', async () => {
     const client = await service.login('ada')
     const rename = (name: string) => fleet.edit('north', { name })
     around(fleet.engine, 'views', {
@@ -278,7 +278,7 @@ describe('a snapshot', () => {
     expect((await eventsOf(client)).map(({ data }) => (data as { name: string }).name)).toEqual(['third'])
   })
 
-  test('that cannot be made leaves no subscription behind', async () => {
+  test('a snapshot that cannot be made leaves no subscription behind', async () => {
     const client = await service.login('ada')
     fleet.engine.views = async () => {
       throw new Error('broken')

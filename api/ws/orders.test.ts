@@ -33,7 +33,7 @@ const dataOf = (events: readonly Received[], field: string) =>
   events.map(({ data }) => Reflect.get(Object(data), field))
 
 describe('the channel of commands', () => {
-  test('tells every step of a command', async () => {
+  test('every step of a command is told', async () => {
     const client = await service.login('ada')
     await subscribe(client, 'commands')
     await fleet.command('north', 'c1')
@@ -90,7 +90,7 @@ describe('the channel of commands', () => {
     expect(dataOf(await eventsOf(client), 'progress')).toEqual([5])
   })
 
-  test('throttled, keeps the last step of each command', async () => {
+  test('a throttle keeps the last step of each command', async () => {
     const client = await service.login('ada')
     await subscribe(client, 'commands', { throttle_ms: 1_000 })
     for (const command of ['c1', 'c2']) {

@@ -51,7 +51,7 @@ const droppedOf = ({ frames }: RawClient) =>
 const numberOf = (frame: unknown) => (frame as { data?: { data: { n: number } } }).data?.data.n
 
 describe('a client that stops reading', () => {
-  test('holds up nobody, costs a bounded amount, and catches up with a resync when it reads again', async () => {
+  test('a client that stops reading holds up nobody, costs a bounded amount, and catches up with a resync', async () => {
     const frozen = await listen()
     const healthy = await listen({ metrics: ['n'] })
     frozen.socket.pause()
@@ -81,7 +81,7 @@ describe('a client that stops reading', () => {
     await frozen.until(() => numberOf(frozen.frames.at(-1)) === last + 1)
   })
 
-  test('beyond what may be held only counts what it misses', async () => {
+  test('beyond what may be held, it is only counted what a client misses', async () => {
     const frozen = await listen()
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)
@@ -96,7 +96,7 @@ describe('a client that stops reading', () => {
     await frozen.until(() => droppedOf(frozen) >= dropped, 'the count of what it missed')
   })
 
-  test('still gets its answers, first, when it reads again', async () => {
+  test('a client that reads again gets its answers first', async () => {
     const frozen = await listen()
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)
@@ -110,7 +110,7 @@ describe('a client that stops reading', () => {
     expect(frozen.frames.slice(-2).map(({ type }) => type)).toEqual(['pong', 'unsubscribed'])
   })
 
-  test('for too long is cut', async () => {
+  test('a client that does not read for too long is cut', async () => {
     const frozen = await listen()
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)

@@ -70,14 +70,14 @@ describe('authentication', () => {
     },
   )
 
-  test('that does not come in time closes with 4408', async () => {
+  test('a socket without a login is closed in time, with 4408', async () => {
     const client = await service.dial()
     service.fleet.time.at += 10_000
     await client.until(() => client.closed !== undefined)
     expect(client.closed?.code).toBe(4408)
   })
 
-  test('is needed before anything is subscribed', async () => {
+  test('a subscription before the login is refused, and the socket is closed', async () => {
     const client = await service.dial()
     client.send({ type: 'subscribe', id: 's1', channel: 'devices' })
     expect(await client.next('error')).toMatchObject({ id: 's1', problem: { code: 'UNAUTHENTICATED' } })
@@ -85,7 +85,7 @@ describe('authentication', () => {
     expect(client.closed?.code).toBe(4401)
   })
 
-  test('is announced to end, and ends with 4401', async () => {
+  test('a token is announced to end, and ends the socket with 4401', async () => {
     const client = await service.login('ada:600')
     service.fleet.time.at += 540_000
     expect(await client.next('token_expiring')).toEqual({ type: 'token_expiring', in: 60 })
@@ -95,7 +95,7 @@ describe('authentication', () => {
     expect(client.closed?.code).toBe(4401)
   })
 
-  test('can be renewed on the same socket', async () => {
+  test('a login can be renewed on the same socket', async () => {
     const client = await service.login('ada:600')
     client.send({ type: 'auth', token: 'ada:1200' })
     await client.next('auth_ok', ({ expires_at: at }) => at === new Date(START + 1_200_000).toISOString())
@@ -105,7 +105,7 @@ describe('authentication', () => {
     expect(client.frames.map(({ type }) => type)).toEqual(['auth_ok', 'auth_ok', 'pong'])
   })
 
-  test('cannot become somebody else’s', async () => {
+  test('a socket cannot become that of another user', async () => {
     service.fleet.addUser('bob')
     const client = await service.login('ada')
     client.send({ type: 'auth', token: 'bob' })
@@ -117,7 +117,7 @@ describe('authentication', () => {
   test.each([
     ['locked', { disabled: true }],
     ['given a new password', { tokensValidFrom: (START + 1) as typeof START }],
-  ])('ends with the next event at the latest once its user is %s', async (_, change) => {
+  ])('a socket ends with the next event at the latest once its user is %s', async (_, change) => {
     const isNotTold = { users: { onChange: () => () => {} } }
     const unaware = await openSocketService({}, isNotTold)
     await unaware.fleet.addDevice('robot-1')
@@ -135,7 +135,7 @@ describe('authentication', () => {
 })
 
 describe('a change of a caller', () => {
-  test('ends the sockets whose token is void, at once, and no other', async () => {
+  test('a change of a user ends the sockets whose token is void, at once, and no others', async () => {
     service.fleet.addUser('bob')
     const [idle, waiting, other] = [
       await service.login('ada'),
@@ -153,7 +153,7 @@ describe('a change of a caller', () => {
     await other.next('pong')
   })
 
-  test('that voids no token of theirs leaves a socket alone', async () => {
+  test('a change of a user that voids no token leaves the sockets alone', async () => {
     const client = await service.login('ada')
     service.fleet.addUser('ada', { name: 'Ada' })
     client.send({ type: 'ping' })
@@ -163,7 +163,7 @@ describe('a change of a caller', () => {
 })
 
 describe('an API key', () => {
-  test('that never ends says so, and is not announced to end', async () => {
+  test('a key that never ends says so, and is not announced to end', async () => {
     const client = await service.dial({ path: '/ws?token=ada:never' })
     expect(await client.next('auth_ok')).toMatchObject({ expires_at: null })
     service.fleet.time.at += 400 * 86_400_000
@@ -172,7 +172,7 @@ describe('an API key', () => {
     expect(client.frames.map(({ type }) => type)).toEqual(['auth_ok', 'pong'])
   })
 
-  test('that ends in a year is no timer that fires at once', async () => {
+  test('a key that ends in a year sets no timer that fires at once', async () => {
     const year = 365 * 86_400
     const { time } = service.fleet
     let longest = 0
@@ -193,7 +193,7 @@ describe('an API key', () => {
 })
 
 describe('frames', () => {
-  test('that are bad are told what is wrong, and the socket lives on', async () => {
+  test('a bad frame is answered with what is wrong, and the socket lives on', async () => {
     const client = await service.login('ada')
     client.sendText('{')
     client.sendText('[]')
@@ -219,7 +219,7 @@ describe('frames', () => {
     expect(client.closed).toBeUndefined()
   })
 
-  test('that are bad too often close the socket', async () => {
+  test('too many bad frames close the socket', async () => {
     const client = await service.login('ada')
     for (let i = 0; i < 30; i++) client.sendText('{')
     await client.until(() => client.closed !== undefined)
@@ -233,7 +233,7 @@ describe('frames', () => {
     expect(client.closed?.code).toBe(4413)
   })
 
-  test('are acted upon in order, without waiting for answers', async () => {
+  test('frames are acted upon in order, without waiting for answers', async () => {
     const client = await service.dial()
     client.send({ type: 'auth', token: 'ada' })
     client.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
@@ -306,7 +306,7 @@ describe('limits', () => {
 })
 
 describe('closing', () => {
-  test('tells every socket to come back: 1012', async () => {
+  test('a service that closes tells every socket to come back: 1012', async () => {
     const clients = [await service.login('ada'), await service.dial()]
     await service.sockets.close()
     for (const client of clients) {
