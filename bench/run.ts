@@ -20,6 +20,7 @@ import { glue } from './scenarios/glue.ts'
 import { history } from './scenarios/history.ts'
 import { ingest } from './scenarios/ingest.ts'
 import { latency } from './scenarios/latency.ts'
+import { loads } from './scenarios/loads.ts'
 import { nodes } from './scenarios/nodes.ts'
 import { prices } from './scenarios/prices.ts'
 import { rest } from './scenarios/rest.ts'
@@ -36,6 +37,7 @@ const SCENARIOS: readonly Scenario[] = [
   ingest,
   glue,
   cluster,
+  loads,
   nodes,
   latency,
   commands,

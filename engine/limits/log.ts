@@ -9,6 +9,13 @@ export const LOG_LIMITS = {
   // --- ingress
   /** Messages of all sessions that are accepted but not yet durable. No socket is read while they are more. */
   ingestPendingBytesMax: 64 * MIB,
+  /**
+   * How long after an append the next one waits for more to come. Each append to the log in NATS wakes every engine and costs
+   * all of them together a millisecond of CPU, however small it is. So behind a broker outside, which has acknowledged its
+   * messages already, they wait longer. What somebody waits for does not.
+   */
+  gatherMs: 3,
+  gatherOutsideMs: 10,
   bundleBytesMax: 1 * MIB,
   commitBytesMax: 8 * MIB,
   /** An append that takes longer counts as failing, and nothing more is accepted until it ends. */
@@ -52,6 +59,7 @@ export const LOG_LIMITS = {
 } as const
 
 const LIMITS = LOG_LIMITS
+assert(LIMITS.gatherMs <= LIMITS.gatherOutsideMs, 'what somebody waits for goes first')
 assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit is collected while one is written')
 assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing a file leaves most of the log')

@@ -83,7 +83,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   const signal = signalSink(metrics, { clock, warn })
 
   // What comes in.
-  const ingest = new Ingest({ log, clock, schedule, fatal })
+  const ingest = new Ingest({ log, clock, schedule, fatal, isOutside: cluster?.lanes !== undefined })
   const gateways = new Gateways(ingest, devices)
   const lanes =
     cluster?.lanes === undefined || !settings.listens

@@ -48,7 +48,7 @@ const message = (text: string): UplinkMessage => ({
   will: false,
 })
 
-function setUp() {
+function setUp({ isOutside = false } = {}) {
   const time = new SimTime(Millis(1_000_000))
   const log = new HeldLog()
   const fatal: Fault[] = []
@@ -57,6 +57,7 @@ function setUp() {
     clock: time,
     schedule: time.newIncarnation().schedule,
     fatal: (fault) => fatal.push(fault),
+    isOutside,
   })
   const release = async () => {
     log.held.shift()?.()
@@ -105,6 +106,24 @@ test('what arrives during an append makes the next one', async () => {
   await time.advance(10)
   await release()
   expect(log.appended.map((bundles) => itemsOf(bundles).length)).toEqual([1, 3])
+})
+
+test('messages that nobody waits for gather, and a request takes them along earlier', async () => {
+  const { time, log, ingest, release } = setUp({ isOutside: true })
+  const a = session('a')
+  await time.advance(10)
+  const begun: number[] = []
+  for (let at = 0; at < 40; at++) {
+    if (at % 3 === 0) ingest.message(a, message(String(at)))
+    if (at === 22) void ingest.request(a.deviceId, a.partition, new Uint8Array(1))
+    await time.advance(0)
+    if (log.held.length > 0) begun.push(at)
+    await release()
+    await time.advance(1)
+  }
+  // The first after a pause goes at once, and the request three milliseconds after the append before it.
+  expect(begun).toEqual([0, 10, 20, 23, 33])
+  expect(log.appended.map((bundles) => itemsOf(bundles).length)).toEqual([1, 3, 3, 2, 3])
 })
 
 test('a failing append is tried again with the same bundles, and nothing overtakes it', async () => {

@@ -39,12 +39,12 @@ export interface SubDevice {
 
 const NO_BYTES = new Uint8Array(0)
 const EMPTY = { flags: 0, via: NO_BYTES, origin: NO_BYTES, suffix: NO_BYTES } as const
-const LINGER_MS = 3
 
 export class Ingest {
   readonly #log: Log
   readonly #clock: Clock
   readonly #schedule: Schedule
+  readonly #gatherMs: number
   readonly #times: ReceiveClock
   readonly #collector = new Collector()
   /** Appends as large as they may be, waiting for their turn. */
@@ -55,7 +55,8 @@ export class Ingest {
   #underWayBytes = 0
   #underWaySince = 0
   #lastAppendTicks = 0
-  #isScheduled = false
+  /** When the next append begins, in ticks. Infinite if none is planned. */
+  #plannedAt = Infinity
   #isClosed = false
   /** The log will take nothing more in this incarnation of the process. */
   #isDead = false
@@ -64,8 +65,16 @@ export class Ingest {
   #totals = { messages: 0, appends: 0, appendFailures: 0, bytes: 0 }
   readonly #suffixes = new Map<string, Uint8Array>()
 
-  constructor(options: { log: Log; clock: Clock; schedule: Schedule; fatal: (fault: Fault) => void }) {
+  constructor(options: {
+    log: Log
+    clock: Clock
+    schedule: Schedule
+    fatal: (fault: Fault) => void
+    /** The broker acknowledges messages by itself, so nobody waits for them. */
+    isOutside?: boolean
+  }) {
     this.#log = options.log
+    this.#gatherMs = options.isOutside ? LIMITS.gatherOutsideMs : LIMITS.gatherMs
     this.#clock = options.clock
     this.#schedule = options.schedule
     this.#fatal = options.fatal
@@ -142,6 +151,7 @@ export class Ingest {
       const item = this.#item({ kind: ITEM.message, id: idBytes, payload })
       this.#add(partition, { ...item, flags: FLAG_REPLAY, via, origin, suffix })
       this.#collector.onSettled((fault) => (fault === undefined ? resolve() : reject(fault)))
+      this.#plan()
     })
   }
 
@@ -175,6 +185,7 @@ export class Ingest {
       this.#add(partition, this.#item({ kind: ITEM.request, id: Buffer.from(deviceId, 'latin1'), payload }))
       // Registered after it is added, as it may be the first item of another append.
       this.#collector.onSettled((fault) => (fault === undefined ? resolve() : reject(fault)))
+      this.#plan()
     })
   }
 
@@ -253,15 +264,19 @@ export class Ingest {
   #add(partition: Partition, item: Item): void {
     if (this.#collector.isFull(partition)) this.#seal()
     this.#collector.add(partition, item)
-    if (!this.#isScheduled && this.#underWay === undefined) this.#plan()
+    this.#plan()
   }
 
   /** Appends at once after a pause, and a little later under load, when waiting fills the bundles. */
   #plan(): void {
-    this.#isScheduled = true
-    const rest = this.#lastAppendTicks + LINGER_MS - this.#clock.ticks()
-    this.#schedule.after(Math.max(0, rest), () => {
-      this.#isScheduled = false
+    if (this.#underWay !== undefined) return
+    const isHurried = this.#collector.hasRequests || this.#sealed.length > 0
+    const at = this.#lastAppendTicks + (isHurried ? LIMITS.gatherMs : this.#gatherMs)
+    if (at >= this.#plannedAt) return
+    this.#plannedAt = at
+    this.#schedule.after(Math.max(0, at - this.#clock.ticks()), () => {
+      if (this.#plannedAt !== at) return
+      this.#plannedAt = Infinity
       if (this.#underWay === undefined && this.#isWaiting()) this.#begin()
     })
   }
@@ -286,7 +301,7 @@ export class Ingest {
       this.#underWayAppend = undefined
       this.#underWayBytes = 0
       this.#underWaySince = 0
-      if (this.#isWaiting() && !this.#isScheduled && !this.#isClosed) this.#plan()
+      if (this.#isWaiting() && !this.#isClosed) this.#plan()
     })
   }
 

@@ -17,7 +17,7 @@ import { type Shared, SimNode } from './sim-node.ts'
 
 const NODES = 3
 /** What was read is being appended by then. */
-const LINGER_MS = 10
+const LINGER_MS = LIMITS.gatherOutsideMs
 /** The log keeps what is settled for so long, and the store is never put back further than half of it. */
 const RETENTION_MS = 120_000
 
