@@ -3,9 +3,10 @@ import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import { isUpdating } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Engine } from '../../engine/index.ts'
+import type { FirmwareView } from '../../engine/ports/device-view.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
 import type { CommandBody, CommandWishBody } from '../../schemas/command.ts'
-import { CommandId } from '../../schemas/ids.ts'
+import { CommandId, type DeviceId } from '../../schemas/ids.ts'
 import { API } from '../../schemas/operation.ts'
 import { cancelCommand, getCommand, listCommands, sendCommand } from '../../schemas/operations/commands.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -133,16 +134,17 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
     call.sign({ target: `commands/${device.id}/${id}` }),
   )
   if (submitted.kind === 'refused') return withoutKey(submitted)
-  const { command } = submitted
+  const { command, view } = submitted
   if (command === undefined) return noSuchCommand()
+  const holding = { id: device.id, status: view.device.status, isUpdating: isAtWork(view.firmware) }
   // The device's record holds the latest keys only. The key is kept before the wait, so that a caller who gives up may
   // repeat the request.
   if (repeatKey !== undefined && hasRoom)
-    await repeats.keep(repeatKey, sentAnswer(device, command, undefined))
+    await repeats.keep(repeatKey, sentAnswer(holding, command, undefined))
   const wait = readWait(call.waitSec, call.header('prefer'))
   const later =
     wait.seconds === 0 ? command : await engine.awaitCommand(device.id, command.id, wait.seconds * 1000)
-  return sentAnswer(device, later ?? command, { ...wait.headers, ...(command.id === id ? {} : REPLAYED) })
+  return sentAnswer(holding, later ?? command, { ...wait.headers, ...(command.id === id ? {} : REPLAYED) })
 }
 
 /** Answers with the command as it is now. */
@@ -155,7 +157,10 @@ async function repeatedAnswer(
   const id = CommandId((first.body as CommandBody).command_id)
   const wait = readWait(waitSec, header('prefer'))
   const command = await engine.awaitCommand(device.id, id, wait.seconds * 1000)
-  if (command !== undefined) return sentAnswer(device, command, { ...wait.headers, ...REPLAYED })
+  if (command !== undefined) {
+    const holding = { id: device.id, ...(await holdingOf(engine, device, [command])) }
+    return sentAnswer(holding, command, { ...wait.headers, ...REPLAYED })
+  }
   const past = await findPastCommand(engine, device.id, id)
   const { headers } = first
   return past === undefined
@@ -163,7 +168,17 @@ async function repeatedAnswer(
     : answer(200, past, { ...headers, ...REPLAYED })
 }
 
-function sentAnswer(device: DeviceSummary, command: Command, headers: Answer['headers']): Answer {
+/** Without another question to the device's actor: its answer says how far its update is. */
+function isAtWork(firmware: FirmwareView | undefined): boolean {
+  const status = firmware?.update?.status
+  return status === 'installing' || status === 'rebooting'
+}
+
+function sentAnswer(
+  device: HoldingDevice & { readonly id: DeviceId },
+  command: Command,
+  headers: Answer['headers'],
+): Answer {
   const location = `${API}/commands/${device.id}/${command.id}`
   const body = commandBody(device.id, command, device)
   return answer(isOpen(command.status) ? 202 : 200, body, { location, ...headers })

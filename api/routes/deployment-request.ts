@@ -41,10 +41,9 @@ export function findFirmware(
   const [record] = matching
   if (record === undefined) return invalid('/firmware_version', 'there is no such firmware')
   if (matching.length === 1) return { kind: 'found', record }
-  return refused('AMBIGUOUS_FIRMWARE', {
-    message: 'several device types have this version',
-    device_types: matching.map(({ deviceType }) => deviceType).sort(),
-  })
+  const types = matching.map(({ deviceType }) => deviceType).sort()
+  const message = `version ${version} is there for ${types.join(', ')}: name one as device_type`
+  return refused('AMBIGUOUS_FIRMWARE', { message, device_types: types })
 }
 
 export function toSpec(body: DeploymentWish, now: Millis): RequestPart<'spec', DeploymentSpec> {

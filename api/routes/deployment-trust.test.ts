@@ -49,6 +49,14 @@ test('a report about another attempt, an unknown deployment or in unknown words 
   expect(await job()).toMatchObject({ status: 'failed', error: { code: 'FLASH_ERROR' } })
 })
 
+test('a command to a device that restarts with its firmware is held, and says so at once', async () => {
+  const { send } = await openOne()
+  const held = { status: 'pending', held_reason: 'firmware_update' }
+  const sent = await send('POST /api/v1/commands/d0', { command: 'go' })
+  expect(sent.body).toMatchObject(held)
+  expect((await send(`GET /api/v1/commands/d0/${sent.body.command_id}`)).body).toMatchObject(held)
+})
+
 test('a device that says it succeeded, and runs the old version, has failed', async () => {
   const { id, job, says, engine, ends } = await openOne()
   await says('d0', { deployment_id: id, attempt: 1, status: 'succeeded', version: '2.0' })
