@@ -49,6 +49,15 @@ const TABS = [
   '/timeline',
   '/settings',
 ]
+/** Pages with a button that opens a dialog, by its German name. */
+const DIALOGS = [
+  ['/devices', 'Spalten'],
+  ['/devices', 'Gespeicherte Ansichten'],
+  ['/alerts/channels', 'Neuer Kanal'],
+  ['/system/users', 'Einladen'],
+  ['/system/api-keys', 'Neuer Schlüssel'],
+  ['/devices/pumpe-1/settings', 'Ausmustern…'],
+] as const
 /** Forty pages, each looked at twice: a busy machine takes minutes. */
 const SLOW = { timeout: 600_000 }
 const PHONE = { width: 320, height: 800 }
@@ -76,6 +85,15 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
     const found: string[] = []
     for (const path of [...VIEWS, ...TABS.map((tab) => `/devices/${deviceId}${tab}`), ...paths])
       found.push(...(await findings(page, path)).map((finding) => `${path}: ${finding}`))
+    await page.emulateMedia({ forcedColors: 'none' })
+    await page.setViewportSize({ width: 1280, height: 800 })
+    for (const [path, button] of DIALOGS) {
+      await page.goto(`${suite.service.httpUrl}${path}`)
+      await page.getByRole('button', { name: button }).first().click()
+      await page.getByRole('dialog').waitFor()
+      const wrong = [...(await englishTexts(page)), ...(await axeViolations(page))]
+      found.push(...wrong.map((finding) => `${path}, ${button}: ${finding}`))
+    }
     expect(found).toEqual([])
   })
 })

@@ -53,6 +53,29 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await page.getByText('The devices could not be read (503)').waitFor()
   })
 
+  test('more devices than a page keeps are counted and searched by the service, which is said', async () => {
+    const { page, context } = await suite.open('/me')
+    // A fleet of this size would take the suite minutes to register, so the answer of the service is made to say so.
+    await context.route('**/api/v1/fleet/index*', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), truncated: true, total: 250_000 } })
+    })
+    await page.goto(`${suite.service.httpUrl}/`)
+    await page.getByText('There are 250,000 devices').waitFor()
+    await page.getByRole('link', { name: /online 1/ }).waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('link', { name: 'Devices' }).first().click()
+    await page.getByRole('table').getByRole('link', { name: 'oven-1' }).waitFor()
+    await page.getByLabel('Filter devices').fill('status:offline')
+    await page.getByText('No device fits the filter').waitFor()
+    await page.getByLabel('Filter devices').fill('oven is:attention')
+    await page.getByText('The service cannot judge is:attention').waitFor()
+    expect(await page.getByRole('table').count()).toBe(0)
+    await page.getByRole('button', { name: 'Show it without is:attention' }).click()
+    await page.getByRole('table').getByRole('link', { name: 'oven-1' }).waitFor()
+    expect(await barriers(page)).toEqual([])
+  })
+
   test('the overview has no barriers', async () => {
     const { page } = await suite.open('/')
     await page.getByRole('link', { name: 'oven too hot: 1 alert' }).waitFor()

@@ -1,7 +1,12 @@
 // The session and the connection of the dashboard: what a browser keeps, what it survives, and what it is never told.
+import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { OperationId } from '../../schemas/client/calls.ts'
+import { OPERATIONS } from '../../schemas/operations/all.ts'
+import { ROLES } from '../../schemas/vocabulary.ts'
 import { ADMIN, until } from '../blackbox/testing/service.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { settled } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
@@ -80,8 +85,9 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await context.clock.fastForward(60_000)
     await page.getByText(/Not connected since/).waitFor()
     await page.locator('.grid-row', { hasText: 'robot-1' }).waitFor()
-    await suite.startAgain()
     await page.getByRole('button', { name: 'Retry now' }).click()
+    await page.getByText(/Not connected since/).waitFor()
+    await suite.startAgain()
     await page.locator('.freshness-live').waitFor()
     await registerDevice(suite.admin, 'robot-2')
     await page.locator('.grid-row', { hasText: 'robot-2' }).waitFor()
@@ -116,6 +122,89 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await dialog.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('Your role is viewer; this needs admin.').waitFor()
     expect(await page.getByRole('button', { name: 'Invite' }).count()).toBe(0)
+  })
+
+  test.each(ROLES)('the role %s has the controls of what it may do, on every view', async (role) => {
+    const account = { email: `role-${role}@example.com`, password: 'a horse of course' }
+    await suite.admin.post('/auth/register', { ...account, name: role, role })
+    const { page } = await suite.open('/me', { login: account, expected: [/40[34]/] })
+    const found: string[] = []
+    const wanted: string[] = []
+    for (const [path, kind, name, operation] of CONTROLS) {
+      if ((await page.evaluate<string>('location.pathname')) !== path) await go(page, path)
+      const control = page.getByRole(kind, { name, exact: true }).first()
+      const isUsable =
+        (await control.count()) > 0 &&
+        (await control.getAttribute('aria-disabled')) !== 'true' &&
+        (await control.isEnabled())
+      const access: readonly string[] = OPERATIONS[operation].access as readonly string[]
+      found.push(`${path} ${name}: ${isUsable}`)
+      wanted.push(`${path} ${name}: ${access.includes(role)}`)
+    }
+    expect(found).toEqual(wanted)
+  })
+
+  test('an operator of some groups sees nothing of the others, in the list, the map, the counts and the palette', async () => {
+    const account = { email: 'gina@example.com', password: 'a horse of course' }
+    await registerDevice(suite.admin, 'inside-1', { group: 'eu/a' })
+    await registerDevice(suite.admin, 'outside-1', { group: 'us' })
+    const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Gina', role: 'operator' })
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { groups: ['eu'] })
+    const { page } = await suite.open('/devices', { login: account, expected: [/404/] })
+    await page.locator('.grid-row', { hasText: 'inside-1' }).waitFor()
+    expect(await page.locator('.grid-row').count()).toBe(1)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Go to a view or a device' }).fill('side-1')
+    await page.getByRole('option', { name: /inside-1/ }).waitFor()
+    expect(
+      (await page.getByRole('option').allTextContents()).filter((text) => text.includes('outside-1')),
+    ).toEqual([])
+    await page.keyboard.press('Escape')
+    await go(page, '/')
+    await page.getByRole('link', { name: /provisioning 1/ }).waitFor()
+    await page.keyboard.press('v')
+    await page.getByRole('row', { name: /eu\/a 1/ }).waitFor()
+    expect(await page.getByRole('row', { name: /^us / }).count()).toBe(0)
+    await go(page, '/devices/outside-1')
+    await page.getByText('There is no device outside-1').waitFor()
+  })
+
+  test('two tabs whose token ends renew it once, for both', async () => {
+    const { page, context } = await suite.open('/alerts')
+    await context.clock.install()
+    const other = await context.newPage()
+    await page.reload()
+    await other.goto(`${suite.service.httpUrl}/alerts`)
+    for (const tab of [page, other]) await tab.locator('.freshness-live').waitFor()
+    const renewals: string[] = []
+    context.on('request', (request) => {
+      if (request.url().endsWith('/auth/session/refresh')) renewals.push(request.url())
+    })
+    const aDayMs = 86_400_000
+    await Promise.all([page.clock.fastForward(aDayMs), other.clock.fastForward(aDayMs)])
+    await Promise.all([page, other].map((tab) => go(tab, '/alerts/rules')))
+    for (const tab of [page, other]) await tab.getByText('There is no rule yet').waitFor()
+    expect(renewals).toHaveLength(1)
+  })
+
+  test('the shell waits for six requests at most, and the overview for a dozen', async () => {
+    const { page } = await suite.open('/me')
+    await page.locator('.freshness-live').waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      // The icon is that of the tab; nothing on the page waits for it.
+      if (!pathname.includes('/icon-')) asked.push(pathname)
+    })
+    const shell = page
+      .waitForResponse(/\/auth\/session\/refresh$/)
+      // What was asked for by then is what the first picture needs; the session is the last of it.
+      .then(() => asked.slice(0, asked.indexOf('/api/v1/auth/session/refresh') + 1))
+    await page.goto(`${suite.service.httpUrl}/`)
+    expect((await shell).length, (await shell).join('\n')).toBeLessThanOrEqual(6)
+    await page.getByRole('application').waitFor()
+    const scripts = asked.filter((path) => path.endsWith('.js'))
+    expect(scripts.length, scripts.join('\n')).toBeLessThanOrEqual(12)
   })
 
   test('a log-out in one tab is one in all', async () => {
@@ -160,3 +249,31 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     expect(await page.evaluate('document.documentElement.lang')).toBe('de')
   })
 })
+
+/** A control of each view, and the operation that it is for. */
+const CONTROLS: readonly (readonly [string, 'button' | 'link', string, OperationId])[] = [
+  ['/devices', 'link', 'Connect a device', 'registerDevice'],
+  ['/devices', 'link', 'Commands', 'sendCommand'],
+  ['/devices/robot-1', 'button', 'Command', 'sendCommand'],
+  ['/devices/robot-1/settings', 'button', 'Issue a token', 'issueDeviceToken'],
+  ['/devices/robot-1/settings', 'button', 'Decommission…', 'decommissionDevice'],
+  ['/alerts/rules', 'button', 'New rule', 'createAlertRule'],
+  ['/alerts/channels', 'button', 'New channel', 'createChannel'],
+  ['/rollouts', 'button', 'New rollout', 'createDeployment'],
+  ['/rollouts/firmware', 'button', 'Upload', 'uploadFirmware'],
+  ['/commands/new', 'button', 'Look whom it reaches', 'broadcastCommand'],
+  ['/system', 'link', 'Device types', 'listDeviceTypes'],
+  ['/system', 'link', 'Dead letters', 'listDeadLetters'],
+  ['/system', 'link', 'Audit', 'listAudit'],
+  ['/system/users', 'button', 'Invite', 'listUsers'],
+  ['/system/api-keys', 'button', 'New key', 'createApiKey'],
+]
+
+/** Goes to another view as a link of the page would, without a load. */
+async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await settled(page)
+}

@@ -4,7 +4,8 @@ import { relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from 'vite'
 
-const OPERATIONS = /schemas\/operations\/(?!all\.ts)[\w-]+\.ts$/
+/** The table of all of them, which is how the client knows them. */
+const TABLE = /schemas\/operations\/all\.ts$/
 const KEPT = ['method', 'path', 'operationId', 'access', 'bodyTypes', 'repeats', 'streamsBody'] as const
 
 /** `root` is the project's folder, in which the compiler has built `dist/`. */
@@ -14,15 +15,14 @@ export function strippedOperations(root: string): Plugin {
     enforce: 'pre',
     async load(id) {
       const [path = ''] = id.split('?')
-      if (!OPERATIONS.test(path)) return null
+      if (!TABLE.test(path)) return null
       const built = pathToFileURL(`${root}/dist/${relative(root, path).replace(/\.ts$/, '.js')}`)
-      // The file of an area exports operations and nothing else.
-      const operations = (await import(built.href)) as Readonly<
-        Record<string, Readonly<Record<string, unknown>>>
-      >
-      return Object.entries(operations)
-        .map(([name, operation]) => `export const ${name} = ${JSON.stringify(stripped(operation))}`)
-        .join('\n')
+      // The file exports the table and nothing else.
+      const { OPERATIONS } = (await import(built.href)) as {
+        readonly OPERATIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+      }
+      const entries = Object.entries(OPERATIONS).map(([name, operation]) => [name, stripped(operation)])
+      return `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(entries))}`
     },
   }
 }

@@ -39,7 +39,16 @@ export default defineConfig({
         // Views that draw no chart do not load what draws them.
         codeSplitting: {
           includeDependenciesRecursively: false,
-          groups: [{ name: 'chart', test: /node_modules.uplot.|app.charts.(chart|plot)/ }],
+          groups: [
+            { name: 'chart', test: /node_modules.uplot.|app.charts.(chart|plot)/, priority: 2 },
+            // What many views need comes with the shell: one request in place of a dozen small ones.
+            {
+              name: 'shell',
+              test: /./,
+              minShareCount: 3,
+              priority: 1,
+            },
+          ],
         },
       },
     },

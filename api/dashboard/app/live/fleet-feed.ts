@@ -12,7 +12,6 @@ import type { FromWorker } from './messages.ts'
 export const FLEET_ID = 'fleet'
 const SECOND_READ_MS = 1500
 const ASK_AGAIN_MS = 5000
-const THROTTLE_MS = 500
 
 export interface FleetFeedParts {
   readonly send: (frame: object) => void
@@ -24,6 +23,7 @@ export class FleetFeed {
   readonly #parts: FleetFeedParts
   readonly #pending = new PendingDeltas()
   #url: string | undefined
+  #paceMs = 0
   #cursor: string | undefined
   #isRead = false
   #isReading = false
@@ -34,16 +34,17 @@ export class FleetFeed {
     this.#parts = parts
   }
 
-  /** `url` is that of the index. */
-  follow(url: string): void {
+  /** `url` is that of the index; `paceMs` is how often changes are sent at most. */
+  follow(url: string, paceMs: number): void {
     this.#url = url
+    this.#paceMs = paceMs
   }
 
   /** A new connection: what came on the one before may have had a gap. */
   begin(): void {
     if (this.#url === undefined) return
     this.#isRead = false
-    this.#parts.send({ type: 'subscribe', id: FLEET_ID, channel: 'fleet', throttle_ms: THROTTLE_MS })
+    this.#parts.send({ type: 'subscribe', id: FLEET_ID, channel: 'fleet', throttle_ms: this.#paceMs })
     this.#readIn(0)
   }
 

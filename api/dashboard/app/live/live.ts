@@ -6,6 +6,7 @@ import { accessToken, heldToken, tokenInstead } from '../data/session.ts'
 import { noteClock } from '../words/time.ts'
 import { applyHeld, takeFleet } from './fleet-index.ts'
 import type { Batch, FromWorker, ToWorker, Watch } from './messages.ts'
+import { fleetPaceMs, isThrifty } from './thrift.ts'
 import workerUrl from './worker.ts?worker&url'
 
 export type Connection =
@@ -16,6 +17,8 @@ export type Connection =
   | { readonly state: 'closed'; readonly reason: 'forbidden' | 'too-many' }
 
 export const connection = signal<Connection>({ state: 'connecting' })
+/** The browser says it when the page is loaded; not every one does. */
+export const isThriftyLine = isThrifty(navigator)
 /** How many values the service had to leave out since the page was loaded. */
 export const droppedCount = signal(0)
 /** The person stopped live updates with `.`: nothing on the page moves by itself (WCAG 2.2.2). */
@@ -43,7 +46,11 @@ export function goLive(): void {
   addEventListener('online', retryNow)
   const held = heldToken()
   if (held !== undefined) say({ kind: 'token', token: held })
-  say({ kind: 'follow-fleet', url: `${location.origin}/api/v1/fleet/index` })
+  say({
+    kind: 'follow-fleet',
+    url: `${location.origin}/api/v1/fleet/index`,
+    paceMs: fleetPaceMs(isThriftyLine),
+  })
   effect(() => {
     if (!isPaused.value) applyHeld()
   })

@@ -20,8 +20,8 @@ export interface Watch {
 export type ToWorker =
   | { readonly kind: 'open'; readonly url: string }
   | { readonly kind: 'token'; readonly token: string }
-  /** `url` is that of the index of the fleet. */
-  | { readonly kind: 'follow-fleet'; readonly url: string }
+  /** `url` is that of the index of the fleet, `paceMs` how often its changes are sent at most. */
+  | { readonly kind: 'follow-fleet'; readonly url: string; readonly paceMs: number }
   | { readonly kind: 'watch'; readonly id: string; readonly watch: Watch }
   | { readonly kind: 'unwatch'; readonly id: string }
   | { readonly kind: 'hidden'; readonly isHidden: boolean }

@@ -43,7 +43,7 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
       else if (retry === undefined) connect()
       break
     case 'follow-fleet':
-      fleetFeed.follow(data.url)
+      fleetFeed.follow(data.url, data.paceMs)
       if (isAuthenticated) fleetFeed.begin()
       break
     case 'watch':

@@ -1,6 +1,6 @@
 // The field of the filter language: what is typed is the filter, each of its terms is a chip that can be taken away, and
 // a term that is not understood says so and offers the nearest one.
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
 import { formatQuery, formatTerm, parseQuery, type Term } from '../address/filter.ts'
 import { problemOf, type TermProblem } from '../address/filter-check.ts'
 import { withoutTerm } from '../address/filter-edit.ts'
@@ -44,9 +44,11 @@ export function FilterField({ text, onText, metrics = [] }: FilterFieldProps) {
   const id = useId()
   const query = parseQuery(text)
   useShortcuts([{ keys: '/', says: t('focus'), run: () => input.current?.focus() }])
+  const typed = useTyped(onText)
   useEffect(() => {
     // Typing sets the text itself; this is for the address and for chips.
-    if (input.current !== null && input.current.value !== text) input.current.value = text
+    const isOld = typed.isWaiting()
+    if (input.current !== null && !isOld && input.current.value !== text) input.current.value = text
   }, [text])
   const chips = query.map((term, place) => ({ term, place, problem: problemOf(term, metrics) }))
   const shown = chips.filter(({ term, problem }) => term.name !== undefined || problem !== undefined)
@@ -68,7 +70,7 @@ export function FilterField({ text, onText, metrics = [] }: FilterFieldProps) {
           autocomplete="off"
           maxLength={1000}
           aria-describedby={shown.length > 0 ? `${id}-chips` : undefined}
-          onInput={({ currentTarget }) => onText(currentTarget.value)}
+          onInput={({ currentTarget }) => typed.take(currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== 'Escape') return
             event.preventDefault()
@@ -96,6 +98,27 @@ export function FilterField({ text, onText, metrics = [] }: FilterFieldProps) {
       )}
     </search>
   )
+}
+
+/** The letter that was typed is drawn first, and the list for it after that: letters in between wait for nothing. */
+function useTyped(onText: (text: string) => void) {
+  const newest = useRef(onText)
+  newest.current = onText
+  return useMemo(() => {
+    let waiting: string | undefined
+    const tell = () => {
+      const text = waiting
+      waiting = undefined
+      if (text !== undefined) newest.current(text)
+    }
+    return {
+      isWaiting: () => waiting !== undefined,
+      take: (text: string) => {
+        if (waiting === undefined) requestAnimationFrame(() => setTimeout(tell))
+        waiting = text
+      },
+    }
+  }, [])
 }
 
 interface TermChipProps {

@@ -16,16 +16,17 @@ const t = words({
   ],
   askAdmin: ['An admin of this service registers devices.', 'Geräte meldet ein Admin dieses Dienstes an.'],
   connect: ['Connect a device', 'Gerät verbinden'],
-  tooMany: ['{n} devices are too many for one page', '{n} Geräte sind zu viele für eine Seite'],
-  tooManyHint: [
-    'Up to 200 000 are kept in the browser. The API lists all of them.',
-    'Bis zu 200 000 hält der Browser. Die API listet alle auf.',
-  ],
   failed: ['The devices could not be read ({status})', 'Die Geräte konnten nicht gelesen werden ({status})'],
   failedHint: ['It is tried again every few seconds.', 'Es wird alle paar Sekunden neu versucht.'],
 })
 
-export function FleetArea({ children }: { readonly children: ComponentChildren }) {
+export interface FleetAreaProps {
+  readonly children: ComponentChildren
+  /** Stands in place of it where there are more devices than the page keeps. */
+  readonly summary: (total: number) => ComponentChildren
+}
+
+export function FleetArea({ children, summary }: FleetAreaProps) {
   const at = fleetState.value
   const isEmpty = fleetVersion.value === 0 || columns.size === 0
   if (at.state === 'loading') return <Skeleton rows={12} />
@@ -35,12 +36,7 @@ export function FleetArea({ children }: { readonly children: ComponentChildren }
         <p>{t('failedHint')}</p>
       </Empty>
     )
-  if (at.state === 'truncated')
-    return (
-      <Empty title={t('tooMany', { n: at.total })}>
-        <p>{t('tooManyHint')}</p>
-      </Empty>
-    )
+  if (at.state === 'truncated') return <>{summary(at.total)}</>
   if (!isEmpty) return <>{children}</>
   return (
     <Empty title={t('empty')}>

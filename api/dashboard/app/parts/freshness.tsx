@@ -1,11 +1,12 @@
 // How fresh the page is: live, or away since when and when it tries again, and what was left out.
-import { connection, droppedCount, isPaused, retryNow } from '../live/live.ts'
+import { connection, droppedCount, isPaused, isThriftyLine, retryNow } from '../live/live.ts'
 import { instant, now } from '../words/time.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
 const t = words({
   live: ['live', 'live'],
+  thrifty: ['live, every 5 s to save data', 'live, alle 5 s, um Daten zu sparen'],
   connecting: ['connecting', 'verbindet'],
   paused: ['paused', 'angehalten'],
   away: ['not connected', 'nicht verbunden'],
@@ -34,7 +35,7 @@ export function FreshnessDot() {
   const word = isStill
     ? t('paused')
     : state === 'live'
-      ? t('live')
+      ? t(isThriftyLine ? 'thrifty' : 'live')
       : state === 'connecting'
         ? t('connecting')
         : t('away')

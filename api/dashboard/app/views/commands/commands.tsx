@@ -3,7 +3,7 @@ import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts
 import { COMMAND_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { text, words as wordList } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may, roleFor } from '../../data/access.ts'
+import { may } from '../../data/access.ts'
 import { fleet } from '../../data/client.ts'
 import { useFeed } from '../../data/feed.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
@@ -16,6 +16,7 @@ import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { words } from '../../words/words.ts'
 import { commandStatusWord } from './command-words.ts'
 import { CommandSections } from './sections.tsx'
@@ -37,7 +38,6 @@ const t = words({
     'Öffnen Sie ein Gerät, um einen zu senden, oder senden Sie an viele.',
   ],
   match: ['No command fits these filters', 'Kein Befehl passt zu diesen Filtern'],
-  forbidden: ['Commands need the role {role}.', 'Befehle brauchen die Rolle {role}.'],
 })
 
 type Command = ReplyOf<Operations['listFleetCommands']>['data'][number]
@@ -49,7 +49,7 @@ export default function Commands() {
   if (!may('listFleetCommands'))
     return (
       <Page title={t('title')}>
-        <Empty title={t('forbidden', { role: roleFor('listFleetCommands') ?? '' })} />
+        <RoleNeeded operation="listFleetCommands" />
       </Page>
     )
   return <Allowed />

@@ -5,6 +5,7 @@ import type { BroadcastWishBody } from '../../../../../schemas/command.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -17,6 +18,7 @@ import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { idsIn, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetFields } from '../../parts/target-fields.tsx'
@@ -51,7 +53,11 @@ export default function Compose() {
   const types = useAnswer('listDeviceTypes', {})
   return (
     <Page title={t('title')}>
-      {<AnswerArea answer={types}>{({ data }) => <Form types={data} />}</AnswerArea>}
+      {may('broadcastCommand') ? (
+        <AnswerArea answer={types}>{({ data }) => <Form types={data} />}</AnswerArea>
+      ) : (
+        <RoleNeeded operation="broadcastCommand" />
+      )}
     </Page>
   )
 }

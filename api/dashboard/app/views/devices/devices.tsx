@@ -56,6 +56,8 @@ import { useSparks } from './use-sparks.ts'
 const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
 const SelectionBar = later(async () => (await import('./selection-bar.tsx')).SelectionBar)
 
+const SummaryList = later(async () => (await import('./summary-list.tsx')).SummaryList)
+
 const filter = queryValue('q', text())
 /** A leading "-" turns the order around. */
 const sortValue = queryValue('sort', text('attention', 64))
@@ -84,7 +86,7 @@ export default function Devices() {
         </>
       }
     >
-      <FleetArea>
+      <FleetArea summary={(total) => <SummaryList total={total} />}>
         <List />
       </FleetArea>
     </Page>

@@ -1,6 +1,5 @@
 import { DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { pathOf } from '../../address/routes.ts'
-import type { Block } from '../../fleet/heat-map.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { type Share, StackedBar } from '../../parts/stacked-bar.tsx'
@@ -8,8 +7,18 @@ import { statusWord } from '../../parts/status-mark.tsx'
 import { number } from '../../words/words.ts'
 import { t } from './overview-words.ts'
 
-/** The same blocks as the map, in words. */
-export function GroupTable({ blocks }: { readonly blocks: readonly Block[] }) {
+export interface CountedGroup {
+  /** Empty for devices without a group. */
+  readonly name: string
+  readonly total: number
+  /** The share of its devices that need a person. */
+  readonly trouble: number
+  /** One count for each status, in the order of the vocabulary. */
+  readonly counts: readonly number[]
+}
+
+/** The same groups as on the map, in words. */
+export function GroupTable({ blocks }: { readonly blocks: readonly CountedGroup[] }) {
   return (
     <DataTable
       caption={t('map')}
@@ -24,7 +33,7 @@ export function GroupTable({ blocks }: { readonly blocks: readonly Block[] }) {
             </a>
           ),
         },
-        { name: t('total'), cell: ({ rows }) => number(rows.length), isNumber: true },
+        { name: t('total'), cell: ({ total }) => number(total), isNumber: true },
         {
           name: t('trouble'),
           cell: ({ trouble }) => number(trouble, { style: 'percent', maximumFractionDigits: 1 }),

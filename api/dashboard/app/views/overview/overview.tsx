@@ -40,13 +40,15 @@ const peeked = queryValue('peek', text('', 64))
 const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
 const SelectionBar = later(async () => (await import('../devices/selection-bar.tsx')).SelectionBar)
 
+const Summary = later(async () => (await import('./summary.tsx')).Summary)
+
 const AGES_EVERY_MS = 10_000
 
 export default function Overview() {
   const isReady = fleetState.value.state === 'ready' && fleetVersion.value > 0
   return (
     <Page title={t('title')} mark={isReady && <span class="muted">{t('devices', { n: columns.size })}</span>}>
-      <FleetArea>
+      <FleetArea summary={(total) => <Summary total={total} />}>
         <Fleet />
       </FleetArea>
       <Strip />
@@ -65,6 +67,7 @@ function Fleet() {
     return { query: parsed, rows: matchingRows(parsed, { columns, nowMs: now.peek() }) }
   }, [q, version, moment])
   const blocks = useMemo(() => blocksOf({ columns, ranks, rows, depth }), [rows, depth])
+  const counted = () => blocks.map((block) => ({ ...block, total: block.rows.length }))
   const cases = useMemo(() => attentionCases({ columns, nowMs: now.peek() }), [version, moment])
   const metric = useMapMetric(!isTable && colourValue.value === 'metric' ? metricValue.value : '')
   const selected = useSignal<ReadonlySet<string>>(new Set())
@@ -119,7 +122,7 @@ function Fleet() {
         {rows.length === 0 ? (
           <Empty title={t('nothing')} />
         ) : isTable ? (
-          <GroupTable blocks={blocks} />
+          <GroupTable blocks={counted()} />
         ) : (
           <HeatMap
             blocks={blocks}
@@ -131,7 +134,7 @@ function Fleet() {
             }}
             onPeek={(id) => peeked.set(id)}
             onTable={flip}
-            fallback={<GroupTable blocks={blocks} />}
+            fallback={<GroupTable blocks={counted()} />}
           />
         )}
         {selected.value.size > 0 && (

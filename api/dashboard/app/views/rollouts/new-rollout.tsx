@@ -4,6 +4,7 @@ import type { DeploymentWish } from '../../../../../schemas/deployment.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
 import { text } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
@@ -15,6 +16,7 @@ import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { idsIn, targetKind, targetNames } from '../../parts/target.ts'
 import { TargetFields } from '../../parts/target-fields.tsx'
@@ -59,7 +61,18 @@ const firmwareValue = queryValue('firmware', text())
 const TARGETS = ['group', 'tag', 'type', 'devices', 'all'] as const
 
 export default function NewRollout() {
-  const images = useAnswer('listFirmware', { query: { status: 'available', per_page: 200 } })
+  const isAllowed = may('createDeployment')
+  const images = useAnswer(
+    'listFirmware',
+    { query: { status: 'available', per_page: 200 } },
+    { isWanted: isAllowed },
+  )
+  if (!isAllowed)
+    return (
+      <Page title={t('title')}>
+        <RoleNeeded operation="createDeployment" />
+      </Page>
+    )
   return (
     <Page title={t('title')}>
       <AnswerArea answer={images}>

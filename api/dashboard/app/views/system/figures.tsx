@@ -90,7 +90,7 @@ function Tiles({ state, seen }: { readonly state: SystemReply; readonly seen: re
   const went = (read: (one: SystemReply) => number | null | undefined) => seen.map(read)
   const whole = (value: number) => number(value, { maximumFractionDigits: 0 })
   return (
-    <ul class="tiles" aria-label={t('figures')}>
+    <ul class="tiles tiles-wide" aria-label={t('figures')}>
       <Tile
         name={t('messages')}
         value={whole(rates.messages_per_sec)}

@@ -1,10 +1,10 @@
 // How the service is: its parts, what it could not take, who did what, and who may do what.
 import type { ComponentType } from 'preact'
 import type { Params } from '../../address/routes.ts'
-import { may, roleFor } from '../../data/access.ts'
-import { user } from '../../data/session.ts'
+import { may } from '../../data/access.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
+import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { words } from '../../words/words.ts'
 import { ApiKeys } from './api-keys.tsx'
 import { Audit } from './audit.tsx'
@@ -18,8 +18,6 @@ import { Users } from './users.tsx'
 
 const t = words({
   title: ['System', 'System'],
-  role: ['Your role is {role}; this needs {needed}.', 'Ihre Rolle ist {role}; hierfür braucht es {needed}.'],
-  ask: ['An admin of this service can give it to you.', 'Ein Admin dieses Dienstes kann sie Ihnen geben.'],
   unknown: ['There is no such page of the system', 'Diese Seite des Systems gibt es nicht'],
 })
 
@@ -47,13 +45,7 @@ export default function System({ params }: { readonly params: Params }) {
   return (
     <Page title={tab === 'health' ? t('title') : sectionName(tab)}>
       <SystemSections current={tab} />
-      {may(needed) ? (
-        <Section />
-      ) : (
-        <Empty title={t('role', { role: user.value?.role ?? '', needed: roleFor(needed) ?? '' })}>
-          <p>{t('ask')}</p>
-        </Empty>
-      )}
+      {may(needed) ? <Section /> : <RoleNeeded operation={needed} />}
     </Page>
   )
 }
