@@ -1,6 +1,7 @@
 // One examination of a service: what its checks work with, and the removal of all that they made.
 import { exec } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
@@ -58,6 +59,8 @@ export class Run {
 
   private constructor(service: ServiceUnderTest, mqttUrl: string) {
     this.signal = service.signal
+    // Every wait of every device listens to it, and stops when it is over.
+    setMaxListeners(0, service.signal)
     this.url = service.url.replace(/\/$/, '')
     this.webhookPort = service.webhookPort
     this.#service = service
