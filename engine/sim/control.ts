@@ -15,6 +15,8 @@ export interface Witness {
   versionOf(deviceId: DeviceId): number
   /** The device is decommissioned, and nothing is sent to it any more. */
   isGone(deviceId: DeviceId): boolean
+  /** How far a node's clock may be from the time. */
+  readonly skewMs: number
   violate(what: string): void
 }
 
@@ -82,7 +84,7 @@ export class Control {
     const isCancel = body['command'] === CANCEL
     const commandId = isCancel ? requestId.replace(/_cancel$/, '') : requestId
     const saved = witness.commandOf(id, commandId)
-    if (time.now() >= Date.parse(body['expires_at']))
+    if (time.now() >= Date.parse(body['expires_at']) + witness.skewMs)
       witness.violate(`${id} got ${requestId} after it had expired`)
     if (witness.isGone(id)) witness.violate(`${id} is decommissioned and got ${requestId}`)
     const delivery = isCancel ? saved?.notice : saved?.delivery
@@ -129,9 +131,10 @@ export class Control {
     const suffix = dice.chance(0.8) ? 'command/ack' : 'telemetry'
     this.#say(suffix, { request_id: commandId, status }, () => {
       said.set(status, true)
-      const { time } = this.#options
+      const { time, witness } = this.#options
       // Once the clock was set back, the service may be ahead of the device.
-      if (!time.wasSet && time.now() < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
+      const at = time.now() + witness.skewMs
+      if (!time.wasSet && at < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
     })
   }
 

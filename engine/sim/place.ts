@@ -70,6 +70,8 @@ export abstract class Place {
   readonly pledges = new Pledges()
   /** How much earlier than the entry before it an entry of the log may have been received, by another node. */
   readonly reorderedMsMax: number = 0
+  /** How far the clock of a node may be from the time. */
+  readonly skewMs: number = 0
   /** The store went back: what follows from no message of the log may be gone, or have happened at another time. */
   wasSetBack = false
   /** Devices are in as many partitions. */
@@ -122,6 +124,7 @@ export abstract class Place {
       commandOf: (deviceId, commandId) => ledger.commandOf(deviceId, commandId),
       versionOf: (deviceId) => ledger.versionOf(deviceId),
       isGone: (deviceId) => this.store.devices.get(deviceId)?.status === 'decommissioned',
+      skewMs: this.skewMs,
       violate: (what) => this.violate(what),
     }
     const options = { isSteady, dice, time, luck: () => this.luck, witness, gateway }

@@ -16,6 +16,8 @@ import { SharedStore } from './shared-store.ts'
 import { type Shared, SimNode } from './sim-node.ts'
 
 const NODES = 3
+/** Two nodes may be twice as far apart: more than the time in which a dead one's work is taken over. */
+const SKEW_MS = 3_000
 /** What was read is being appended by then. */
 const LINGER_MS = LIMITS.gatherOutsideMs
 /** The log keeps what is settled for so long, and the store is never put back further than half of it. */
@@ -27,13 +29,14 @@ interface Misfortune {
   readonly pauses: number
   readonly cuts: number
   readonly setsBack: number
-  /** How far the clocks of two nodes may be apart. */
+  /** How far a node's clock may be from the time. */
   readonly skewMs: number
 }
 
 export class ClusterWorld extends Place {
   protected override readonly partitions = LIMITS.partitions
   override readonly reorderedMsMax = 1_000
+  override readonly skewMs = SKEW_MS
   readonly outside: OutsideBroker
   readonly log: SharedLog
   readonly sharedStore = new SharedStore(
@@ -61,7 +64,7 @@ export class ClusterWorld extends Place {
       pauses: now(0.05),
       cuts: now(0.1),
       setsBack: now(0.02),
-      skewMs: now(6_000),
+      skewMs: now(SKEW_MS),
     }
     this.isTight = dice.chance(0.3)
     const room = this.isTight ? { bytesMax: dice.between(20_000, 60_000) } : {}
@@ -115,8 +118,8 @@ export class ClusterWorld extends Place {
   }
 
   async add(): Promise<void> {
-    const half = this.#misfortune.skewMs / 2
-    const node = new SimNode(`node-${++this.#started}`, this.#shared, this.dice.between(-half, half))
+    const { skewMs } = this.#misfortune
+    const node = new SimNode(`node-${++this.#started}`, this.#shared, this.dice.between(-skewMs, skewMs))
     this.nodes.push(node)
     const all = { all: true, devices: new Set<never>() }
     node.engine.feed.want({ telemetry: all, timeline: all, log: all })
