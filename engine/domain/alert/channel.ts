@@ -2,6 +2,7 @@
 import type { ChannelId, Millis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertSeverity, ChannelState, ChatFormat } from '../../../schemas/vocabulary.ts'
+import { LIMITS } from '../../limits.ts'
 import type { Notice } from './notice.ts'
 
 export type ChannelTarget =
@@ -70,6 +71,32 @@ export function takes(channel: Channel, notice: Notice): boolean {
     channel.severity.includes(highestSeverity) &&
     (channel.group === undefined || isBelow(device?.group ?? groupOf(notice.alert['group']), channel.group))
   )
+}
+
+/** What a channel's health is after a delivery, or a try of one, ended. */
+export function healthAfter(
+  health: ChannelHealth,
+  outcome: 'delivered' | 'retry' | 'failed' | 'gone',
+  lastError: NonNullable<ChannelHealth['lastError']>,
+): ChannelHealth {
+  const failures = health.failures + 1
+  switch (outcome) {
+    case 'retry':
+      return health
+    case 'delivered':
+      return isWell(health) ? health : { ...HEALTHY, lastError: health.lastError }
+    case 'gone':
+      return { state: 'disabled', lastError, failures }
+    case 'failed':
+      return {
+        state: failures >= LIMITS.channelFailuresMax ? 'failing' : health.state,
+        ...{ lastError, failures },
+      }
+  }
+}
+
+function isWell({ state, failures }: ChannelHealth): boolean {
+  return failures === 0 && state !== 'failing'
 }
 
 export function isOpen({ enabled, health }: Channel): boolean {

@@ -121,11 +121,13 @@ export class ChannelBook {
     return { kind: 'removed' }
   }
 
-  /** Resolves once it is kept. Does not count as an edit. */
-  setHealth(id: ChannelId, health: ChannelHealth): Promise<void> {
+  /** Resolves once it is kept. Does not count as an edit. Deliveries end side by side, and each change sees the one before. */
+  changeHealth(id: ChannelId, change: (health: ChannelHealth) => ChannelHealth): Promise<void> {
     return this.#inTurn(async () => {
       const channel = this.#channels.get(id)
-      if (channel !== undefined) await this.#save({ ...channel, health })
+      if (channel === undefined) return
+      const health = change(channel.health)
+      if (health !== channel.health) await this.#save({ ...channel, health })
     })
   }
 

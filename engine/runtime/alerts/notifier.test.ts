@@ -206,6 +206,16 @@ describe('tries', () => {
     expect(world.told()).toContain('alt_4 fired')
   })
 
+  test('deliveries that fail side by side count one by one', async () => {
+    await world.channel('ch_1')
+    world.answer = () => answered(400)
+    await world.notice(['alt_1', 'alt_2', 'alt_3'].map((id) => fired(id)))
+    await world.advance(SEC)
+    expect(await world.notifications.call({ op: 'list' })).toMatchObject({
+      channels: [{ health: { state: 'failing', failures: 3 } }],
+    })
+  })
+
   test('a channel that failed three times is probed once a minute and loses nothing until it works', async () => {
     await world.channel('ch_1')
     world.answer = () => answered(400)

@@ -6,7 +6,7 @@
 // N2. Who was never told that an alert fires is not told that it resolved; whoever was told is.
 import type { AlertId, ChannelId } from '../../../schemas/ids.ts'
 import type { DeliveryEvent } from '../../../schemas/vocabulary.ts'
-import { type Channel, HEALTHY, isOpen, takes } from '../../domain/alert/channel.ts'
+import { type Channel, healthAfter, isOpen, takes } from '../../domain/alert/channel.ts'
 import {
   afterAttempt,
   begunAgain,
@@ -297,17 +297,9 @@ export class Notifier {
     outcome: 'delivered' | 'retry' | 'failed' | 'gone',
   ): Promise<void> {
     const { book, clock, signal } = this.#ports
-    const health = book.get(id)?.health
-    if (health === undefined) return
     const lastError = { code: errorCodeOf(result) ?? '', at: clock.now() }
-    const failures = health.failures + 1
-    const isFailing = health.state === 'failing' || failures >= LIMITS.channelFailuresMax
     try {
-      if (outcome === 'gone') await book.setHealth(id, { state: 'disabled', lastError, failures })
-      else if (outcome === 'failed')
-        await book.setHealth(id, { state: isFailing ? 'failing' : health.state, lastError, failures })
-      else if (outcome === 'delivered' && (health.failures > 0 || health.state === 'failing'))
-        await book.setHealth(id, { ...HEALTHY, lastError: health.lastError })
+      await book.changeHealth(id, (health) => healthAfter(health, outcome, lastError))
     } catch (error) {
       signal({ kind: 'notifier_failed', error })
     }
