@@ -94,6 +94,27 @@ test('a question about what was just gained waits until its devices are known', 
   expect(await name).toBe('a')
 })
 
+test('a question about gained devices of which nothing is to be read waits, too, until they are known', async () => {
+  const { place, one, two } = await setUp(1)
+  const B = partitionOf(idOf('b'))
+  await Promise.all([one.shards.handOver([B]), place.time.advance(3_000)])
+  two.shards.gained(claims([B], 2))
+  await place.time.advance(500)
+  // The owner before has a checkpoint at the end of the log.
+  await Promise.all([one.shards.handOver([A]), place.time.advance(3_000)])
+  two.isLoadHeld = true
+  two.shards.gained(claims([A], 2))
+  let isAnswered = false
+  const name = two.nameOf('a').finally(() => {
+    isAnswered = true
+  })
+  await place.time.advance(500)
+  expect(isAnswered).toBe(false)
+  two.isLoadHeld = false
+  await place.time.advance(500)
+  expect(await name).toBe('a')
+})
+
 describe('while a node takes up what it gained, what it has goes on', () => {
   /** The second node has the partition of b, and gains that of a. */
   async function gainingA(held: (two: ShardsNode) => void) {

@@ -37,6 +37,13 @@ export class Joining {
     return this.#group !== undefined || this.#waiting.length > 0
   }
 
+  /** Whether devices of one of these are still to be loaded. */
+  isLoading(partitions: readonly Partition[]): boolean {
+    if (!this.isUnderWay) return false
+    const loading = new Set([...this.#waiting, ...(this.#group?.partitions ?? [])])
+    return partitions.some((partition) => loading.has(partition))
+  }
+
   add(partitions: readonly Partition[]): void {
     this.#waiting.push(...partitions)
     this.#begin()

@@ -204,21 +204,18 @@ export class Runner {
   }
 
   async #run(): Promise<void> {
-    try {
-      await this.#load()
-    } catch (error) {
-      await this.#recover(error, undefined)
-    }
+    await this.#orRecover(() => this.#load())
     while (!this.#isClosed) {
-      const hasJoined = await this.#join()
+      const hasJoined = await this.#orRecover(() => this.#joining.step())
       const isIdle = this.#isClosed || (!(await this.#step()) && !hasJoined)
       if (isIdle && !this.#isClosed) await this.#latch.wait()
     }
   }
 
-  async #join(): Promise<boolean> {
+  /** Opens the shard again if this fails. */
+  async #orRecover<Result>(work: () => Promise<Result>): Promise<Result | true> {
     try {
-      return await this.#joining.step()
+      return await work()
     } catch (error) {
       await this.#recover(error, undefined)
       return true
@@ -233,8 +230,11 @@ export class Runner {
     const isCaughtUp = !isOpen && !isJoining && portion === undefined && this.#source.isCaughtUp()
     if (isCaughtUp) this.#positions.caughtUp()
     const { applied, seen, covered } = this.#positions
-    const asks = this.#asks.take(seen, (about = this.#holding.partitions) =>
-      this.#readBarrier.isReached(seen, about),
+    // Nothing may be left to read of devices that are not loaded yet.
+    const asks = this.#asks.take(
+      seen,
+      (about = this.#holding.partitions) =>
+        !this.#joining.isLoading(about) && this.#readBarrier.isReached(seen, about),
     )
     // What was gained is older than what else is read: there is no one time up to which all was.
     const sweep = isOpen || isJoining ? undefined : this.#silenceSweep.takeSweep(isCaughtUp)
