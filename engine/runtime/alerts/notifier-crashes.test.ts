@@ -1,0 +1,97 @@
+// The process ends at any moment while alerts are told of.
+import { beforeEach, expect, test } from 'vitest'
+import { AlertId } from '../../../schemas/ids.ts'
+import type { Notice } from '../../domain/alert/notice.ts'
+import { answered, NotifierWorld, OK } from './testing/notifier-world.ts'
+
+const SEC = 1_000
+const MINUTE = 60 * SEC
+
+let world: NotifierWorld
+
+beforeEach(async () => {
+  world = new NotifierWorld()
+  await world.open()
+})
+
+const fired = (id: string, more: Partial<Notice> = {}) => world.at({ alertId: AlertId(id), ...more })
+const resolved = (id: string, more: Partial<Notice> = {}) =>
+  world.at({ alertId: AlertId(id), event: 'resolved', revision: 2, ...more })
+
+test('whenever it crashes, every alert is told in order, and what is told twice has one id', async () => {
+  for (let seed = 0; seed < 20; seed++) {
+    world = new NotifierWorld({ pollMs: 40 })
+    await world.open()
+    await world.channel('ch_1')
+    const dice = randomFrom(seed)
+    world.answer = () => {
+      const roll = dice()
+      if (roll < 0.15) return answered(500)
+      return roll < 0.4 ? new Promise((resolve) => setImmediate(() => resolve(OK))) : OK
+    }
+    const ids = Array.from({ length: 30 }, (_, i) => `alt_${i}`)
+    for (const id of ids) {
+      await world.notice([fired(id)])
+      if (dice() < 0.5) await world.advance(Math.floor(dice() * 200))
+      if (dice() < 0.3) await world.crash()
+      if (dice() < 0.2) world.failingSaves = 2
+      await world.advance(Math.floor(dice() * 100))
+      await world.notice([resolved(id)])
+      if (dice() < 0.2) await world.crash()
+    }
+    world.answer = () => OK
+    await world.advance(30 * SEC)
+    const told = world.told()
+    for (const id of ids) {
+      expect({ seed, id, isEndTold: told.includes(`${id} resolved`) }).toEqual({
+        seed,
+        id,
+        isEndTold: true,
+      })
+      expect({ seed, id, last: told.filter((each) => each.startsWith(`${id} `)).at(-1) }).toEqual({
+        ...{ seed, id },
+        last: `${id} resolved`,
+      })
+    }
+    const idsOf = new Map<string, Set<string>>()
+    for (const { id, type, alertIds } of world.received) {
+      const key = `${alertIds.join()} ${type}`
+      idsOf.set(key, (idsOf.get(key) ?? new Set()).add(id))
+    }
+    expect([...idsOf.values()].every(({ size }) => size === 1)).toBe(true)
+  }
+})
+
+test('a crash with 1 000 queued loses none and doubles at most those under way', async () => {
+  await world.channel('ch_1', { groupWaitSec: 10 })
+  const storm = Array.from({ length: 1_000 }, (_, i) => fired(`alt_${i}`))
+  await world.notice(storm)
+  await world.advance(SEC)
+  await world.crash()
+  await world.advance(10 * SEC)
+  await world.crash()
+  await world.advance(3 * MINUTE)
+  const totals = new Map(world.received.map(({ id, total }) => [id, total]))
+  expect([...totals.values()].reduce((sum, total) => sum + total, 0)).toBe(1_000)
+  expect(world.received.length - totals.size).toBeLessThanOrEqual(32)
+})
+
+test('a crash during the wait for a retry keeps the time of the next one', async () => {
+  await world.channel('ch_1')
+  world.answer = () => (world.received.length < 3 ? answered(500) : OK)
+  await world.notice([fired('alt_1')])
+  await world.advance(5 * SEC)
+  await world.crash()
+  await world.advance(MINUTE)
+  const [first] = world.received
+  expect(world.received.map(({ at }) => Math.round((at - (first?.at ?? 0)) / SEC))).toEqual([0, 1, 11])
+})
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed * 2_654_435_761 + 1
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e3779b9) | 0
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32
+  }
+}
