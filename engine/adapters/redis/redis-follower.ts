@@ -60,12 +60,20 @@ export class Follower {
     return this.#id
   }
 
-  /** Resolves once everything written before the call is loaded. */
+  /** Resolves once everything written before the call is loaded. Rejects with a `Fault`, and is closed then. */
   async start(): Promise<void> {
-    await this.#reader.connect()
-    await this.#load()
-    this.#running = this.#run()
-    await this.reached(await this.#last().then(({ seq }) => seq))
+    try {
+      const last = await this.#link.read(async () => {
+        await this.#reader.connect()
+        await this.#load()
+        return this.#last()
+      })
+      this.#running = this.#run()
+      await this.reached(last.seq)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
   }
 
   isUp(): boolean {

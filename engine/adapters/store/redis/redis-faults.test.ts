@@ -9,6 +9,7 @@ import type { Save, Store } from '../../../ports/store.ts'
 import { packLists } from '../../redis/redis-lists.ts'
 import { REDIS_SERVER, RedisServer, until } from '../../redis/testing/redis-server.ts'
 import { CutProxy } from '../../testing/proxy.ts'
+import { openRedisUsers } from '../../users/redis.ts'
 import { DeviceIdOf, device, letter, partitionOf, save } from '../testing/contract.ts'
 import { openRedisStore } from './redis.ts'
 import { WRITE } from './redis-scripts.ts'
@@ -36,10 +37,12 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   }
 
   /** Saves again until it succeeds, as the engine does. */
-  async function saveSurely(store: Store, what: Save): Promise<void> {
+  const saveSurely = (store: Store, what: Save) => surely(() => store.save(what))
+
+  async function surely<T>(attempt: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await store.save(what)
+        return await attempt()
       } catch (error) {
         if (!(error instanceof Fault && error.retryable)) throw error
         await sleep(RETRY_MS)
@@ -115,6 +118,16 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
       other.devices.get(DeviceIdOf('d1'))?.revision,
     ]).toEqual([3, 3])
     expect(store.applied()[1]).toBe(3)
+  })
+
+  test('away while it is opened: it can be opened again once Redis is back', async () => {
+    const link = await server.link({ timeoutMs: TIMEOUT_MS })
+    await server.kill()
+    await expect(openRedisUsers(link)).rejects.toMatchObject(RETRYABLE)
+    await server.start()
+    const users = await surely(() => openRedisUsers(link))
+    expect(users.users.list()).toEqual([])
+    await users.close()
   })
 
   test('a write that an earlier connection left behind is refused when it arrives', async () => {
