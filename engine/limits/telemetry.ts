@@ -27,6 +27,10 @@ export const TELEMETRY_LIMITS = {
   blockAgeMsMax: 500,
   /** Blocks encoded but not yet inserted. A shard with more waits, and the log grows instead. */
   blocksWaitingMax: 8,
+  /** How often a block that ClickHouse refuses is cut in two: to find what it refuses, and while it takes nothing of it. */
+  refusedCutsMax: 512,
+  refusedCutsInVainMax: 32,
+  refusedDetailCharsMax: 500,
   checkpointEveryMs: 5_000,
   /** Devices in one question for the points of a group. */
   groupDevicesMax: 2_000,

@@ -44,6 +44,7 @@ import { LEADING, Nodes } from './nodes/nodes.ts'
 import { RemoteFeed } from './nodes/remote-feed.ts'
 import { composeOta } from './ota/compose-ota.ts'
 import { OtaMail } from './ota/ota-mail.ts'
+import { parking } from './parking.ts'
 import { Performer } from './performer.ts'
 import { PurgeDesk } from './purges/purge-desk.ts'
 import { Replies } from './replies.ts'
@@ -167,7 +168,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   })
   const inserters = Array.from(
     { length: settings.shards },
-    () => new Inserter({ telemetry, schedule, ticks, signal }),
+    () => new Inserter({ telemetry, schedule, ticks, signal, park: parking(store, performer) }),
   )
   const assignments = inserters.map((inserter, shard) => {
     const report = (about: ShardSignal) => signal({ ...about, shard })

@@ -14,6 +14,14 @@ export type InsertSignal =
   | { readonly kind: 'insert_failed'; readonly block: Block; readonly fault: Fault }
   /** ClickHouse will never take these rows. */
   | { readonly kind: 'insert_refused'; readonly block: Block; readonly fault: Fault }
+  /** It does not take these messages of the block, which are dead letters now. The rest is stored. */
+  | {
+      readonly kind: 'messages_refused'
+      readonly block: Block
+      readonly messages: number
+      readonly fault: Fault
+    }
+  | { readonly kind: 'parking_failed'; readonly block: Block; readonly error: unknown }
 
 export type HistorySignal = InsertSignal | { readonly kind: 'outbox_failed'; readonly fault: Fault }
 
@@ -103,6 +111,18 @@ export function signalSink(
           rows: signal.block.rows,
           err: signal.fault,
         })
+      case 'messages_refused':
+        metrics.insertFailed('refused')
+        return warn(
+          'ClickHouse refused messages: they are dead letters, and the rest of their block is stored',
+          {
+            table: signal.block.kind,
+            messages: signal.messages,
+            err: signal.fault,
+          },
+        )
+      case 'parking_failed':
+        return warn('the store does not save dead letters: trying again', { err: signal.error })
       case 'outbox_failed':
         return warn('the store does not hand out or clear history: trying again', { err: signal.fault })
       case 'save_failed':

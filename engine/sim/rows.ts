@@ -1,5 +1,5 @@
 // The contents of ClickHouse: every point by (device, metric, timestamp), where the greatest version wins.
-import { readBlock } from '../domain/telemetry/testing/native-reader.ts'
+import { readBlock } from '../domain/telemetry/native-reader.ts'
 import type { Block } from '../ports/telemetry.ts'
 
 export interface Row {

@@ -5,6 +5,8 @@ const ADVICE = {
   FORBIDDEN_TOPIC:
     'publish below fleet/{device_id}/ with the id of this device, and not on topics of the service',
   SHARD_CRASH: 'the service failed at this message; replay it after an update of the service',
+  TELEMETRY_REFUSED:
+    'the database does not take these values; the operator may replay the message once it does',
   UNKNOWN_COMMAND: 'answer with the request_id of the command, once, while it is open',
   MALFORMED_ACK: 'an answer has request_id and one of the words for its status',
   MALFORMED_REPORT: 'a report is a JSON object, or an object with state, version and client_token',

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Columns, type EncodedBlocks } from './columns.ts'
 import { Latest } from './latest.ts'
+import { readBlock } from './native-reader.ts'
 import { report } from './report.ts'
-import { readBlock } from './testing/native-reader.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 

@@ -4,9 +4,9 @@ import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Columns } from './columns.ts'
 import { Latest } from './latest.ts'
+import { type BlockRow, readBlock } from './native-reader.ts'
 import type { About } from './payload.ts'
 import { type ReportOutcome, report } from './report.ts'
-import { type BlockRow, readBlock } from './testing/native-reader.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { Columns } from './columns.ts'
 import { Latest } from './latest.ts'
+import { readBlock } from './native-reader.ts'
 import { readNumber } from './number.ts'
 import { type ReportOutcome, report } from './report.ts'
 import { matches, SlotValues } from './shape.ts'
-import { readBlock } from './testing/native-reader.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 // The pattern of ids does not matter here.

@@ -112,6 +112,8 @@ class Work {
       schedule: host.schedule,
       ticks: () => ports.clock.ticks(),
       signal: (signal) => this.#hear(signal),
+      // They are dead letters since they were first refused, or were discarded since.
+      park: async () => {},
     })
   }
 
@@ -129,6 +131,15 @@ class Work {
         this.#refused += rows
         warn('ClickHouse refused rows of a repair: they are missing', { rows, err: signal.fault })
         break
+      case 'messages_refused':
+        this.#refused += signal.messages
+        warn('ClickHouse refused messages of a repair: they are missing', {
+          messages: signal.messages,
+          err: signal.fault,
+        })
+        break
+      case 'parking_failed':
+        break
       default:
         unreachable(signal)
     }
@@ -142,7 +153,10 @@ class Work {
       if (this.#isStopped)
         await this.#end({ status: 'failed', detail: 'its process was stopped; start it again' })
       else if (this.#refused > 0)
-        await this.#end({ status: 'failed', detail: `ClickHouse refused ${this.#refused} rows for good` })
+        await this.#end({
+          status: 'failed',
+          detail: `ClickHouse refused ${this.#refused} rows or messages for good`,
+        })
       else await this.#end({ status: 'done', progress: 1 })
     } catch (error) {
       this.#options.host.warn('a repair of ClickHouse failed', { err: error })

@@ -63,6 +63,8 @@ export class HistoryWriter {
         if (about.kind === 'insert_refused') this.#refused.push(about)
         else signal(about)
       },
+      // There are no messages among these rows.
+      park: async () => {},
     })
   }
 

@@ -1,12 +1,20 @@
 import { expect, test } from 'vitest'
+import { Micros } from '../../../schemas/ids.ts'
+import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
+import { DeviceIdOf, pointsBlock } from '../../adapters/telemetry/testing/telemetry.ts'
+import { partitionOf } from '../../domain/partition.ts'
+import { readBlock } from '../../domain/telemetry/native-reader.ts'
+import { parsePayload } from '../../domain/telemetry/payload.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
+import type { DeadLetter } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { SimTime } from '../../testing/time.ts'
 import { START } from '../shard/testing/items.ts'
 import { Inserter } from './inserter.ts'
 
-const block = (token: string): Block => ({ kind: 'points', bytes: new Uint8Array(1), rows: 1, token })
+const block = (token: string): Block =>
+  pointsBlock([{ device: 'd', at: START * 1000, version: 1, values: { v: 1 } }], token)
 const later = new Fault('TELEMETRY_UNAVAILABLE', { retryable: true })
 const never = new Fault('TELEMETRY_REFUSED', { retryable: false })
 
@@ -27,9 +35,126 @@ function setUp() {
     schedule: time.newIncarnation().schedule,
     ticks: () => time.ticks(),
     signal: ({ kind, block: { token } }) => told.push(`${kind} ${token}`),
+    park: async () => {},
   })
   return { time, fates, tried, told, inserter }
 }
+
+/** Takes telemetry as ClickHouse does, except some of it. */
+class Choosy extends MemoryTelemetry {
+  readonly sent: string[] = []
+  /** Resolves whether a block is refused, from the values in it. */
+  refuses = (_: readonly number[]) => false
+
+  override async insert(block: Block): Promise<void> {
+    const { rows } = readBlock(block.bytes)
+    const values = rows.flatMap((row) => row.values.map(Number))
+    this.sent.push(block.token)
+    if (this.refuses(values))
+      throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: 'a bad value' })
+    await super.insert(block)
+  }
+}
+
+function setUpChoosy() {
+  const time = new SimTime(START)
+  const telemetry = new Choosy()
+  const told: string[] = []
+  const letters: DeadLetter[] = []
+  const parks = { fault: undefined as Fault | undefined }
+  const inserter = new Inserter({
+    telemetry,
+    schedule: time.newIncarnation().schedule,
+    ticks: () => time.ticks(),
+    signal: ({ kind }) => told.push(kind),
+    park: async (more) => {
+      if (parks.fault !== undefined) throw parks.fault
+      letters.push(...more)
+    },
+  })
+  return { time, telemetry, told, letters, parks, inserter }
+}
+
+const AT = START * 1000
+/** Message n is the one at `n` of the log's entry 7, and has the values n and -n. */
+const messages = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    device: `d${n % 3}`,
+    at: AT + n,
+    version: 7 * 65_536 + n,
+    values: { 'a.v': n, w: -n },
+  }))
+
+test('only the messages that ClickHouse refuses are dead letters, and all others are stored once', async () => {
+  const { time, telemetry, told, letters, inserter } = setUpChoosy()
+  telemetry.refuses = (values) => values.includes(13) || values.includes(400)
+  const stored = inserter.insert([pointsBlock(messages(1_000), 't')])
+  await time.advance(0)
+  expect(await stored).toBe(true)
+  const found = await Promise.all(['d0', 'd1', 'd2'].map((id) => telemetry.countPoints(DeviceIdOf(id))))
+  expect(found.reduce((sum, count) => sum + count)).toBe(2 * 998)
+  expect(letters.map(({ id, reason, detail }) => [id, reason, detail])).toEqual(
+    [400, 13].map((n) => {
+      const id = DeviceIdOf(`d${n % 3}`)
+      return [`dl_${partitionOf(id)}_7_${n}`, 'TELEMETRY_REFUSED', 'a bad value']
+    }),
+  )
+  expect(told.filter((kind) => kind !== 'inserted')).toEqual(['messages_refused'])
+  // Two for each cut, and a cut for each halving of a thousand, for each of the two.
+  expect(telemetry.sent.length).toBeLessThanOrEqual(1 + 2 * 2 * 10)
+})
+
+test('the letter of a refused message says the same as the message when it is sent again', async () => {
+  const { time, telemetry, letters, inserter } = setUpChoosy()
+  telemetry.refuses = (values) => values.includes(2)
+  void inserter.insert([pointsBlock(messages(5))])
+  await time.advance(0)
+  const [letter] = letters
+  const about = { deviceId: DeviceIdOf('d2'), name: undefined, receivedAt: Micros(AT + 2), version: 1 }
+  const again = parsePayload(letter?.payload ?? new Uint8Array(), about)
+  if (again.kind !== 'reports') expect.fail(again.kind)
+  expect(letter).toMatchObject({ topic: 'fleet/d2/telemetry', payloadBytes: letter?.payload.length })
+  expect(
+    again.reports.map(({ at, fields }) => [at, fields.metrics.slice(0, 2), fields.values.slice(0, 2)]),
+  ).toEqual([[AT + 2, ['a.v', 'w'], [2, -2]]])
+})
+
+test('a refused block is cut into the same parts whenever it is sent', async () => {
+  const block = pointsBlock(messages(64), 't')
+  const send = async () => {
+    const { time, telemetry, inserter } = setUpChoosy()
+    telemetry.refuses = (values) => values.includes(40)
+    void inserter.insert([block])
+    await time.advance(0)
+    return telemetry.sent
+  }
+  const sent = await send()
+  expect([await send(), new Set(sent).size]).toEqual([sent, sent.length])
+})
+
+test('where ClickHouse takes nothing, it is not tried for each message', async () => {
+  const { time, telemetry, told, inserter } = setUpChoosy()
+  telemetry.refuses = () => true
+  const stored = inserter.insert([pointsBlock(messages(5_000))])
+  await time.advance(0)
+  expect([await stored, new Set(told)]).toEqual([true, new Set(['insert_refused', 'messages_refused'])])
+  expect(telemetry.sent.length).toBeLessThanOrEqual(1 + 2 * LIMITS.refusedCutsInVainMax)
+})
+
+test('a block counts as stored only once its dead letters are saved', async () => {
+  const { time, telemetry, told, letters, parks, inserter } = setUpChoosy()
+  telemetry.refuses = (values) => values.includes(2)
+  parks.fault = new Fault('STORE_UNAVAILABLE', { retryable: true })
+  let isStored = false
+  void inserter.insert([pointsBlock(messages(5))]).then((stored) => {
+    isStored = stored
+  })
+  await time.advance(60_000)
+  expect([isStored, letters, told.at(-1)]).toEqual([false, [], 'parking_failed'])
+  parks.fault = undefined
+  await time.advance(60_000)
+  expect([isStored, letters.length, told.at(-1)]).toEqual([true, 1, 'messages_refused'])
+})
 
 test('blocks are inserted one by one, in order, and tried until they are stored', async () => {
   const { time, fates, tried, inserter } = setUp()
@@ -49,7 +174,7 @@ test('a block that is refused for good holds up nothing', async () => {
   fates.push(never)
   const stored = inserter.insert([block('a'), block('b')])
   await time.advance(0)
-  expect([await stored, told]).toEqual([true, ['insert_refused a', 'inserted b']])
+  expect([await stored, told]).toEqual([true, ['messages_refused a', 'inserted b']])
 })
 
 test('it is full with so many waiting, and gives them up when it is closed', async () => {

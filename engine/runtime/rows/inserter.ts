@@ -1,19 +1,23 @@
 // Rows on their way to ClickHouse: one insert at a time, in order, tried until stored.
 //
 // - Blocks of one shard are inserted in the order they were cut, so "the last one is stored" means all are.
-// - A block that ClickHouse refuses for good is dropped with a fault, never retried for ever; it stays in the
-//   log for the retention time.
+// - What ClickHouse refuses for good is never retried for ever. Of a block of telemetry only the messages that are
+//   refused go, and become dead letters (`refused-block.ts`).
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import type { DeadLetter } from '../../ports/store.ts'
 import type { Block, Telemetry } from '../../ports/telemetry.ts'
+import { insist } from '../insist.ts'
 import type { InsertSignal } from '../signals.ts'
+import { separate } from './refused-block.ts'
 
 export class Inserter {
   readonly #telemetry: Pick<Telemetry, 'insert'>
   readonly #schedule: Schedule
   readonly #ticks: () => number
   readonly #signal: (signal: InsertSignal) => void
+  readonly #park: (letters: readonly DeadLetter[]) => Promise<void>
   #tail: Promise<void> = Promise.resolve()
   #waiting = 0
   #rowsWaiting = 0
@@ -24,11 +28,14 @@ export class Inserter {
     schedule: Schedule
     ticks: () => number
     signal: (signal: InsertSignal) => void
+    /** Keeps messages that are refused. Called until it resolves. */
+    park: (letters: readonly DeadLetter[]) => Promise<void>
   }) {
     this.#telemetry = options.telemetry
     this.#schedule = options.schedule
     this.#ticks = options.ticks
     this.#signal = options.signal
+    this.#park = options.park
   }
 
   /** Resolves once these blocks, and all before them, are stored; `false` if it was closed before. */
@@ -63,26 +70,42 @@ export class Inserter {
   }
 
   async #insertOne(block: Block): Promise<void> {
+    const fault = await this.#try(block)
+    if (fault === undefined) return
+    const { letters, givenUp } = await separate(block, fault, (part) => this.#try(part))
+    // What was not tried any more is neither stored nor refused.
+    if (this.#isClosed) return
+    for (const { block: part, fault: why } of givenUp)
+      this.#signal({ kind: 'insert_refused', block: part, fault: why })
+    if (letters.length === 0) return
+    await insist(
+      () => this.#park(letters),
+      () => this.#isClosed,
+      { schedule: this.#schedule, failed: (error) => this.#signal({ kind: 'parking_failed', block, error }) },
+    )
+    this.#signal({ kind: 'messages_refused', block, messages: letters.length, fault })
+  }
+
+  /** Resolves with the fault if it is refused; with nothing once it is stored, or given up because of `close`. */
+  async #try(block: Block): Promise<Fault | undefined> {
     for (let attempt = 0; !this.#isClosed; attempt++) {
       const startedAt = this.#ticks()
       try {
         await this.#telemetry.insert(block)
         this.#signal({ kind: 'inserted', block, seconds: (this.#ticks() - startedAt) / 1000 })
-        return
+        return undefined
       } catch (error) {
         const fault =
           error instanceof Fault
             ? error
             : new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, cause: error })
-        if (!fault.retryable) {
-          this.#signal({ kind: 'insert_refused', block, fault })
-          return
-        }
+        if (!fault.retryable) return fault
         this.#signal({ kind: 'insert_failed', block, fault })
         await this.#schedule.sleep(
           Math.min(LIMITS.insertRetryMs * 2 ** Math.min(attempt, 5), LIMITS.insertRetryMsMax),
         )
       }
     }
+    return undefined
   }
 }

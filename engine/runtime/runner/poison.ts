@@ -60,7 +60,7 @@ export class Poison {
     const letter = toDeadLetter({ item, entry, index }, { reason: 'SHARD_CRASH', detail })
     const isKnown = await this.#isParked(letter)
     if (deaths < LIMITS.attemptsMax && !isKnown) return
-    if (!isKnown) await this.#park(onlyLetter(letter))
+    if (!isKnown) await this.#park(onlyLetters([letter]))
     this.#suspects.delete(key)
     const parked = this.#parked.get(keyOf(entry)) ?? new Set()
     this.#parked.set(keyOf(entry), parked.add(index))
@@ -79,10 +79,10 @@ export class Poison {
   }
 }
 
-/** What follows from a message that is parked: its letter, and nothing else. */
-function onlyLetter(letter: DeadLetter): Proposal {
+/** What follows from messages that are parked: their letters, and nothing else. */
+export function onlyLetters(deadLetters: readonly DeadLetter[]): Proposal {
   const nothing = { replies: [], outbound: [], ota: [], cuts: [], ended: [], feed: [] }
-  return { ...NO_SAVE, ...nothing, deadLetters: [letter] }
+  return { ...NO_SAVE, ...nothing, deadLetters }
 }
 
 function itemAt(entry: Entry, index: number): Item | undefined {

@@ -22,6 +22,11 @@ export function placeOf({ entry, index }: Incoming): number {
   return entry.seq * MESSAGES_PER_ENTRY_MAX + index
 }
 
+/** The reverse of `placeOf`. */
+export function positionOf(place: number): { readonly seq: number; readonly index: number } {
+  return { seq: Math.floor(place / MESSAGES_PER_ENTRY_MAX), index: place % MESSAGES_PER_ENTRY_MAX }
+}
+
 /** Returns the time at which the item was received. */
 export function timeOf({ item }: Incoming): Millis {
   return toMillis(item.receivedAt)

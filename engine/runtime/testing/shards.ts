@@ -59,6 +59,7 @@ export class ShardsNode {
       schedule,
       ticks: () => place.time.ticks(),
       signal: () => {},
+      park: async () => {},
     })
     const save = async (what: Save) => {
       while (this.isStuck) await schedule.sleep(10)

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Micros, Millis } from '../../../../schemas/ids.ts'
 import { gridOf } from '../../../domain/telemetry/grid.ts'
+import type { DeadLetter } from '../../../ports/store.ts'
+import { Inserter } from '../../../runtime/rows/inserter.ts'
+import { realSchedule } from '../../../runtime/schedule.ts'
 import { ChdbSupervisor } from '../chdb/chdb-supervisor.ts'
 import { auditContract } from '../testing/audit-contract.ts'
 import { censusContract } from '../testing/census-contract.ts'
@@ -91,6 +94,32 @@ test('a block becomes one part, and none when it is sent again', async () => {
   await telemetry.insert(block)
   expect(await parts()).toBe('240000')
   expect(await telemetry.countPoints(DeviceIdOf('parts7'))).toBe(2_400)
+  await telemetry.close()
+})
+
+test('only the messages that a table does not take become dead letters, not their whole block', async () => {
+  const telemetry = await open()
+  await query(`ALTER TABLE points ADD CONSTRAINT sane CHECK device_id != 'bound' OR value < 100`)
+  const letters: DeadLetter[] = []
+  const inserter = new Inserter({
+    telemetry,
+    schedule: realSchedule,
+    ticks: () => performance.now(),
+    signal: () => {},
+    park: async (more) => void letters.push(...more),
+  })
+  const at = Date.UTC(2025, 5, 1) * 1000
+  const messages = Array.from({ length: 40 }, (_, n) => ({
+    device: 'bound',
+    at: at + n,
+    version: 65_536 + n,
+    values: { v: n === 17 ? 1_000 : n, w: 1 },
+  }))
+  expect(await inserter.insert([pointsBlock(messages)])).toBe(true)
+  await query('ALTER TABLE points DROP CONSTRAINT sane')
+  expect(await telemetry.countPoints(DeviceIdOf('bound'))).toBe(2 * 39)
+  expect(letters.map(({ id }) => id)).toEqual([expect.stringMatching(/_1_17$/)])
+  expect(letters[0]?.detail).toContain('Constraint `sane`')
   await telemetry.close()
 })
 

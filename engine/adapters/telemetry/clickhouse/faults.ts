@@ -4,7 +4,7 @@ import { errorCode } from './clickhouse-link.ts'
 
 /** Errors that the same bytes or the same statement would cause again. All others may pass. */
 const REFUSED_CODES: ReadonlySet<number> = new Set([
-  6, 8, 9, 10, 12, 20, 26, 27, 32, 33, 36, 44, 50, 53, 62, 69, 70, 117, 128, 131, 190, 349, 396,
+  6, 8, 9, 10, 12, 20, 26, 27, 32, 33, 36, 44, 50, 53, 62, 69, 70, 117, 128, 131, 190, 349, 396, 469,
 ])
 /** An unknown user, a wrong password, or a missing right: only the operator can help. */
 const FORBIDDEN_CODES: ReadonlySet<number> = new Set([194, 497, 516])

@@ -1,6 +1,6 @@
 // Reads back the blocks that `columns.ts` writes, for the memory adapter and for tests.
 import { Micros } from '../../../../schemas/ids.ts'
-import { Reader } from '../../telemetry/testing/native-reader.ts'
+import { Reader } from '../../telemetry/native-reader.ts'
 import { HISTORY_COLUMNS } from '../columns.ts'
 import type { WrittenRow } from '../row.ts'
 

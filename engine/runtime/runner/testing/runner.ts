@@ -75,6 +75,7 @@ export class RunnerBench {
       schedule,
       ticks: () => this.time.ticks(),
       signal: () => {},
+      park: async () => {},
     })
     const partitions = Array.from({ length: LIMITS.partitions }, (_, i) => Partition(i))
     this.runner = new Runner(

@@ -1,7 +1,7 @@
 // A shard with one partition, without thread, host or log: tasks in, results out.
 import { Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import type { Device, DeviceRecord } from '../../../domain/device/record.ts'
-import { readBlock } from '../../../domain/telemetry/testing/native-reader.ts'
+import { readBlock } from '../../../domain/telemetry/native-reader.ts'
 import type { Block } from '../../../ports/telemetry.ts'
 import { changesOf, decodeParts } from '../kept.ts'
 import { newProgress } from '../progress.ts'

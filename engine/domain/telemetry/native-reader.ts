@@ -1,7 +1,7 @@
-// Reads back the blocks that `native-writer.ts` writes, for the memory adapter and for tests.
+// Reads back the blocks that `native-writer.ts` writes: of one that ClickHouse refuses, and for tests.
 import { Buffer } from 'node:buffer'
-import { Micros } from '../../../../schemas/ids.ts'
-import { COLUMNS, LOW_CARDINALITY_FLAGS, LOW_CARDINALITY_VERSION } from '../native-writer.ts'
+import { Micros } from '../../../schemas/ids.ts'
+import { COLUMNS, LOW_CARDINALITY_FLAGS, LOW_CARDINALITY_VERSION } from './native-writer.ts'
 
 /** One message's points, or its texts. */
 export interface BlockRow<Value> {

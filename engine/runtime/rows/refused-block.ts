@@ -1,0 +1,103 @@
+// What becomes of a block that ClickHouse refuses: it is halved until what is refused is a single message, which becomes a
+// dead letter, and everything else is stored.
+//
+// - The same block is cut into the same parts with the same tokens, so a part that is sent again is stored once.
+// B1. Every cut of a part costs two inserts, so cuts are bounded. If nothing at all is taken, the rows are not to blame,
+//     and it ends sooner. What is still together then is given up: the log has it for its retention time.
+import { Buffer } from 'node:buffer'
+import { type DeviceId, Micros } from '../../../schemas/ids.ts'
+import { topicOf } from '../../../schemas/topics.ts'
+import { partitionOf } from '../../domain/partition.ts'
+import { encodeRows } from '../../domain/telemetry/block-rows.ts'
+import { type BlockRow, type ReadBlock, readBlock } from '../../domain/telemetry/native-reader.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Fault } from '../../ports/fault.ts'
+import type { DeadLetter } from '../../ports/store.ts'
+import type { Block } from '../../ports/telemetry.ts'
+import { positionOf } from '../shard/incoming.ts'
+
+type Row = BlockRow<number | string>
+
+interface RefusedPart {
+  readonly block: Block
+  readonly rows: readonly Row[]
+  readonly fault: Fault
+}
+
+export interface Separated {
+  /** Messages that are refused by themselves. */
+  readonly letters: readonly DeadLetter[]
+  /** Parts that were not cut any further (B1). */
+  readonly givenUp: readonly Pick<RefusedPart, 'block' | 'fault'>[]
+}
+
+/** `insert` resolves with the fault if the part is refused. */
+export async function separate(
+  block: Block,
+  fault: Fault,
+  insert: (part: Block) => Promise<Fault | undefined>,
+): Promise<Separated> {
+  const { kind } = block
+  // Rows of other tables come from the store, and whoever wrote them looks for the one that is refused.
+  const read = kind === 'points' || kind === 'texts' ? readRows(block) : undefined
+  if (read === undefined) return { letters: [], givenUp: [{ block, fault }] }
+  const letters = new Map<string, DeadLetter>()
+  const givenUp: RefusedPart[] = []
+  const refused: RefusedPart[] = [{ block, rows: read.rows, fault }]
+  let cuts = 0
+  let isAnyStored = false
+  for (let part = refused.pop(); part !== undefined; part = refused.pop()) {
+    const [first] = part.rows
+    if (part.rows.length === 1 && first !== undefined) {
+      const letter = letterOf(first, part.fault)
+      letters.set(letter.id, letter)
+      continue
+    }
+    if (cuts >= (isAnyStored ? LIMITS.refusedCutsMax : LIMITS.refusedCutsInVainMax)) {
+      givenUp.push(part)
+      continue
+    }
+    cuts++
+    const half = Math.ceil(part.rows.length / 2)
+    for (const [i, rows] of [part.rows.slice(0, half), part.rows.slice(half)].entries()) {
+      const cut = { kind, ...encodeRows(read.kind, rows), token: `${part.block.token}.${i}` }
+      const refusal = await insert(cut)
+      if (refusal === undefined) isAnyStored = true
+      else refused.push({ block: cut, rows, fault: refusal })
+    }
+  }
+  return { letters: [...letters.values()], givenUp }
+}
+
+/** Undefined for bytes that are no block: then ClickHouse is right to refuse all of it. */
+function readRows({ bytes }: Block): ReadBlock | undefined {
+  try {
+    return readBlock(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** The log has the message as it was sent. Here it is made again from its values, so that it can be replayed. */
+function letterOf(row: Row, { message }: Fault): DeadLetter {
+  // Written by the shard from a valid device id.
+  const deviceId = row.deviceId as DeviceId
+  const { seq, index } = positionOf(row.version)
+  const values = Object.fromEntries(row.metrics.map((metric, i) => [metric, row.values[i]]))
+  const payload = Buffer.from(JSON.stringify({ timestamp: toText(row.at), ...values }))
+  return {
+    id: `dl_${partitionOf(deviceId)}_${seq}_${index}`,
+    deviceId,
+    topic: topicOf(deviceId, 'telemetry'),
+    reason: 'TELEMETRY_REFUSED',
+    detail: message.slice(0, LIMITS.refusedDetailCharsMax),
+    payload: Uint8Array.from(payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)),
+    payloadBytes: payload.length,
+    receivedAt: Micros(row.received * 1_000_000),
+  }
+}
+
+function toText(at: Micros): string {
+  const micros = String(at % 1_000).padStart(3, '0')
+  return new Date(Math.floor(at / 1_000)).toISOString().replace('Z', `${micros}Z`)
+}
