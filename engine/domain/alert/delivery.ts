@@ -114,23 +114,21 @@ export function beginDelivery(
   }
 }
 
-export function joinDelivery(delivery: Delivery, item: Item): Delivery {
-  const { told, members } = delivery
-  return {
-    ...delivery,
-    members: [...members, memberOf(item)],
-    told: told.length < NAMED_MAX ? [...told, item.told] : told,
-  }
+/** The alerts that a message names, with one more while there is room. */
+export function toldWith(told: Delivery['told'], more: ToldAlert): Delivery['told'] {
+  return told.length < NAMED_MAX ? [...told, more] : told
 }
 
-/** The delivery without an alert of which something newer is said. Undefined if nothing is left. */
-export function withoutAlert(delivery: Delivery, alertId: AlertId): Delivery | undefined {
-  const members = delivery.members.filter((member) => member.alertId !== alertId)
-  const [first, ...others] = delivery.told.filter(({ alert }) => alert['alert_id'] !== alertId)
-  // With all named ones gone, the others are only a number: the message still names the last one that it had.
-  return members.length === 0
-    ? undefined
-    : { ...delivery, members, told: [first ?? delivery.told[0], ...others] }
+/** If all named ones are gone, the others are only a number: the message still names the last one that it had. */
+export function toldWithout(told: Delivery['told'], gone: ReadonlySet<unknown>): Delivery['told'] {
+  const [first, ...others] = told.filter(({ alert }) => !gone.has(alert['alert_id']))
+  return [first ?? told[0], ...others]
+}
+
+/** The delivery without the alerts of which something newer is said. Undefined if nothing is left. */
+export function withoutAlerts(delivery: Delivery, gone: ReadonlySet<AlertId>): Delivery | undefined {
+  const members = delivery.members.filter(({ alertId }) => !gone.has(alertId))
+  return members.length === 0 ? undefined : { ...delivery, members, told: toldWithout(delivery.told, gone) }
 }
 
 /** Several deliveries as one: too many are due at once for one message each. */
@@ -257,7 +255,7 @@ function isWorthRetrying(result: Exclude<SendResult, { kind: 'blocked' }>): bool
   return result.status >= 500 || result.status < 200 || RETRIED.includes(result.status)
 }
 
-function memberOf({ notice: { alertId, ruleName, event, severity } }: Item): DeliveryMember {
+export function memberOf({ notice: { alertId, ruleName, event, severity } }: Item): DeliveryMember {
   return { alertId, ruleName, event, severity }
 }
 

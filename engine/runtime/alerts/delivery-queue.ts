@@ -12,23 +12,28 @@ import {
   dueAtOf,
   foldDeliveries,
   type Item,
-  joinDelivery,
   keyOf,
-  withoutAlert,
+  withoutAlerts,
 } from '../../domain/alert/delivery.ts'
 import { LIMITS } from '../../limits.ts'
+import { DeliveryGroup } from './delivery-group.ts'
 
-/** Told of every delivery that is not as it was: undefined if it is no more. */
-type DeliveryListener = (id: string, delivery: Delivery | undefined) => void
+/** Told of every delivery that is not as it was. */
+export interface DeliveryListener {
+  /** It is open: whoever needs its value later reads it then, with what was added meanwhile. */
+  readonly changed: (group: DeliveryGroup) => void
+  /** It is over, as this says, or it is no more. */
+  readonly ended: (id: string, delivery: Delivery | undefined) => void
+  readonly dropped: (reason: DropReason, alerts: number) => void
+}
 
 export type DropReason = 'queue_full' | 'channel_gone'
 
 const MINUTE_MS = 60_000
 
 export class DeliveryQueue {
-  readonly #changed: DeliveryListener
-  readonly #dropped: (reason: DropReason, alerts: number) => void
-  readonly #open = new Map<string, Delivery>()
+  readonly #listener: DeliveryListener
+  readonly #open = new Map<string, DeliveryGroup>()
   readonly #underWay = new Set<string>()
   /** Where an alert waits to be told of (Q1). */
   readonly #waiting = new Map<AlertId, string>()
@@ -42,9 +47,8 @@ export class DeliveryQueue {
   /** The time before which nothing is due, unless something changes. */
   #quietUntil = 0
 
-  constructor(changed: DeliveryListener, dropped: (reason: DropReason, alerts: number) => void) {
-    this.#changed = changed
-    this.#dropped = dropped
+  constructor(listener: DeliveryListener) {
+    this.#listener = listener
   }
 
   /** The number of alerts that wait. */
@@ -76,14 +80,16 @@ export class DeliveryQueue {
       this.#supersede(waitingIn, alertId)
     }
     if (this.#members >= LIMITS.notificationsQueuedMax && !this.#makeRoomFor(item)) {
-      this.#dropped('queue_full', 1)
+      this.#listener.dropped('queue_full', 1)
       return false
     }
     const key = keyOf(item)
     const open = this.#joinableOf(key, now)
     if (open !== undefined) {
-      this.#replace(joinDelivery(open, item))
-      this.#waiting.set(alertId, open.id)
+      open.join(item)
+      this.#members++
+      this.#waiting.set(alertId, open.head.id)
+      this.#noteChanged(open)
     } else {
       const dueAt = dueAtOf(item.notice, { channel, now, lastSentAt: this.#lastSentAt.get(key) })
       const begun = beginDelivery(item, { channelId: channel.id, now, dueAt })
@@ -110,8 +116,10 @@ export class DeliveryQueue {
     if (channel.health.state === 'failing') return this.#probe(due, now, isSaved)
     const begun: Delivery[] = []
     const over: Delivery[] = []
-    for (const delivery of due) {
-      if (!isSaved(delivery.id) || this.#mustWait(delivery)) continue
+    for (const group of due) {
+      if (!isSaved(group.head.id)) continue
+      const delivery = group.delivery()
+      if (this.#mustWait(delivery)) continue
       if (delivery.event !== 'digest' && delivery.tries === 0 && this.#isOverRate(channel, now)) {
         over.push(delivery)
         continue
@@ -130,63 +138,67 @@ export class DeliveryQueue {
     this.#quietUntil = 0
     if (isOver) {
       this.#remove(delivery)
-      this.#changed(delivery.id, delivery)
+      this.#listener.ended(delivery.id, delivery)
       return
     }
     // What was said about its alerts meanwhile takes their place (Q1).
-    let left: Delivery | undefined = delivery
+    const gone = new Set<AlertId>()
     for (const { alertId } of delivery.members) {
       const waitingIn = this.#waiting.get(alertId)
-      if (left !== undefined && waitingIn !== undefined && waitingIn !== delivery.id)
-        left = withoutAlert(left, alertId)
+      if (waitingIn !== undefined && waitingIn !== delivery.id) gone.add(alertId)
     }
+    const left = gone.size === 0 ? delivery : withoutAlerts(delivery, gone)
     this.#remove(delivery)
     if (left !== undefined) this.#put(left)
-    else this.#changed(delivery.id, { ...delivery, state: 'dropped', nextAttemptAt: undefined })
+    else this.#drop(delivery)
   }
 
   /** Gives everything up, because the channel is gone. */
   drop(now: Millis): void {
-    for (const delivery of this.#open.values()) {
-      if (this.#underWay.has(delivery.id)) continue
-      this.#remove(delivery)
-      this.#dropped('channel_gone', delivery.members.length)
-      this.#changed(delivery.id, { ...delivery, state: 'dropped', nextAttemptAt: undefined, finishedAt: now })
+    for (const group of this.#open.values()) {
+      if (this.#underWay.has(group.head.id)) continue
+      this.#remove(group.head)
+      this.#listener.dropped('channel_gone', group.size)
+      this.#drop({ ...group.delivery(), finishedAt: now })
     }
   }
 
   find(id: string): Delivery | undefined {
-    return this.#open.get(id)
+    return this.#open.get(id)?.delivery()
   }
 
-  deliveries(): IterableIterator<Delivery> {
-    return this.#open.values()
+  ids(): IterableIterator<string> {
+    return this.#open.keys()
   }
 
   hasUndelivered(alertId: AlertId): boolean {
     return this.#waiting.has(alertId)
   }
 
-  #dueAt(now: Millis): readonly Delivery[] {
-    const due: Delivery[] = []
+  #dueAt(now: Millis): readonly DeliveryGroup[] {
+    const due: DeliveryGroup[] = []
     let quietUntil = Number.POSITIVE_INFINITY
-    for (const delivery of this.#open.values()) {
-      if (this.#underWay.has(delivery.id)) continue
-      const at = delivery.nextAttemptAt ?? delivery.dueAt
-      if (at <= now) due.push(delivery)
+    for (const group of this.#open.values()) {
+      const { id, nextAttemptAt, dueAt } = group.head
+      if (this.#underWay.has(id)) continue
+      const at = nextAttemptAt ?? dueAt
+      if (at <= now) due.push(group)
       else quietUntil = Math.min(quietUntil, at)
     }
     this.#quietUntil = due.length > 0 ? 0 : quietUntil
-    return due.sort((a, b) => urgencyOf(a) - urgencyOf(b) || a.dueAt - b.dueAt || a.createdAt - b.createdAt)
+    return due.sort(
+      ({ head: a }, { head: b }) =>
+        urgencyOf(a) - urgencyOf(b) || a.dueAt - b.dueAt || a.createdAt - b.createdAt,
+    )
   }
 
   /** One try a minute, of the oldest, until the channel works. */
-  #probe(due: readonly Delivery[], now: Millis, isSaved: (id: string) => boolean): readonly Delivery[] {
+  #probe(due: readonly DeliveryGroup[], now: Millis, isSaved: (id: string) => boolean): readonly Delivery[] {
     if (this.#underWay.size > 0 || now < this.#probedAt + LIMITS.channelProbeMs) return []
-    const probe = due.find(({ id }) => isSaved(id))
+    const probe = due.find(({ head }) => isSaved(head.id))
     if (probe === undefined) return []
     this.#probedAt = now
-    return [this.#begin(probe, now)]
+    return [this.#begin(probe.delivery(), now)]
   }
 
   #begin(delivery: Delivery, now: Millis): Delivery {
@@ -200,11 +212,11 @@ export class DeliveryQueue {
   }
 
   #fold(over: readonly [Delivery, ...Delivery[]], now: Millis): void {
-    const waiting = this.#joinableOf(DIGEST, now)
+    const waiting = this.#joinableOf(DIGEST, now)?.delivery()
     const all: readonly [Delivery, ...Delivery[]] = waiting === undefined ? over : [waiting, ...over]
     for (const delivery of all) {
       this.#remove(delivery)
-      if (delivery !== waiting) this.#changed(delivery.id, undefined)
+      if (delivery !== waiting) this.#listener.ended(delivery.id, undefined)
     }
     const dueAt = waiting?.dueAt ?? (Math.max(now, this.#digestAt + LIMITS.digestEveryMs) as Millis)
     const digest = foldDeliveries(all, { now, dueAt })
@@ -228,44 +240,47 @@ export class DeliveryQueue {
     for (const id of this.#underWay) {
       const other = this.#open.get(id)
       if (other === undefined) continue
-      const alerts = new Set(other.members.map(({ alertId }) => alertId))
+      const alerts = new Set(other.delivery().members.map(({ alertId }) => alertId))
       if (delivery.members.some(({ alertId }) => alerts.has(alertId))) return true
     }
     return false
   }
 
-  #joinableOf(key: string, now: Millis): Delivery | undefined {
+  #joinableOf(key: string, now: Millis): DeliveryGroup | undefined {
     const id = this.#joinable.get(key)
     const open = id === undefined ? undefined : this.#open.get(id)
-    return open !== undefined && open.dueAt > now && open.tries === 0 ? open : undefined
+    return open !== undefined && open.head.dueAt > now && open.head.tries === 0 ? open : undefined
   }
 
   #supersede(id: string, alertId: AlertId): void {
     this.#waiting.delete(alertId)
-    const delivery = this.#open.get(id)
-    if (delivery === undefined) return
-    const left = withoutAlert(delivery, alertId)
-    if (left !== undefined) {
-      this.#replace(left)
+    const group = this.#open.get(id)
+    if (group === undefined) return
+    if (!group.isOnlyOf(alertId)) {
+      const before = group.size
+      group.leave(alertId)
+      this.#members += group.size - before
+      this.#noteChanged(group)
       return
     }
+    const delivery = group.delivery()
     this.#remove(delivery)
-    const wasTried = delivery.attempts.length > 0
-    this.#changed(id, wasTried ? { ...delivery, state: 'dropped', nextAttemptAt: undefined } : undefined)
+    if (delivery.attempts.length > 0) this.#drop(delivery)
+    else this.#listener.ended(id, undefined)
   }
 
   /** Repeats go first, then what is only information. Critical alerts are taken in any case. */
   #makeRoomFor({ notice }: Item): boolean {
     const isLesser = [
-      ({ event }: Delivery) => event === 'repeat',
-      ({ severity, event }: Delivery) => severity === 'info' && event !== 'digest',
+      ({ event }: DeliveryGroup['head']) => event === 'repeat',
+      ({ severity, event }: DeliveryGroup['head']) => severity === 'info' && event !== 'digest',
     ]
     for (const test of isLesser) {
-      for (const delivery of this.#open.values()) {
-        if (!test(delivery) || this.#underWay.has(delivery.id)) continue
-        this.#remove(delivery)
-        this.#dropped('queue_full', delivery.members.length)
-        this.#changed(delivery.id, { ...delivery, state: 'dropped', nextAttemptAt: undefined })
+      for (const group of this.#open.values()) {
+        if (!test(group.head) || this.#underWay.has(group.head.id)) continue
+        this.#remove(group.head)
+        this.#listener.dropped('queue_full', group.size)
+        this.#drop(group.delivery())
         return true
       }
     }
@@ -273,28 +288,35 @@ export class DeliveryQueue {
   }
 
   #put(delivery: Delivery): void {
-    this.#replace(delivery)
+    const group = new DeliveryGroup(delivery)
+    this.#members += group.size - (this.#open.get(delivery.id)?.size ?? 0)
+    this.#open.set(delivery.id, group)
     for (const { alertId } of delivery.members) this.#waiting.set(alertId, delivery.id)
+    this.#noteChanged(group)
   }
 
-  #replace(delivery: Delivery): void {
-    this.#members += delivery.members.length - (this.#open.get(delivery.id)?.members.length ?? 0)
-    this.#open.set(delivery.id, delivery)
+  #noteChanged(group: DeliveryGroup): void {
     this.#quietUntil = 0
-    this.#changed(delivery.id, delivery)
+    this.#listener.changed(group)
   }
 
-  #remove(delivery: Delivery): void {
-    const kept = this.#open.get(delivery.id)
+  /** What was removed from the queue is over, and nobody is told. */
+  #drop(delivery: Delivery): void {
+    this.#listener.ended(delivery.id, { ...delivery, state: 'dropped', nextAttemptAt: undefined })
+  }
+
+  #remove({ id }: Pick<Delivery, 'id'>): void {
+    const kept = this.#open.get(id)
     if (kept === undefined) return
-    this.#open.delete(delivery.id)
-    this.#members -= kept.members.length
-    for (const { alertId } of kept.members)
-      if (this.#waiting.get(alertId) === delivery.id) this.#waiting.delete(alertId)
-    if (this.#joinable.get(kept.key) === delivery.id) this.#joinable.delete(kept.key)
+    this.#open.delete(id)
+    this.#members -= kept.size
+    for (const { alertId } of kept.delivery().members)
+      if (this.#waiting.get(alertId) === id) this.#waiting.delete(alertId)
+    const { key } = kept.head
+    if (this.#joinable.get(key) === id) this.#joinable.delete(key)
   }
 }
 
-function urgencyOf({ severity }: Delivery): number {
+function urgencyOf({ severity }: Pick<Delivery, 'severity'>): number {
   return severity === 'critical' ? 0 : severity === 'warning' ? 1 : 2
 }

@@ -10,6 +10,7 @@ import type { SavedDocument } from '../../ports/documents.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import type { DeliveryGroup } from './delivery-group.ts'
 import { NotifiedIndex } from './notified.ts'
 
 export interface KeptDeliveriesPorts {
@@ -26,7 +27,8 @@ const packr = newPackr()
 interface DocumentWrite {
   readonly collection: string
   readonly id: string
-  readonly value: Delivery | readonly ChannelId[] | undefined
+  /** Asked for when it is written. */
+  readonly value: (() => Delivery | readonly ChannelId[]) | undefined
 }
 
 interface Finished {
@@ -62,7 +64,7 @@ export class KeptDeliveries {
       this.#told.set(AlertId(id), new Set(packr.unpack(bytes) as ChannelId[]))
     const deliveries = (await documents.list(DELIVERIES)).map(({ bytes }) => read(bytes))
     deliveries.sort((a, b) => a.createdAt - b.createdAt)
-    for (const delivery of deliveries) this.#notified.note(delivery)
+    for (const delivery of deliveries) this.#notified.note(delivery.id, delivery)
     for (const delivery of deliveries) if (isFinal(delivery)) this.#finished.set(delivery.id, delivery)
     return deliveries
   }
@@ -71,10 +73,18 @@ export class KeptDeliveries {
     this.#isClosed = true
   }
 
-  put(id: string, delivery: Delivery | undefined): void {
-    this.#write(DELIVERIES, id, delivery)
+  /** Keeps an open one as it is when it is saved: with everything that was added until then. */
+  putOpen(group: DeliveryGroup): void {
+    const { id } = group.head
+    this.#write(DELIVERIES, id, () => group.delivery())
     this.#finished.delete(id)
-    if (delivery !== undefined) this.#notified.note(delivery)
+    this.#notified.noteOpen(group)
+  }
+
+  put(id: string, delivery: Delivery | undefined): void {
+    this.#write(DELIVERIES, id, delivery && (() => delivery))
+    this.#finished.delete(id)
+    this.#notified.note(id, delivery)
     if (delivery === undefined || !isFinal(delivery)) return
     const { channelId, createdAt } = delivery
     this.#finished.set(id, { id, channelId, createdAt })
@@ -95,7 +105,7 @@ export class KeptDeliveries {
   tell(alertId: AlertId, channels: ReadonlySet<ChannelId>): void {
     if (channels.size === 0) this.#told.delete(alertId)
     else this.#told.set(alertId, channels)
-    this.#write(TOLD, alertId, channels.size === 0 ? undefined : [...channels])
+    this.#write(TOLD, alertId, channels.size === 0 ? undefined : () => [...channels])
   }
 
   /** The channels that were told of the alert, and what came of it. */
@@ -133,7 +143,6 @@ export class KeptDeliveries {
 
   async #saveNow(): Promise<void> {
     if (this.#isClosed || (this.#changed.size === 0 && this.#gone.length === 0)) return
-    this.#notified.readChanged()
     const written = this.#changed
     const noticesGone = this.#gone
     this.#saving = written
@@ -163,7 +172,7 @@ export class KeptDeliveries {
 }
 
 function encoded({ collection, id, value }: DocumentWrite): SavedDocument {
-  return { collection, id, bytes: value === undefined ? undefined : packr.pack(value) }
+  return { collection, id, bytes: value && packr.pack(value()) }
 }
 
 function read(bytes: Uint8Array): Delivery {

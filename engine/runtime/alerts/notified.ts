@@ -3,28 +3,31 @@ import type { AlertId } from '../../../schemas/ids.ts'
 import type { Delivery } from '../../domain/alert/delivery.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Notified } from '../../ports/alert-channels.ts'
+import type { DeliveryGroup } from './delivery-group.ts'
 
 type OfAlert = Map<string, Notified>
 
 export class NotifiedIndex {
   /** The alerts that were told of last are at the end. */
   readonly #byAlert = new Map<AlertId, OfAlert>()
-  /** A delivery that collects thousands of alerts changes with each of them, so it is read once for many changes. */
-  readonly #changed = new Map<string, Delivery>()
+  /** Open ones that changed. One that collects thousands of alerts changes often, so it is read when somebody asks. */
+  readonly #open = new Map<string, DeliveryGroup>()
 
-  note(delivery: Delivery): void {
-    this.#changed.set(delivery.id, delivery)
+  noteOpen(group: DeliveryGroup): void {
+    this.#open.set(group.head.id, group)
+  }
+
+  /** What an open one has become. Undefined if another says what it said. */
+  note(id: string, delivery: Delivery | undefined): void {
+    this.#open.delete(id)
+    if (delivery !== undefined) this.#read(delivery)
   }
 
   /** Sorted by the time of their notification. */
   of(alertId: AlertId): readonly Notified[] {
-    this.readChanged()
+    for (const group of this.#open.values()) this.#read(group.delivery())
+    this.#open.clear()
     return [...(this.#byAlert.get(alertId)?.values() ?? [])].sort((a, b) => a.at - b.at)
-  }
-
-  readChanged(): void {
-    for (const delivery of this.#changed.values()) this.#read(delivery)
-    this.#changed.clear()
   }
 
   #read({ channelId, members, state, createdAt, attempts, finishedAt }: Delivery): void {

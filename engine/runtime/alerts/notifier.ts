@@ -105,8 +105,8 @@ export class Notifier {
     id: ChannelId,
     { offset, limit }: { readonly offset: number; readonly limit: number },
   ): Promise<{ readonly deliveries: readonly Delivery[]; readonly total: number }> {
-    const open = [...(this.#queues.get(id)?.deliveries() ?? [])]
-    const ids = [...this.#ports.kept.finishedOf(id), ...open.map((delivery) => delivery.id)].reverse()
+    const open = this.#queues.get(id)?.ids() ?? []
+    const ids = [...this.#ports.kept.finishedOf(id), ...open].reverse()
     const page = ids.slice(offset, offset + limit)
     const read = await Promise.all(page.map((each) => this.#find(id, each)))
     return { deliveries: read.filter((each) => each !== undefined), total: ids.length }
@@ -317,10 +317,11 @@ export class Notifier {
     const known = this.#queues.get(id)
     if (known !== undefined) return known
     const { kept, signal } = this.#ports
-    const queue = new DeliveryQueue(
-      (delivery, changed) => kept.put(delivery, changed),
-      (reason, alerts) => signal({ kind: 'notifications_dropped', reason, alerts }),
-    )
+    const queue = new DeliveryQueue({
+      changed: (group) => kept.putOpen(group),
+      ended: (delivery, ended) => kept.put(delivery, ended),
+      dropped: (reason, alerts) => signal({ kind: 'notifications_dropped', reason, alerts }),
+    })
     this.#queues.set(id, queue)
     return queue
   }
