@@ -7,6 +7,7 @@ import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
 const DEVICES = 5000
 const HOSTILE = '<img src=x onerror=alert(1)> <b>bold</b>'
@@ -313,8 +314,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
         '/devices/new',
         '/devices/new?bulk=1',
       ]) {
-        await page.goto(`${suite.service.httpUrl}${path}`)
-        await page.getByRole('heading', { level: 1 }).waitFor()
+        await go(page, path)
         if (path.startsWith('/devices?q=group')) await rowsOf(page).first().waitFor()
         expect(await barriers(page), path).toEqual([])
       }

@@ -7,10 +7,11 @@ import { CHROMIUM } from './testing/browser.ts'
 import { englishTexts } from './testing/english.ts'
 import { type Furnished, furnish } from './testing/furnished.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
+/** Pages without the frame of the others. */
+const FORMS = ['/login', '/setup']
 const VIEWS = [
-  '/login',
-  '/setup',
   '/',
   '/devices',
   '/devices/new',
@@ -49,17 +50,17 @@ const TABS = [
   '/timeline',
   '/settings',
 ]
-/** Pages with a button that opens a dialog, by its German name. */
-const DIALOGS = [
-  ['/devices', 'Spalten'],
-  ['/devices', 'Gespeicherte Ansichten'],
-  ['/alerts/channels', 'Neuer Kanal'],
-  ['/system/users', 'Einladen'],
-  ['/system/api-keys', 'Neuer Schlüssel'],
-  ['/devices/pumpe-1/settings', 'Ausmustern…'],
-] as const
+/** The German names of buttons that open a dialog, by their page. */
+const DIALOGS: Readonly<Record<string, readonly string[]>> = {
+  '/devices': ['Spalten', 'Gespeicherte Ansichten'],
+  '/alerts/channels': ['Neuer Kanal'],
+  '/system/users': ['Einladen'],
+  '/system/api-keys': ['Neuer Schlüssel'],
+  '/devices/pumpe-1/settings': ['Ausmustern…'],
+}
 /** Forty pages, each looked at twice: a busy machine takes minutes. */
 const SLOW = { timeout: 600_000 }
+const SCREEN = { width: 1280, height: 800 }
 const PHONE = { width: 320, height: 800 }
 /** What is left of a window of 1280 px at 200 %. */
 const ZOOMED = { width: 640, height: 450 }
@@ -83,30 +84,44 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
     await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
     const { deviceId, paths } = furnished
     const found: string[] = []
-    for (const path of [...VIEWS, ...TABS.map((tab) => `/devices/${deviceId}${tab}`), ...paths])
-      found.push(...(await findings(page, path)).map((finding) => `${path}: ${finding}`))
-    await page.emulateMedia({ forcedColors: 'none' })
-    await page.setViewportSize({ width: 1280, height: 800 })
-    for (const [path, button] of DIALOGS) {
+    const views = [...VIEWS, ...TABS.map((tab) => `/devices/${deviceId}${tab}`), ...paths]
+    for (const path of views) {
+      await go(page, path)
+      found.push(...(await findings(page)).map((finding) => `${path}: ${finding}`))
+      for (const button of DIALOGS[path] ?? []) {
+        const wrong = await findingsOfDialog(page, button)
+        found.push(...wrong.map((finding) => `${path}, ${button}: ${finding}`))
+      }
+    }
+    for (const path of FORMS) {
       await page.goto(`${suite.service.httpUrl}${path}`)
-      await page.getByRole('button', { name: button }).first().click()
-      await page.getByRole('dialog').waitFor()
-      const wrong = [...(await englishTexts(page)), ...(await axeViolations(page))]
-      found.push(...wrong.map((finding) => `${path}, ${button}: ${finding}`))
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await settled(page)
+      found.push(...(await findings(page)).map((finding) => `${path}: ${finding}`))
     }
     expect(found).toEqual([])
   })
 })
 
 /** The page is made as narrow as a phone, and then twice as large in colours that the system forces. */
-async function findings(page: Page, path: string): Promise<readonly string[]> {
+async function findings(page: Page): Promise<readonly string[]> {
   await page.emulateMedia({ forcedColors: 'none' })
   await page.setViewportSize(PHONE)
-  await page.goto(`${suite.service.httpUrl}${path}`)
-  await page.getByRole('heading', { level: 1 }).waitFor()
   await settled(page)
   const narrow = [...(await tooWide(page)), ...(await englishTexts(page))]
   await page.emulateMedia({ forcedColors: 'active' })
   await page.setViewportSize(ZOOMED)
   return [...narrow, ...(await tooWide(page)), ...(await axeViolations(page))]
+}
+
+async function findingsOfDialog(page: Page, button: string): Promise<readonly string[]> {
+  await page.emulateMedia({ forcedColors: 'none' })
+  await page.setViewportSize(SCREEN)
+  await page.getByRole('button', { name: button }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.waitFor()
+  const wrong = [...(await englishTexts(page)), ...(await axeViolations(page))]
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  return wrong
 }

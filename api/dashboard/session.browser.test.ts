@@ -1,14 +1,13 @@
 // The session and the connection of the dashboard: what a browser keeps, what it survives, and what it is never told.
-import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { OperationId } from '../../schemas/client/calls.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
 import { ADMIN, until } from '../blackbox/testing/service.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
-import { settled } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
 const suite = dashboardSuite()
 
@@ -43,12 +42,9 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 
   test('every page of the dashboard comes with the policy that allows its own files only', async () => {
-    const { page } = await suite.open('/login', { login: undefined })
     for (const path of ['/', '/devices', '/alerts/rules', '/no/such/page']) {
-      const response = await page.request.get(`${suite.service.httpUrl}${path}`, {
-        headers: { accept: 'text/html' },
-      })
-      const policy = response.headers()['content-security-policy'] ?? ''
+      const response = await fetch(`${suite.service.httpUrl}${path}`, { headers: { accept: 'text/html' } })
+      const policy = response.headers.get('content-security-policy') ?? ''
       expect(policy).toContain("default-src 'none'")
       expect(policy).toContain("script-src 'self'")
       expect(policy).toContain("require-trusted-types-for 'script'")
@@ -74,9 +70,10 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 
   test('a minute without the service is counted, asked for less and less often, and over by itself', async () => {
-    const { page, context } = await suite.open('/devices', { expected: AWAY })
-    await context.clock.install()
-    await page.reload()
+    const { page, context } = await suite.open('/devices', {
+      expected: AWAY,
+      before: (of) => of.clock.install(),
+    })
     await page.locator('.grid-row', { hasText: 'robot-1' }).waitFor()
     await page.locator('.freshness-live').waitFor()
     await suite.stop()
@@ -94,14 +91,15 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 
   test('a clock that is two hours off changes no age and ends no session', async () => {
-    const { page, context } = await suite.open('/login', { login: undefined })
-    await context.clock.install({ time: Date.now() + 2 * 3_600_000 })
-    await page.goto(`${suite.service.httpUrl}/login`)
+    const { page } = await suite.open('/login', {
+      login: undefined,
+      before: (context) => context.clock.install({ time: Date.now() + 2 * 3_600_000 }),
+    })
     await page.getByLabel('E-mail').fill(ADMIN.email)
     await page.getByLabel('Password').fill(ADMIN.password)
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.locator('.freshness-live').waitFor()
-    await page.goto(`${suite.service.httpUrl}/me`)
+    await go(page, '/me')
     // The login of a moment ago, by the clock of the service.
     await page
       .locator('time.age', { hasText: /sec|min/ })
@@ -170,10 +168,8 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 
   test('two tabs whose token ends renew it once, for both', async () => {
-    const { page, context } = await suite.open('/alerts')
-    await context.clock.install()
+    const { page, context } = await suite.open('/alerts', { before: (of) => of.clock.install() })
     const other = await context.newPage()
-    await page.reload()
     await other.goto(`${suite.service.httpUrl}/alerts`)
     for (const tab of [page, other]) await tab.locator('.freshness-live').waitFor()
     const renewals: string[] = []
@@ -268,12 +264,3 @@ const CONTROLS: readonly (readonly [string, 'button' | 'link', string, Operation
   ['/system/users', 'button', 'Invite', 'listUsers'],
   ['/system/api-keys', 'button', 'New key', 'createApiKey'],
 ]
-
-/** Goes to another view as a link of the page would, without a load. */
-async function go(page: Page, path: string): Promise<void> {
-  await page.evaluate(
-    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
-  )
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  await settled(page)
-}

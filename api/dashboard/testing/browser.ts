@@ -33,6 +33,8 @@ export interface OpenOptions extends BrowserContextOptions {
   readonly login?: Login | undefined
   /** Problems that the test itself brings about, as patterns of their text: they do not fail it. */
   readonly expected?: readonly RegExp[]
+  /** What is done before the first page is loaded. */
+  readonly before?: (context: BrowserContext) => Promise<unknown>
 }
 
 export interface OpenPage {
@@ -49,7 +51,7 @@ export class BrowserHarness {
 
   /** Opens a page of its own, with nothing of earlier ones in its storage. */
   async open(service: Served, path: string, options: OpenOptions = {}): Promise<OpenPage> {
-    const { login, expected = [], ...contextOptions } = options
+    const { login, expected = [], before, ...contextOptions } = options
     const browser = await this.#launched()
     const context = await browser.newContext({
       viewport: { width: 1440, height: 900 },
@@ -77,6 +79,7 @@ export class BrowserHarness {
     const opened = { page, context, problems }
     this.#opened.push(opened)
     if (login !== undefined) await logIn(context, service, login)
+    await before?.(context)
     await page.goto(`${service.httpUrl}${path}`)
     return opened
   }

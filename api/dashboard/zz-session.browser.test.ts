@@ -1,0 +1,279 @@
+// The session and the connection of the dashboard: what a browser keeps, what it survives, and what it is never told.
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { OperationId } from '../../schemas/client/calls.ts'
+import { OPERATIONS } from '../../schemas/operations/all.ts'
+import { ROLES } from '../../schemas/vocabulary.ts'
+import { ADMIN, until } from '../blackbox/testing/service.ts'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { settled } from './testing/axe.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { dashboardSuite } from './testing/suite.ts'
+
+const suite = dashboardSuite()
+
+const HOSTILE = '<img src=x onerror="document.title=\'taken\'"> \u202egnp.exe'
+/** While the service is away, requests fail, as they should. */
+const AWAY = [
+  /ERR_CONNECTION_REFUSED/,
+  /WebSocket connection/,
+  /ERR_EMPTY_RESPONSE/,
+  /ERR_CONNECTION_RESET/,
+  /503/,
+]
+
+describe.skipIf(CHROMIUM === undefined)('the session and the connection of the dashboard', () => {
+  beforeAll(async () => {
+    await registerDevice(suite.admin, 'robot-1')
+    await suite.admin.call('PATCH', '/devices/robot-1', { name: HOSTILE.replace('\u202e', '') })
+  })
+
+  test('a reload goes on without a login, and no token is in the storage or the address', async () => {
+    const { page, context } = await suite.open('/alerts')
+    await page.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
+    const stored = String(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'))
+    expect(stored).not.toMatch(/eyJ|rt_/)
+    expect(page.url()).toBe(`${suite.service.httpUrl}/alerts`)
+    const cookies = await context.cookies(`${suite.service.httpUrl}/api/v1/auth/session`)
+    expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict', path: '/api/v1/auth/session' }])
+    // Scripts of the page do not see it.
+    expect(await page.evaluate('document.cookie')).toBe('')
+  })
+
+  test('every page of the dashboard comes with the policy that allows its own files only', async () => {
+    const { page } = await suite.open('/login', { login: undefined })
+    for (const path of ['/', '/devices', '/alerts/rules', '/no/such/page']) {
+      const response = await page.request.get(`${suite.service.httpUrl}${path}`, {
+        headers: { accept: 'text/html' },
+      })
+      const policy = response.headers()['content-security-policy'] ?? ''
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain("script-src 'self'")
+      expect(policy).toContain("require-trusted-types-for 'script'")
+      expect(policy).not.toContain('unsafe')
+    }
+  })
+
+  test('a name with markup is shown as it was written, and does nothing', async () => {
+    const { page } = await suite.open('/devices/robot-1')
+    await page.getByRole('heading', { level: 1 }).getByText('<img src=x').waitFor()
+    expect(await page.title()).not.toBe('taken')
+  })
+
+  test('what was shown stays while the service is away, and the page recovers by itself', async () => {
+    const { page } = await suite.open('/alerts/rules', { expected: AWAY })
+    await page.getByText('There is no rule yet').waitFor()
+    await suite.stop()
+    await page.getByText(/Not connected since/).waitFor()
+    await page.getByText('There is no rule yet').waitFor()
+    await suite.startAgain()
+    await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
+    await page.locator('.freshness-live').waitFor()
+  })
+
+  test('a minute without the service is counted, asked for less and less often, and over by itself', async () => {
+    const { page, context } = await suite.open('/devices', { expected: AWAY })
+    await context.clock.install()
+    await page.reload()
+    await page.locator('.grid-row', { hasText: 'robot-1' }).waitFor()
+    await page.locator('.freshness-live').waitFor()
+    await suite.stop()
+    await page.getByText(/Not connected since/).waitFor()
+    // A minute of the page; the service is away for as long as the test takes.
+    await context.clock.fastForward(60_000)
+    await page.getByText(/Not connected since/).waitFor()
+    await page.locator('.grid-row', { hasText: 'robot-1' }).waitFor()
+    await page.getByRole('button', { name: 'Retry now' }).click()
+    await page.getByText(/Not connected since/).waitFor()
+    await suite.startAgain()
+    await page.locator('.freshness-live').waitFor()
+    await registerDevice(suite.admin, 'robot-2')
+    await page.locator('.grid-row', { hasText: 'robot-2' }).waitFor()
+  })
+
+  test('a clock that is two hours off changes no age and ends no session', async () => {
+    const { page, context } = await suite.open('/login', { login: undefined })
+    await context.clock.install({ time: Date.now() + 2 * 3_600_000 })
+    await page.goto(`${suite.service.httpUrl}/login`)
+    await page.getByLabel('E-mail').fill(ADMIN.email)
+    await page.getByLabel('Password').fill(ADMIN.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.locator('.freshness-live').waitFor()
+    await page.goto(`${suite.service.httpUrl}/me`)
+    // The login of a moment ago, by the clock of the service.
+    await page
+      .locator('time.age', { hasText: /sec|min/ })
+      .first()
+      .waitFor()
+    expect(await page.locator('time.age', { hasText: /hr/ }).count()).toBe(0)
+  })
+
+  test('a role that is taken away is gone from an open page, and what needed it says so', async () => {
+    const account = { email: 'rita@example.com', password: 'a horse of course' }
+    const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Rita', role: 'admin' })
+    const { page } = await suite.open('/system/users', { login: account, expected: [/40[13]/, /WebSocket/] })
+    await page.getByRole('button', { name: 'Invite' }).waitFor()
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { role: 'viewer' })
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+    await dialog.getByLabel('E-mail').fill(account.email)
+    await dialog.getByLabel('Password').fill(account.password)
+    await dialog.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('Your role is viewer; this needs admin.').waitFor()
+    expect(await page.getByRole('button', { name: 'Invite' }).count()).toBe(0)
+  })
+
+  test.each(ROLES)('the role %s has the controls of what it may do, on every view', async (role) => {
+    const account = { email: `role-${role}@example.com`, password: 'a horse of course' }
+    await suite.admin.post('/auth/register', { ...account, name: role, role })
+    const { page } = await suite.open('/me', { login: account, expected: [/40[34]/] })
+    const found: string[] = []
+    const wanted: string[] = []
+    for (const [path, kind, name, operation] of CONTROLS) {
+      if ((await page.evaluate<string>('location.pathname')) !== path) await go(page, path)
+      const control = page.getByRole(kind, { name, exact: true }).first()
+      const isUsable =
+        (await control.count()) > 0 &&
+        (await control.getAttribute('aria-disabled')) !== 'true' &&
+        (await control.isEnabled())
+      const access: readonly string[] = OPERATIONS[operation].access as readonly string[]
+      found.push(`${path} ${name}: ${isUsable}`)
+      wanted.push(`${path} ${name}: ${access.includes(role)}`)
+    }
+    expect(found).toEqual(wanted)
+  })
+
+  test('an operator of some groups sees nothing of the others, in the list, the map, the counts and the palette', async () => {
+    const account = { email: 'gina@example.com', password: 'a horse of course' }
+    await registerDevice(suite.admin, 'inside-1', { group: 'eu/a' })
+    await registerDevice(suite.admin, 'outside-1', { group: 'us' })
+    const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Gina', role: 'operator' })
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { groups: ['eu'] })
+    const { page } = await suite.open('/devices', { login: account, expected: [/404/] })
+    await page.locator('.grid-row', { hasText: 'inside-1' }).waitFor()
+    expect(await page.locator('.grid-row').count()).toBe(1)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Go to a view or a device' }).fill('side-1')
+    await page.getByRole('option', { name: /inside-1/ }).waitFor()
+    expect(
+      (await page.getByRole('option').allTextContents()).filter((text) => text.includes('outside-1')),
+    ).toEqual([])
+    await page.keyboard.press('Escape')
+    await go(page, '/')
+    await page.getByRole('link', { name: /provisioning 1/ }).waitFor()
+    await page.keyboard.press('v')
+    await page.getByRole('row', { name: /eu\/a 1/ }).waitFor()
+    expect(await page.getByRole('row', { name: /^us / }).count()).toBe(0)
+    await go(page, '/devices/outside-1')
+    await page.getByText('There is no device outside-1').waitFor()
+  })
+
+  test('two tabs whose token ends renew it once, for both', async () => {
+    const { page, context } = await suite.open('/alerts')
+    await context.clock.install()
+    const other = await context.newPage()
+    await page.reload()
+    await other.goto(`${suite.service.httpUrl}/alerts`)
+    for (const tab of [page, other]) await tab.locator('.freshness-live').waitFor()
+    const renewals: string[] = []
+    context.on('request', (request) => {
+      if (request.url().endsWith('/auth/session/refresh')) renewals.push(request.url())
+    })
+    const aDayMs = 86_400_000
+    await Promise.all([page.clock.fastForward(aDayMs), other.clock.fastForward(aDayMs)])
+    await Promise.all([page, other].map((tab) => go(tab, '/alerts/rules')))
+    for (const tab of [page, other]) await tab.getByText('There is no rule yet').waitFor()
+    expect(renewals).toHaveLength(1)
+  })
+
+  test('the shell waits for six requests at most, and the overview for a dozen', async () => {
+    const { page } = await suite.open('/me')
+    await page.locator('.freshness-live').waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      // The icon is that of the tab; nothing on the page waits for it.
+      if (!pathname.includes('/icon-')) asked.push(pathname)
+    })
+    const shell = page
+      .waitForResponse(/\/auth\/session\/refresh$/)
+      // What was asked for by then is what the first picture needs; the session is the last of it.
+      .then(() => asked.slice(0, asked.indexOf('/api/v1/auth/session/refresh') + 1))
+    await page.goto(`${suite.service.httpUrl}/`)
+    expect((await shell).length, (await shell).join('\n')).toBeLessThanOrEqual(6)
+    await page.getByRole('application').waitFor()
+    const scripts = asked.filter((path) => path.endsWith('.js'))
+    expect(scripts.length, scripts.join('\n')).toBeLessThanOrEqual(12)
+  })
+
+  test('a log-out in one tab is one in all', async () => {
+    const { page, context } = await suite.open('/me')
+    const other = await context.newPage()
+    await other.goto(`${suite.service.httpUrl}/alerts`)
+    await other.getByRole('heading', { level: 1, name: 'Alerts' }).waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await other.getByRole('button', { name: 'Log in' }).waitFor()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
+  })
+
+  test('a session that was ended by an admin asks for a login over the page, and keeps what was written', async () => {
+    const account = { email: 'otto@example.com', password: 'a horse of course' }
+    const { body } = await suite.admin.post('/auth/register', { ...account, name: 'Otto', role: 'operator' })
+    const { page } = await suite.open('/alerts/rules/new', {
+      login: account,
+      expected: [/401/, /WebSocket/],
+    })
+    await page.getByLabel('Name').fill('half written')
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { disabled: true })
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
+    await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { disabled: false })
+    await page.getByLabel('E-mail').fill(account.email)
+    await page.getByLabel('Password').fill(account.password)
+    await page.getByRole('dialog').getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Name').inputValue()).toBe('half written')
+  })
+
+  test('the theme and the language that were chosen stay', async () => {
+    const { page } = await suite.open('/me')
+    await page.getByLabel('Theme').selectOption('dark')
+    await page.getByLabel('Language').selectOption('de')
+    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
+    await until(
+      'the page is dark',
+      async () => (await page.evaluate('document.documentElement.dataset.theme')) === 'dark',
+    )
+    expect(await page.evaluate('document.documentElement.lang')).toBe('de')
+  })
+})
+
+/** A control of each view, and the operation that it is for. */
+const CONTROLS: readonly (readonly [string, 'button' | 'link', string, OperationId])[] = [
+  ['/devices', 'link', 'Connect a device', 'registerDevice'],
+  ['/devices', 'link', 'Commands', 'sendCommand'],
+  ['/devices/robot-1', 'button', 'Command', 'sendCommand'],
+  ['/devices/robot-1/settings', 'button', 'Issue a token', 'issueDeviceToken'],
+  ['/devices/robot-1/settings', 'button', 'Decommission…', 'decommissionDevice'],
+  ['/alerts/rules', 'button', 'New rule', 'createAlertRule'],
+  ['/alerts/channels', 'button', 'New channel', 'createChannel'],
+  ['/rollouts', 'button', 'New rollout', 'createDeployment'],
+  ['/rollouts/firmware', 'button', 'Upload', 'uploadFirmware'],
+  ['/commands/new', 'button', 'Look whom it reaches', 'broadcastCommand'],
+  ['/system', 'link', 'Device types', 'listDeviceTypes'],
+  ['/system', 'link', 'Dead letters', 'listDeadLetters'],
+  ['/system', 'link', 'Audit', 'listAudit'],
+  ['/system/users', 'button', 'Invite', 'listUsers'],
+  ['/system/api-keys', 'button', 'New key', 'createApiKey'],
+]
+
+/** Goes to another view as a link of the page would, without a load. */
+async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await settled(page)
+}
