@@ -90,15 +90,17 @@ export function chargeWork(
   return work === undefined || caller === undefined ? undefined : services.work.charge(caller.id, work)
 }
 
-/** A device outside of the caller's groups is one that does not exist. */
+/** A device outside of the caller's groups is one that does not exist. Another node may have registered it a moment ago. */
 export function findDevice(
   { request }: Exchange,
   { scope }: Route,
   { services }: Tools,
-): Refusal | undefined {
+): undefined | Promise<Refusal | undefined> {
   const { caller } = request
   if (scope !== 'device' || caller === undefined) return undefined
-  return deviceInSight(request, caller, services) === undefined ? noSuchDevice() : undefined
+  const isInSight = () => deviceInSight(request, caller, services) !== undefined
+  if (isInSight()) return undefined
+  return services.engine.devices.catchUp().then(() => (isInSight() ? undefined : noSuchDevice()))
 }
 
 export function boundDeviceRate(

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { emptyType } from '../testing/device-type.ts'
 import { openHarness } from '../testing/rest.ts'
@@ -44,6 +44,18 @@ describe('registering a device', () => {
       kind: 'valid',
       claims: { deviceId: 'robot-7', mayPublish: true, maySubscribe: true },
     })
+  })
+
+  test('a device that another node has registered a moment ago is found', async () => {
+    const { send, engine } = await asAdmin()
+    await send(`POST ${DEVICES}`, { ...SENSOR, device_id: 'new' })
+    const summary = vi.spyOn(engine.devices, 'summary').mockReturnValue(undefined)
+    const catchUp = vi.spyOn(engine.devices, 'catchUp').mockImplementation(async () => summary.mockRestore())
+    expect((await send(`GET ${DEVICES}/new`)).status).toBe(200)
+    expect((await send(`GET ${DEVICES}/none`)).status).toBe(404)
+    catchUp.mockRejectedValue(new Fault('STORE_UNAVAILABLE', { retryable: true }))
+    expect((await send(`GET ${DEVICES}/none`)).status).toBe(503)
+    expect((await send(`GET ${DEVICES}/new`)).status).toBe(200)
   })
 
   test('a registration without an id gets one', async () => {

@@ -226,6 +226,9 @@ export interface Directory {
   /** Resolves once this process reads the device as another process has saved it, or later; after a second in any
    *  case. */
   known(device: DeviceRecord): Promise<void>
+  /** Resolves once every device is found that any process had saved before the call. Rejects with a fault while nobody can
+   *  tell. */
+  catchUp(): Promise<void>
   /** The fields that filters and scopes need: cheap enough for every feed event. */
   summary(id: DeviceId): DeviceSummary | undefined
   /** The devices registered as this one's sub-devices, decommissioned ones included. */

@@ -4,16 +4,23 @@ import type { DeviceRecord } from '../../domain/device/record.ts'
 import type { DeviceFilter, DevicePageQuery, Directory } from '../../ports/store.ts'
 import type { DeviceIndex } from './index/device-index.ts'
 
+/** What other processes saved. */
+type Others = Pick<Directory, 'known' | 'catchUp'>
+
+const NOBODY: Others = { known: async () => {}, catchUp: async () => {} }
+
 export class DeviceDirectory implements Directory {
   readonly #index: DeviceIndex
   readonly get: Directory['get']
   readonly known: Directory['known']
+  readonly catchUp: Directory['catchUp']
 
-  /** `known` may be left out if this process is the only one that saves devices. */
-  constructor(index: DeviceIndex, read: Directory['get'], known: Directory['known'] = async () => {}) {
+  /** `others` may be left out if this process is the only one that saves devices. */
+  constructor(index: DeviceIndex, read: Directory['get'], others: Others = NOBODY) {
     this.#index = index
     this.get = read
-    this.known = known
+    this.known = others.known
+    this.catchUp = others.catchUp
   }
 
   summary(id: DeviceId) {

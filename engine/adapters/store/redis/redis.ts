@@ -119,13 +119,12 @@ class RedisStore implements Store {
     this.#follower = parts.follower
     this.#bounds = parts.bounds
     this.documents = new RedisDocuments(parts.link, parts.replica.documentNews)
-    this.devices = new DeviceDirectory(
-      this.#replica.state.index,
-      (id) => this.#replica.get(id),
-      async (device) => {
+    this.devices = new DeviceDirectory(this.#replica.state.index, (id) => this.#replica.get(id), {
+      known: async (device) => {
         await this.#replica.awaits(device, LIMITS.storeKnownMs)
       },
-    )
+      catchUp: () => this.#follower.catchUp(),
+    })
   }
 
   isUp(): boolean {
