@@ -17,7 +17,7 @@ import { createCors } from './cors.ts'
 import { FileStreams } from './file-streams.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
 import { notFound } from './not-found.ts'
-import { pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
+import { hasReaderLeft, pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
 import { addRoute, installArrival, PROBES } from './request-steps.ts'
 import { plainUrl } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -71,9 +71,9 @@ export function buildApp(options: AppOptions): FastifyInstance {
   boundConnections(app.server, options.trustedProxies)
   const arrival = { ...options, cors: createCors(options.corsOrigins) }
   installArrival(app, arrival)
-  app.setErrorHandler((error, request, reply) =>
-    sendProblem(request, reply, toRefusal(error, request, logger)),
-  )
+  app.setErrorHandler((error, request, reply) => {
+    if (!hasReaderLeft(error, reply)) sendProblem(request, reply, toRefusal(error, request, logger))
+  })
   app.setNotFoundHandler((request, reply) => notFound(arrival, request, reply))
   observe(app, options)
   const audit = createAudit({ engine: services.engine, logger })

@@ -1,12 +1,24 @@
 // Requests whose sender leaves before the answer.
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { expect, test, vi } from 'vitest'
+import { realSchedule } from '../../engine/index.ts'
 import { Millis, UserId } from '../../schemas/ids.ts'
 import { httpServers } from '../testing/http-server.ts'
 import { NOW } from '../testing/rest.ts'
+import { Tunnels } from '../ws/tunnel.ts'
 
 const openServer = httpServers()
+const tunnels = new Tunnels({
+  port: 1,
+  secret: '',
+  tunnelsMax: 0,
+  lingerMs: 1_000,
+  isKnownHost: () => true,
+  schedule: realSchedule,
+  onRefused: () => undefined,
+})
 
 async function start() {
   const errors: unknown[] = []
@@ -40,7 +52,7 @@ async function start() {
     const response = await fetch(`${http.url.replace(/\/$/, '')}/api/v1${path}`, sent)
     return (await response.json()) as Record<string, unknown>
   }
-  return { ask, engine, errors, port, viewer }
+  return { admin, ask, engine, errors, http, port, viewer }
 }
 
 test('a refused request is not carried out when its sender leaves before the answer', async () => {
@@ -67,5 +79,41 @@ test('a refused request is not carried out when its sender leaves before the ans
   release()
   for (let i = 0; i < 5; i++) expect((await ask('GET', '/devices/r'))['status']).not.toBe('decommissioned')
   expect(recording.mock.calls.flatMap(([entries]) => entries.map(({ code }) => code))).toEqual(['FORBIDDEN'])
+  expect(errors).toEqual([])
+})
+
+// Some HTTP clients offer `h2c`. Requests on such a connection are not told that their sender has left.
+const OFFER = 'Connection: Upgrade\r\nUpgrade: h2c\r\n'
+
+test.each([
+  ['its first byte', '', false],
+  ['its first byte, with an offer to upgrade', OFFER, false],
+  ['it begins', '', true],
+  ['it begins, with an offer to upgrade', OFFER, true],
+])('a reader who leaves a file before %s is no error', async (_, offer, isHeld) => {
+  const { admin, ask, engine, errors, http, port } = await start()
+  tunnels.attach(http.server)
+  await ask('POST', '/devices', { device_id: 'r', name: 'R', type: 'simulator' })
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const file = new Readable({ read() {} })
+  const exporting = vi.spyOn(engine, 'exportTelemetry').mockImplementation(async () => {
+    if (isHeld) await held
+    return file
+  })
+  const socket = connect(port, '127.0.0.1')
+  const rest = `HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${admin}\r\n`
+  const path = '/api/v1/telemetry/r/history?metric=a&interval=raw&format=csv'
+  socket.write(`GET ${path} ${rest}${offer}\r\nGET /api/v1/devices ${rest}${offer}\r\n`)
+  await vi.waitFor(() => expect(exporting).toHaveBeenCalled(), { timeout: 30_000 })
+  // By these answers the service has done what it can do before the reader leaves, and has seen that it left.
+  for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
+  socket.destroy()
+  for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
+  release()
+  await vi.waitFor(() => expect(file.destroyed).toBe(true), { timeout: 30_000 })
+  for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
   expect(errors).toEqual([])
 })

@@ -47,6 +47,14 @@ export function goOnUnlessRefused(
   }, done)
 }
 
+/**
+ * Is nobody there to be answered, because the reader of a file left before its first byte? Fastify tells most of these from
+ * failures of the file by the request, which does not hear of it on a connection that was offered an upgrade.
+ */
+export function hasReaderLeft(error: unknown, { raw }: FastifyReply): boolean {
+  return raw.destroyed && codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
+}
+
 /** The path without the query, which may carry a token. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
 
