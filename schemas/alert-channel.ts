@@ -1,7 +1,7 @@
 // Bodies of /alerts/channels: where alerts are told of, and what came of it.
 import { type Static, Type } from 'typebox'
 import { Group } from './device.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { AsRead, choice, Instant, orNull, PassedOver } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_SEVERITIES,
@@ -97,6 +97,8 @@ export const EditChannelBody = Type.Object(
     secret: Type.Optional(
       choice(['••••'], { description: 'As it is shown. `rotate-secret` makes another.' }),
     ),
+    ...{ channel_id: AsRead, created_at: AsRead, created_by: AsRead },
+    ...{ state: PassedOver, last_error: PassedOver, updated_at: PassedOver, etag: PassedOver },
   },
   {
     title: 'EditChannelBody',

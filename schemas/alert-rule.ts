@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import type { Condition } from './alert-condition.ts'
 import { LINE_PATTERN } from './auth.ts'
-import { choice, IMMUTABLE, Instant, instantText, orNull, withoutDefaults } from './json-schema.ts'
+import { AsRead, choice, Instant, instantText, orNull, PassedOver, withoutDefaults } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_GROUPINGS,
@@ -142,10 +142,20 @@ const WISHES = {
 export const RuleWishBody = Type.Object(WISHES, { title: 'AlertRuleRequest', additionalProperties: false })
 export type RuleWishBody = Static<typeof RuleWishBody>
 
-export const EditRuleBody = Type.Partial(Type.Object(withoutDefaults(WISHES)), {
+/** What a rule shows beyond its wish. A rule that was read, changed and sent back has it. */
+const SHOWN = {
+  ...{ rule_id: AsRead, source: AsRead, created_by: AsRead, created_at: AsRead },
+  ...{ revision: PassedOver, updated_at: PassedOver, etag: PassedOver, state: PassedOver },
+}
+
+export const ReplaceRuleBody = Type.Object(
+  { ...WISHES, ...SHOWN },
+  { title: 'ReplaceAlertRule', additionalProperties: false },
+)
+
+export const EditRuleBody = Type.Partial(Type.Object({ ...withoutDefaults(WISHES), ...SHOWN }), {
   title: 'EditAlertRule',
   additionalProperties: false,
-  [IMMUTABLE]: ['rule_id', 'source', 'created_by', 'created_at'],
   description:
     'A merge patch. `condition`, `target`, `levels`, `clear`, `flap` and `labels` are replaced as a whole.',
   examples: [{ enabled: false }],

@@ -19,6 +19,15 @@ export function words(allowed: readonly string[], description: string) {
 /** Annotation of a closed object: names that are known and cannot be set there. */
 export const IMMUTABLE = 'x-immutable'
 
+/** Fields of an answer that a request may send back as they were read. */
+export const AsRead = Type.Optional(
+  Type.Unknown({ readOnly: true, description: 'As it was read: it cannot be changed.' }),
+)
+/** Fields of an answer that move by themselves: what a request says of them has no effect. */
+export const PassedOver = Type.Optional(
+  Type.Unknown({ readOnly: true, description: 'Has no effect: what was read may be sent back with it.' }),
+)
+
 /** The fields for a merge patch, without their defaults: these would be filled in, and change what was left out. */
 export function withoutDefaults<Fields extends TProperties>(fields: Fields): Fields {
   const kept = Object.entries(fields).map(([name, schema]) => {

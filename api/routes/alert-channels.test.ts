@@ -51,6 +51,23 @@ describe('what a channel is', () => {
     expect((await send(`GET ${CHANNELS}`)).body).toMatchObject({ total: 1, data: [{ secret: '••••' }] })
   })
 
+  test.each([
+    WEBHOOK,
+    { type: 'chat_webhook', webhook_url: `https://hooks.slack.com/${CANARY}` },
+    { type: 'email', to: ['ops@example.com'] },
+  ])('one that was read, changed and sent back keeps what cannot be changed: $type', async (wish) => {
+    const at = `${CHANNELS}/${(await create(wish)).body.channel_id}`
+    const { body: read } = await send(`GET ${at}`)
+    const sent = await send(`PATCH ${at}`, { ...read, group_wait_sec: 5 })
+    const { updated_at, etag } = sent.body
+    expect(sent.body).toEqual({ ...read, group_wait_sec: 5, updated_at, etag })
+    for (const name of ['channel_id', 'created_by', 'created_at'])
+      expect(await send(`PATCH ${at}`, { ...read, [name]: 'other' })).toMatchObject({
+        status: 422,
+        body: { code: 'IMMUTABLE_FIELD', errors: [{ path: `/${name}` }] },
+      })
+  })
+
   test('secrets never come back, and their masks keep them', async () => {
     const chat = { type: 'chat_webhook', webhook_url: `https://hooks.slack.com/${CANARY}`, channel: '#ops' }
     const hook = { ...WEBHOOK, headers: { Authorization: `Bearer ${CANARY}` } }

@@ -3,7 +3,7 @@ import type { Channel } from '../../engine/domain/alert/channel.ts'
 import { errorCodeOf, statusOf } from '../../engine/domain/alert/delivery.ts'
 import type { TestResult } from '../../engine/ports/alert-channels.ts'
 import type { ChannelTestBody, EditChannelBody } from '../../schemas/alert-channel.ts'
-import { ChannelId } from '../../schemas/ids.ts'
+import { ChannelId, toIso } from '../../schemas/ids.ts'
 import {
   createChannel,
   deleteChannel,
@@ -17,6 +17,7 @@ import {
 } from '../../schemas/operations/alert-channels.ts'
 import { channelBody, channelSummary, deliveryBody } from '../bodies/channel-body.ts'
 import { type Answer, answer } from '../http/answer.ts'
+import { changedShown } from '../http/as-read.ts'
 import { parseIfMatch, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { idFor } from '../http/repeats.ts'
@@ -109,6 +110,9 @@ async function edit(
   const { id, revision, target } = channel
   if (body.type !== undefined && body.type !== target.kind)
     return refused('IMMUTABLE_FIELD', { message: 'the type of a channel stays', field: 'type' })
+  const shown = { channel_id: id, created_by: channel.createdBy, created_at: toIso(channel.createdAt) }
+  const changed = changedShown(body, shown)
+  if (changed !== undefined) return changed
   if (parseIfMatch(ifMatch, revision).kind === 'stale')
     return refused('PRECONDITION_FAILED', { expected: quoted(String(revision)), got: ifMatch })
   const read = readChannel(target.kind, body, channel)

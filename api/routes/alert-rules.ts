@@ -14,6 +14,7 @@ import {
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { type Answer, answer } from '../http/answer.ts'
+import { changedShown } from '../http/as-read.ts'
 import { isFresh, parseIfMatch, quoted } from '../http/etag.ts'
 import { pageAnswer, toWindow } from '../http/paging.ts'
 import { idFor } from '../http/repeats.ts'
@@ -87,6 +88,9 @@ async function edit(
   if (rule === undefined || outsideOf(services, rule.target, user) !== undefined) return noSuchRule()
   const condition = parseIfMatch(ifMatch, rule.revision)
   if (condition.kind === 'stale') return stale(rule, ifMatch)
+  const { rule_id, source, created_by, created_at } = rule
+  const changed = changedShown(wish, { rule_id, source, created_by, created_at })
+  if (changed !== undefined) return changed
   const outside = wish.target === undefined ? undefined : outsideOf(services, wish.target, user)
   if (outside !== undefined) return outside
   const ifRevision = condition.kind === 'revision' ? condition.revision : undefined

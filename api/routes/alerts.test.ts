@@ -76,6 +76,25 @@ test('an edit changes what it names, and leaves what it does not name', async ()
   expect([moved.status, moved.body.code]).toEqual([422, 'IMMUTABLE_FIELD'])
 })
 
+test('a rule that was read, changed and sent back keeps what cannot be changed', async () => {
+  const { ask } = await open()
+  const { body: made } = await ask(`POST ${RULES}`, RULE)
+  for (const method of ['PUT', 'PATCH']) {
+    const { body: read } = await ask(`GET ${RULES}/${made.rule_id}`)
+    const sent = await ask(`${method} ${RULES}/${made.rule_id}`, { ...read, for_sec: read.for_sec + 5 })
+    const { revision, updated_at, etag } = sent.body
+    expect(sent).toMatchObject({ status: 200 })
+    expect(sent.body).toEqual({ ...read, for_sec: read.for_sec + 5, revision, updated_at, etag })
+    expect(revision).toBe(read.revision + 1)
+    for (const name of ['rule_id', 'source', 'created_by', 'created_at']) {
+      const { status, body } = await ask(`${method} ${RULES}/${made.rule_id}`, { ...read, [name]: 'other' })
+      expect([status, body.code, body.errors[0].path]).toEqual([422, 'IMMUTABLE_FIELD', `/${name}`])
+    }
+    const misspelt = await ask(`${method} ${RULES}/${made.rule_id}`, { ...read, for_secs: 5 })
+    expect([misspelt.status, misspelt.body.code]).toEqual([422, 'UNKNOWN_FIELD'])
+  }
+})
+
 test('a rule whose channel is gone can be changed, and cannot be given another that is not there', async () => {
   const { ask, engine } = await open()
   const id = ChannelId('ch_1')

@@ -1,6 +1,7 @@
 // /alerts/rules: what raises alerts.
 import {
   EditRuleBody,
+  ReplaceRuleBody,
   RuleBody,
   RuleListQuery,
   RulePage,
@@ -21,7 +22,7 @@ const EDIT = {
   hasEtag: true,
   takesIfMatch: true,
   replies: { 200: RuleBody },
-  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'RULE_OF_TYPE', 'UNKNOWN_PLACEHOLDER'],
+  refusals: ['NOT_FOUND', 'PRECONDITION_FAILED', 'RULE_OF_TYPE', 'UNKNOWN_PLACEHOLDER', 'IMMUTABLE_FIELD'],
 } as const
 
 export const listAlertRules = {
@@ -68,7 +69,8 @@ export const replaceAlertRule = {
   method: 'PUT',
   operationId: 'replaceAlertRule',
   summary: 'Replace an alert rule',
-  body: RuleWishBody,
+  description: 'A rule may be sent back as it was read, with the fields that cannot be changed.',
+  body: ReplaceRuleBody,
 } as const satisfies Operation
 
 export const editAlertRule = {
@@ -78,7 +80,6 @@ export const editAlertRule = {
   summary: 'Change fields of an alert rule',
   body: EditRuleBody,
   bodyTypes: JSON_TYPES,
-  refusals: [...EDIT.refusals, 'IMMUTABLE_FIELD'],
 } as const satisfies Operation
 
 export const deleteAlertRule = {

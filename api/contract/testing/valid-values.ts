@@ -19,6 +19,7 @@ export interface JsonSchema {
   readonly pattern?: string
   readonly format?: string
   readonly examples?: readonly unknown[]
+  readonly readOnly?: boolean
 }
 
 /** Values by the name of a field that exist in the world to which the requests are sent. */
@@ -115,7 +116,9 @@ function listsOf(schema: JsonSchema, known: Known): Arbitrary<unknown[]> {
 
 function objectsOf(schema: JsonSchema, known: Known): Arbitrary<Record<string, unknown>> {
   const { properties = {}, required = [], additionalProperties } = schema
-  const fields = Object.entries(properties).map(([name, field]) => {
+  // Only what was read may be sent in a field that is read only.
+  const writable = Object.entries(properties).filter(([, { readOnly }]) => readOnly !== true)
+  const fields = writable.map(([name, field]) => {
     const words = Object.hasOwn(known, name) ? known[name] : undefined
     const values = valuesOf(field, known)
     return [name, words === undefined ? values : mostly(words, values)] as const
