@@ -241,6 +241,10 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await swipe(80, 280)
       await page.getByText('1 selected').waitFor()
       expect(await page.getByRole('checkbox', { name: 'Select Robot 42' }).isChecked()).toBe(true)
+      // The cards stay where they are, so a finger that goes on at once meets the same one.
+      for (let i = 0; i < 3; i++) await swipe(80, 280)
+      await page.getByText('1 selected').waitFor({ state: 'detached' })
+      expect(await page.getByRole('checkbox', { name: 'Select Robot 42' }).isChecked()).toBe(false)
     })
 
     test('the map is enlarged by keys, wheel and buttons, dragged by hand, and its address shows the same part', async () => {
