@@ -4,11 +4,10 @@ import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
 import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
+import { AUDIT_OUTCOMES } from './vocabulary.ts'
 
 /** `anonymous`: the caller is not known, or unproven. `ota`: the service itself, by the rules of a deployment. */
 export const ACTOR_TYPES = ['user', 'api_key', 'provisioning_key', 'device', 'anonymous', 'ota'] as const
-/** `failed`: the service could not carry it out, and did not refuse it. */
-export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const
 
 export const AuditEntry = Type.Object(
   {

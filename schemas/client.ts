@@ -13,7 +13,6 @@ import { createTokenSource, type Identity, type Session, type TokenSource } from
 import { createTransport, type Send } from './client/transport.ts'
 import type { Operation } from './operation.ts'
 import { OPERATIONS } from './operations/all.ts'
-import { login, refresh } from './operations/auth.ts'
 
 export { ConnectionError, RefusalError, type Session, type TokenSource }
 
@@ -52,8 +51,9 @@ export function createClient(options: ClientOptions): Client {
   const anyone: Invoke = (operation, call) => perform(base, operation, call)
   const logins = {
     // The replies of the operations have these types.
-    login: async (body: object) => (await anyone(login, { body })) as Login,
-    refresh: async (token: string) => (await anyone(refresh, { body: { refresh_token: token } })) as Login,
+    login: async (body: object) => (await anyone(OPERATIONS.login, { body })) as Login,
+    refresh: async (token: string) =>
+      (await anyone(OPERATIONS.refresh, { body: { refresh_token: token } })) as Login,
   }
   const tokens = options.tokens ?? createTokenSource(options, logins, onSession)
   const invoke: Invoke = (operation, call) => performAs(tokens, base, operation, call)

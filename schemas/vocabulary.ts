@@ -211,3 +211,6 @@ export type RetryCause = (typeof RETRY_CAUSES)[number]
 
 /** How a certificate is said to be at fault when its time is over. */
 export const HAS_EXPIRED = 'has expired'
+
+/** `failed`: the service could not carry it out, and did not refuse it. */
+export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const

@@ -1,5 +1,5 @@
 // `fleet audit`: searches the audit log.
-import { AUDIT_OUTCOMES } from '../../../schemas/audit.ts'
+import { AUDIT_OUTCOMES } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import { given } from '../given.ts'
 import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'

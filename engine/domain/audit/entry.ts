@@ -1,7 +1,8 @@
 // An entry of the audit, and the row that it is stored as.
-import type { ACTOR_TYPES, AUDIT_OUTCOMES, AuditEntry as AuditBody } from '../../../schemas/audit.ts'
+import type { ACTOR_TYPES, AuditEntry as AuditBody } from '../../../schemas/audit.ts'
 import { type DeviceId, Micros, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { AUDIT_OUTCOMES } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import type { WrittenRow } from '../history/row.ts'
 

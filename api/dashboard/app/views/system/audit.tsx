@@ -1,6 +1,7 @@
 // Who did what, with what outcome.
-import { AUDIT_OUTCOMES } from '../../../../../schemas/audit.ts'
+
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { AUDIT_OUTCOMES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text } from '../../address/codecs.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
