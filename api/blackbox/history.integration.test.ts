@@ -1,7 +1,7 @@
 // Logs and events of a device, read from a whole service while its parts are killed.
 import { expect } from 'vitest'
 import { type Client, createClient, RefusalError } from '../../schemas/client.ts'
-import { type Service, until } from './testing/service.ts'
+import { applied, type Service, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 import { test } from './testing/shared-service.ts'
@@ -96,5 +96,19 @@ test('logs are filtered by level, and an invalid log message becomes a dead lett
   expect(letters.data).toEqual([
     expect.objectContaining({ topic: 'fleet/history-2/log', reason: 'bad_level' }),
   ])
+  await client.endAsync(true)
+})
+
+test('a read after the acknowledgement of a message shows it, or its timestamp tells that it is older', async () => {
+  const token = await registerDevice(admin, 'history-3')
+  const client = await connectDevice(service, 'history-3', token)
+  for (let n = 1; n <= 20; n++) {
+    const timestamp = new Date().toISOString()
+    await publish(client, 'history-3', { timestamp, n })
+    await applied(async () => {
+      const { body } = await admin.get('/telemetry/history-3')
+      expect(body).toMatchObject({ data: { n }, timestamp })
+    })
+  }
   await client.endAsync(true)
 })

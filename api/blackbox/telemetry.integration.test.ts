@@ -16,14 +16,18 @@ const MIB = 1024 * 1024
 const ROWS = 10_000_000
 /** The device with many points reports ten per second from this time on. */
 const START = Date.UTC(2026, 0, 1)
+/** Longer than the device with many points is old, whenever this runs. */
+const RETENTION_DAYS = Math.ceil((Date.now() - START) / 86_400_000) + 30
+const LOG_RETENTION_DAYS = 14
 
 const harness = new ServiceHarness()
 let service: Service
 let admin: Rest
 
 beforeAll(async () => {
-  const first = await harness.start()
+  const first = await harness.start({ FLEET_RETENTION_DAYS: String(RETENTION_DAYS) })
   await registerDevice(await first.admin(), 'many')
+  await registerDevice(await first.admin(), 'aged')
   first.kill('SIGTERM')
   await first.ended
   await fill(first)
@@ -51,6 +55,21 @@ async function fill({ dataDir, settings }: Service): Promise<void> {
   await link.query({
     sql: `INSERT INTO points SELECT device_id, 'more', ts + toIntervalMicrosecond(n), value, version, received
       FROM points ARRAY JOIN [0, 1] AS n WHERE metric = 'load'`,
+    timeoutMs: 60_000,
+  })
+  // What came in an hour before and an hour after the end of the retention, together, so that ClickHouse drops neither.
+  const aged = (days: number) => `(SELECT arrayJoin([${days * 24 - 1}, ${days * 24 + 1}]) AS age)`
+  await link.query({
+    sql: `INSERT INTO points (device_id, metric, ts, value, version, received)
+      SELECT 'aged', 'load', now64(6) - toIntervalHour(age), age, age, now() - toIntervalHour(age)
+      FROM ${aged(RETENTION_DAYS)}`,
+    timeoutMs: 60_000,
+  })
+  await link.query({
+    sql: `INSERT INTO history (device_id, kind, at, version, received, body)
+      SELECT 'aged', 'log', now64(6) - toIntervalHour(age), age, now() - toIntervalHour(age),
+        concat('{"level":"info","message":"', toString(age), '"}')
+      FROM ${aged(LOG_RETENTION_DAYS)}`,
     timeoutMs: 60_000,
   })
   await link.close()
@@ -129,6 +148,17 @@ describe('what a device reported', () => {
       }
     const ever = await admin.get('/telemetry/robot/history?metric=speed&interval=1d&from=2010-01-01')
     expect(ever.status).toBe(200)
+  })
+
+  test('points and log lines are there up to the end of their retention, and gone after it', async () => {
+    const points = await admin.get(
+      `/telemetry/aged/history?metric=load&interval=raw&from=-${RETENTION_DAYS + 2}d`,
+    )
+    const values = (points.body['data'] as { value: unknown }[]).map(({ value }) => value)
+    expect(values).toEqual([RETENTION_DAYS * 24 - 1])
+    const logs = await admin.get('/devices/aged/logs')
+    const messages = (logs.body['data'] as { message: unknown }[]).map(({ message }) => message)
+    expect(messages).toEqual([String(LOG_RETENTION_DAYS * 24 - 1)])
   })
 
   test('times may be relative to the present', async () => {
