@@ -152,6 +152,7 @@ export const ReplaceRuleBody = Type.Object(
   { ...WISHES, ...SHOWN },
   { title: 'ReplaceAlertRule', additionalProperties: false },
 )
+export type ReplaceRuleBody = Static<typeof ReplaceRuleBody>
 
 export const EditRuleBody = Type.Partial(Type.Object({ ...withoutDefaults(WISHES), ...SHOWN }), {
   title: 'EditAlertRule',
@@ -260,3 +261,4 @@ export const RuleTestResult = Type.Object(
   },
   { title: 'AlertRuleTestResult' },
 )
+export type RuleTestResult = Static<typeof RuleTestResult>

@@ -12,11 +12,12 @@ const harness = new ServiceHarness()
 const cli = openCliHarness()
 const folder = harness.newFolder()
 let admin: Rest
+let env: Record<string, string>
 let run: (...args: readonly string[]) => Promise<string>
 
 test.beforeAll(async ({ service }) => {
   admin = await service.admin()
-  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
+  env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: String(admin.token) }
   run = async (...args) => {
     const { code, stdout, stderr } = await cli.runHere(args, { env })
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')])
@@ -72,6 +73,47 @@ test('a rule is made from a file, and its alert is listed, acknowledged and reso
   expect(await run('alerts', 'ack', alert, '--comment', 'on my way')).toContain(alert)
   expect(await run('alerts', 'show', alert)).toContain('on my way')
   expect(await run('alerts', 'resolve', alert, '--snooze-sec', '60')).toContain('resolved')
+  const shown = JSON.parse(await run('rules', 'show', rule, '--json')) as object
+  writeFileSync(file, JSON.stringify({ ...shown, severity: 'critical' }))
+  expect(await run('rules', 'edit', rule, file)).toMatch(/^rul_\S+\tbattery low\tcritical\ttrue/)
+  const stale = await cli.runHere(['rules', 'edit', rule, file], { env })
+  expect([stale.code, stale.stderr]).toEqual([5, expect.stringContaining('expected "2", got "1"')])
   expect(await run('rules', 'disable', rule)).toContain('false')
   expect(await run('rules', 'delete', rule, '--yes')).toBe('')
+})
+
+test('a rule is tried on the past', async () => {
+  const file = join(folder, 'tried.json')
+  const condition = { kind: 'threshold', metric: 'battery', op: '<', value: 20 }
+  writeFileSync(file, JSON.stringify({ name: 'battery low', target: { type: 'all' }, condition }))
+  const tried = await until('the point is stored', async () => {
+    const text = await run('rules', 'test', file, '--from', '-1h', '--device', 'cli-1', '--json')
+    const { devices, episodes } = JSON.parse(text) as { devices: number; episodes: readonly object[] }
+    return episodes.length > 0 && { devices, episodes }
+  })
+  expect(tried).toMatchObject({ devices: 1, episodes: [{ device_id: 'cli-1', count: 1 }] })
+  expect(await run('rules', 'test', file, '--from', '-1h', '--device', 'cli-1')).toMatch(/^cli-1\t/)
+})
+
+test('a silence is made, listed and ended', async () => {
+  const unclear = await cli.runHere(['silences', 'create', 'why', '--for-sec', '60'], { env })
+  expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringContaining('say which alerts')])
+  const options = ['--device', 'cli-1', '--severity', 'info', 'warning', '--for-sec', '60']
+  const made = await run('silences', 'create', 'new battery', ...options)
+  const [, silence = ''] =
+    /^(sil_\S+)\tactive\tdevice_id=cli-1 severity=info,warning\t\S+\tnew battery\n/.exec(made) ?? []
+  expect(await run('silences', 'list', '--state', 'active')).toContain(silence)
+  await run('silences', 'end', silence)
+  expect(await run('silences', 'list', '--state', 'active')).not.toContain(silence)
+})
+
+test('a channel is tried, with an exit code, and a message is sent once more', async () => {
+  const made = await run('channels', 'add-webhook', 'https://nobody.invalid/hook', '--name', 'nobody')
+  const [, channel = ''] = /channel_id\t(ch_\S+)/.exec(made) ?? []
+  const tested = await cli.runHere(['channels', 'test', channel], { env })
+  expect(tested).toMatchObject({ code: 1, stdout: expect.stringMatching(/^delivered\tfalse\n/) })
+  expect(tested.stderr).toContain('the sample was not delivered')
+  const [, delivery = ''] = /(del_\S+)/.exec(await run('channels', 'deliveries', channel)) ?? []
+  expect(await run('channels', 'redeliver', delivery)).toContain(delivery)
+  await run('channels', 'delete', channel, '--yes')
 })

@@ -71,7 +71,11 @@ const AREAS: Readonly<Record<string, AreaEntry>> = {
   },
   rules: {
     summary: 'manage the rules of alerts',
-    load: async () => (await import('./areas/alerts.ts')).rules,
+    load: async () => (await import('./areas/rules.ts')).rules,
+  },
+  silences: {
+    summary: 'tell nobody of some alerts for a time',
+    load: async () => (await import('./areas/silences.ts')).silences,
   },
   channels: {
     summary: 'manage where alerts are told of',

@@ -1,18 +1,14 @@
-// `fleet alerts` and `fleet rules`: what is wrong with devices, and what counts as wrong.
-import { readFileSync } from 'node:fs'
+// `fleet alerts`: what is wrong with devices.
 import type { Command } from 'commander'
 import type { Static } from 'typebox'
 import { ALERT_SNOOZE_SEC_MAX, type AlertBody as AlertSchema } from '../../../schemas/alert.ts'
-import type { RuleBody, RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
-import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
+import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { confirm } from '../prompt.ts'
 
 type AlertBody = Static<typeof AlertSchema>
 
@@ -25,15 +21,7 @@ const ALERT_COLUMNS: readonly Column<AlertBody>[] = [
   ['VALUE', ({ value }) => value],
   ['FIRED', ({ fired_at }) => fired_at],
 ]
-const RULE_COLUMNS: readonly Column<RuleBody>[] = [
-  ['ID', ({ rule_id }) => rule_id],
-  ['NAME', ({ name }) => name],
-  ['SEVERITY', ({ severity }) => severity],
-  ['ENABLED', ({ enabled }) => enabled],
-  ['FIRING', ({ state }) => state.firing],
-]
 const ALERT_ARGUMENT = ['<alert_id>', 'id of the alert, from `fleet alerts list`'] as const
-const RULE_ARGUMENT = ['<rule_id>', 'id of the rule, from `fleet rules list`'] as const
 
 export const alerts: Area = (command, cli) => {
   command.addHelpText(
@@ -117,68 +105,4 @@ function listAlerts(command: Command, cli: Cli): void {
     cli.output.list(items, ALERT_COLUMNS)
     if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
   })
-}
-
-export const rules: Area = (command, cli) => {
-  command.addHelpText(
-    'after',
-    '\nExamples:\n  fleet rules list\n  fleet rules create battery-low.json\n  fleet rules disable rul_…\n',
-  )
-  command
-    .command('list')
-    .description('list the rules of alerts')
-    .option(...LIMIT_OPTION)
-    .action(async ({ limit }: { limit: number }) => {
-      const { client } = await cli.connect()
-      const pages = client.pages.listAlertRules({ query: { per_page: pageSize(limit) } })
-      cli.output.list((await take(pages, limit)).items, RULE_COLUMNS)
-    })
-  command
-    .command('show')
-    .description('show a rule')
-    .argument(...RULE_ARGUMENT)
-    .action(async (rule_id: string) => {
-      const { client } = await cli.connect()
-      cli.output.item(await client.getAlertRule({ rule_id }))
-    })
-  command
-    .command('create')
-    .description('create a rule')
-    .argument('<file>', 'file with the rule as JSON')
-    .action(async (file: string) => {
-      const { client } = await cli.connect()
-      cli.output.list([await client.createAlertRule({ body: readRule(file) })], RULE_COLUMNS)
-    })
-  for (const enabled of [true, false])
-    command
-      .command(enabled ? 'enable' : 'disable')
-      .description(enabled ? 'judge by a rule again' : 'stop judging by a rule, and resolve its alerts')
-      .argument(...RULE_ARGUMENT)
-      .action(async (rule_id: string) => {
-        const { client } = await cli.connect()
-        cli.output.list([await client.editAlertRule({ rule_id, body: { enabled } })], RULE_COLUMNS)
-      })
-  command
-    .command('delete')
-    .description('delete a rule, and resolve its alerts')
-    .argument(...RULE_ARGUMENT)
-    .option(...YES_OPTION)
-    .action(async (rule_id: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Delete ${rule_id}?`, yes)
-      await client.deleteAlertRule({ rule_id })
-      cli.output.note(`deleted ${rule_id}`)
-    })
-}
-
-function readRule(file: string): RuleWishBody {
-  try {
-    // The service checks it and says what is wrong.
-    return JSON.parse(readFileSync(file, 'utf8')) as RuleWishBody
-  } catch (error) {
-    throw new Failure(
-      EXIT.usage,
-      `${file} cannot be read as JSON: ${error instanceof Error ? error.message : error}`,
-    )
-  }
 }

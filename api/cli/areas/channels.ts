@@ -10,6 +10,7 @@ import {
 } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
@@ -43,6 +44,7 @@ export const channels: Area = (command, cli) => {
   add(command, cli)
   test(command, cli)
   deliveries(command, cli)
+  redeliver(command, cli)
   remove(command, cli)
 }
 
@@ -135,12 +137,14 @@ function test(command: Command, cli: Cli): void {
     .argument('<channel_id>', 'id of the channel, from `fleet channels list`')
     .action(async (channel_id: string) => {
       const { client } = await cli.connect()
-      cli.output.item(await client.testChannel({ channel_id }), [
+      const tested = await client.testChannel({ channel_id })
+      cli.output.item(tested, [
         ['delivered', ({ delivered }) => delivered],
         ['status_code', ({ status_code }) => status_code],
         ['latency_ms', ({ latency_ms }) => latency_ms],
         ['error', ({ error }) => error?.message],
       ])
+      if (!tested.delivered) throw new Failure(EXIT.failed, 'the sample was not delivered')
     })
 }
 
@@ -154,6 +158,17 @@ function deliveries(command: Command, cli: Cli): void {
       const { client } = await cli.connect()
       const pages = client.pages.listDeliveries({ channel_id, query: { per_page: pageSize(limit) } })
       cli.output.list((await take(pages, limit)).items, DELIVERY_COLUMNS)
+    })
+}
+
+function redeliver(command: Command, cli: Cli): void {
+  command
+    .command('redeliver')
+    .description('send a message once more, under the same id')
+    .argument('<delivery_id>', 'id of the delivery, from `fleet channels deliveries`')
+    .action(async (delivery_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.redeliver({ delivery_id })], DELIVERY_COLUMNS)
     })
 }
 

@@ -1,0 +1,140 @@
+// `fleet rules`: what raises alerts.
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { ReplaceRuleBody, RuleBody, RuleTestResult, RuleWishBody } from '../../../schemas/alert-rule.ts'
+import type { Area } from '../area.ts'
+import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { given } from '../given.ts'
+import { FROM_OPTION, TO_OPTION, YES_OPTION } from '../option-parsers.ts'
+import type { Column } from '../output.ts'
+import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { confirm } from '../prompt.ts'
+
+const RULE_COLUMNS: readonly Column<RuleBody>[] = [
+  ['ID', ({ rule_id }) => rule_id],
+  ['NAME', ({ name }) => name],
+  ['SEVERITY', ({ severity }) => severity],
+  ['ENABLED', ({ enabled }) => enabled],
+  ['FIRING', ({ state }) => state.firing],
+]
+const EPISODE_COLUMNS: readonly Column<RuleTestResult['episodes'][number]>[] = [
+  ['DEVICE', ({ device_id }) => device_id],
+  ['FIRED', ({ fired_at }) => fired_at],
+  ['RESOLVED', ({ resolved_at }) => resolved_at],
+  ['PEAK', ({ peak }) => peak],
+  ['COUNT', ({ count }) => count],
+]
+const RULE_ARGUMENT = ['<rule_id>', 'id of the rule, from `fleet rules list`'] as const
+
+export const rules: Area = (command, cli) => {
+  command.addHelpText(
+    'after',
+    '\nExamples:\n  fleet rules list\n  fleet rules test battery-low.json --from -24h\n' +
+      '  fleet rules create battery-low.json\n  fleet rules show rul_… --json > rule.json\n' +
+      '  fleet rules edit rul_… rule.json\n',
+  )
+  command
+    .command('list')
+    .description('list the rules of alerts')
+    .option(...LIMIT_OPTION)
+    .action(async ({ limit }: { limit: number }) => {
+      const { client } = await cli.connect()
+      const pages = client.pages.listAlertRules({ query: { per_page: pageSize(limit) } })
+      cli.output.list((await take(pages, limit)).items, RULE_COLUMNS)
+    })
+  command
+    .command('show')
+    .description('show a rule')
+    .argument(...RULE_ARGUMENT)
+    .action(async (rule_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.item(await client.getAlertRule({ rule_id }))
+    })
+  command
+    .command('create')
+    .description('create a rule')
+    .argument('<file>', 'file with the rule as JSON')
+    .action(async (file: string) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.createAlertRule({ body: readRule<RuleWishBody>(file) })], RULE_COLUMNS)
+    })
+  command
+    .command('edit')
+    .description('replace a rule by the one in a file, such as what `show --json` printed, changed')
+    .argument(...RULE_ARGUMENT)
+    .argument('<file>', 'file with the whole rule as JSON')
+    .action(async (rule_id: string, file: string) => {
+      const { client } = await cli.connect()
+      const body = readRule<ReplaceRuleBody>(file)
+      // A rule that was read tells which revision was changed, so that nobody else's change is lost.
+      const ifMatch = typeof body.etag === 'string' ? body.etag : undefined
+      cli.output.list([await client.replaceAlertRule({ rule_id, body, ...given({ ifMatch }) })], RULE_COLUMNS)
+    })
+  testRule(command, cli)
+  for (const enabled of [true, false])
+    command
+      .command(enabled ? 'enable' : 'disable')
+      .description(enabled ? 'judge by a rule again' : 'stop judging by a rule, and resolve its alerts')
+      .argument(...RULE_ARGUMENT)
+      .action(async (rule_id: string) => {
+        const { client } = await cli.connect()
+        cli.output.list([await client.editAlertRule({ rule_id, body: { enabled } })], RULE_COLUMNS)
+      })
+  command
+    .command('delete')
+    .description('delete a rule, and resolve its alerts')
+    .argument(...RULE_ARGUMENT)
+    .option(...YES_OPTION)
+    .action(async (rule_id: string, { yes }: { yes?: boolean }) => {
+      const { client } = await cli.connect()
+      await confirm(`Delete ${rule_id}?`, yes)
+      await client.deleteAlertRule({ rule_id })
+      cli.output.note(`deleted ${rule_id}`)
+    })
+}
+
+interface TestOptions {
+  readonly from: string
+  readonly to?: string
+  readonly device?: string[]
+}
+
+function testRule(command: Command, cli: Cli): void {
+  command
+    .command('test')
+    .description('try a rule on the past: what it would have raised. Nothing is kept, and nobody is told')
+    .argument('<file>', 'file with the rule as JSON')
+    .requiredOption(...FROM_OPTION)
+    .option(...TO_OPTION)
+    .option('--device <device_ids...>', 'only these devices (default: up to 100 of the target)')
+    .action(async (file: string, { from, to, device }: TestOptions) => {
+      const { client } = await cli.connect()
+      const rule = readRule<RuleWishBody>(file)
+      const tested = await client.testAlertRule({
+        body: { rule, from, ...given({ to, device_ids: device }) },
+      })
+      if (cli.output.isJson) {
+        cli.output.item(tested)
+        return
+      }
+      cli.output.list(tested.episodes, EPISODE_COLUMNS)
+      const { episodes, devices, points, notifications, truncated } = tested
+      cli.output.note(
+        `${episodes.length} alerts and ${notifications} notifications, from ${points} points of ${devices} devices` +
+          (truncated ? '; there are more than these' : ''),
+      )
+    })
+}
+
+function readRule<Body extends RuleWishBody | ReplaceRuleBody>(file: string): Body {
+  try {
+    // The service checks it and says what is wrong.
+    return JSON.parse(readFileSync(file, 'utf8')) as Body
+  } catch (error) {
+    throw new Failure(
+      EXIT.usage,
+      `${file} cannot be read as JSON: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+}
