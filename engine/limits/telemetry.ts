@@ -86,6 +86,8 @@ export const TELEMETRY_LIMITS = {
   /** Partitions whose devices are loaded together for a repair. */
   repairPartitionsAtOnce: 16,
   repairStopTimeoutMs: 500,
+  /** Marks of late hours that a device has at most; more become one that spans them all. */
+  lateMarksPerDeviceMax: 16,
   /** Late hours that one statement recomputes. */
   telemetryLateHoursMax: 1_000,
   /** Late hours that one query reads from raw points separately. */

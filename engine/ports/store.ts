@@ -3,6 +3,7 @@
 import type { CommandId, DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../domain/device/record.ts'
+import type { LateHour } from '../domain/telemetry/late-hours.ts'
 import type { Documents, SavedDocument } from './documents.ts'
 import type { WrittenRow } from './history.ts'
 import type { Positions } from './log.ts'
@@ -24,12 +25,8 @@ export interface DeadLetter {
 
 export type LetterName = Pick<DeadLetter, 'id' | 'deviceId'>
 
-/** A settled hour of a device that late points touched: its rollups must be recomputed from raw. */
-export interface LateHour {
-  readonly deviceId: DeviceId
-  /** Seconds since 1970, a multiple of 3600. */
-  readonly hour: number
-}
+/** Settled hours of a device that late points touched: their rollups must be recomputed from raw. */
+export type { LateHour }
 
 /** What a device keeps beside its record and its commands. Most devices lack most of it. */
 export const DEVICE_PARTS = ['shadow', 'firmware', 'alerts'] as const
@@ -252,7 +249,7 @@ export interface DeadLetters {
 /** The settled hours whose rollups late points have made outdated. */
 export interface LateHours {
   lateHours(): readonly LateHour[]
-  lateHoursOf(deviceId: DeviceId): readonly number[]
+  lateHoursOf(deviceId: DeviceId): readonly LateHour[]
   /** Rejects with a `STORE_FENCED` fault if the claims are outdated. */
   clearLate(hours: readonly LateHour[], claims?: readonly Claim[]): Promise<void>
 }

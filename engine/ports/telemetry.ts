@@ -4,6 +4,7 @@ import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import type { Aggregate, ExportFormat } from '../../schemas/vocabulary.ts'
 import type { FleetMoment } from '../domain/fleet/census.ts'
 import type { Grid } from '../domain/telemetry/grid.ts'
+import type { LateHour } from '../domain/telemetry/late-hours.ts'
 import type { Bucket } from '../domain/telemetry/summary.ts'
 import type { AuditTrail } from './audit.ts'
 import type { History } from './history.ts'
@@ -107,7 +108,7 @@ export interface Telemetry extends History, AuditTrail {
   /** Everything before this instant is answered from rollups. */
   horizon(): Millis
   /** Recomputes rollups from raw: every hour in [horizon, upTo), and these late hours. Then moves the horizon. */
-  settle(upTo: Millis, late: readonly { readonly deviceId: DeviceId; readonly hour: number }[]): Promise<void>
+  settle(upTo: Millis, late: readonly LateHour[]): Promise<void>
   /** Computes the settled hours in [from, to) again: for points that were lost and came back. */
   resettle(from: Millis, to: Millis): Promise<void>
   /** Removes every point, rollup and row of the history of these devices. The audit stays. */

@@ -236,7 +236,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
         gateValues: (question) =>
           gateValues(question, {
             series: (query) => telemetry.series(query),
-            lateHoursOf: (deviceId) => settler.lateHours(deviceId),
+            lateHours: (deviceIds, span) => settler.lateHours(deviceIds, span),
           }),
         roundTook: (seconds) => metrics.ota.roundTook(seconds),
         downloadsMax: settings.ota.downloadsMax,

@@ -385,11 +385,8 @@ export class LocalEngine extends StoredReads implements Engine {
 
   #withLate(query: Omit<SeriesQuery, 'lateHours'>): SeriesQuery {
     const { settler } = this.#parts
-    const hours =
-      query.among === undefined
-        ? query.deviceIds.flatMap((id) => settler.lateHours(id))
-        : settler.allLateHours()
-    return { ...query, lateHours: [...new Set(hours)] }
+    const { among, deviceIds } = query
+    return { ...query, lateHours: settler.lateHours(among === undefined ? deviceIds : undefined, query) }
   }
 }
 

@@ -3,6 +3,7 @@
 import { Micros, Millis } from '../../schemas/ids.ts'
 import { MemoryTelemetry } from '../adapters/telemetry/testing/memory.ts'
 import { toSeries } from '../adapters/telemetry/testing/memory-series.ts'
+import { endOf } from '../domain/telemetry/late-hours.ts'
 import type { LateHour } from '../ports/store.ts'
 import type { Block, Series, SeriesQuery } from '../ports/telemetry.ts'
 import type { Row, Rows } from './rows.ts'
@@ -33,11 +34,12 @@ export class SimTelemetry extends MemoryTelemetry {
   /** Computes from the current points. The result becomes visible when the returned function is called. */
   compute(upTo: Millis, late: readonly LateHour[]): () => void {
     const [from, to] = [this.#computedUpTo / 1000, Math.max(upTo, this.#computedUpTo) / 1000]
-    const lateHours = new Set(late.map(({ deviceId, hour }) => `${deviceId} ${hour}`))
+    const isLate = (id: string, hour: number) =>
+      late.some((mark) => mark.deviceId === id && hour >= mark.hour && hour < endOf(mark))
     const computed: [string, readonly Row[]][] = []
     for (const { deviceId, metric } of this.#raw.series())
       for (const [hour, rows] of byHour(this.#raw.of(deviceId, metric)))
-        if ((hour >= from && hour < to) || (hour < from && lateHours.has(`${deviceId} ${hour}`)))
+        if ((hour >= from && hour < to) || (hour < from && isLate(deviceId, hour)))
           computed.push([keyOf(deviceId, metric, hour), rows])
     return () => {
       for (const [key, rows] of computed) this.#computed.set(key, rows)

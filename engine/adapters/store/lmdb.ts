@@ -214,7 +214,7 @@ class LmdbStore implements Store {
     return this.#state.lateHours()
   }
 
-  lateHoursOf(deviceId: DeviceId): readonly number[] {
+  lateHoursOf(deviceId: DeviceId): readonly LateHour[] {
     return this.#state.lateHoursOf(deviceId)
   }
 
@@ -343,7 +343,7 @@ class LmdbStore implements Store {
 
   #removalsOf(id: DeviceId): readonly Change[] {
     const tables = [DEVICES, VITALS, ...Object.values(PARTS)]
-    const late = this.#state.lateHoursOf(id).map((hour) => keyOfLate({ deviceId: id, hour }))
+    const late = this.#state.lateHoursOf(id).map(keyOfLate)
     return [
       ...tables.map((table) => ({ table, key: id })),
       ...this.#commandKeysOf(id).map((key) => ({ table: COMMANDS, key })),

@@ -21,7 +21,8 @@ export class SavedState {
   readonly #applied = new Array<number>(LIMITS.partitions).fill(0)
   readonly #inserted = new Array<number>(LIMITS.partitions).fill(0)
   readonly #epochs = new Array<number>(LIMITS.partitions).fill(0)
-  readonly #late = new Map<DeviceId, Set<number>>()
+  /** Late marks of each device, keyed as `keyOfLate` does. */
+  readonly #late = new Map<DeviceId, Map<string, LateHour>>()
   readonly index = new DeviceIndex()
   readonly letters = new LetterList(LIMITS.deadLettersMax)
   readonly facts = new Map<string, string>()
@@ -43,11 +44,11 @@ export class SavedState {
   }
 
   lateHours(): readonly LateHour[] {
-    return [...this.#late].flatMap(([deviceId, hours]) => [...hours].map((hour) => ({ deviceId, hour })))
+    return [...this.#late.values()].flatMap((marks) => [...marks.values()])
   }
 
-  lateHoursOf(deviceId: DeviceId): readonly number[] {
-    return [...(this.#late.get(deviceId) ?? [])]
+  lateHoursOf(deviceId: DeviceId): readonly LateHour[] {
+    return [...(this.#late.get(deviceId)?.values() ?? [])]
   }
 
   putDevice(device: DeviceRecord): void {
@@ -91,24 +92,23 @@ export class SavedState {
   }
 
   addLate(hours: readonly LateHour[]): void {
-    for (const { deviceId, hour } of hours) {
-      const known = this.#late.get(deviceId)
-      if (known === undefined) this.#late.set(deviceId, new Set([hour]))
-      else known.add(hour)
+    for (const late of hours) {
+      const known = this.#late.get(late.deviceId) ?? new Map<string, LateHour>()
+      this.#late.set(late.deviceId, known.set(keyOfLate(late), late))
     }
   }
 
   removeLate(hours: readonly LateHour[]): void {
-    for (const { deviceId, hour } of hours) {
-      const known = this.#late.get(deviceId)
-      known?.delete(hour)
-      if (known?.size === 0) this.#late.delete(deviceId)
+    for (const late of hours) {
+      const known = this.#late.get(late.deviceId)
+      known?.delete(keyOfLate(late))
+      if (known?.size === 0) this.#late.delete(late.deviceId)
     }
   }
 }
 
-export function keyOfLate({ deviceId, hour }: LateHour): string {
-  return `${deviceId}/${hour}`
+export function keyOfLate({ deviceId, hour, until }: LateHour): string {
+  return until === undefined ? `${deviceId}/${hour}` : `${deviceId}/${hour}-${until}`
 }
 
 function outdated(partition: number): Fault {

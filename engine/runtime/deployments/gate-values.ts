@@ -5,8 +5,11 @@ import type { SeriesQuery, Telemetry } from '../../ports/telemetry.ts'
 
 export interface GateSource {
   readonly series: Telemetry['series']
-  /** Hours of a device whose rollups are known to be stale. */
-  readonly lateHoursOf: (deviceId: DeviceId) => readonly number[]
+  /** Hours of these devices whose rollups are known to be stale. */
+  readonly lateHours: (
+    deviceIds: readonly DeviceId[],
+    span: { readonly from: number; readonly to: number },
+  ) => readonly number[]
 }
 
 export async function gateValues(
@@ -34,7 +37,7 @@ interface Question extends Pick<SeriesQuery, 'deviceIds'> {
 /** One bucket that is the whole span. */
 async function overSpan(
   { deviceIds, metric, agg, from, to }: Question,
-  { series, lateHoursOf }: GateSource,
+  { series, lateHours }: GateSource,
 ): Promise<number | undefined> {
   const start = Math.floor(from / 1_000)
   const step = Math.max(1, Math.ceil(to / 1_000) - start)
@@ -46,7 +49,7 @@ async function overSpan(
     to: Millis(Math.ceil(to / 1_000) * 1_000),
     grid: [{ from: start, step }],
     aggregates: [agg],
-    lateHours: [...new Set(deviceIds.flatMap(lateHoursOf))],
+    lateHours: lateHours(deviceIds, { from, to }),
   })
   const value = found?.buckets[0]?.[agg]
   return value !== undefined && Number.isFinite(value) ? value : undefined

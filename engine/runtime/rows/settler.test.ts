@@ -11,6 +11,7 @@ const HOUR_MS = 3_600_000
 const TEN = Millis(Date.UTC(2026, 0, 5, 10))
 const a = idOf('a')
 const late = (hour: number): LateHour => ({ deviceId: a, hour: (TEN + hour * HOUR_MS) / 1000 })
+const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER }
 const saveOf = (hours: readonly LateHour[]): Save => ({ ...NO_SAVE, late: hours })
 
 /** It is some minutes past eleven. */
@@ -103,11 +104,11 @@ test('late hours are computed again and then are late no more; one marked meanwh
   bench.horizon = Millis(TEN + HOUR_MS)
   await bench.store.save(saveOf([late(-1), late(0)]))
   bench.computes = async () => {
-    expect([...bench.settler.lateHours(a)].sort()).toEqual([late(-1).hour, late(0).hour])
+    expect([...bench.settler.lateHours([a], ALL)].sort()).toEqual([late(-1).hour, late(0).hour])
     await bench.store.save(saveOf([late(0)]))
   }
   await bench.settler.settle()
-  expect(bench.settler.lateHours(a)).toEqual([late(0).hour])
+  expect(bench.settler.lateHours([a], ALL)).toEqual([late(0).hour])
   expect(bench.steps.slice(1)).toEqual(['take -1,0', 'flush', 'settle 1 and -1,0'])
 })
 
@@ -120,7 +121,7 @@ test('what was taken and not computed is late still, and computed by whoever lea
   }
   await bench.settler.settle()
   bench.restart()
-  expect([bench.settler.lateHours(a), bench.store.lateHours()]).toEqual([[late(0).hour], []])
+  expect([bench.settler.lateHours([a], ALL), bench.store.lateHours()]).toEqual([[late(0).hour], []])
   bench.flushes = async () => {}
   await bench.settler.settle()
   expect(bench.steps).toEqual(['announce 1', 'take 0', 'flush'])
@@ -128,7 +129,7 @@ test('what was taken and not computed is late still, and computed by whoever lea
   await bench.store.save(saveOf([late(-1)]))
   await bench.settler.settle()
   expect(bench.steps.slice(3)).toEqual(['take -1', 'flush', 'settle 1 and 0,-1'])
-  expect(bench.settler.lateHours(a)).toEqual([])
+  expect(bench.settler.lateHours([a], ALL)).toEqual([])
 })
 
 test('what fails is tried with the next round, and nothing is forgotten over a restart', async () => {
@@ -140,7 +141,10 @@ test('what fails is tried with the next round, and nothing is forgotten over a r
   await expect(bench.settler.settle()).rejects.toThrow('away')
   bench.restart()
   // What was announced counts, computed or not.
-  expect([bench.settler.horizon(), bench.settler.lateHours(a)]).toEqual([TEN + HOUR_MS, [late(-3).hour]])
+  expect([bench.settler.horizon(), bench.settler.lateHours([a], ALL)]).toEqual([
+    TEN + HOUR_MS,
+    [late(-3).hour],
+  ])
   bench.computes = async () => {}
   bench.steps.length = 0
   await bench.settler.settle()
@@ -155,6 +159,29 @@ test('a horizon that a wrong clock announced does not outlive a restart under th
   expect(bench.settler.horizon()).toBe(bench.horizon)
   await bench.settler.settle()
   expect(bench.store.getFact('rollup_horizon')).toBe(`${TEN + HOUR_MS}`)
+})
+
+test('a mark that spans hours counts for all of them, also while it is taken, and is computed as one', async () => {
+  const bench = new Bench()
+  bench.horizon = Millis(TEN + HOUR_MS)
+  const until = late(0).hour
+  await bench.store.save(saveOf([late(-1), { ...late(-4), until }]))
+  const hours = [-4, -3, -2, -1].map((n) => late(n).hour)
+  expect(bench.settler.lateHours(undefined, ALL)).toEqual(hours)
+  bench.flushes = async () => {
+    bench.isLeading = false
+  }
+  await bench.settler.settle()
+  bench.restart()
+  expect(bench.store.lateHours()).toEqual([])
+  expect(bench.settler.lateHours([a], ALL)).toEqual(hours)
+  expect(bench.settler.lateHours([a], { from: TEN - 2 * HOUR_MS - 1, to: TEN - HOUR_MS })).toEqual(
+    hours.slice(1, 3),
+  )
+  bench.flushes = async () => {}
+  bench.isLeading = true
+  await bench.settler.settle()
+  expect(bench.settler.lateHours([a], ALL)).toEqual([])
 })
 
 test('while ClickHouse is away nothing is announced', async () => {

@@ -7,6 +7,7 @@
 //     aside until it is done, counts as late until then, and is computed by whoever leads next.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { Millis as toMillis } from '../../../schemas/ids.ts'
+import { hoursWithin } from '../../domain/telemetry/late-hours.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Claim, Facts, LateHour, LateHours } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
@@ -18,6 +19,11 @@ const HORIZON = 'rollup_horizon'
 const TAKEN = 'rollup_late'
 const NOTHING = '[]'
 const LATE_HOURS_PER_ROUND = 1_000
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
 
 export interface SettlerPorts {
   readonly store: Facts & LateHours
@@ -61,15 +67,14 @@ export class Settler {
     if (announced <= this.#ports.clock.now() + HOUR_MS) this.announced(announced)
   }
 
-  lateHours(deviceId: DeviceId): readonly number[] {
-    const marked = this.#ports.store.lateHoursOf(deviceId)
-    const taken = this.#readTaken().filter((late) => late.deviceId === deviceId)
-    return taken.length === 0 ? marked : [...new Set([...marked, ...taken.map(({ hour }) => hour)])]
-  }
-
-  /** Late hours of any device. */
-  allLateHours(): readonly number[] {
-    return [...this.#ports.store.lateHours(), ...this.#readTaken()].map(({ hour }) => hour)
+  /** Late hours of these devices, or of all, within a span of time. */
+  lateHours(deviceIds: readonly DeviceId[] | undefined, span: Span): readonly number[] {
+    const { store } = this.#ports
+    if (deviceIds === undefined) return hoursWithin([...store.lateHours(), ...this.#readTaken()], span)
+    const taken = this.#readTaken()
+    const asked = new Set(taken.length === 0 ? [] : deviceIds)
+    const marks = deviceIds.flatMap((id) => store.lateHoursOf(id))
+    return hoursWithin([...marks, ...taken.filter(({ deviceId }) => asked.has(deviceId))], span)
   }
 
   /** One round, if one is due. A `Fault` leaves everything to the next round. */
@@ -109,7 +114,11 @@ export class Settler {
     const fresh = store.lateHours().slice(0, LATE_HOURS_PER_ROUND - before.length)
     if (fresh.length === 0) return before
     const taken = [...new Map([...before, ...fresh].map((late) => [keyOf(late), late])).values()]
-    await store.putFact(TAKEN, JSON.stringify(taken.map(({ deviceId, hour }) => [deviceId, hour])), claims)
+    await store.putFact(
+      TAKEN,
+      JSON.stringify(taken.map(({ deviceId, hour, until }) => [deviceId, hour, until])),
+      claims,
+    )
     await store.clearLate(fresh, claims)
     return taken
   }
@@ -118,13 +127,13 @@ export class Settler {
     const text = this.#ports.store.getFact(TAKEN) ?? NOTHING
     if (text === this.#takenText) return this.#taken
     // Written by #take.
-    const pairs = JSON.parse(text) as readonly (readonly [DeviceId, number])[]
+    const marks = JSON.parse(text) as readonly (readonly [DeviceId, number, (number | null)?])[]
     this.#takenText = text
-    this.#taken = pairs.map(([deviceId, hour]) => ({ deviceId, hour }))
+    this.#taken = marks.map(([deviceId, hour, until]) => ({ deviceId, hour, ...(until && { until }) }))
     return this.#taken
   }
 }
 
-function keyOf({ deviceId, hour }: LateHour): string {
-  return `${deviceId} ${hour}`
+function keyOf({ deviceId, hour, until }: LateHour): string {
+  return `${deviceId} ${hour} ${until ?? ''}`
 }

@@ -3,7 +3,7 @@ import type { Millis, Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import type { Claim, DeadLetters, Records } from '../../ports/store.ts'
+import type { Claim, DeadLetters, LateHours, Records } from '../../ports/store.ts'
 import type { Inserter } from '../rows/inserter.ts'
 import type { Proposal, ShardSettings } from '../shard/protocol.ts'
 import type { RunnerSignal } from '../signals.ts'
@@ -20,7 +20,7 @@ export interface RunnerPorts {
   readonly clock: Clock
   readonly schedule: Schedule
   readonly log: Log
-  readonly store: Records & Pick<DeadLetters, 'deadLetters'>
+  readonly store: Records & Pick<DeadLetters, 'deadLetters'> & Pick<LateHours, 'lateHoursOf' | 'clearLate'>
   readonly inserter: Inserter
   readonly openThread: (settings: ShardSettings) => ShardThread
 }

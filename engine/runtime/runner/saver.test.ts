@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
-import { Partition } from '../../../schemas/ids.ts'
+import { type DeviceId, Partition } from '../../../schemas/ids.ts'
+import { MemoryStore } from '../../adapters/store/testing/memory.ts'
+import { partitionOf } from '../../domain/partition.ts'
+import { hoursWithin } from '../../domain/telemetry/late-hours.ts'
 import { Fault } from '../../ports/fault.ts'
-import { NO_SAVE, type Save } from '../../ports/store.ts'
+import { type LateHour, NO_SAVE, type Save } from '../../ports/store.ts'
 import { SimTime } from '../../testing/time.ts'
-import { deviceOf, START } from '../shard/testing/items.ts'
+import { deviceOf, idOf, START } from '../shard/testing/items.ts'
 import { Saver } from './saver.ts'
 
 const position = (partition: number, seq: number) => ({ partition: Partition(partition), seq })
@@ -20,11 +23,16 @@ function setUp() {
   const faults: Error[] = []
   const saved: Save[] = []
   const told: string[] = []
+  const marks = new MemoryStore({ partitionOf })
   const store = {
+    lateHours: () => marks.lateHours(),
+    lateHoursOf: (id: DeviceId) => marks.lateHoursOf(id),
+    clearLate: (late: readonly LateHour[]) => marks.clearLate(late),
     async save(save: Save) {
       const fault = faults.shift()
       if (fault !== undefined) throw fault
       saved.push(save)
+      await marks.save({ ...NO_SAVE, late: save.late })
     },
   }
   const saver = new Saver(
@@ -34,7 +42,7 @@ function setUp() {
       fatal: ({ code }) => told.push(`fatal ${code}`),
     },
   )
-  return { time, faults, saved, told, saver }
+  return { time, faults, saved, told, saver, store }
 }
 
 test('a save that fails is tried until it succeeds', async () => {
@@ -49,6 +57,25 @@ test('a save that fails is tried until it succeeds', async () => {
     1,
     ['failed STORE_UNAVAILABLE', 'failed STORE_UNAVAILABLE'],
   ])
+})
+
+test('years of old points leave few marks of late hours, which cover every hour', async () => {
+  const { saver, store } = setUp()
+  const hourOf = (n: number) => n * 3_600
+  const late = (id: string, ...hours: readonly number[]): Save => ({
+    ...saveOf(),
+    late: hours.map((n) => ({ deviceId: idOf(id), hour: hourOf(n) })),
+  })
+  await saver.save(late('b', 5, 7))
+  // Thousand reports in each of many messages, in no order.
+  const hours = Array.from({ length: 20_000 }, (_, n) => 10 + ((n * 7_919) % 200_000))
+  for (let at = 0; at < hours.length; at += 1_000) await saver.save(late('a', ...hours.slice(at, at + 1_000)))
+  expect(store.lateHoursOf(idOf('b'))).toEqual(late('b', 5, 7).late)
+  const marks = store.lateHoursOf(idOf('a'))
+  expect(marks.length).toBeLessThanOrEqual(16)
+  expect(store.lateHours()).toHaveLength(marks.length + 2)
+  const covered = new Set(hoursWithin(marks, { from: 0, to: Number.MAX_SAFE_INTEGER }))
+  expect(hours.filter((n) => !covered.has(hourOf(n)))).toEqual([])
 })
 
 test('a save carries what was applied without one, so that no past is applied to a later record', async () => {

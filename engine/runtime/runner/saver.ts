@@ -5,12 +5,23 @@
 //   to it once more.
 
 import type { Partition } from '../../../schemas/ids.ts'
+import { widened } from '../../domain/telemetry/late-hours.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import { type Claim, NO_SAVE, type Records, type Save, type ShardSave } from '../../ports/store.ts'
+import {
+  type Claim,
+  type LateHour,
+  type LateHours,
+  NO_SAVE,
+  type Records,
+  type Save,
+  type ShardSave,
+} from '../../ports/store.ts'
 import type { Position } from '../shard/protocol.ts'
 import type { SaveSignal } from '../signals.ts'
+
+type SaverStore = Pick<Records, 'save'> & Pick<LateHours, 'lateHoursOf' | 'clearLate'>
 
 export interface SaverEvents {
   signal(signal: SaveSignal): void
@@ -19,7 +30,7 @@ export interface SaverEvents {
 }
 
 export class Saver {
-  readonly #store: Pick<Records, 'save'>
+  readonly #store: SaverStore
   readonly #schedule: Schedule
   readonly #events: SaverEvents
   readonly #claims: readonly Claim[]
@@ -28,7 +39,7 @@ export class Saver {
 
   constructor(
     parts: {
-      readonly store: Pick<Records, 'save'>
+      readonly store: SaverStore
       readonly schedule: Schedule
       readonly claims: readonly Claim[]
     },
@@ -61,6 +72,7 @@ export class Saver {
       ...this.#unsaved,
       ...applied.map(({ partition, seq }) => [partition, seq] as const),
     ])
+    const { added, needless } = widened(late, (deviceId) => this.#store.lateHoursOf(deviceId))
     const save: Save = {
       ...NO_SAVE,
       claims: this.#claims,
@@ -70,7 +82,7 @@ export class Saver {
       parts,
       commands,
       deadLetters,
-      late,
+      late: added,
       history,
       notices,
     }
@@ -78,6 +90,7 @@ export class Saver {
       try {
         await this.#store.save(save)
         this.#unsaved.clear()
+        await this.#clear(needless)
         return true
       } catch (error) {
         const fault = toFault(error)
@@ -91,6 +104,14 @@ export class Saver {
       }
     }
     return false
+  }
+
+  /** Marks that a saved one spans. If they stay, the device's next late hour makes them needless again. */
+  async #clear(marks: readonly LateHour[]): Promise<void> {
+    if (marks.length === 0) return
+    await this.#store.clearLate(marks, this.#claims).catch((error: unknown) => {
+      this.#events.signal({ kind: 'save_failed', fault: toFault(error) })
+    })
   }
 
   /** Gives up what is not saved yet: the log has it. */

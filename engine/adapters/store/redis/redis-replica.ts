@@ -174,8 +174,13 @@ function marks(list: readonly Buffer[]): readonly { readonly partition: Partitio
 
 function toLate(text: string): LateHour {
   const slash = text.lastIndexOf('/')
+  const [hour, until] = text
+    .slice(slash + 1)
+    .split('-')
+    .map(Number)
   // Put there as the id of a device.
-  return { deviceId: text.slice(0, slash) as DeviceId, hour: Number(text.slice(slash + 1)) }
+  const late = { deviceId: text.slice(0, slash) as DeviceId, hour: hour ?? 0 }
+  return until === undefined ? late : { ...late, until }
 }
 
 /** The store itself wrote this value, with this type. */

@@ -161,9 +161,7 @@ class RedisStore implements Store {
     return this.#write({
       claims: listOf(save.claims),
       gone: save.gone,
-      settled: save.gone.flatMap((deviceId) =>
-        this.lateHoursOf(deviceId).map((hour) => keyOfLate({ deviceId, hour })),
-      ),
+      settled: save.gone.flatMap((deviceId) => this.lateHoursOf(deviceId).map(keyOfLate)),
       devices: save.changed.flatMap((device) => [device.id, packr.pack(device)]),
       applied: save.applied.flatMap(({ partition, seq }) => [partition, seq]),
       late: save.late.map(keyOfLate),
@@ -238,7 +236,7 @@ class RedisStore implements Store {
     return this.#replica.state.lateHours()
   }
 
-  lateHoursOf(deviceId: DeviceId): readonly number[] {
+  lateHoursOf(deviceId: DeviceId): readonly LateHour[] {
     return this.#replica.state.lateHoursOf(deviceId)
   }
 

@@ -285,10 +285,12 @@ export function storeContract({ name, open, restart }: StoreContract): void {
 
     test('late hours stay until they are cleared', async () => {
       const hours = [1, 2, 3].map((n) => ({ deviceId: DeviceIdOf('d1'), hour: n * 3600 }))
-      await store.save(save([], { late: hours }))
-      await store.clearLate(hours.slice(0, 2))
+      const span = { deviceId: DeviceIdOf('d2'), hour: 3600, until: 4 * 3600 }
+      await store.save(save([], { late: [...hours, { ...span, until: 3 * 3600 }, span] }))
+      await store.clearLate([...hours.slice(0, 2), { ...span, until: 3 * 3600 }])
       store = await restart(store)
-      expect(store.lateHours()).toEqual(hours.slice(2))
+      expect(store.lateHours()).toEqual(expect.arrayContaining([...hours.slice(2), span]))
+      expect([store.lateHoursOf(DeviceIdOf('d2')), store.lateHours().length]).toEqual([[span], 2])
     })
 
     const again = async () => {

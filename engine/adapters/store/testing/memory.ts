@@ -159,7 +159,7 @@ export class MemoryStore implements Store {
     return this.#durable.state.lateHours()
   }
 
-  lateHoursOf(deviceId: DeviceId): readonly number[] {
+  lateHoursOf(deviceId: DeviceId): readonly LateHour[] {
     return this.#durable.state.lateHoursOf(deviceId)
   }
 

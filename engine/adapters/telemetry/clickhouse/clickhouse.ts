@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type AlertId, type DeviceId, Millis } from '../../../../schemas/ids.ts'
 import type { FleetMoment } from '../../../domain/fleet/census.ts'
+import { endOf, type LateHour } from '../../../domain/telemetry/late-hours.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { AuditFilter, AuditQuery, AuditRow } from '../../../ports/audit.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -44,7 +45,7 @@ import { readCommandSteps, readPastCommands } from './past-commands.ts'
 import { plan } from './plan.ts'
 import { pageStatement, readPoints } from './points.ts'
 import { deleteOldAlerts, withinRetention } from './retention.ts'
-import { type LateHour, Rollups } from './rollups.ts'
+import { Rollups } from './rollups.ts'
 import { keepFor, migrate } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
 
@@ -79,6 +80,7 @@ interface OpenTables {
 }
 
 const DAY_SEC = 86_400
+const HOUR_SEC = 3_600
 
 export class ClickHouseTelemetry implements Telemetry {
   readonly #options: ClickHouseOptions
@@ -141,7 +143,9 @@ export class ClickHouseTelemetry implements Telemetry {
     const { retentionDays } = this.#options
     // Raw points that have expired cannot be computed again. What was computed from them stays.
     const oldest = retentionDays === undefined ? 0 : upTo / 1000 - retentionDays * DAY_SEC
-    const kept = late.filter(({ hour }) => hour >= oldest)
+    const kept = late
+      .filter((mark) => mark.hour >= oldest || endOf(mark) > oldest + HOUR_SEC)
+      .map((mark) => ({ ...mark, hour: Math.max(mark.hour, Math.ceil(oldest / HOUR_SEC) * HOUR_SEC) }))
     return this.#guard(async ({ rollups, link }) => {
       await rollups.settle(upTo, kept)
       await this.#deleteOldAlerts(link)

@@ -5,15 +5,10 @@
 //     even after a crash or when several nodes settle at once.
 import { randomInt } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
-import { type DeviceId, Millis } from '../../../../schemas/ids.ts'
+import { Millis } from '../../../../schemas/ids.ts'
+import type { LateHour } from '../../../domain/telemetry/late-hours.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { ClickHouseLink, Statement } from './clickhouse-link.ts'
-
-export interface LateHour {
-  readonly deviceId: DeviceId
-  /** Seconds since the epoch. */
-  readonly hour: number
-}
 
 const HOUR_MS = 3_600_000
 const HOUR_SEC = 3_600
@@ -128,8 +123,15 @@ export class Rollups {
     if (to === from && lateHours.length === 0) return
     const computed = await this.#begin(from)
     if (to > from) await this.#run(minutesOfAll({ from, to, computed }))
-    for (let i = 0; i < lateHours.length; i += LIMITS.telemetryLateHoursMax) {
-      await this.#run(minutesOfLate(lateHours.slice(i, i + LIMITS.telemetryLateHoursMax), computed))
+    const single = lateHours.filter(({ until }) => until === undefined)
+    for (let i = 0; i < single.length; i += LIMITS.telemetryLateHoursMax) {
+      await this.#run(minutesOfLate(single.slice(i, i + LIMITS.telemetryLateHoursMax), computed))
+    }
+    for (const spans of groupsOf(lateHours)) {
+      for (let i = 0; i < spans.length; i += LIMITS.telemetryLateHoursMax) {
+        const part = spans.slice(i, i + LIMITS.telemetryLateHoursMax)
+        await this.#run(minutesOfSpan(part, { computed, horizonSec: from / 1000 }))
+      }
     }
     const oldest = lateHours.reduce((least, { hour }) => Math.min(least, hour), from / 1000)
     await this.#run(hours(computed, oldest))
@@ -180,6 +182,34 @@ function minutesOfLate(late: readonly LateHour[], computed: number) {
       hours,
     },
   )
+}
+
+/** Marks that span the same hours, together: after an outage many devices have the same ones. */
+function groupsOf(late: readonly LateHour[]): Iterable<readonly LateHour[]> {
+  const groups = new Map<string, LateHour[]>()
+  for (const mark of late) {
+    if (mark.until === undefined) continue
+    const span = `${mark.hour}-${mark.until}`
+    const group = groups.get(span) ?? []
+    groups.set(span, group)
+    group.push(mark)
+  }
+  return groups.values()
+}
+
+/** What begins at the horizon is computed for all devices. */
+function minutesOfSpan(
+  spans: readonly LateHour[],
+  { computed, horizonSec }: { readonly computed: number; readonly horizonSec: number },
+) {
+  const [{ hour = 0, until = 0 } = {}] = spans
+  return minutes('device_id IN (SELECT arrayJoin({devices:Array(String)}))', {
+    computed,
+    from: hour * 1_000_000,
+    to: Math.min(until, horizonSec) * 1_000_000,
+    received: Math.max(0, hour - AHEAD_SEC),
+    devices: spans.map(({ deviceId }) => deviceId),
+  })
 }
 
 function minutes(whose: string, params: NonNullable<Statement['params']>): Omit<Statement, 'timeoutMs'> {

@@ -85,10 +85,10 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       })
       return series?.buckets ?? []
     }
-    const settle = (upTo: number, late: readonly { device: string; hour: number }[] = []) =>
+    const settle = (upTo: number, late: readonly { device: string; hour: number; until?: number }[] = []) =>
       telemetry.settle(
         Millis(upTo / 1000),
-        late.map(({ device, hour }) => ({ deviceId: DeviceIdOf(device), hour })),
+        late.map(({ device, ...mark }) => ({ deviceId: DeviceIdOf(device), ...mark })),
       )
 
     test('nothing is settled at first', () => {
@@ -314,6 +314,10 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
       expect(counts(await ask({ ...span, interval: '1m' }))).toEqual([1, 1, 1])
       await settle(day + 2 * HOUR, late)
       expect(counts(await ask({ ...span, interval: '1d' }))).toEqual([3])
+      // A mark that spans several hours counts for each of them, up to the horizon.
+      await telemetry.insert(pointsBlock([point(61 * SECOND, 6), point(HOUR + 61 * SECOND, 7)]))
+      await settle(day + 2 * HOUR, [{ device: 'l', hour: day / SECOND, until: (day + 5 * HOUR) / SECOND }])
+      expect(counts(await ask({ ...span, interval: '1h' }))).toEqual([3, 2])
     })
 
     test('points that return after their hour was settled count once it is settled again', async () => {

@@ -1,0 +1,69 @@
+// Marks of settled hours that late points touched. Whoever sends many old points makes few marks: beyond a bound, those of
+// a device become a single one that spans them all, and hours in between are computed again for nothing.
+import type { DeviceId } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+
+const HOUR_SEC = 3_600
+
+export interface LateHour {
+  readonly deviceId: DeviceId
+  /** Seconds since 1970, a multiple of 3600. */
+  readonly hour: number
+  /** The end of a mark that spans several hours, as `hour` is written. */
+  readonly until?: number | undefined
+}
+
+export function endOf({ hour, until = hour + HOUR_SEC }: LateHour): number {
+  return until
+}
+
+/** The marks to add, and those that they make needless. Every mark to add is written although it may be known: it may just
+ *  be taken by whoever computes. */
+export function widened(
+  late: readonly LateHour[],
+  knownOf: (deviceId: DeviceId) => readonly LateHour[],
+): { readonly added: readonly LateHour[]; readonly needless: readonly LateHour[] } {
+  const byDevice = new Map<DeviceId, LateHour[]>()
+  for (const mark of late) {
+    const own = byDevice.get(mark.deviceId)
+    if (own === undefined) byDevice.set(mark.deviceId, [mark])
+    else own.push(mark)
+  }
+  const added: LateHour[] = []
+  const needless: LateHour[] = []
+  for (const [deviceId, fresh] of byDevice) {
+    const marks = new Map([...knownOf(deviceId), ...fresh].map((mark) => [keyOf(mark), mark]))
+    if (marks.size <= LIMITS.lateMarksPerDeviceMax) {
+      added.push(...fresh)
+      continue
+    }
+    const all = [...marks.values()]
+    const span = {
+      deviceId,
+      hour: all.reduce((least, { hour }) => Math.min(least, hour), Number.POSITIVE_INFINITY),
+      until: all.reduce((greatest, mark) => Math.max(greatest, endOf(mark)), 0),
+    }
+    added.push(span)
+    needless.push(...knownOf(deviceId).filter((mark) => keyOf(mark) !== keyOf(span)))
+  }
+  return { added, needless }
+}
+
+/** The hours of these marks that touch [from, to), which are milliseconds; each once. */
+export function hoursWithin(
+  marks: readonly LateHour[],
+  { from, to }: { readonly from: number; readonly to: number },
+): readonly number[] {
+  const least = Math.floor(from / 1000 / HOUR_SEC) * HOUR_SEC
+  const hours: number[] = []
+  let at = least
+  for (const mark of [...marks].sort((a, b) => a.hour - b.hour)) {
+    const end = Math.min(endOf(mark), to / 1000)
+    for (at = Math.max(at, mark.hour); at < end; at += HOUR_SEC) hours.push(at)
+  }
+  return hours
+}
+
+function keyOf({ hour, until }: LateHour): string {
+  return `${hour}-${until ?? ''}`
+}
