@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 
@@ -119,7 +119,7 @@ async function ddiOf(id: string) {
 const stored = async () =>
   /^fleet_ota_storage_bytes (\d+)$/m.exec((await service.nobody.get('//metrics')).text)?.[1]
 
-/** Sends the first mebibyte of an image of two. Resolves once some of it is on disk. */
+/** Sends the first mebibyte of an image of two. Resolves once some of it is on disk, where the embedded profile has it. */
 async function halfUpload(version: string): Promise<void> {
   const { host, hostname, port } = new URL(service.httpUrl)
   const socket = connect(Number(port), hostname)
@@ -144,12 +144,13 @@ test('a deployment outlives the service, also for a device in the middle of the 
   expect(await ddi.read(path)).toBe(200)
   for (const step of ['downloaded', 'proceeding']) expect(await ddi.say(path, step)).toBe(200)
   const before = await stored()
-  await halfUpload('3.0')
+  if (PROFILE === 'embedded') await halfUpload('3.0')
   service.kill('SIGKILL')
   await service.ended
   service = await service.again()
   admin = await service.admin()
-  expect([await stored(), readdirSync(unfinished())]).toEqual([before, []])
+  expect(await stored()).toBe(before)
+  if (PROFILE === 'embedded') expect(readdirSync(unfinished())).toEqual([])
   await upload('3.0')
   const device = await updating('c1', { token })
   expect(await ddi.offer()).toBe(path)

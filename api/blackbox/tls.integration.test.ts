@@ -164,7 +164,8 @@ describe('MQTT over TLS', () => {
 
   test('MQTT uses TLS 1.3 and nothing older', async () => {
     expect(await secured('TLSv1.3')).toBe('TLSv1.3')
-    expect(await secured('TLSv1.2')).toMatch(/VERSION/)
+    // The end of the connection may overtake its reason.
+    expect(await secured('TLSv1.2')).toMatch(/VERSION|ECONNRESET/)
   })
 
   test('a device that knows TLS 1.2 only is let in where that is set', async () => {
