@@ -62,7 +62,8 @@ export class Listeners {
       wanted.push({ scheme: 'mqtts', server: mqtts, port: secure.port })
       wanted.push({ scheme: 'wss', server: wss, port: secure.wsPort })
       secure.tls.onChange(() => {
-        for (const server of [mqtts, wss]) server.setSecureContext(secure.tls.context())
+        // A new context replaces all of the old one, the oldest version of TLS included.
+        for (const server of [mqtts, wss]) server.setSecureContext(contextOf(secure))
       })
     }
     if (port !== undefined) {
@@ -86,19 +87,21 @@ export class Listeners {
     )
   }
 
-  #overTls({ tls, minVersion }: SecureListeners) {
-    const server = createTlsServer(tlsOptions(tls, minVersion), (socket) =>
+  #overTls(secure: SecureListeners) {
+    const { tls } = secure
+    const server = createTlsServer(tlsOptions(secure), (socket) =>
       this.#accept.peer(socket, certificateOf(socket, tls)),
     )
     server.on('tlsClientError', ignore)
     return server
   }
 
-  #inWebSockets({ tls, minVersion }: SecureListeners) {
+  #inWebSockets(secure: SecureListeners) {
+    const { tls } = secure
     // A request for anything but a WebSocket is answered with 426, and a peer that asks for nothing is not waited for.
     const timeouts = { headersTimeout: LIMITS.handshakeTimeoutMs, requestTimeout: LIMITS.handshakeTimeoutMs }
     const server = createHttpsServer(
-      { ...tlsOptions(tls, minVersion), ...timeouts, maxHeaderSize: LIMITS.connectBytesMax },
+      { ...tlsOptions(secure), ...timeouts, maxHeaderSize: LIMITS.connectBytesMax },
       (_, reply) => {
         reply
           .writeHead(426, { connection: 'close', upgrade: 'websocket' })
@@ -157,18 +160,21 @@ export class Listeners {
   }
 }
 
-function tlsOptions(tls: BrokerTls, minVersion: '1.2' | '1.3' = '1.3') {
-  const context = tls.context()
+function tlsOptions(secure: SecureListeners) {
+  const context = contextOf(secure)
   return {
     ...context,
     noDelay: true,
     handshakeTimeout: LIMITS.handshakeTimeoutMs,
-    // [spec: Ports and transport] TLS 1.3, unless small devices that know 1.2 only are let in.
-    minVersion: `TLSv${minVersion}`,
     // A device may show a certificate or a token. Admission decides which it needs, and can say so in words.
     requestCert: context.ca !== undefined,
     rejectUnauthorized: false,
-  } as const
+  }
+}
+
+/** [spec: Ports and transport] TLS 1.3, unless small devices that know 1.2 only are let in. */
+function contextOf({ tls, minVersion = '1.3' }: SecureListeners) {
+  return { ...tls.context(), minVersion: `TLSv${minVersion}` } as const
 }
 
 function certificateOf(socket: TLSSocket, tls: BrokerTls): ReadCertificate {
