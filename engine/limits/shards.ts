@@ -15,6 +15,8 @@ export const SHARD_LIMITS = {
   paceInsertsMax: 500,
   /** A new owner says again what was decided within this time and may not have been said. */
   takeOverMs: 3_600_000,
+  /** Devices that it speaks to at each sweep: a failover must not keep everybody else waiting. */
+  takeOverPerSweep: 1_000,
   /** How long shards get at a stop to finish the log and store their rows. The next start does the rest. */
   shardStopTimeoutMs: 2_500,
   attemptsMax: 5,

@@ -146,7 +146,7 @@ export class Shard {
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined) this.#sweep(task.sweep, batch)
     if (task.sweep !== undefined)
-      for (const actor of this.#unsaid.splice(0))
+      for (const actor of this.#unsaid.splice(0, LIMITS.takeOverPerSweep))
         if (this.#actors.get(actor.device.id) === actor && !open.gone.has(actor.device.id))
           sayAgain(actor, task.now, batch)
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.

@@ -14,18 +14,24 @@ const shadow = (updatedAt: number, reported = {}) => ({
 })
 const DEVICES = [
   deviceOf('lacks', { status: 'online', shadow: shadow(START - 1) }),
-  deviceOf('has', { status: 'online', shadow: shadow(START - 1, { on: true }) }),
+  deviceOf('done', { status: 'online', shadow: shadow(START - 1, { on: true }) }),
   deviceOf('old', { status: 'online', shadow: shadow(START - LIMITS.takeOverMs - 1) }),
   deviceOf('gone', { status: 'decommissioned', statusSince: at(-1) }),
   deviceOf('long-gone', { status: 'decommissioned', statusSince: at(-LIMITS.takeOverMs - 1) }),
 ]
 
-test('a new owner publishes the desired state that devices lack, and cuts those off that were just decommissioned', () => {
+test('a new owner publishes again what was just desired or done, and cuts those off that were just decommissioned', () => {
   const bench = new ShardBench(DEVICES, { bootAt: Millis(0) })
   const { proposal } = bench.work({ sweep: at(1) })
   expect(
-    proposal.outbound.map(({ deviceId, message }) => [deviceId, message.suffix, message.retain]),
-  ).toEqual([['lacks', 'shadow/desired', true]])
+    proposal.outbound.map(({ deviceId, message: { suffix, retain, payload } }) => [
+      ...[deviceId, suffix, retain],
+      JSON.parse(Buffer.from(payload).toString()).state,
+    ]),
+  ).toEqual([
+    ['lacks', 'shadow/desired', true, { on: true }],
+    ['done', 'shadow/desired', true, {}],
+  ])
   expect(proposal.cuts).toEqual(['gone'])
   const again = bench.work({ sweep: at(2) }).proposal
   expect([again.outbound, again.cuts]).toEqual([[], []])
@@ -34,4 +40,14 @@ test('a new owner publishes the desired state that devices lack, and cuts those 
 test('where the sessions of devices ended with the process, they ask for it themselves', () => {
   const { proposal } = new ShardBench(DEVICES).work({ sweep: at(1) })
   expect([proposal.outbound, proposal.cuts]).toEqual([[], []])
+})
+
+test('a failover does not say everything at once', () => {
+  const many = Array.from({ length: LIMITS.takeOverPerSweep + 1 }, (_, n) =>
+    deviceOf(`d-${n}`, { status: 'online', shadow: shadow(START - 1) }),
+  )
+  const bench = new ShardBench(many, { bootAt: Millis(0) })
+  const first = bench.work({ sweep: at(1) }).proposal.outbound
+  const second = bench.work({ sweep: at(2) }).proposal.outbound
+  expect([first.length, second.length]).toEqual([LIMITS.takeOverPerSweep, 1])
 })

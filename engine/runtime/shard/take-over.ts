@@ -1,8 +1,7 @@
 // What the owner before may not have said any more. It may have died, or lost its lease, after a save and before its
 // effects, and a broker outside keeps its sessions and retained messages over that (R5). A command is sent again from its
-// record. This is for the rest: desired state that a device lacks, and devices that should have been cut off.
+// record. This is for the rest: shadows that were just written, and devices that should have been cut off.
 import type { Millis } from '../../../schemas/ids.ts'
-import { shadowDelta } from '../../domain/shadow/delta.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
@@ -11,7 +10,8 @@ import type { Batch } from './batch.ts'
 export function isUnsaid({ device }: Actor, now: Millis): boolean {
   const since = now - LIMITS.takeOverMs
   if (device.status === 'decommissioned') return device.statusSince >= since
-  return (device.shadow.updatedAt ?? 0) >= since && Object.keys(shadowDelta(device.shadow).state).length > 0
+  // Also where nothing is lacking: the device may never have heard that what the broker retains for it is done.
+  return (device.shadow.updatedAt ?? 0) >= since
 }
 
 export function sayAgain(actor: Actor, now: Millis, { decisions }: Batch): void {
