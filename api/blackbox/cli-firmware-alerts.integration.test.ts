@@ -11,6 +11,7 @@ import { test } from './testing/shared-service.ts'
 const harness = new ServiceHarness()
 const cli = openCliHarness()
 const folder = harness.newFolder()
+const GROUP = 'cli-firmware'
 let admin: Rest
 let env: Record<string, string>
 let run: (...args: readonly string[]) => Promise<string>
@@ -23,7 +24,8 @@ test.beforeAll(async ({ service }) => {
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')])
     return stdout
   }
-  const client = await connectDevice(service, 'cli-1', await registerDevice(admin, 'cli-1'))
+  const token = await registerDevice(admin, 'cli-1', { group: GROUP })
+  const client = await connectDevice(service, 'cli-1', token)
   await publish(client, 'cli-1', JSON.stringify({ battery: 5 }), 'telemetry')
 })
 afterAll(async () => {
@@ -46,13 +48,22 @@ test('firmware is uploaded, deployed, paused and cancelled', async () => {
   expect(readdirSync(folder).sort()).toEqual(['copy.bin', 'robot.bin'])
   const tried = await run('ota', 'deploy', '2.1.0', 'device:cli-1', '--dry-run')
   expect(tried).toMatch(/accepted\t1\n/)
-  const deployed = await run('ota', 'deploy', '2.1.0', 'all', '--canary', '50', '--max-concurrent', '2')
+  const deployed = await run(
+    'ota',
+    'deploy',
+    '2.1.0',
+    `group:${GROUP}`,
+    '--canary',
+    '50',
+    '--max-concurrent',
+    '2',
+  )
   const [, id = ''] = /deployment_id\t(dep_\S+)/.exec(deployed) ?? []
   expect(await run('ota', 'status', id)).toContain('firmware\t2.1.0 for mqtt_device')
   expect(await run('ota', 'status')).toContain(`${id}\t2.1.0\tmqtt_device\t`)
   expect(await run('ota', 'pause', id)).toMatch(/status\tpaused \(user\)/)
   expect(await run('ota', 'cancel', id)).toMatch(/status\tcancelled/)
-  expect(await run('ota', 'versions')).toMatch(/^mqtt_device\t/)
+  expect(await run('ota', 'versions', '--group', GROUP)).toMatch(/^mqtt_device\t\S*\t1\t[01]\n$/)
 })
 
 test('a rule is made from a file, and its alert is listed, acknowledged and resolved', async () => {

@@ -24,6 +24,22 @@ describe('deploying', () => {
     })
   })
 
+  test('versions are ordered by their devices, then by type and version, the unknown one last', async () => {
+    const { deploy, ends, send } = await opened(many(2))
+    const register = (id: string, type: string) =>
+      send('POST /api/v1/devices', { device_id: id, name: id, type })
+    for (const id of ['a0', 'a1', 'a2']) await register(id, 'ros2_robot')
+    await register('a3', 'mqtt_device')
+    await ends((await deploy({ target: { type: 'device', value: 'd0' } })).body.deployment_id)
+    const { body } = await send('GET /api/v1/ota/versions')
+    expect(body.data.map(Object.values)).toEqual([
+      ['ros2_robot', null, 3, 0],
+      ['mqtt_device', '1.0', 1, 1],
+      ['mqtt_device', '2.0', 1, 1],
+      ['mqtt_device', null, 1, 0],
+    ])
+  })
+
   test('never more than it may at a time', async () => {
     const { deploy, fleet, until } = await opened(many(6, 'dies'))
     const { body } = await deploy({ max_concurrent: 2, abort: { min_finished: 250_000 } })

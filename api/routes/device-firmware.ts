@@ -1,8 +1,10 @@
 // What one device runs, its jobs, and its way back; and how many devices run what.
+import type { Static } from 'typebox'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
 import { activeJob, isUnfinished, isUpdating } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Job } from '../../engine/domain/ota/job.ts'
 import { heldAt } from '../../engine/domain/ota/tally.ts'
+import type { VersionsBody } from '../../schemas/deployment.ts'
 import { DeploymentId, type DeviceId, FirmwareId, toIso } from '../../schemas/ids.ts'
 import {
   getDeployment,
@@ -166,28 +168,34 @@ function rollbackSpec(id: DeviceId): DeploymentSpec {
   }
 }
 
+type VersionRow = Static<typeof VersionsBody>['data'][number]
+
 function versions(
   { engine }: Services,
   { group, type }: { readonly group?: string; readonly type?: string },
   user: Caller,
 ) {
   const ids = engine.devices.matching({ group, type, within: scopeOf(user) })
-  const rows = new Map<
-    string,
-    { type: string; firmware_version: string | null; devices: number; online: number }
-  >()
+  const rows = new Map<string, VersionRow>()
   let total = 0
   for (const id of ids) {
     const device = engine.devices.get(id)
     if (device === undefined || device.status === 'decommissioned') continue
     total++
     const version = device.firmwareVersion ?? null
-    const key = `${device.type} ${version}`
+    const key = `${device.type} ${version ?? ''}`
     const row = rows.get(key) ?? { type: device.type, firmware_version: version, devices: 0, online: 0 }
     row.devices++
     if (device.status === 'online') row.online++
     rows.set(key, row)
   }
-  const data = [...rows.values()].sort((a, b) => b.devices - a.devices)
-  return { data, total }
+  return { data: [...rows.values()].sort(byDevices), total }
+}
+
+/** The most devices first; as many by type, then by version, the unknown one last. */
+function byDevices(a: VersionRow, b: VersionRow): number {
+  if (a.devices !== b.devices) return b.devices - a.devices
+  if (a.type !== b.type) return a.type < b.type ? -1 : 1
+  if (a.firmware_version === null || b.firmware_version === null) return a.firmware_version === null ? 1 : -1
+  return a.firmware_version < b.firmware_version ? -1 : 1
 }

@@ -188,6 +188,8 @@ export const listFirmwareVersions = {
   path: `${API}/ota/versions`,
   operationId: 'listFirmwareVersions',
   summary: 'Count devices by the firmware version that they run',
+  description:
+    'The version of the most devices comes first. Versions of as many devices are ordered by type, then by version, with the unknown version (`null`) last.',
   query: VersionsQuery,
   replies: { 200: VersionsBody },
 } as const satisfies Operation
