@@ -206,9 +206,9 @@ export const REFUSALS = {
   },
   PRECONDITION_FAILED: {
     status: 412,
-    title: 'The device has changed in the meantime',
+    title: 'The resource has changed in the meantime',
     advice:
-      'The device changed since you read it. Read it again, and send your change with the new `ETag` in `If-Match`.',
+      'It changed since you read it. Read it again, and send your change with the new `ETag` in `If-Match`.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,

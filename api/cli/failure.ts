@@ -82,7 +82,7 @@ const ADVICE: Readonly<Partial<Record<string, string>>> = {
   TOKEN_EXPIRED: 'run `fleet login` again',
   FORBIDDEN: 'ask an admin, or use another login (see `fleet contexts list`)',
   DEVICE_SHADOW_CONFLICT: 'run `fleet shadow get`, then try again with the version it shows',
-  PRECONDITION_FAILED: 'run `fleet devices get`, then try again with the etag it shows',
+  PRECONDITION_FAILED: 'somebody changed it first: read it again, and make your change to what it is now',
   AMBIGUOUS_FIRMWARE: 'run `fleet ota list` to see for which types it is, and name one by --type',
   EMPTY_TARGET: 'run `fleet devices list --group <group>` to see the devices of a group',
   UNKNOWN_COMMAND: 'run `fleet devices types` to see the commands of each type',

@@ -74,3 +74,9 @@ test('a refusal names all wrong fields and what is currently allowed', () => {
     'currently allowed: online',
   )
 })
+
+test('a change that came too late is told of in words that fit rules and channels as well as devices', () => {
+  const { message, advice } = toFailureReport(refusal('PRECONDITION_FAILED', { expected: '"2"', got: '"1"' }))
+  expect(message).toBe('The resource has changed in the meantime: expected "2", got "1"')
+  expect(advice).toBe('somebody changed it first: read it again, and make your change to what it is now')
+})

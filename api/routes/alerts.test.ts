@@ -51,6 +51,7 @@ test('a rule has its defaults, and is found again', async () => {
   expect((await ask(`GET ${RULES}`)).body).toMatchObject({ total: 1, data: [{ rule_id: id }] })
   const stale = await ask(`PATCH ${RULES}/${id}`, { enabled: false }, { 'if-match': '"7"' })
   expect([stale.status, stale.body.code]).toEqual([412, 'PRECONDITION_FAILED'])
+  expect(JSON.stringify(stale.body)).not.toContain('device')
   const edited = await ask(
     `PATCH ${RULES}/${id}`,
     { for_sec: 5 },
