@@ -83,6 +83,24 @@ test('a rule is made from a file, and its alert is listed, acknowledged and reso
   const [, alert = ''] = /^(alt_\S+)\twarning\tfiring\tcli-1\tbattery low\t5\t/.exec(listed) ?? []
   expect(await run('alerts', 'ack', alert, '--comment', 'on my way')).toContain(alert)
   expect(await run('alerts', 'show', alert)).toContain('on my way')
+  const acknowledged = async () =>
+    (JSON.parse(await run('alerts', 'show', alert, '--json')) as { acknowledged: boolean }).acknowledged
+  expect(await acknowledged()).toBe(true)
+  expect(await run('alerts', 'unack', alert)).toContain(alert)
+  expect(await acknowledged()).toBe(false)
+  const [, me = ''] = /^id\t(\S+)/m.exec(await run('whoami')) ?? []
+  expect(await run('alerts', 'assign', alert, '--me')).toMatch(new RegExp(`\\t${me}\n$`))
+  expect(await run('alerts', 'assign', alert, '--nobody')).not.toContain(me)
+  expect(await run('alerts', 'assign', alert, me)).toContain(me)
+  const unclear = await cli.runHere(['alerts', 'assign', alert, me, '--me'], { env })
+  expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringContaining('say whom')])
+  const isSnoozed = async () =>
+    (JSON.parse(await run('alerts', 'show', alert, '--json')) as { snoozed_until: unknown }).snoozed_until !==
+    null
+  await run('alerts', 'snooze', alert, '--for-sec', '600')
+  expect(await isSnoozed()).toBe(true)
+  await run('alerts', 'unsnooze', alert)
+  expect(await isSnoozed()).toBe(false)
   expect(await run('alerts', 'resolve', alert, '--snooze-sec', '60')).toContain('resolved')
   const shown = JSON.parse(await run('rules', 'show', rule, '--json')) as object
   writeFileSync(file, JSON.stringify({ ...shown, severity: 'critical' }))
@@ -126,5 +144,31 @@ test('a channel is tried, with an exit code, and a message is sent once more', a
   expect(tested.stderr).toContain('the sample was not delivered')
   const [, delivery = ''] = /(del_\S+)/.exec(await run('channels', 'deliveries', channel)) ?? []
   expect(await run('channels', 'redeliver', delivery)).toContain(delivery)
+  await run('channels', 'delete', channel, '--yes')
+})
+
+test('a channel is changed by options and by a file, and keeps its secrets', async () => {
+  const made = await run('channels', 'add-webhook', 'https://nobody.invalid/hook', '--default')
+  const [, channel = ''] = /channel_id\t(ch_\S+)/.exec(made) ?? []
+  const [, secret = ''] = /secret\t(whsec_\S+)/.exec(made) ?? []
+  const edited = await run('channels', 'edit', channel, '--no-default', '--severity', 'critical', '--disable')
+  expect(edited).toMatch(/severity\tcritical\nstate\tdisabled\nenabled\tfalse\ndefault\tfalse\n/)
+  expect(await run('channels', 'edit', channel, '--enable', '--group', 'hall')).toMatch(/group\thall\n/)
+  const file = join(folder, 'channel.json')
+  const shown = JSON.parse(await run('channels', 'show', channel, '--json')) as object
+  writeFileSync(file, JSON.stringify({ ...shown, headers: { 'x-key': 'k3y' }, rate_per_minute: 7 }))
+  const replaced = await run('channels', 'edit', channel, file, '--all-groups')
+  expect(replaced).toMatch(/rate_per_minute\t7\n/)
+  expect(replaced).not.toMatch(/k3y|hall/)
+  const stale = await cli.runHere(['channels', 'edit', channel, file], { env })
+  expect([stale.code, stale.stderr]).toEqual([5, expect.stringContaining('has changed in the meantime')])
+  const moved = await run('channels', 'edit', channel, '--address', 'https://other.invalid/hook')
+  expect(moved).toMatch(/url\thttps:\/\/other\.invalid\/hook\n/)
+  const empty = await cli.runHere(['channels', 'edit', channel], { env })
+  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('nothing to change')])
+  const rotated = await run('channels', 'rotate-secret', channel)
+  expect(rotated).toMatch(/secret\twhsec_\S+\n/)
+  expect(rotated).not.toContain(secret)
+  expect(await run('channels', 'show', channel)).not.toMatch(/whsec_|k3y/)
   await run('channels', 'delete', channel, '--yes')
 })

@@ -1,5 +1,5 @@
 // Channels and deliveries as REST shows them. Secrets are masked, and a mask that comes back stands for its secret.
-import type { Channel } from '../../engine/domain/alert/channel.ts'
+import { type Channel, shownState } from '../../engine/domain/alert/channel.ts'
 import type { Delivery } from '../../engine/domain/alert/delivery.ts'
 import type { ChannelNews } from '../../engine/ports/feed.ts'
 import type { ChannelBody, DeliveryBody } from '../../schemas/alert-channel.ts'
@@ -13,8 +13,9 @@ export function maskedUrl(url: string): string {
 }
 
 /** What everybody may see. */
-export function channelSummary({ id, name, target, severity, health }: Channel): ChannelBody {
-  return { channel_id: id, name, type: target.kind, severity: [...severity], state: health.state }
+export function channelSummary(channel: Channel): ChannelBody {
+  const { id, name, target, severity } = channel
+  return { channel_id: id, name, type: target.kind, severity: [...severity], state: shownState(channel) }
 }
 
 /** What everybody is told when its state changes. */

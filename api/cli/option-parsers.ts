@@ -70,6 +70,17 @@ export function readText(source: string | number): string {
   }
 }
 
+/** Reads a body from a file of JSON, or from standard input for `-`. The service checks it and says what is wrong. */
+export function readJsonFile<Body>(file: string): Body {
+  const text = readText(file === '-' ? 0 : file)
+  try {
+    return JSON.parse(text) as Body
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Failure(EXIT.usage, `${file} cannot be read as JSON: ${why}`)
+  }
+}
+
 /** Adds one `name=value` to those before it. The value is parsed as JSON if possible, and is text otherwise. */
 export function parameter(text: string, before: JsonObject | undefined): JsonObject {
   const at = text.indexOf('=')

@@ -102,6 +102,19 @@ describe('what a channel is', () => {
   })
 })
 
+test('a channel that is turned off is shown as disabled to everybody, and is told of', async () => {
+  const { body } = await create(WEBHOOK)
+  const path = `${CHANNELS}/${body.channel_id}`
+  const viewer = await harness.login('viewer')
+  const state = async () => (await harness.request(`GET ${path}`, viewer)).body.state
+  expect((await send(`PATCH ${path}`, { enabled: false })).body.state).toBe('disabled')
+  expect(await state()).toBe('disabled')
+  const summary = await harness.request('GET /api/v1/alerts/summary', viewer)
+  expect(summary.body.channels).toContainEqual(expect.objectContaining({ name: 'hook', state: 'disabled' }))
+  await send(`PATCH ${path}`, { enabled: true })
+  expect(await state()).toBe('ok')
+})
+
 describe('what a channel may be', () => {
   test.each([
     [{ type: 'webhook' }, '/url'],

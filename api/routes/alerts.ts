@@ -1,5 +1,6 @@
 // /alerts: alerts of devices, and what people do to them.
 import { isFleetAlertId } from '../../engine/domain/alert/alert-id.ts'
+import { shownState } from '../../engine/domain/alert/channel.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { AlertSort } from '../../engine/ports/alerts.ts'
 import { FLEET } from '../../engine/ports/feed.ts'
@@ -66,11 +67,11 @@ export function alertRoutes(services: Services): readonly Route[] {
         by_group: groups.map(([group, of]) => ({ group: group === '' ? null : group, counts: of })),
         overloaded: counts.overloaded,
         overflowing: counts.overflowing,
-        channels: (listed.kind === 'channels' ? listed.channels : []).map(({ id, name, target, health }) => ({
-          channel_id: id,
-          name,
-          type: target.kind,
-          state: health.state,
+        channels: (listed.kind === 'channels' ? listed.channels : []).map((channel) => ({
+          channel_id: channel.id,
+          name: channel.name,
+          type: channel.target.kind,
+          state: shownState(channel),
         })),
       })
     }),

@@ -5,6 +5,7 @@ import { ALERT_SNOOZE_SEC_MAX, type AlertBody as AlertSchema } from '../../../sc
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
@@ -20,6 +21,7 @@ const ALERT_COLUMNS: readonly Column<AlertBody>[] = [
   ['RULE', ({ rule_name }) => rule_name],
   ['VALUE', ({ value }) => value],
   ['FIRED', ({ fired_at }) => fired_at],
+  ['ASSIGNEE', ({ assignee }) => assignee],
 ]
 const ALERT_ARGUMENT = ['<alert_id>', 'id of the alert, from `fleet alerts list`'] as const
 
@@ -27,7 +29,7 @@ export const alerts: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet alerts list --severity critical\n  fleet alerts ack alt_… --comment "on my way"\n' +
-      '  fleet alerts resolve alt_… --snooze-sec 3600\n',
+      '  fleet alerts assign alt_… --me\n  fleet alerts resolve alt_… --snooze-sec 3600\n',
   )
   listAlerts(command, cli)
   command
@@ -48,6 +50,15 @@ export const alerts: Area = (command, cli) => {
       cli.output.list([await client.ackAlert({ alert_id, body: given({ comment }) })], ALERT_COLUMNS)
     })
   command
+    .command('unack')
+    .description('take an acknowledgement back: it is reminded of again')
+    .argument(...ALERT_ARGUMENT)
+    .action(async (alert_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.unackAlert({ alert_id })], ALERT_COLUMNS)
+    })
+  assign(command, cli)
+  command
     .command('resolve')
     .description('resolve an alert by hand')
     .argument(...ALERT_ARGUMENT)
@@ -66,6 +77,14 @@ export const alerts: Area = (command, cli) => {
     .action(async (alert_id: string, { forSec }: { forSec: number }) => {
       const { client } = await cli.connect()
       cli.output.list([await client.snoozeAlert({ alert_id, body: { for_sec: forSec } })], ALERT_COLUMNS)
+    })
+  command
+    .command('unsnooze')
+    .description('end the snooze of an alert')
+    .argument(...ALERT_ARGUMENT)
+    .action(async (alert_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.list([await client.unsnoozeAlert({ alert_id })], ALERT_COLUMNS)
     })
   command
     .command('comment')
@@ -105,4 +124,23 @@ function listAlerts(command: Command, cli: Cli): void {
     cli.output.list(items, ALERT_COLUMNS)
     if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
   })
+}
+
+function assign(command: Command, cli: Cli): void {
+  command
+    .command('assign')
+    .description('say who looks after an alert')
+    .argument(...ALERT_ARGUMENT)
+    .argument('[user_id]', 'id of the user, from `fleet users list`')
+    .option('--me', 'assign it to yourself')
+    .option('--nobody', 'take it from whoever has it')
+    .action(
+      async (alert_id: string, userId: string | undefined, { me, nobody }: { me?: true; nobody?: true }) => {
+        if ([userId, me, nobody].filter((said) => said !== undefined).length !== 1)
+          throw new Failure(EXIT.usage, 'say whom: the id of a user, --me or --nobody')
+        const { client } = await cli.connect()
+        const user_id = me === true ? (await client.me()).id : (userId ?? null)
+        cli.output.list([await client.assignAlert({ alert_id, body: { user_id } })], ALERT_COLUMNS)
+      },
+    )
 }

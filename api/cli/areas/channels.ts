@@ -1,5 +1,4 @@
 // `fleet channels`: where alerts are told of, managed by admins.
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { ChannelBody, DeliveryBody } from '../../../schemas/alert-channel.ts'
 import {
@@ -12,10 +11,11 @@ import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
-import { YES_OPTION } from '../option-parsers.ts'
+import { readText, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { confirm } from '../prompt.ts'
+import { CHANNEL_ARGUMENT, editChannel } from './channel-edits.ts'
 
 const COLUMNS: readonly Column<ChannelBody>[] = [
   ['ID', ({ channel_id }) => channel_id],
@@ -34,14 +34,25 @@ const DELIVERY_COLUMNS: readonly Column<DeliveryBody>[] = [
   ['ID', ({ delivery_id }) => delivery_id],
 ]
 
+const NEW_SECRET: readonly Column<ChannelBody>[] = [
+  ['channel_id', ({ channel_id }) => channel_id],
+  ['type', ({ type }) => type],
+  // A webhook has one, which is shown only now.
+  ['secret', ({ secret }) => secret],
+]
+
 export const channels: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet channels add-chat https://hooks.slack.com/services/… --severity critical --default\n' +
-      '  fleet channels add-webhook https://example.com/alerts --template body.json\n  fleet channels test ch_…\n',
+      '  fleet channels add-webhook https://example.com/alerts --template body.json\n  fleet channels test ch_…\n' +
+      '  fleet channels edit ch_… --disable\n  fleet channels rotate-secret ch_…\n',
   )
   list(command, cli)
+  show(command, cli)
   add(command, cli)
+  editChannel(command, cli)
+  rotateSecret(command, cli)
   test(command, cli)
   deliveries(command, cli)
   redeliver(command, cli)
@@ -57,6 +68,17 @@ function list(command: Command, cli: Cli): void {
       const { client } = await cli.connect()
       const { items } = await take(client.pages.listChannels({ query: { per_page: pageSize(limit) } }), limit)
       cli.output.list(items, COLUMNS)
+    })
+}
+
+function show(command: Command, cli: Cli): void {
+  command
+    .command('show')
+    .description('show a channel; its secrets are masked')
+    .argument(...CHANNEL_ARGUMENT)
+    .action(async (channel_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.item(await client.getChannel({ channel_id }))
     })
 }
 
@@ -80,12 +102,7 @@ function shared(command: Command): Command {
 function add(parent: Command, cli: Cli): void {
   const create = async (body: Parameters<typeof sharedBody>[1], options: SharedOptions) => {
     const { client } = await cli.connect()
-    cli.output.item(await client.createChannel({ body: sharedBody(options, body) }), [
-      ['channel_id', ({ channel_id }) => channel_id],
-      ['type', ({ type }) => type],
-      // A webhook has one, which is shown only now.
-      ['secret', ({ secret }) => secret],
-    ])
+    cli.output.item(await client.createChannel({ body: sharedBody(options, body) }), NEW_SECRET)
   }
   const chat = shared(parent.command('add-chat'))
     .description('tell a chat, by the address of its webhook')
@@ -105,7 +122,7 @@ function add(parent: Command, cli: Cli): void {
     .argument('<url>', 'address to send to')
     .option('--template <file>', 'file with the body as JSON, with placeholders such as {{alert.message}}')
     .action(async (url: string, { template, ...options }: SharedOptions & { template?: string }) => {
-      const text = template === undefined ? undefined : readFileSync(template, 'utf8')
+      const text = template === undefined ? undefined : readText(template)
       await create({ type: 'webhook', url, ...given({ template: text }) }, options)
     })
   shared(parent.command('add-email'))
@@ -130,11 +147,24 @@ function sharedBody({ name, severity, default: isDefault, group }: SharedOptions
   return { ...target, ...given({ name, severity, default: isDefault, group }) }
 }
 
+function rotateSecret(command: Command, cli: Cli): void {
+  command
+    .command('rotate-secret')
+    .description(
+      'give a webhook a new secret, which is shown only now; for 24 hours the one before signs, too',
+    )
+    .argument(...CHANNEL_ARGUMENT)
+    .action(async (channel_id: string) => {
+      const { client } = await cli.connect()
+      cli.output.item(await client.rotateChannelSecret({ channel_id }), NEW_SECRET)
+    })
+}
+
 function test(command: Command, cli: Cli): void {
   command
     .command('test')
     .description('send a sample to a channel and show what came of it')
-    .argument('<channel_id>', 'id of the channel, from `fleet channels list`')
+    .argument(...CHANNEL_ARGUMENT)
     .action(async (channel_id: string) => {
       const { client } = await cli.connect()
       const tested = await client.testChannel({ channel_id })
@@ -152,7 +182,7 @@ function deliveries(command: Command, cli: Cli): void {
   command
     .command('deliveries')
     .description('list what was sent to a channel, newest first')
-    .argument('<channel_id>', 'id of the channel, from `fleet channels list`')
+    .argument(...CHANNEL_ARGUMENT)
     .option(...LIMIT_OPTION)
     .action(async (channel_id: string, { limit }: { limit: number }) => {
       const { client } = await cli.connect()
@@ -176,7 +206,7 @@ function remove(command: Command, cli: Cli): void {
   command
     .command('delete')
     .description('delete a channel')
-    .argument('<channel_id>', 'id of the channel, from `fleet channels list`')
+    .argument(...CHANNEL_ARGUMENT)
     .option('--force', 'even if rules name it')
     .option(...YES_OPTION)
     .action(async (channel_id: string, { force, yes }: { force?: boolean; yes?: boolean }) => {

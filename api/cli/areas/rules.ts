@@ -1,12 +1,10 @@
 // `fleet rules`: what raises alerts.
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { ReplaceRuleBody, RuleBody, RuleTestResult, RuleWishBody } from '../../../schemas/alert-rule.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
-import { FROM_OPTION, TO_OPTION, YES_OPTION } from '../option-parsers.ts'
+import { FROM_OPTION, readJsonFile, TO_OPTION, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
 import { confirm } from '../prompt.ts'
@@ -57,7 +55,10 @@ export const rules: Area = (command, cli) => {
     .argument('<file>', 'file with the rule as JSON')
     .action(async (file: string) => {
       const { client } = await cli.connect()
-      cli.output.list([await client.createAlertRule({ body: readRule<RuleWishBody>(file) })], RULE_COLUMNS)
+      cli.output.list(
+        [await client.createAlertRule({ body: readJsonFile<RuleWishBody>(file) })],
+        RULE_COLUMNS,
+      )
     })
   command
     .command('edit')
@@ -66,7 +67,7 @@ export const rules: Area = (command, cli) => {
     .argument('<file>', 'file with the whole rule as JSON')
     .action(async (rule_id: string, file: string) => {
       const { client } = await cli.connect()
-      const body = readRule<ReplaceRuleBody>(file)
+      const body = readJsonFile<ReplaceRuleBody>(file)
       // A rule that was read tells which revision was changed, so that nobody else's change is lost.
       const ifMatch = typeof body.etag === 'string' ? body.etag : undefined
       cli.output.list([await client.replaceAlertRule({ rule_id, body, ...given({ ifMatch }) })], RULE_COLUMNS)
@@ -110,7 +111,7 @@ function testRule(command: Command, cli: Cli): void {
     .option('--device <device_ids...>', 'only these devices (default: up to 100 of the target)')
     .action(async (file: string, { from, to, device }: TestOptions) => {
       const { client } = await cli.connect()
-      const rule = readRule<RuleWishBody>(file)
+      const rule = readJsonFile<RuleWishBody>(file)
       const tested = await client.testAlertRule({
         body: { rule, from, ...given({ to, device_ids: device }) },
       })
@@ -125,16 +126,4 @@ function testRule(command: Command, cli: Cli): void {
           (truncated ? '; there are more than these' : ''),
       )
     })
-}
-
-function readRule<Body extends RuleWishBody | ReplaceRuleBody>(file: string): Body {
-  try {
-    // The service checks it and says what is wrong.
-    return JSON.parse(readFileSync(file, 'utf8')) as Body
-  } catch (error) {
-    throw new Failure(
-      EXIT.usage,
-      `${file} cannot be read as JSON: ${error instanceof Error ? error.message : error}`,
-    )
-  }
 }

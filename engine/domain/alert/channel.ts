@@ -99,8 +99,13 @@ function isWell({ state, failures }: ChannelHealth): boolean {
   return failures === 0 && state !== 'failing'
 }
 
-export function isOpen({ enabled, health }: Channel): boolean {
-  return enabled && health.state !== 'disabled'
+/** What everybody sees of it. One that an admin turned off is as disabled as one whose address is gone. */
+export function shownState({ enabled, health }: Channel): ChannelHealth['state'] {
+  return enabled ? health.state : 'disabled'
+}
+
+export function isOpen(channel: Channel): boolean {
+  return shownState(channel) !== 'disabled'
 }
 
 function isBelow(group: string | undefined, subtree: string): boolean {

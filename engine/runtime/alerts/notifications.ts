@@ -1,6 +1,6 @@
 // Channels and the notifier together: the leader's duty, and what the API asks of it.
 import type { ChannelId, Millis } from '../../../schemas/ids.ts'
-import type { Channel } from '../../domain/alert/channel.ts'
+import { type Channel, shownState } from '../../domain/alert/channel.ts'
 import {
   beginDelivery,
   type Delivery,
@@ -40,8 +40,8 @@ export interface NotificationsPorts {
 const MINUTE_MS = 60_000
 
 function channelMoved(channel: Channel, at: Millis): FeedEvent {
-  const { id, name, severity, group, target, health } = channel
-  const news = { id, name, severity, group, type: target.kind, state: health.state }
+  const { id, name, severity, group, target } = channel
+  const news = { id, name, severity, group, type: target.kind, state: shownState(channel) }
   return { kind: 'alert_channel', event: 'channel.state', deviceId: FLEET, at, channel: news }
 }
 
