@@ -8,27 +8,17 @@ import type { DeviceRequest } from '../domain/device/events.ts'
 import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Ports, RequestOutcome, Signed } from '../ports/engine.ts'
-import { Fault } from '../ports/fault.ts'
 import type { OtaSettings } from '../ports/ota.ts'
-import type { Claim } from '../ports/store.ts'
 import { AlertBook } from './alerts/alert-book.ts'
-import { AlertDesk } from './alerts/alert-desk.ts'
-import { CHANNELS } from './alerts/channel-book.ts'
-import { failedDeployments } from './alerts/failed-deployments.ts'
-import { FleetAlerts } from './alerts/fleet-alerts.ts'
 import { NO_OUTBOUND } from './alerts/no-outbound.ts'
-import { Notifications } from './alerts/notifications.ts'
-import { rulesUsing } from './alerts/rules-using.ts'
 import { AuditBook } from './audit-book.ts'
 import { auditEvents } from './audit-events.ts'
-import { Broadcasts } from './broadcasts/broadcasts.ts'
 import { CommandWaits } from './command-waits.ts'
-import { DeploymentDesk } from './deployments/deployment-desk.ts'
+import { composeDuties } from './compose-duties.ts'
+import { composeShards } from './compose-shards.ts'
 import { DeploymentShelf } from './deployments/deployment-shelf.ts'
-import { gateValues } from './deployments/gate-values.ts'
 import { OTA_AUTHOR } from './deployments/orchestrator.ts'
 import { ErrorTeller } from './error-teller.ts'
-import { fleetDuties } from './fleet/fleet-duties.ts'
 import { LiveFleet } from './fleet/live-fleet.ts'
 import type { ComposingHost } from './host.ts'
 import { Gateways } from './ingress/gateways.ts'
@@ -46,17 +36,14 @@ import { composeOta } from './ota/compose-ota.ts'
 import { OtaMail } from './ota/ota-mail.ts'
 import { parking } from './parking.ts'
 import { Performer } from './performer.ts'
-import { PurgeDesk } from './purges/purge-desk.ts'
 import { Replies } from './replies.ts'
 import { HistoryWriter } from './rows/history-writer.ts'
 import { Inserter } from './rows/inserter.ts'
 import { Settler } from './rows/settler.ts'
-import { Assignment } from './runner/assignment.ts'
-import { Runner } from './runner/runner.ts'
 import { Sender } from './sender.ts'
 import { unkeepable } from './shard/requests.ts'
 import { Shards } from './shards.ts'
-import { type ShardSignal, signalSink } from './signals.ts'
+import { signalSink } from './signals.ts'
 
 export interface EngineSettings extends HeartbeatTimeouts {
   /** 0 on a node that owns no devices. */
@@ -170,49 +157,13 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     { length: settings.shards },
     () => new Inserter({ telemetry, schedule, ticks, signal, park: parking(store, performer) }),
   )
-  const assignments = inserters.map((inserter, shard) => {
-    const report = (about: ShardSignal) => signal({ ...about, shard })
-    let runners = 0
-    const open = (claims: readonly Claim[], fenced: () => void) => {
-      const partitions = claims.map(({ partition }) => partition)
-      return new Runner(
-        {
-          partitions,
-          // Where one process has all partitions, nobody claims them.
-          claims: cluster === undefined ? [] : claims,
-          ...{ heartbeatTimeoutMs: settings.heartbeatTimeoutMs, typeHeartbeatMs: settings.typeHeartbeatMs },
-          // The sessions of a broker outside go on over a restart.
-          bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
-          incarnation: `${incarnation}-${shard}-${runners++}`,
-        },
-        { clock, schedule, log, store, inserter, openThread: host.openThread },
-        {
-          perform: (proposal, holding) => {
-            const mayAct = (deviceId: DeviceId) => {
-              const claim = holding.claimOf(partitionOf(deviceId))
-              return members === undefined || (claim !== undefined && members.mayAct(claim))
-            }
-            metrics.ota.jobsMoved(proposal.feed)
-            metrics.alerts.moved(proposal.feed)
-            performer.perform(proposal, mayAct)
-          },
-          fatal: (error) => {
-            if (!(error instanceof Fault && error.code === 'STORE_FENCED')) return fatal(error)
-            report({ kind: 'fenced', error })
-            fenced()
-          },
-          horizon: () => settler.horizon(),
-          now: () => ingest.now(),
-          watermark: (held) => watermark.upTo(held),
-          signal: report,
-        },
-      )
-    }
-    const claim = async (claims: readonly Claim[]) => {
-      if (cluster !== undefined) await store.claim(claims)
-      settler.look()
-    }
-    return new Assignment({ store: { claim }, clock, schedule, open, signal: report })
+  const assignments = composeShards(inserters, {
+    ...{ clock, log, store, schedule, openThread: host.openThread },
+    ...{ settings, incarnation, ingest, watermark, settler, metrics, performer, signal, fatal },
+    isClaimed: cluster !== undefined,
+    // The sessions of a broker outside go on over a restart.
+    bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
+    mayAct: (claim) => members === undefined || (claim !== undefined && members.mayAct(claim)),
   })
   const shards: Shards = new Shards(assignments, () => members?.isCertain() ?? true)
 
@@ -228,72 +179,15 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
   // This node among the others.
   const leader: Leader = new Leader({
     ...{ shards, schedule, failed },
-    make: (claims) => {
-      const deployments = new DeploymentDesk({
-        ...{ store, claims, clock, schedule, submit, record, firmwares: ota.library },
-        tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
-        firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
-        gateValues: (question) =>
-          gateValues(question, {
-            series: (query) => telemetry.series(query),
-            lateHours: (deviceIds, span) => settler.lateHours(deviceIds, span),
-          }),
-        roundTook: (seconds) => metrics.ota.roundTook(seconds),
+    make: (claims) =>
+      composeDuties(claims, {
+        ...{ store, telemetry, broker, clock, outbound, schedule, incarnation, signal, metrics },
+        ...{ ota, alertBook, nodes, settler, feed, submit, record, failed },
         downloadsMax: settings.ota.downloadsMax,
         retentionMs: settings.ota.retentionMs,
-        failed: (error) => signal({ kind: 'deployments_stalled', error }),
-      })
-      return {
-        alerts: new AlertDesk({
-          ...{ store, claims, book: alertBook, clock },
-          channels: async () => (await store.documents.list(CHANNELS)).map(({ id }) => id),
-        }),
-        broadcasts: new Broadcasts({
-          store,
-          claims,
-          broker,
-          clock,
-          schedule,
-          submit,
-          signal,
-          commands: (deviceId) => nodes.ask({ kind: 'commands', deviceId }),
-          children: (broadcastId) => nodes.ask({ kind: 'children', broadcastId }),
-        }),
-        firmware: ota.desk(claims),
-        deployments,
-        fleetAlerts: new FleetAlerts({
-          ...{ store, claims, book: alertBook, clock, schedule },
-          counts: (sums) => nodes.ask({ kind: 'fleet_counts', sums }),
-          failures: failedDeployments({
-            list: () => deployments.all(),
-            deviceIdsOf: (id) => deployments.deviceIdsOf(id),
-            devices,
-          }),
-          tell: (events) => {
-            metrics.alerts.moved(events)
-            feed.tell(events)
-          },
-          stored: () => history.poke(),
-          failed: (error) => signal({ kind: 'duty_failed', error }),
-        }),
-        ...fleetDuties({ store, telemetry, clock, schedule, incarnation, failed }),
-        purges: new PurgeDesk({
-          ...{ store, claims, telemetry, broker, clock, schedule, submit, failed },
-          flush: () => nodes.flush(settler.horizon()),
-        }),
-        notifications: new Notifications({
-          store,
-          claims,
-          outbound,
-          clock,
-          schedule,
-          dice: host.dice ?? Math.random,
-          rulesUsing: (id) => rulesUsing(store.documents, id),
-          signal,
-          tell: (events) => feed.tell(events),
-        }),
-      }
-    },
+        dice: host.dice ?? Math.random,
+        rowsStored: () => history.poke(),
+      }),
   })
   const members: Membership | undefined =
     cluster &&
