@@ -8,6 +8,7 @@ import type { AlertCounts, AlertsFound, AlertsQuery } from '../../ports/alerts.t
 import type { Actor, Actors } from './actor.ts'
 import { pendingShown } from './alert-pending.ts'
 import { pendingRules } from './alert-phases.ts'
+import { alertShown, currentAlert } from './alert-shown.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
 interface About {
@@ -36,8 +37,14 @@ export function alertCounts(within: readonly string[] | undefined, alerts: Shard
 
 function bodiesOf(actor: Actor, { states }: AlertsQuery, { now, alerts }: About): readonly JsonObject[] {
   const { device } = actor
-  const shown = (alert: Alert) =>
-    alertBody(alerts.current(actor, alert, now), device, alerts.shown(actor, alert, device, now))
+  const shown = (alert: Alert) => {
+    const occasion = alerts.occasionAt(actor, device, now)
+    return alertBody(
+      currentAlert(actor, alert, occasion),
+      device,
+      alertShown(actor, alert, { device, occasion }),
+    )
+  }
   const isResolvedWanted = states.includes('resolved')
   return [
     ...device.alerts.open.map(shown),

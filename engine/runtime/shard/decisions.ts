@@ -10,6 +10,7 @@ import { transition } from '../../domain/device/transition.ts'
 import { isReachStale } from '../../domain/ota/firmware-jobs.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
 import { type Actor, isReachable, otaWayOf, toView, wayOf } from './actor.ts'
+import { alertShown } from './alert-shown.ts'
 import type { Open, RequestResult } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 
@@ -76,9 +77,10 @@ export class Decisions {
   #keep(actor: Actor, before: Device | undefined, { device, effects }: Outcome, now: Millis): RequestResult {
     const relay = actor.relay === undefined ? undefined : device.parentId
     const view = () => toView(actor, now, device)
-    const alertShown = (alert: Alert) => this.#alerts.shown(actor, alert, device, now)
+    const shown = (alert: Alert) =>
+      alertShown(actor, alert, { device, occasion: this.#alerts.occasionAt(actor, device, now) })
     const via = wayOf(actor)?.via
-    const changed = { before, device, view, via, otaVia: otaWayOf(actor)?.via, relay, alertShown }
+    const changed = { before, device, view, via, otaVia: otaWayOf(actor)?.via, relay, alertShown: shown }
     const told = this.#open.perform(effects, changed, now)
     if (device !== before && told.refusal === undefined) {
       this.#open.devices.set(device.id, device)

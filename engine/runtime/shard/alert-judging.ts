@@ -1,0 +1,177 @@
+// Judges the rules of an actor, and keeps what follows as a decision about its device.
+//
+// J1. An entry that is read again brings the vitals up to date and decides nothing.
+import { type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { type Alert, withMemosOf } from '../../domain/alert/alerts-part.ts'
+import { alertMessage } from '../../domain/alert/body.ts'
+import { endOrphans, type Judgement, judge, judgeAll, look, type Occasion } from '../../domain/alert/judge.ts'
+import type { RuleBook } from '../../domain/alert/rule-book.ts'
+import type { Outcome } from '../../domain/device/events.ts'
+import type { Device } from '../../domain/device/record.ts'
+import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
+import type { FeedEvent } from '../../ports/feed.ts'
+import type { Actor } from './actor.ts'
+import { AlertEffort } from './alert-effort.ts'
+import { tellPending } from './alert-pending.ts'
+import { sightOf } from './alert-phases.ts'
+import { AlertRoom } from './alert-room.ts'
+
+export interface AlertJudgingPorts {
+  readonly book: () => RuleBook | undefined
+  /** How long a device may be silent. */
+  readonly graceMsOf: (device: Device) => number
+  /** Devices count as heard at this time at least. */
+  readonly forgivenAt: () => number
+  /** Alerts that may be open on the devices of this shard. */
+  readonly openMax: () => number
+  /** Alerts that are open by settled records. */
+  readonly open: () => number
+  readonly ticks: () => number
+  /** The actor's vitals are others now. */
+  readonly judged: (actor: Actor, now: Millis) => void
+}
+
+/** Keeps what follows from a judgement, as from any other decision. */
+export interface AlertDeciding {
+  deviceOf(actor: Actor): Device
+  follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): unknown
+  tell(events: readonly FeedEvent[]): void
+}
+
+const NO_EVENTS: ReadonlySet<number> = new Set()
+
+export class AlertJudging {
+  readonly #ports: AlertJudgingPorts
+  readonly #room: AlertRoom
+  readonly effort: AlertEffort
+
+  constructor(ports: AlertJudgingPorts) {
+    this.#ports = ports
+    this.effort = new AlertEffort(ports.ticks)
+    this.#room = new AlertRoom(ports.openMax, ports.open)
+  }
+
+  /** Devices on which a condition is true that waits for room. */
+  get waiting(): number {
+    return this.#room.waiting
+  }
+
+  /** What fired in the open proposal is settled. */
+  settled(): void {
+    this.#room.settled()
+  }
+
+  forget(actor: Actor): void {
+    this.#room.leave(actor)
+  }
+
+  /** Where there is room again, the devices that wait for it are due. */
+  wake(reschedule: (actor: Actor) => void): void {
+    this.#room.wake(reschedule)
+  }
+
+  judge(
+    actor: Actor,
+    rules: readonly number[],
+    {
+      at,
+      isNew,
+      events = NO_EVENTS,
+      value = null,
+      keepsCount = false,
+    }: {
+      readonly at: Micros
+      readonly isNew: boolean
+      readonly events?: ReadonlySet<number>
+      readonly value?: Json
+      readonly keepsCount?: boolean
+    },
+    decisions: AlertDeciding,
+  ): void {
+    const { watch } = actor
+    if (watch === undefined) return
+    actor.isDirty = true
+    const device = decisions.deviceOf(actor)
+    const occasion = { ...this.occasion(actor, device, { at, events, value }), keepsCount }
+    this.effort.begin(rules.length)
+    // by J1
+    if (isNew)
+      tellPending({ actor, watch, rules, at, decisions }, () => {
+        const judgement = judge(watch, rules, device.alerts, occasion)
+        this.#keep(actor, device, { judgement, at }, decisions)
+      })
+    else look(watch, rules, device.alerts, occasion)
+    this.effort.end()
+    this.#ports.judged(actor, toMillis(at))
+  }
+
+  judgeAll(actor: Actor, at: Micros, decisions: AlertDeciding): void {
+    const book = this.#ports.book()
+    if (book === undefined) return
+    const { watch } = actor
+    const device = decisions.deviceOf(actor)
+    const reasonOf = (rule: Alert['ruleId']) => book.reasonOf(rule, device)
+    actor.isDirty = true
+    if (watch === undefined) {
+      const judgement = endOrphans(device.alerts, watch, { reasonOf, now: at })
+      this.#keep(actor, device, { judgement, at }, decisions)
+      return
+    }
+    const occasion = this.occasion(actor, device, { at })
+    this.effort.begin(watch.fit.rules.length)
+    const rules = [...watch.fit.rules.keys()]
+    tellPending({ actor, watch, rules, at, decisions }, () => {
+      const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
+      if (!judgement.isHeldBack) this.#room.leave(actor)
+      this.#keep(actor, device, { judgement, at }, decisions)
+    })
+    this.effort.end()
+    this.#ports.judged(actor, toMillis(at))
+  }
+
+  #keep(
+    actor: Actor,
+    device: Device,
+    { judgement, at }: { readonly judgement: Judgement; readonly at: Micros },
+    decisions: AlertDeciding,
+  ): void {
+    const { moves, isHeldBack } = judgement
+    this.#room.judged(actor, isHeldBack)
+    if (judgement.alerts === device.alerts) return
+    this.#room.fired(moves.filter(({ event }) => event === 'fired').length)
+    const alerts = withMemosOf(judgement.alerts, (id) => this.#ports.book()?.ruleOf(id) !== undefined)
+    const effects = moves.map((move) => ({ kind: 'alert_moved', move }) as const)
+    decisions.follow(
+      actor,
+      device,
+      { device: { ...device, alerts }, effects },
+      Millis(Math.floor(at / 1_000)),
+    )
+  }
+
+  /** What the rules of the actor are judged by. */
+  occasion(
+    actor: Actor,
+    device: Device,
+    {
+      at,
+      events = NO_EVENTS,
+      value = null,
+    }: { readonly at: Micros; readonly events?: ReadonlySet<number>; readonly value?: Json },
+  ): Occasion {
+    const { graceMsOf, forgivenAt, book } = this.#ports
+    return {
+      device,
+      sight: { ...sightOf(actor, device), forgivenAtMs: forgivenAt(), graceMs: graceMsOf(device) },
+      now: at,
+      silences: book()?.silences ?? [],
+      isUpdating: isUpdating(device.firmware),
+      hasRoom: this.#room.left > 0,
+      keepsCount: false,
+      events,
+      eventValue: value,
+      message: (rule, alert) => alertMessage(rule, alert, device),
+    }
+  }
+}
