@@ -4,14 +4,13 @@
 import type { Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { AnswerKey, BegunAnswer, FoundAnswer, KeptAnswer, KeptAnswers } from '../../ports/answers.ts'
-import { Fault } from '../../ports/fault.ts'
-import { CommitError, type LmdbEnv } from '../lmdb/lmdb-env.ts'
+import type { LmdbEnv } from '../lmdb/lmdb-env.ts'
+import { saveChanges } from '../lmdb/save-changes.ts'
 import { type AnswersRoom, KeptList } from './kept-list.ts'
 
 const ANSWERS = 'answers'
 export const ANSWER_TABLES: readonly string[] = [ANSWERS]
 
-const BATCH = 1_000
 const packr = newPackr()
 
 /** The environment must have the tables `ANSWER_TABLES`. The caller closes it. */
@@ -27,12 +26,9 @@ class LmdbAnswers implements KeptAnswers {
     this.#env = env
     this.#list = new KeptList(room)
     const found: (AnswerKey & { readonly keptUntil: Millis; readonly bytes: number })[] = []
-    for (let batch = env.readRange(ANSWERS, undefined, BATCH); batch.length > 0; ) {
-      for (const { value } of batch) {
-        const { id, owner, keptUntil } = unpack(value)
-        found.push({ id, owner, keptUntil, bytes: value.length })
-      }
-      batch = env.readRange(ANSWERS, batch.at(-1)?.key, BATCH)
+    for (const { value } of env.entries(ANSWERS)) {
+      const { id, owner, keptUntil } = unpack(value)
+      found.push({ id, owner, keptUntil, bytes: value.length })
     }
     found.sort((a, b) => a.keptUntil - b.keptUntil)
     for (const answer of found) this.#list.add(answer, answer.bytes)
@@ -51,15 +47,10 @@ class LmdbAnswers implements KeptAnswers {
   async put(answer: KeptAnswer, now: Millis): Promise<void> {
     const value = packr.pack(answer)
     const leaving = this.#list.leaving(answer, now)
-    try {
-      await this.#env.write([
-        ...leaving.map((key) => ({ table: ANSWERS, key })),
-        { table: ANSWERS, key: answer.id, value },
-      ])
-    } catch (cause) {
-      const isFinal = cause instanceof CommitError && cause.isFinal
-      throw new Fault('STORE_UNAVAILABLE', { retryable: !isFinal, cause })
-    }
+    await saveChanges(this.#env, [
+      ...leaving.map((key) => ({ table: ANSWERS, key })),
+      { table: ANSWERS, key: answer.id, value },
+    ])
     this.#list.remove(leaving)
     this.#list.add(answer, value.length)
   }

@@ -9,7 +9,7 @@
 //     nothing more is written: the process must restart. Everything acknowledged is safe.
 import { closeSync, existsSync, fsyncSync, openSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Database, open, type RootDatabase } from 'lmdb'
+import { type Database, open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { LIMITS } from '../../limits.ts'
 import type { Durability } from '../../ports/log.ts'
 
@@ -61,6 +61,12 @@ interface QueuedWrite {
   readonly reject: (error: CommitError) => void
 }
 
+interface EntryRange {
+  /** The beginning of their keys. Left out: all of the table. */
+  readonly prefix?: string
+  readonly limit?: number
+}
+
 export class LmdbEnv {
   readonly #options: LmdbEnvOptions
   readonly #tables = new Map<string, Table>()
@@ -91,10 +97,20 @@ export class LmdbEnv {
     return this.#table(table).getBinary(key)
   }
 
-  /** Up to `limit` entries after `after` (from the first one if undefined), in key order. */
-  readRange(table: string, after: Key | undefined, limit: number): { key: Key; value: Uint8Array }[] {
-    const start = after === undefined ? {} : { start: after, exclusiveStart: true }
-    return [...this.#table(table).getRange({ ...start, limit })]
+  /** Entries in key order. The caller reads them without an await between, so that no write comes in the middle. */
+  *entries(table: string, which: EntryRange = {}): Generator<{ key: Key; value: Uint8Array }, void> {
+    for (const entry of this.#table(table).getRange(toLmdbRange(which))) {
+      if (!String(entry.key).startsWith(which.prefix ?? '')) return
+      yield entry
+    }
+  }
+
+  /** The keys of these entries, without their values. */
+  *keys(table: string, which: EntryRange = {}): Generator<Key, void> {
+    for (const key of this.#table(table).getKeys(toLmdbRange(which))) {
+      if (!String(key).startsWith(which.prefix ?? '')) return
+      yield key
+    }
   }
 
   /** The first entries in key order, up to this many bytes of values, but at least one if there is any. */
@@ -107,12 +123,6 @@ export class LmdbEnv {
       entries.push(entry)
     }
     return entries
-  }
-
-  /** Up to `limit` keys after `after` (from the first one if undefined), in order. */
-  readKeys(table: string, after: Key | undefined, limit: number): Key[] {
-    const start = after === undefined ? {} : { start: after, exclusiveStart: true }
-    return [...this.#table(table).getKeys({ ...start, limit })]
   }
 
   /** Size of a table in bytes, in whole pages. */
@@ -279,4 +289,8 @@ function syncDirectory(path: string): void {
   } finally {
     closeSync(directory)
   }
+}
+
+function toLmdbRange({ prefix, limit }: EntryRange): RangeOptions {
+  return { ...(prefix === undefined ? {} : { start: prefix }), ...(limit === undefined ? {} : { limit }) }
 }

@@ -10,8 +10,6 @@ const DOCUMENTS = 'documents'
 const NOTICES = 'notices'
 export const DOCUMENT_TABLES: readonly string[] = [DOCUMENTS, NOTICES]
 
-const BATCH = 1_000
-
 export class LmdbDocuments implements Documents {
   readonly #env: LmdbEnv
   readonly #news = new DocumentNews()
@@ -26,16 +24,10 @@ export class LmdbDocuments implements Documents {
 
   async list(collection: string): Promise<readonly StoredDocument[]> {
     const prefix = keyOf({ collection, id: '' })
-    const found: StoredDocument[] = []
-    for (let after = prefix; ; ) {
-      const entries = this.#env.readRange(DOCUMENTS, after, BATCH)
-      for (const { key, value } of entries) {
-        after = String(key)
-        if (!after.startsWith(prefix)) return found
-        found.push({ id: after.slice(prefix.length), bytes: value })
-      }
-      if (entries.length < BATCH) return found
-    }
+    return [...this.#env.entries(DOCUMENTS, { prefix })].map(({ key, value }) => ({
+      id: String(key).slice(prefix.length),
+      bytes: value,
+    }))
   }
 
   onWritten(listener: DocumentListener): () => void {
@@ -69,18 +61,12 @@ export class LmdbNotices {
 
   constructor(env: LmdbEnv) {
     this.#env = env
-    for (let after: string | undefined; ; ) {
-      const keys = env.readKeys(NOTICES, after, BATCH)
-      this.#count.added(keys.length)
-      after = keys.at(-1) as string | undefined
-      if (keys.length < BATCH) return
-    }
+    this.#count.added([...env.keys(NOTICES)].length)
   }
 
   first(max: number): readonly Notice[] {
-    return this.#env
-      .readRange(NOTICES, undefined, max)
-      .map(({ key, value }) => ({ key: String(key), bytes: value }))
+    const found = this.#env.entries(NOTICES, { limit: max })
+    return [...found].map(({ key, value }) => ({ key: String(key), bytes: value }))
   }
 
   counts(): NoticeCounts {
