@@ -98,7 +98,7 @@ export const REFUSALS = {
   INVALID_STATE_TRANSITION: {
     status: 409,
     title: 'This change of status is not possible',
-    advice: 'Read the resource again. `allowed` names the statuses that it can change to now.',
+    advice: 'Read the resource again. `allowed` names what is possible now.',
   },
   HAS_SUB_DEVICES: {
     status: 409,

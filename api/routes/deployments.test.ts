@@ -216,6 +216,36 @@ describe('acting on one', () => {
   })
 })
 
+test('a move that is refused says why, and what is possible', async () => {
+  const { deploy, until, send, device } = await opened({ a: 'rejects', b: 'good', c: 'good' })
+  device('b').disconnect()
+  const answers: object[] = []
+  device('c').meanwhile = async () => void answers.push(await send('POST /api/v1/ota/rollback/c'))
+  const id = (await deploy({ abort: { min_finished: 100 } })).body.deployment_id
+  await until(id, ({ progress }) => Reflect.get(Object(progress), 'succeeded') === 1)
+  for (const line of ['devices/b/retry', 'devices/a/cancel', 'devices/c/retry', 'resume', 'cancel', 'resume'])
+    answers.push(await send(`POST ${PATH}/${id}/${line}`))
+  answers.push(await send(`POST ${PATH}/${id}/devices/a/retry`))
+  const said = (detail: string, more: object) => ({
+    status: 409,
+    body: { code: 'INVALID_STATE_TRANSITION', detail: expect.stringContaining(detail), ...more },
+  })
+  expect(answers).toMatchObject([
+    said('the device is installing now', { from: 'installing', to: 'rolling_back', allowed: [] }),
+    said('the update of this device is pending', { from: 'pending', to: 'pending', allowed: ['cancel'] }),
+    said('the update of this device is rejected', { from: 'rejected', to: 'cancelled', allowed: ['retry'] }),
+    said('the update of this device is succeeded', { from: 'succeeded', to: 'pending', allowed: [] }),
+    said('takes pause or cancel now', {
+      from: 'in_progress',
+      to: 'in_progress',
+      allowed: ['pause', 'cancel'],
+    }),
+    { status: 200, body: { status: 'cancelled' } },
+    said('the deployment is cancelled', { from: 'cancelled', to: 'in_progress', allowed: [] }),
+    said('the deployment is cancelled', { from: 'cancelled', to: 'pending', allowed: [] }),
+  ])
+})
+
 describe('going back', () => {
   test('an admin takes a device back', async () => {
     const { deploy, ends, send, device } = await opened(many(1))

@@ -1,5 +1,6 @@
 // /ota/deployments: firmware on its way to devices.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
+import { jobActions } from '../../engine/domain/ota/job-table.ts'
 import type {
   DeploymentAction,
   DeploymentRequest,
@@ -175,7 +176,10 @@ async function actOnJob(
   if (deviceId === undefined || member === undefined) return noSuchDevice()
   const isOpen = finishedAt === undefined && ['pending', 'in_progress', 'paused'].includes(status)
   if (what === 'retry' && !isOpen)
-    return refused('INVALID_STATE_TRANSITION', { from: status, to: 'pending', allowed: [] })
+    return refused('INVALID_STATE_TRANSITION', {
+      message: `the deployment is ${status}: a device is tried again while its deployment is open`,
+      ...{ from: status, to: 'pending', allowed: [] },
+    })
   const submitted = await engine.submit(
     deviceId,
     what === 'retry'
@@ -188,8 +192,15 @@ async function actOnJob(
   if (after === undefined) return noSuchDevice()
   const body = bodyOf(services, deploymentId, after)
   if (what === 'cancel' && body.status !== 'cancelled')
-    return refused('INVALID_STATE_TRANSITION', { from: body.status, to: 'cancelled', allowed: [] })
+    return refused('INVALID_STATE_TRANSITION', {
+      message: `the update of this device is ${body.status}: it is cancelled only before the device begins to install`,
+      ...{ from: body.status, to: 'cancelled', allowed: isOpen ? actionsOn(after) : [] },
+    })
   return answer(200, body)
+}
+
+function actionsOn(member: MemberJob): readonly string[] {
+  return member.kind === 'job' ? jobActions(member.job.status) : []
 }
 
 async function jobOf({ engine }: Services, { deployment }: DeploymentState, deviceId: DeviceId) {

@@ -100,12 +100,13 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
   const state = await engine.firmwareOf(id)
   if (device === undefined || state === undefined) return noSuchDevice()
   if (device.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: id })
-  if (isUpdating(state.firmware) && !call.force)
+  if (isUpdating(state.firmware) && !call.force) {
+    const from = activeJob(state.firmware)?.status
     return refused('INVALID_STATE_TRANSITION', {
-      from: activeJob(state.firmware)?.status,
-      to: 'rolling_back',
-      allowed: [],
+      message: `the device is ${from} now: wait for the end, or say \`force\``,
+      ...{ from, to: 'rolling_back', allowed: [] },
     })
+  }
   const record = await previousOf(services, device.type, call.version ?? state.firmware.previousVersion)
   if (record === undefined)
     return refused('NO_PREVIOUS_FIRMWARE', { message: 'no firmware to go back to is known', device_id: id })

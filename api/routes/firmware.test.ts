@@ -273,7 +273,7 @@ describe('records', () => {
     expect((await patch({ status: 'yanked' })).body.status).toBe('yanked')
     expect(await patch({ status: 'available' })).toMatchObject({
       status: 409,
-      body: { code: 'INVALID_STATE_TRANSITION', allowed: [] },
+      body: { code: 'INVALID_STATE_TRANSITION', from: 'yanked', to: 'available', allowed: [] },
     })
     expect((await send(`GET ${PATH}/${id}`, undefined, { 'if-none-match': '"4"' })).status).toBe(304)
   })

@@ -24,7 +24,10 @@ export function ddiActed(device: Device, act: Exclude<DdiAct, Configure>, now: M
   if (job === undefined) return refuse(device, 'NOT_FOUND', { message: 'the device has no such action' })
   if (act.kind === 'stopped') return stopped(device, job, now)
   if (isDdiEnded(job))
-    return refuse(device, 'INVALID_STATE_TRANSITION', { from: job.status, to: job.status, allowed: [] })
+    return refuse(device, 'INVALID_STATE_TRANSITION', {
+      message: `the action has ended: it is ${job.status}`,
+      ...{ from: job.status, to: job.status, allowed: [] },
+    })
   const changed = applyJobs(
     device,
     changeJobs(device.firmware, now, (each) => {

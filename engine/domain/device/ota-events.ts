@@ -20,7 +20,7 @@ import { expireJob } from '../ota/job-deadline.ts'
 import { beginAgain, cameBack, cancelJob, grantJob, moveJob, rollBackJob, waitJob } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
 import { type Described, describeJob, sessionOver } from '../ota/job-sessions.ts'
-import { isEarly } from '../ota/job-table.ts'
+import { isEarly, jobActions } from '../ota/job-table.ts'
 import { type OtaSend, refreshJob, tellJob } from '../ota/job-telling.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 import type { Effect, Outcome } from './events.ts'
@@ -214,7 +214,10 @@ function retry(device: Device, id: DeploymentId, now: Millis): Outcome {
   if (job === undefined) return refuse(device, 'NOT_FOUND', { message: 'the device has no such job' })
   const change = changeJob(device.firmware, { id, now }, (each) => beginAgain(each, now))
   if (change.firmware === device.firmware)
-    return refuse(device, 'INVALID_STATE_TRANSITION', { from: job.status, to: 'pending', allowed: [] })
+    return refuse(device, 'INVALID_STATE_TRANSITION', {
+      message: `the update of this device is ${job.status}: one that failed, timed out or was rejected is tried again`,
+      ...{ from: job.status, to: 'pending', allowed: jobActions(job.status) },
+    })
   return applyJobs(device, change)
 }
 

@@ -45,6 +45,7 @@ export function grantJob(
     notAfter,
     telling: UNTOLD,
     restarts: 0,
+    wasLost: false,
     losses: 0,
     notBefore: undefined,
     waitsFor: undefined,
@@ -89,16 +90,16 @@ export function deferJob(job: Job, until: Millis, now: Millis): Job {
   })
 }
 
-/** The device restarted before it installed anything: it is told again. */
-export function restartJob(job: Job, now: Millis): Job {
-  const restarts = job.restarts + 1
+/** The device may have restarted before it installed anything: it is told again. Only restarts of its own count. */
+export function restartJob(job: Job, now: Millis, isOwn: boolean): Job {
+  const restarts = isOwn ? job.restarts + 1 : job.restarts
   if (restarts >= LIMITS.otaRestartsMax)
     return failJob(
       job,
       { code: 'DEVICE_RESTARTED', message: 'restarted before it installed the firmware' },
       { now },
     )
-  return moveJob(job, 'restart', now, { restarts, telling: UNTOLD })
+  return moveJob(job, 'restart', now, { restarts, wasLost: false, telling: UNTOLD })
 }
 
 /** The device was seen to run the goal, and has to stay connected for a while. */

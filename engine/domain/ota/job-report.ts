@@ -28,8 +28,9 @@ export function reportJob(job: Job, report: OtaReport, context: ReportContext): 
 
 /** Devices keep reports that were not acknowledged and send them again, even over a restart. How far it was before, says
  *  nothing as long as it was not told again: it may have forgotten the whole thing, and has to be told. */
-function isOfBeforeRestart({ status, restarts, telling }: Job, { word }: OtaReport): boolean {
-  return status === 'pending' && restarts > 0 && telling.sends === 0 && UNDER_WAY.has(word)
+function isOfBeforeRestart({ status, notifiedAt, telling }: Job, { word }: OtaReport): boolean {
+  const hasRestarted = status === 'pending' && notifiedAt !== undefined
+  return hasRestarted && telling.sends === 0 && UNDER_WAY.has(word)
 }
 
 const UNDER_WAY: ReadonlySet<OtaReport['word']> = new Set([

@@ -60,6 +60,35 @@ test('a device that said anything of its attempt in its new session is not suspe
   }
 })
 
+describe('a device that downloads while the service dies again and again', () => {
+  test('is sent the same attempt each time, and has not restarted too often', () => {
+    const device = at('downloading')
+    for (let deaths = 0; deaths < 5; deaths++) {
+      device.sent()
+      device.after(8).serviceDies().connect().says('1.0')
+      expect(device.sent()).toEqual(['install 1'])
+      expect(device.puback().reports('downloading').job).toMatchObject({ status: 'downloading', restarts: 0 })
+    }
+    expect(device.reports('installing').job).toMatchObject({ attempt: 1, error: undefined })
+  })
+
+  test('has restarted if it says so by another boot id', () => {
+    const device = at('downloading').says('1.0', 'boot-1')
+    for (const boot of ['boot-2', 'boot-3', 'boot-4']) {
+      device.puback().reports('downloading')
+      device.serviceDies().connect().says('1.0', boot)
+    }
+    expect(device.job).toMatchObject({ status: 'failed', error: { code: 'DEVICE_RESTARTED' } })
+  })
+
+  test('counts as restarted where its own session was seen to end meanwhile', () => {
+    const device = at('downloading').disconnect().serviceDies().connect().says('1.0')
+    expect(device.job).toMatchObject({ status: 'pending', restarts: 1 })
+    device.puback().reports('downloading').serviceDies().connect().says('1.0')
+    expect(device.job).toMatchObject({ status: 'pending', restarts: 1 })
+  })
+})
+
 test('a session that takes the place of a known one is a loss', () => {
   const device = at('confirming').connect()
   expect(device.job).toMatchObject({ status: 'rebooting', losses: 1 })
@@ -67,21 +96,23 @@ test('a session that takes the place of a known one is a loss', () => {
 
 describe('a device that restarted before it installed, and was not told again yet', () => {
   /** It keeps reports that were not acknowledged, and sends them again when it is back. */
-  const back = () => {
-    const device = at('downloading').says('1.0', 'boot-1').disconnect().connect()
+  const back = (way: 'disconnect' | 'serviceDies' = 'disconnect') => {
+    const device = at('downloading').says('1.0', 'boot-1')[way]().connect()
     device.sent()
     device.takesOta = false
-    return device.says('1.0', 'boot-2')
+    return way === 'disconnect' ? device.says('1.0', 'boot-2') : device.says('1.0')
   }
 
   test.each(['accepted', 'downloading', 'downloaded', 'installing', 'rebooting'])(
     'has not taken up its work by saying again how far it was: %s',
     (word) => {
-      const device = back().reports(word, { attempt: 1 })
-      expect(device.job).toMatchObject({ status: 'pending', restarts: 1 })
-      device.takesOta = true
-      expect(device.look().sent()).toEqual(['install 1'])
-      expect(device.reports('downloading', { attempt: 1 }).job.status).toBe('downloading')
+      for (const way of ['disconnect', 'serviceDies'] as const) {
+        const device = back(way).reports(word, { attempt: 1 })
+        expect(device.job).toMatchObject({ status: 'pending', restarts: way === 'disconnect' ? 1 : 0 })
+        device.takesOta = true
+        expect(device.look().sent()).toEqual(['install 1'])
+        expect(device.reports('downloading', { attempt: 1 }).job.status).toBe('downloading')
+      }
     },
   )
 

@@ -4,7 +4,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Job } from './job.ts'
 import { interrupted } from './job-deadline.ts'
 import { loseJob, moveJob, mustStayWell, proveJob, restartJob } from './job-moves.ts'
-import { isLate } from './job-table.ts'
+import { isLate, JOB_MOVES } from './job-table.ts'
 import { isGoal, isOther, type ReportedImage } from './proof.ts'
 
 /** What a device said in `status`. */
@@ -22,6 +22,8 @@ export type OwnSession = 'lost' | 'resumed'
 /** The device has another session, or none any more. One that ended with the service is no failure of the device: it only
  *  begins its wait anew, because nobody knows how it was meanwhile. */
 export function sessionOver(job: Job, own: OwnSession, now: Millis): Job {
+  if (JOB_MOVES[job.status].restart !== undefined)
+    return own === 'lost' && job.wasLost !== true ? { ...job, wasLost: true } : job
   if (job.status === 'installing') return own === 'lost' ? moveJob(job, 'reboot', now) : job
   if (!mustStayWell(job)) return job
   return own === 'lost' ? loseJob(job, now) : { ...job, since: now }
@@ -38,7 +40,8 @@ export function describeJob(job: Job, said: Described, now: Millis): Job {
     case 'notified':
     case 'downloading':
     case 'downloaded':
-      return isRestart(job, said) ? restartJob(job, now) : job
+      if (!isRestart(job, said)) return job
+      return restartJob(job, now, said.boot === 'changed' || job.wasLost === true)
     case 'installing':
     case 'rebooting':
       return isRestart(job, said) ? notTheGoal(job, said, now) : job

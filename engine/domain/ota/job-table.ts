@@ -108,6 +108,12 @@ export function isEarly(status: JobStatus): boolean {
   return JOB_MOVES[status].cancel !== undefined
 }
 
+/** What a person may have done with a job of a deployment that is open. */
+export function jobActions(status: JobStatus): readonly ('retry' | 'cancel')[] {
+  if (isEarly(status)) return ['cancel']
+  return JOB_MOVES[status].begin_again === undefined ? [] : ['retry']
+}
+
 /** The image is, or may be, still being fetched. */
 export function isDownloading(status: JobStatus): boolean {
   return rankOf(status) < rankOf('downloaded')

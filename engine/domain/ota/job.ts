@@ -79,6 +79,9 @@ export interface Job {
   readonly notice: Telling | undefined
   /** Restarts before installing, in this attempt. */
   readonly restarts: number
+  /** Its session was seen to end before it installed anything, so the next one may be that of a device that restarted. A
+   *  session that ended with the service says nothing of the kind. Missing in what was written before it was kept. */
+  readonly wasLost?: boolean
   /** Connections lost while confirming, in this attempt. */
   readonly losses: number
   readonly deferrals: number
@@ -136,6 +139,7 @@ export function newJob(plan: JobPlan, about: Pick<Job, 'createdAt' | 'fromVersio
     telling: UNTOLD,
     notice: undefined,
     restarts: 0,
+    wasLost: false,
     losses: 0,
     deferrals: 0,
     notBefore: undefined,

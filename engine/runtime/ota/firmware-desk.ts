@@ -123,7 +123,7 @@ export class FirmwareDesk {
     if (edited.kind === 'refused')
       return refused('INVALID_STATE_TRANSITION', {
         message: `a firmware that is ${record.status} cannot become ${edit.status}`,
-        allowed: edited.allowed,
+        ...{ from: record.status, to: edit.status, allowed: edited.allowed },
       })
     if (edit.status === 'yanked' && record.status !== 'yanked') {
       const inUse = this.#inUse(id)
