@@ -33,6 +33,10 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     const { page } = await suite.open('/')
     const attention = page.getByRole('region', { name: 'Needs attention' })
     await attention.getByRole('link', { name: 'oven too hot: 1 alert' }).waitFor()
+    const rail = page.getByRole('navigation', { name: 'Main' })
+    await expect
+      .poll(() => rail.getByRole('link', { name: 'Alerts' }).getAttribute('title'))
+      .toBe('1 alert is open')
     await attention.getByRole('button', { name: 'Hide oven too hot: 1 alert' }).click()
     await attention.getByRole('button', { name: /1 case is hidden/ }).click()
     await attention.getByRole('link', { name: '1 message could not be processed: MALFORMED_STATUS' }).click()

@@ -5,6 +5,7 @@ import { OPERATIONS } from '../../schemas/operations/all.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
 import { ADMIN, until } from '../blackbox/testing/service.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { axeViolations } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
 import { go } from './testing/walk.ts'
@@ -59,11 +60,22 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 
   test('what was shown stays while the service is away, and the page recovers by itself', async () => {
-    const { page } = await suite.open('/alerts/rules', { expected: AWAY })
+    const { page } = await suite.open('/alerts/rules/new', { expected: AWAY })
+    await page.getByLabel('Name').waitFor()
+    // Views come as files of their own; the service has none to give later.
+    for (const path of ['/alerts', '/alerts/rules']) await go(page, path)
     await page.getByText('There is no rule yet').waitFor()
     await suite.stop()
     await page.getByText(/Not connected since/).waitFor()
     await page.getByText('There is no rule yet').waitFor()
+    await page.getByText(/^as of \d\d:\d\d:\d\d$/).waitFor()
+    await go(page, '/alerts')
+    await page.getByText(/Alerts may be missing since/).waitFor()
+    await go(page, '/alerts/rules/new')
+    const save = page.getByRole('button', { name: 'Save', exact: true })
+    expect(await save.getAttribute('title')).toBe('There is no connection to the service.')
+    expect(await save.getAttribute('aria-disabled')).toBe('true')
+    await go(page, '/alerts/rules')
     await suite.startAgain()
     await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
     await page.locator('.freshness-live').waitFor()
@@ -201,6 +213,32 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.getByRole('application').waitFor()
     const scripts = asked.filter((path) => path.endsWith('.js'))
     expect(scripts.length, scripts.join('\n')).toBeLessThanOrEqual(12)
+  })
+
+  test('another build of the service is told of, and so is a line that others can read', async () => {
+    let build = 'one'
+    const { page } = await suite.open('/alerts', {
+      before: async (context) => {
+        // Pages of this machine are secure in every browser.
+        await context.addInitScript("Object.defineProperty(globalThis, 'isSecureContext', { value: false })")
+        // A second build of the whole service would take the suite minutes.
+        await context.route('**/api/v1/**', async (route) => {
+          const response = await route.fetch()
+          await route.fulfill({ response, headers: { ...response.headers(), 'x-fleet-build': build } })
+        })
+      },
+    })
+    await page.getByText(/This connection is not encrypted/).waitFor()
+    await page.getByRole('button', { name: 'Understood' }).click()
+    expect(await page.getByText('A new version is here').count()).toBe(0)
+    build = 'two'
+    await go(page, '/alerts/rules')
+    await page.getByText('A new version is here').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Reload', exact: true }).click()
+    await page.getByText('There is no rule yet').waitFor()
+    expect(await page.getByText('A new version is here').count()).toBe(0)
+    expect(await page.getByText(/This connection is not encrypted/).count()).toBe(0)
   })
 
   test('a log-out in one tab is one in all', async () => {

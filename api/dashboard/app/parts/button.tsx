@@ -1,6 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import type { IconName } from '../../build/icons.ts'
+import type { Write } from '../data/writes.ts'
+import { connection } from '../live/live.ts'
+import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
+
+const t = words({
+  away: ['There is no connection to the service.', 'Es gibt keine Verbindung zum Dienst.'],
+})
 
 export interface ButtonProps {
   readonly children?: ComponentChildren
@@ -13,6 +20,8 @@ export interface ButtonProps {
   /** Why it cannot be used now. It can still be focused, so that the reason can be read (D7). */
   readonly disabledBecause?: string | undefined
   readonly isBusy?: boolean
+  /** What it does at the service: it waits for its end, and cannot begin without a connection. */
+  readonly write?: Pick<Write<[]>, 'isUnderWay'>
   readonly shortcut?: string
   readonly form?: string
 }
@@ -26,18 +35,20 @@ export function Button(props: ButtonProps) {
     icon,
     label,
     disabledBecause,
-    isBusy,
+    write,
+    isBusy = write?.isUnderWay.value,
     shortcut,
     form,
   } = props
-  const isDisabled = disabledBecause !== undefined || isBusy === true
+  const reason = disabledBecause ?? (write === undefined ? undefined : awayReason())
+  const isDisabled = reason !== undefined || isBusy === true
   return (
     <button
       type={type}
       form={form}
       class={`button button-${kind}`}
       aria-label={label}
-      title={disabledBecause ?? label}
+      title={reason ?? label}
       aria-disabled={isDisabled ? 'true' : undefined}
       aria-busy={isBusy === true ? 'true' : undefined}
       aria-keyshortcuts={shortcut}
@@ -51,3 +62,5 @@ export function Button(props: ButtonProps) {
     </button>
   )
 }
+
+const awayReason = () => (connection.value.state === 'away' ? t('away') : undefined)

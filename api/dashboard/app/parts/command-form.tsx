@@ -2,6 +2,7 @@
 // it sends the wish.
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
+import type { Write } from '../data/writes.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import {
@@ -63,7 +64,7 @@ export interface CommandFormProps {
   readonly onSend: (wish: CommandWish) => void
   /** Tells of each change, since another wish is another request. */
   readonly onChange?: (wish: CommandWish | undefined) => void
-  readonly isBusy?: boolean
+  readonly write?: Pick<Write<[]>, 'isUnderWay'>
   readonly error?: unknown
   readonly disabledBecause?: string | undefined
 }
@@ -72,7 +73,7 @@ export interface CommandFormProps {
 const remembered = new Map<string, ParameterTexts>()
 
 export function CommandForm(props: CommandFormProps) {
-  const { commands, initial = {}, action, onSend, onChange, isBusy = false, error, disabledBecause } = props
+  const { commands, initial = {}, action, onSend, onChange, write, error, disabledBecause } = props
   const [name, setName] = useState(initial.command ?? commands?.[0]?.name ?? '')
   const command = commands?.find((known) => known.name === name)
   const parameters = useMemo(() => (command === undefined ? [] : orderedParameters(command)), [command])
@@ -113,7 +114,7 @@ export function CommandForm(props: CommandFormProps) {
       onSubmit={(event) => {
         event.preventDefault()
         setWrong(data.kind === 'wrong' ? data.wrong : {})
-        if (wish === undefined || disabledBecause !== undefined || isBusy) return
+        if (wish === undefined || disabledBecause !== undefined || write?.isUnderWay.peek() === true) return
         remembered.set(name, texts)
         onSend(wish)
       }}
@@ -191,7 +192,7 @@ export function CommandForm(props: CommandFormProps) {
         </div>
       </details>
       <div class="row">
-        <Button type="submit" kind="primary" icon="send" isBusy={isBusy} disabledBecause={disabledBecause}>
+        <Button type="submit" kind="primary" icon="send" write={write} disabledBecause={disabledBecause}>
           {action(name)}
         </Button>
       </div>

@@ -42,7 +42,7 @@ export function ConfirmAction({ title, children, action, typed, onConfirm, onClo
           <Button onClick={onClose}>{t('back')}</Button>
           <Button
             kind="danger"
-            isBusy={write.isUnderWay.value}
+            write={write}
             disabledBecause={isTyped ? undefined : t('typed', { text: typed })}
             onClick={() => void write.run()}
           >

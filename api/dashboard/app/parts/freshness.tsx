@@ -1,6 +1,6 @@
 // How fresh the page is: live, or away since when and when it tries again, and what was left out.
 import { connection, droppedCount, isPaused, isThriftyLine, retryNow } from '../live/live.ts'
-import { instant, now } from '../words/time.ts'
+import { clockTime, now } from '../words/time.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
@@ -18,6 +18,7 @@ const t = words({
     'Not connected since {time}, trying again in {seconds} s',
     'Nicht verbunden seit {time}, neuer Versuch in {seconds} s',
   ],
+  asOf: ['as of {time}', 'Stand {time}'],
   retry: ['Retry now', 'Jetzt versuchen'],
   forbidden: [
     'Your account may not see live updates any more. Log in again.',
@@ -51,12 +52,19 @@ export function FreshnessDot() {
   )
 }
 
+/** When what is shown was last known to be so, while there is no connection. */
+export function AsOf() {
+  const at = connection.value
+  if (at.state !== 'away') return null
+  return <span class="as-of">{t('asOf', { time: clockTime(at.since) })}</span>
+}
+
 /** The bar under the header while there is no connection. What was shown stays. */
 export function ConnectionBar() {
   const at = connection.value
   if (at.state === 'closed')
     return (
-      <p class="connection-bar" role="status">
+      <p class="bar" role="status">
         {at.reason === 'forbidden' ? t('forbidden') : t('tooMany')}
       </p>
     )
@@ -64,8 +72,8 @@ export function ConnectionBar() {
   // `now` makes it count down.
   const seconds = now.value === 0 ? 0 : Math.max(0, Math.ceil((at.retryAt - Date.now()) / 1000))
   return (
-    <p class="connection-bar" role="status">
-      {t('since', { time: instant(at.since, { timeStyle: 'medium', dateStyle: undefined }), seconds })}{' '}
+    <p class="bar" role="status">
+      {t('since', { time: clockTime(at.since), seconds })}{' '}
       <Button kind="quiet" onClick={retryNow}>
         {t('retry')}
       </Button>

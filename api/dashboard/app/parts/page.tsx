@@ -1,6 +1,7 @@
 // The frame of a view: its heading, which takes the focus when the view is entered, and its actions.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { AsOf } from './freshness.tsx'
 
 export interface PageProps {
   readonly title: string
@@ -29,6 +30,7 @@ export function Page({ title, children, actions, mark }: PageProps) {
           {title}
         </h1>
         {mark}
+        <AsOf />
         {actions !== undefined && <div class="page-actions">{actions}</div>}
       </header>
       {children}

@@ -184,7 +184,7 @@ function Maintenance({ id, isOn }: { readonly id: string; readonly isOn: boolean
   })
   return (
     <>
-      <Button icon="wrench" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+      <Button icon="wrench" write={write} onClick={() => void write.run()}>
         {isOn ? t('release') : t('maintain')}
       </Button>
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}

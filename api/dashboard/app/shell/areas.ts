@@ -3,6 +3,7 @@
 import type { IconName } from '../../build/icons.ts'
 import type { RouteName } from '../address/routes.ts'
 import { may } from '../data/access.ts'
+import { fleetStats } from '../live/fleet-index.ts'
 import { words } from '../words/words.ts'
 
 const t = words({
@@ -15,6 +16,14 @@ const t = words({
   timeline: ['Timeline', 'Verlauf'],
   logs: ['Logs', 'Logs'],
   system: ['System', 'System'],
+  inError: [
+    { one: '{n} device is in error', other: '{n} devices are in error' },
+    { one: '{n} Gerät meldet einen Fehler', other: '{n} Geräte melden einen Fehler' },
+  ],
+  openAlerts: [
+    { one: '{n} alert is open', other: '{n} alerts are open' },
+    { one: '{n} Alarm ist offen', other: '{n} Alarme sind offen' },
+  ],
 })
 
 export interface Area {
@@ -27,10 +36,19 @@ export interface Area {
   readonly prefix: string
   /** One of the entries at the foot of a narrow screen. */
   readonly isFirst: boolean
+  /** What in it wants a person, and the same in words. Undefined if nothing does. */
+  readonly count?: Count | undefined
+}
+
+interface Count {
+  readonly n: number
+  readonly says: string
 }
 
 /** Areas that the role at the page has nothing to do with are absent (D7). */
 export function areas(): readonly Area[] {
+  const stats = fleetStats.value
+  const { info = 0, warning = 0, critical = 0 } = stats?.alerts ?? {}
   const all: readonly (Area & { readonly isShown?: boolean })[] = [
     {
       route: 'overview',
@@ -40,8 +58,24 @@ export function areas(): readonly Area[] {
       prefix: '/',
       isFirst: true,
     },
-    { route: 'devices', name: t('devices'), icon: 'cpu', key: 'd', prefix: '/devices', isFirst: true },
-    { route: 'alerts', name: t('alerts'), icon: 'bell', key: 'a', prefix: '/alerts', isFirst: true },
+    {
+      route: 'devices',
+      name: t('devices'),
+      icon: 'cpu',
+      key: 'd',
+      prefix: '/devices',
+      isFirst: true,
+      count: counted('inError', stats?.by_status.error ?? 0),
+    },
+    {
+      route: 'alerts',
+      name: t('alerts'),
+      icon: 'bell',
+      key: 'a',
+      prefix: '/alerts',
+      isFirst: true,
+      count: counted('openAlerts', info + warning + critical),
+    },
     {
       route: 'commands',
       name: t('commands'),
@@ -73,3 +107,6 @@ export function areas(): readonly Area[] {
   ]
   return all.filter(({ isShown = true }) => isShown)
 }
+
+const counted = (word: 'inError' | 'openAlerts', n: number): Count | undefined =>
+  n === 0 ? undefined : { n, says: t(word, { n }) }

@@ -2,16 +2,17 @@
 import type { ComponentChildren } from 'preact'
 import { pathOf } from '../address/routes.ts'
 import { isSessionOver, user } from '../data/session.ts'
-import { isPaused } from '../live/live.ts'
+import { connection, isPaused } from '../live/live.ts'
 import { address, navigate } from '../navigation/navigation.ts'
 import { Button } from '../parts/button.tsx'
-import { ConnectionBar, FreshnessDot } from '../parts/freshness.tsx'
+import { FreshnessDot } from '../parts/freshness.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { useShortcuts } from '../parts/shortcuts.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { LoginDialog } from '../views/login/login-dialog.tsx'
-import { words } from '../words/words.ts'
+import { number, words } from '../words/words.ts'
 import { areas } from './areas.ts'
+import { Bars } from './bars.tsx'
 import { isPaletteOpen, Palette } from './palette.tsx'
 import { isSheetOpen, ShortcutSheet } from './shortcut-sheet.tsx'
 import { ViewsButton } from './views-button.tsx'
@@ -61,7 +62,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const isCurrent = (prefix: string) =>
     prefix === '/' ? path === '/' : path === prefix || path.startsWith(`${prefix}/`)
   return (
-    <div class="shell">
+    <div class={connection.value.state === 'away' ? 'shell shell-away' : 'shell'}>
       <a class="skip" href="#content">
         {t('skip')}
       </a>
@@ -70,11 +71,20 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           Fleet
         </a>
         <ul>
-          {entries.map(({ route, name, icon, prefix, isFirst }) => (
+          {entries.map(({ route, name, icon, prefix, isFirst, count }) => (
             <li key={route} class={isFirst ? undefined : 'rail-later'}>
-              <a href={pathOf(route)} aria-current={isCurrent(prefix) ? 'page' : undefined} title={name}>
+              <a
+                href={pathOf(route)}
+                aria-current={isCurrent(prefix) ? 'page' : undefined}
+                title={count?.says ?? name}
+              >
                 <Icon name={icon} />
                 <span class="rail-name">{name}</span>
+                {count !== undefined && (
+                  <span class="rail-count" aria-hidden="true">
+                    {number(count.n, { notation: 'compact' })}
+                  </span>
+                )}
               </a>
             </li>
           ))}
@@ -110,7 +120,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           <Icon name="user" /> <span>{me?.name}</span>
         </a>
       </header>
-      <ConnectionBar />
+      <Bars />
       <main id="content" class="content" tabIndex={-1}>
         {children}
       </main>

@@ -46,6 +46,9 @@ export function instant(ms: number, options: Intl.DateTimeFormatOptions = {}): s
   }).format(ms)
 }
 
+/** "14:03:05". */
+export const clockTime = (ms: number): string => instant(ms, { timeStyle: 'medium', dateStyle: undefined })
+
 /** The whole time with milliseconds and zone, for tooltips and for copying. */
 export function exactInstant(ms: number): string {
   return new Date(ms).toISOString()

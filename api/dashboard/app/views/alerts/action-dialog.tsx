@@ -120,7 +120,7 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
       actions={
         <>
           <Button onClick={() => onClose(false)}>{t('cancel')}</Button>
-          <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+          <Button kind="primary" write={write} onClick={() => void write.run()}>
             {name}
           </Button>
         </>

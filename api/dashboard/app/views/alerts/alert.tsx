@@ -227,7 +227,7 @@ function Comments({ alert: { alert_id, comments } }: { readonly alert: Alert }) 
         >
           <Field label={t('comment')} value={text} onValue={setText} maxLength={2000} />
           {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
-          <Button type="submit" isBusy={write.isUnderWay.value}>
+          <Button type="submit" write={write}>
             {t('add')}
           </Button>
         </form>

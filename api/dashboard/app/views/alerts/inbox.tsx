@@ -5,6 +5,7 @@ import { oneOf, text, words as wordList } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { connection } from '../../live/live.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
@@ -22,6 +23,7 @@ import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
 import { SeverityMark, severityWord } from '../../parts/severity-mark.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
+import { clockTime } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
 import { GROUPINGS } from './alert-groups.ts'
@@ -49,6 +51,7 @@ const t = words({
     { one: '{n} ausgewählt', other: '{n} ausgewählt' },
   ],
   calm: ['Nothing fires', 'Nichts schlägt an'],
+  missing: ['Alerts may be missing since {time}.', 'Seit {time} fehlen vielleicht Alarme.'],
   calmMore: [
     'Alerts appear here when a rule finds something wrong with a device.',
     'Alarme erscheinen hier, wenn eine Regel an einem Gerät etwas findet.',
@@ -159,6 +162,7 @@ export default function Inbox() {
   return (
     <Page title={t('title')}>
       <AlertSections />
+      <MissingSince />
       <StateTabs states={STATES} current={state} />
       <div class="filters">
         <ChoiceChips
@@ -238,6 +242,13 @@ export default function Inbox() {
       )}
     </Page>
   )
+}
+
+/** An inbox that nobody fills looks like a calm one. */
+function MissingSince() {
+  const at = connection.value
+  if (at.state !== 'away') return null
+  return <p class="banner severity-warning">▲ {t('missing', { time: clockTime(at.since) })}</p>
 }
 
 const idOf = ({ alert_id, rule_id, device_id }: Alert) => alert_id ?? `${rule_id} ${device_id}`

@@ -68,7 +68,7 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
       title={t('title')}
       onClose={onClose}
       actions={
-        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+        <Button kind="primary" write={write} onClick={() => void write.run()}>
           {t('create')}
         </Button>
       }

@@ -105,6 +105,7 @@ export function RulePreview({ rule }: RulePreviewProps) {
         />
         <Button
           icon="play"
+          write={write}
           isBusy={write.isUnderWay.value || rule === undefined}
           onClick={() => rule !== undefined && void write.run(rule)}
         >

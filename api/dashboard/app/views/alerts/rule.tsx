@@ -133,7 +133,7 @@ function Editor({ rule, saved }: EditorProps) {
         {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
         <div class="row">
           {canWrite && (
-            <Button kind="primary" type="submit" icon="save" isBusy={write.isUnderWay.value}>
+            <Button kind="primary" type="submit" icon="save" write={write}>
               {t('save')}
             </Button>
           )}

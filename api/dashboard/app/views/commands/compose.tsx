@@ -125,7 +125,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
             action={(command) => (command === '' ? t('lookAny') : t('look', { command }))}
             onSend={(wish) => void look.run(wish)}
             onChange={again}
-            isBusy={look.isUnderWay.value}
+            write={look}
             error={error}
           />
         </section>
@@ -139,7 +139,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
             <Button
               kind={looked.wish.priority === 'critical' ? 'danger' : 'primary'}
               icon="send"
-              isBusy={sending.isUnderWay.value}
+              write={sending}
               disabledBecause={accepted === 0 ? t('nobody') : undefined}
               // An emergency stop must not wait for a dialog; the look before was its confirmation.
               onClick={() =>

@@ -71,14 +71,14 @@ export function BulkRegister() {
       <p class="row">
         <Button
           kind={checked === undefined ? 'primary' : 'plain'}
-          isBusy={check.isUnderWay.value}
+          write={check}
           disabledBecause={lines.trim() === '' ? t('drop') : undefined}
           onClick={() => void check.run()}
         >
           {t('check')}
         </Button>
         {checked !== undefined && checked.valid > 0 && created === undefined && (
-          <Button kind="primary" isBusy={create.isUnderWay.value} onClick={() => void create.run()}>
+          <Button kind="primary" write={create} onClick={() => void create.run()}>
             {t('create', { n: checked.valid })}
           </Button>
         )}

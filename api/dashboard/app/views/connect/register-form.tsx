@@ -82,7 +82,7 @@ export function RegisterForm({ onRegistered }: { readonly onRegistered: (device:
       </datalist>
       {error !== undefined && <ProblemCard error={error} />}
       <p>
-        <Button kind="primary" type="submit" isBusy={write.isUnderWay.value}>
+        <Button kind="primary" type="submit" write={write}>
           {t('register')}
         </Button>
       </p>

@@ -36,7 +36,7 @@ export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
       <p class="hint">{t('tokenHint')}</p>
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
       <p>
-        <Button icon="key-round" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+        <Button icon="key-round" write={write} onClick={() => void write.run()}>
           {t('another')}
         </Button>
       </p>

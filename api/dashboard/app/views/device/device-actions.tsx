@@ -1,4 +1,5 @@
 // What can be done to a device from anywhere on its page.
+import type { Signal } from '@preact/signals'
 import type { DeviceBody } from '../../../../../schemas/device.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may, roleFor } from '../../data/access.ts'
@@ -31,7 +32,7 @@ const t = words({
 
 export interface Maintenance {
   readonly isOn: boolean
-  readonly isUnderWay: boolean
+  readonly isUnderWay: Signal<boolean>
   readonly error: unknown
   /** Undefined if it may not be changed. */
   readonly run: (() => void) | undefined
@@ -56,7 +57,7 @@ export function useMaintenance({ device_id: deviceId, status }: DeviceBody): Mai
   const isAllowed = may('editDevice') && status !== 'decommissioned' && status !== 'provisioning'
   return {
     isOn,
-    isUnderWay: write.isUnderWay.value,
+    isUnderWay: write.isUnderWay,
     error: write.error.value,
     run: isAllowed ? () => void run() : undefined,
   }
@@ -88,7 +89,7 @@ export function DeviceActions({ device, maintenance }: DeviceActionsProps) {
       <Button
         icon="wrench"
         shortcut="m"
-        isBusy={maintenance.isUnderWay}
+        write={maintenance}
         disabledBecause={because('editDevice') ?? (device.status === 'provisioning' ? t('never') : undefined)}
         onClick={maintenance.run ?? (() => undefined)}
       >

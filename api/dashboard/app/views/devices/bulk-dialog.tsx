@@ -70,11 +70,11 @@ export function BulkDialog({ kind, ids, onClose }: BulkDialogProps) {
               {t('retry', { n: result.failed })}
             </Button>
           ) : preview === undefined ? (
-            <Button kind="primary" isBusy={look.isUnderWay.value} onClick={() => void look.run()}>
+            <Button kind="primary" write={look} onClick={() => void look.run()}>
               {t('look')}
             </Button>
           ) : (
-            <Button kind="primary" isBusy={change.isUnderWay.value} onClick={() => void change.run()}>
+            <Button kind="primary" write={change} onClick={() => void change.run()}>
               {t('change', { n: preview.changed })}
             </Button>
           )}

@@ -65,7 +65,7 @@ export function Password() {
           pointer="/password"
         />
         {error !== undefined && <ProblemCard error={error} />}
-        <Button type="submit" isBusy={write.isUnderWay.value}>
+        <Button type="submit" write={write}>
           {t('change')}
         </Button>
       </form>

@@ -171,11 +171,11 @@ function Form({ images }: { readonly images: readonly Image[] }) {
       {error !== undefined && <ProblemCard error={error} />}
       <div class="row">
         {preview === undefined ? (
-          <Button kind="primary" type="submit" icon="eye" isBusy={look.isUnderWay.value}>
+          <Button kind="primary" type="submit" icon="eye" write={look}>
             {t('look')}
           </Button>
         ) : (
-          <Button kind="primary" type="submit" icon="rocket" isBusy={start.isUnderWay.value}>
+          <Button kind="primary" type="submit" icon="rocket" write={start}>
             {t(draft.startAt === '' ? 'start' : 'schedule', { n: preview.accepted })}
           </Button>
         )}

@@ -7,6 +7,7 @@ import { type Params, pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
@@ -82,14 +83,18 @@ export default function Rollout({ params }: { readonly params: Params }) {
   const [isCancelling, setCancelling] = useState(false)
   useLiveAnswers({ channel: 'ota' }, ['getDeployment', 'listDeploymentDevices'])
   const { data } = answer
-  const act = (what: string, call: Promise<unknown>) =>
-    call.then(
-      () => {
-        toast({ text: t('done', { what }) })
-        refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
-      },
-      (error: Error) => toast({ text: t('failed', { what, reason: error.message }), isFailure: true }),
-    )
+  const acting = useWrite((call: () => Promise<unknown>) => call())
+  const act = async (what: string, call: () => Promise<unknown>) => {
+    const isDone = await acting.run(call)
+    if (isDone) {
+      toast({ text: t('done', { what }) })
+      refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
+      return
+    }
+    const error = acting.error.peek()
+    const reason = error instanceof Error ? error.message : String(error)
+    toast({ text: t('failed', { what, reason }), isFailure: true })
+  }
   const isOpen = data !== undefined && OPEN.includes(data.status)
   const awaits = data?.stages.some(({ state }) => state === 'awaiting_approval') === true
   return (
@@ -103,7 +108,8 @@ export default function Rollout({ params }: { readonly params: Params }) {
               <Button
                 kind="primary"
                 icon="check"
-                onClick={() => void act(t('approve'), fleet.approveDeployment({ deployment_id }))}
+                write={acting}
+                onClick={() => void act(t('approve'), () => fleet.approveDeployment({ deployment_id }))}
               >
                 {t('approve')}
               </Button>
@@ -111,14 +117,16 @@ export default function Rollout({ params }: { readonly params: Params }) {
             {data.status === 'paused' ? (
               <Button
                 icon="play"
-                onClick={() => void act(t('resume'), fleet.resumeDeployment({ deployment_id }))}
+                write={acting}
+                onClick={() => void act(t('resume'), () => fleet.resumeDeployment({ deployment_id }))}
               >
                 {t('resume')}
               </Button>
             ) : (
               <Button
                 icon="pause"
-                onClick={() => void act(t('pause'), fleet.pauseDeployment({ deployment_id }))}
+                write={acting}
+                onClick={() => void act(t('pause'), () => fleet.pauseDeployment({ deployment_id }))}
               >
                 {t('pause')}
               </Button>
@@ -260,7 +268,7 @@ function Causes({ deployment: { held, skipped } }: { readonly deployment: Deploy
 
 interface MembersProps {
   readonly deploymentId: string
-  readonly onAct: (what: string, call: Promise<unknown>) => Promise<void>
+  readonly onAct: (what: string, call: () => Promise<unknown>) => Promise<void>
 }
 
 function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
@@ -314,7 +322,7 @@ function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
               ['failed', 'timed_out', 'rejected', 'cancelled'].includes(word) ? (
                 <Button
                   onClick={() =>
-                    void onAct(t('retry'), fleet.retryDeploymentDevice({ deployment_id, device_id }))
+                    void onAct(t('retry'), () => fleet.retryDeploymentDevice({ deployment_id, device_id }))
                   }
                 >
                   {t('retry')}

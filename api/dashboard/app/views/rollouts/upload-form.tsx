@@ -96,7 +96,7 @@ export function UploadForm() {
           pointer="/sha256"
         />
         <Field label={t('notes')} value={changelog} onValue={setChangelog} />
-        <Button kind="primary" type="submit" icon="upload" isBusy={write.isUnderWay.value}>
+        <Button kind="primary" type="submit" icon="upload" write={write}>
           {t('upload')}
         </Button>
       </div>

@@ -82,7 +82,7 @@ export function ViewLine({ view, isOwn, onGo }: ViewLineProps) {
           }}
         >
           <Field label={t('newName')} value={renamed} onValue={setRenamed} maxLength={100} required />
-          <Button type="submit" kind="primary" isBusy={write.isUnderWay.value}>
+          <Button type="submit" kind="primary" write={write}>
             {t('rename2')}
           </Button>
           <Button onClick={() => setRenamed(undefined)}>{t('cancel')}</Button>

@@ -84,7 +84,7 @@ function SaveForm() {
           <input type="checkbox" checked={shared} onChange={() => setShared(!shared)} />
           {t('share')}
         </label>
-        <Button kind="primary" type="submit" icon="save" isBusy={write.isUnderWay.value}>
+        <Button kind="primary" type="submit" icon="save" write={write}>
           {t('save')}
         </Button>
       </div>

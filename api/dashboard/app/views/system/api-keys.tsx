@@ -128,7 +128,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
       title={t('create')}
       onClose={onClose}
       actions={
-        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+        <Button kind="primary" write={write} onClick={() => void write.run()}>
           {t('create')}
         </Button>
       }

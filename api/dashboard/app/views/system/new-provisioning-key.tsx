@@ -73,7 +73,7 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
       title={t('create')}
       onClose={onClose}
       actions={
-        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+        <Button kind="primary" write={write} onClick={() => void write.run()}>
           {t('create')}
         </Button>
       }

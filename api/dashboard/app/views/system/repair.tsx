@@ -63,6 +63,7 @@ export function Repair() {
       <p>
         <Button
           icon="wrench"
+          write={write}
           isBusy={write.isUnderWay.value || answer.data?.status === 'running'}
           onClick={() => void write.run()}
         >

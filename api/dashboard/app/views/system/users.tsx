@@ -109,7 +109,7 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
       title={t('editOf', { name: plainText(user.name) })}
       onClose={onClose}
       actions={
-        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+        <Button kind="primary" write={write} onClick={() => void write.run()}>
           {t('save')}
         </Button>
       }
@@ -173,7 +173,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
       title={t('inviteTitle')}
       onClose={onClose}
       actions={
-        <Button kind="primary" isBusy={write.isUnderWay.value} onClick={() => void write.run()}>
+        <Button kind="primary" write={write} onClick={() => void write.run()}>
           {t('invite')}
         </Button>
       }

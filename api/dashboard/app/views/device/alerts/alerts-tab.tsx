@@ -109,7 +109,7 @@ export default function AlertsTab({ device }: TabProps) {
                   name: t('do'),
                   cell: ({ alert_id: id, acknowledged, state }: Alert) =>
                     id === null || acknowledged || state !== 'firing' ? null : (
-                      <Button isBusy={ack.isUnderWay.value} onClick={() => void ack.run(id)}>
+                      <Button write={ack} onClick={() => void ack.run(id)}>
                         {t('ack')}
                       </Button>
                     ),
@@ -147,12 +147,7 @@ function Mute({ deviceId }: { readonly deviceId: string }) {
           <>
             <span>{t('mute')}</span>
             {MUTES.map(([name, ms]) => (
-              <Button
-                key={name}
-                icon="bell-off"
-                isBusy={write.isUnderWay.value}
-                onClick={() => void write.run(ms)}
-              >
+              <Button key={name} icon="bell-off" write={write} onClick={() => void write.run(ms)}>
                 {t(name)}
               </Button>
             ))}
@@ -160,7 +155,7 @@ function Mute({ deviceId }: { readonly deviceId: string }) {
         ) : (
           <>
             <span>{t('muted', { time: instant(Date.parse(active.ends_at)) })}</span>
-            <Button isBusy={write.isUnderWay.value} onClick={() => void write.run(undefined)}>
+            <Button write={write} onClick={() => void write.run(undefined)}>
               {t('unmute')}
             </Button>
           </>

@@ -57,7 +57,7 @@ export function CommandCard({ command, onAgain }: CommandCardProps) {
         </h3>
         <div class="row">
           {OPEN.has(command.status) && (
-            <Button isBusy={cancel.isUnderWay.value} onClick={() => void cancel.run()}>
+            <Button write={cancel} onClick={() => void cancel.run()}>
               {t('cancel')}
             </Button>
           )}

@@ -150,7 +150,7 @@ function Composer({ deviceId, commands, initial, disabledBecause }: ComposerProp
         commands={commands}
         {...(initial === undefined ? {} : { initial })}
         action={(command) => t('send', { command })}
-        isBusy={write.isUnderWay.value}
+        write={write}
         error={error}
         disabledBecause={disabledBecause}
         onChange={() => {

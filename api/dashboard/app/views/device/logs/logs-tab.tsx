@@ -156,7 +156,7 @@ export default function LogsTab({ device }: TabProps) {
             }}
           >
             {cursor != null && (
-              <Button kind="quiet" isBusy={load.isUnderWay.value} onClick={() => void load.run(cursor)}>
+              <Button kind="quiet" write={load} onClick={() => void load.run(cursor)}>
                 {t('earlier')}
               </Button>
             )}

@@ -65,7 +65,7 @@ export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
       )}
       {issue.error.value !== undefined && <ProblemCard error={issue.error.value} />}
       <div class="row">
-        <Button icon="key-round" isBusy={issue.isUnderWay.value} onClick={() => void issue.run()}>
+        <Button icon="key-round" write={issue} onClick={() => void issue.run()}>
           {t('issue')}
         </Button>
         <Button kind="danger" onClick={() => setAsked(true)}>

@@ -140,7 +140,7 @@ export default function SettingsTab({ device }: TabProps) {
             type="submit"
             kind="primary"
             icon="save"
-            isBusy={write.isUnderWay.value}
+            write={write}
             disabledBecause={disabledBecause ?? (isRight ? (isChanged ? undefined : t('same')) : t('object'))}
           >
             {t('save')}

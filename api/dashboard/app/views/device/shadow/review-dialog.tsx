@@ -94,7 +94,7 @@ export function ReviewDialog({ deviceId, base, edits, onEdits, onClose, onSent }
           ) : (
             <Button
               kind="primary"
-              isBusy={write.isUnderWay.value}
+              write={write}
               disabledBecause={wanted === undefined ? t('choose') : undefined}
               onClick={() => {
                 if (wanted === undefined) return
