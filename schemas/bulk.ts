@@ -1,7 +1,7 @@
 // Bodies of POST /devices/bulk and GET /devices/export: devices as lines of JSON, or as rows of CSV.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { RegisterDeviceBody } from './device.ts'
+import { RegisterDeviceBody, TokenExpiresAt } from './device.ts'
 import { choice, orNull } from './json-schema.ts'
 import { FieldError } from './problem.ts'
 
@@ -71,6 +71,7 @@ const BulkRow = Type.Object(
     access_token: Type.Optional(
       Type.String({ description: 'The MQTT password of the device. It is shown in this answer only.' }),
     ),
+    token_expires_at: Type.Optional(TokenExpiresAt),
   },
   {
     title: 'BulkRow',

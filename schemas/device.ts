@@ -168,6 +168,13 @@ const DEVICE_FIELDS = {
 export const DeviceBody = Type.Object(DEVICE_FIELDS, { title: 'Device' })
 export type DeviceBody = Static<typeof DeviceBody>
 
+/** Of the token that a registration answers with. */
+export const TokenExpiresAt = Type.String({
+  format: 'date-time',
+  description: 'Until when `access_token` is good: a year from now.',
+  examples: ['2027-03-01T08:30:00.000Z'],
+})
+
 export const RegisteredDevice = Type.Object(
   {
     ...DEVICE_FIELDS,
@@ -176,6 +183,7 @@ export const RegisteredDevice = Type.Object(
       description: 'The MQTT password of the device. It is shown in this answer only.',
       examples: ['eyJhbGciOiJIUzI1NiJ9…'],
     }),
+    token_expires_at: TokenExpiresAt,
     mqtt_topics: Type.Object({
       publish: Type.String({ examples: ['fleet/robot-7/#'] }),
       subscribe: Type.String({ examples: ['fleet/robot-7/#'] }),

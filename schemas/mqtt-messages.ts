@@ -21,7 +21,7 @@ export interface DeviceMessage {
   readonly qos: 0 | 1 | 2
   readonly isRetained: boolean
   /** Undefined for an empty payload. */
-  readonly payload: TSchema | undefined
+  readonly payload: TSchema
 }
 
 const text = (example: string, description?: string) =>
@@ -114,6 +114,10 @@ const OtaStatusMessage = Type.Object(
   { title: 'OtaStatusMessage' },
 )
 
+const ShadowGetMessage = Type.Object(
+  { client_token: Type.Optional(ClientToken) },
+  { title: 'ShadowGetMessage', description: 'An empty payload does, too.' },
+)
 const TokenRequest = Type.Object(
   {
     ttl_sec: Type.Optional(
@@ -158,7 +162,12 @@ export const UPLINK_MESSAGES: Readonly<Record<UplinkKind, readonly DeviceMessage
   ],
   log: [up('log', 'log', { summary: 'A log line, or up to 100 of them', payload: LogMessage })],
   reported: [up('shadow/reported', 'reported', { summary: 'Reported state', payload: ReportedMessage })],
-  shadow_get: [up('shadow/get', 'shadow_get', { summary: 'Asks for the whole shadow', payload: undefined })],
+  shadow_get: [
+    up('shadow/get', 'shadow_get', {
+      summary: 'Asks for the whole shadow; may be empty',
+      payload: ShadowGetMessage,
+    }),
+  ],
   ack: [up('command/ack', 'command_ack', { summary: 'The answer to a command', payload: AckMessage })],
   token_get: [up('token/get', 'token_get', { summary: 'Asks for a new token', payload: TokenRequest })],
   ota_status: [
@@ -240,6 +249,7 @@ const ShadowMessage = Type.Object(
     metadata: Type.Optional(FreeObject),
     updated_at: orNull(Instant),
     timestamp: Instant,
+    client_token: Type.Optional(ClientToken),
   },
   { title: 'ShadowMessage' },
 )

@@ -74,6 +74,37 @@ test('many devices are changed by a selector, once they have been counted', asyn
     expect(await fleet(line)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
 })
 
+test('a command goes to all that a selector matches, and one to a device that is away says so', async () => {
+  for (const id of ['b1', 'b2', 'b3'])
+    await fleet(
+      `devices create ${id} --name ${id} --type mqtt_device --tag ${id === 'b3' ? 'blue' : 'green'}`,
+    )
+  const about = 'broadcast send tag=green,status=provisioning'
+  expect(await json(`${about} stop --dry-run`)).toMatchObject({ total: 2, accepted: 2 })
+  const sent = await json(`${about} stop`)
+  expect(sent).toMatchObject({ total: 2, target: { type: 'query', value: { tag: ['green'] } } })
+  expect(await json('cmd list b3')).toEqual([])
+  expect(await fleet(`${about},group=none stop`)).toMatchObject({ code: 2 })
+  expect(await fleet('broadcast send tga=green stop')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('did you mean tag?'),
+  })
+  const alone = await fleet('cmd send b3 stop --wait 1')
+  expect([alone.code, alone.stderr]).toEqual([
+    7,
+    expect.stringContaining('b3 is provisioning and not connected: it has never connected'),
+  ])
+})
+
+test('the list of devices says why one is in error', async () => {
+  const client = await connectDevice(service, 'e1', await registerDevice(admin, 'e1'))
+  await publish(client, 'e1', '{"diagnostics":[{"level":2,"name":"motor","message":"too hot"}]}')
+  await until('the cause', async () =>
+    /^e1\t.*\terror\t.*motor.*\n$/.test((await fleet('devices list --status error')).stdout),
+  )
+  await client.endAsync(true)
+})
+
 test('dead letters are counted by reason, replayed and discarded, with a count before', async () => {
   const client = await connectDevice(service, 'l1', await registerDevice(admin, 'l1'))
   await publish(client, 'l1', 'no JSON at all', 'status')

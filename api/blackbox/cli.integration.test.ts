@@ -57,7 +57,7 @@ describe('devices', () => {
       code: 0,
       stderr: '',
       stdout:
-        'd1\tOne\tmqtt_device\tprovisioning\tw/a\tx,y\t\nd2\tTwo\tmqtt_device\tprovisioning\tw/b\tx\t\n',
+        'd1\tOne\tmqtt_device\tprovisioning\tw/a\tx,y\t\t\nd2\tTwo\tmqtt_device\tprovisioning\tw/b\tx\t\t\n',
     })
     expect(await fleet('devices list --group w --limit 1')).toMatchObject({
       stderr: 'only the first 1 are shown; use --limit to see more\n',

@@ -40,12 +40,19 @@ export function toFailureReport(error: unknown): FailureReport {
   if (error instanceof Failure) return { ...base, exitCode: error.exitCode, message: error.message }
   if (isRefusal(error)) return refusalReport(error)
   if (isConnection(error)) {
-    const advice =
-      'check that the service is running; `fleet doctor` finds out more, --url and --context select another service'
+    const isUntrusted = UNTRUSTED.test(error.message)
+    const advice = isUntrusted
+      ? TRUST
+      : 'check that the service is running; `fleet doctor` finds out more, --url and --context select another service'
     return { ...base, exitCode: EXIT.unreachable, message: error.message, advice }
   }
   return { ...base, exitCode: EXIT.failed, message: error instanceof Error ? error.message : String(error) }
 }
+
+/** Node's codes for a certificate of an authority that it does not know. */
+const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF|UNABLE_TO_GET_ISSUER/
+const TRUST =
+  'this machine does not know the authority of its certificate: name the file with it, as in NODE_EXTRA_CA_CERTS=certs/ca.crt fleet login'
 
 // Compared by name: the classes belong to the client, which is loaded only when it is needed.
 const isRefusal = (error: unknown): error is RefusalError =>

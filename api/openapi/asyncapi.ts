@@ -167,14 +167,8 @@ function liveChannel(all: readonly Ref[]): AsyncChannel {
 
 function toMessage(
   components: Components,
-  {
-    name,
-    summary,
-    payload,
-  }: Pick<AsyncMessage, 'name' | 'summary'> & { readonly payload: TSchema | undefined },
+  { name, summary, payload }: Pick<AsyncMessage, 'name' | 'summary'> & { readonly payload: TSchema },
 ): AsyncMessage {
-  if (payload === undefined)
-    return { name, summary, payload: { type: 'null', description: 'The payload is empty.' } }
   return {
     name,
     summary,

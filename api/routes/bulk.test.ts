@@ -70,6 +70,7 @@ describe('lines of JSON', () => {
       kind: 'valid',
       claims: { deviceId: 'r1' },
     })
+    expect(body.results[0].token_expires_at).toMatch(/^\d{4}-.*Z$/)
   })
 
   test.each(['application/ndjson', 'application/jsonl'])(

@@ -44,6 +44,7 @@ describe('registering a device', () => {
       kind: 'valid',
       claims: { deviceId: 'robot-7', mayPublish: true, maySubscribe: true },
     })
+    expect(made.token_expires_at).toBe('2027-03-01T12:00:00.000Z')
   })
 
   test('a device that another node has registered a moment ago is found', async () => {

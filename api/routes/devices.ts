@@ -110,11 +110,10 @@ function recordView(device: DeviceRecord): DeviceView {
 
 async function registeredAnswer(services: Services, view: DeviceView): Promise<Answer> {
   const { id } = view.device
-  const token = await firstToken(services, view.device)
   const body = {
     ...deviceBody(view, services),
     id,
-    access_token: token,
+    ...(await firstToken(services, view.device)),
     mqtt_topics: { publish: ownFilter(id), subscribe: ownFilter(id) },
     mqtt_endpoint: services.engine.mqttUrl(),
   }

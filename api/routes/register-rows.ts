@@ -141,8 +141,8 @@ async function registerOne(
   const about = { target: `devices/${plan.deviceId}`, detail: { row } }
   const submitted = await services.engine.submit(plan.deviceId, plan.request, sign(about))
   if (submitted.kind === 'refused') return failed({ row }, submitted, plan)
-  const token = await firstToken(services, submitted.view.device)
-  return { row, device_id: plan.deviceId, status: 'created', access_token: token }
+  const issued = await firstToken(services, submitted.view.device)
+  return { row, device_id: plan.deviceId, status: 'created', ...issued }
 }
 
 function unfitParentOf(

@@ -3,7 +3,7 @@ import type { DeviceRequest } from '../../engine/domain/device/events.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
-import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { unfitMetadata, unique, unknownType } from './device-checks.ts'
@@ -41,8 +41,8 @@ export function toRegistration(
 export async function firstToken(
   { tokens }: Pick<Services, 'tokens'>,
   { id, tokensValidFrom }: Pick<DeviceRecord, 'id' | 'tokensValidFrom'>,
-): Promise<string> {
+): Promise<{ readonly access_token: string; readonly token_expires_at: string }> {
   const ttlSec = BODY_LIMITS.deviceTokenHoursMax * 3600
-  const { token } = await tokens.issueDevice({ deviceId: id, validFrom: tokensValidFrom, ttlSec })
-  return token
+  const { token, expiresAt } = await tokens.issueDevice({ deviceId: id, validFrom: tokensValidFrom, ttlSec })
+  return { access_token: token, token_expires_at: toIso(expiresAt) }
 }

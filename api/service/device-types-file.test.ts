@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { readDeviceTypes } from './device-types-file.ts'
 
@@ -18,6 +19,19 @@ const lineOf = (text: string | Buffer) => {
   expect(result.line.startsWith(`FLEET_DEVICE_TYPES ${file}: `)).toBe(true)
   return result.line.slice(`FLEET_DEVICE_TYPES ${file}: `.length)
 }
+
+test('the example in deploy has every key, and is read without a complaint', () => {
+  const result = readDeviceTypes(fileURLToPath(new URL('../../deploy/device-types.yaml', import.meta.url)))
+  if (result.kind === 'wrong') return expect.fail(result.line)
+  expect(result.types.get('greenhouse')).toMatchObject({
+    telemetry: [{ unit: '°C', range: [-10, 60], alertAbove: 45, alertBelow: 2 }, { unit: '%' }],
+    commands: [{ name: 'open_vent', parameters: [{ required: true, max: 100 }, {}] }, { parameters: [] }],
+    statusFields: [{ field: 'battery.percent', warnBelow: 30, criticalBelow: 10 }],
+    heartbeatTimeoutSec: 900,
+    firmwareBytesMax: 4_194_304,
+  })
+  expect(result.types.get('beacon')).toMatchObject({ telemetry: [], commands: undefined })
+})
 
 const GREENHOUSE = `device_types:
   greenhouse:

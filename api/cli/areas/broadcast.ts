@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as passes } from 'node:timers/promises'
 import type { Command } from 'commander'
+import type { Client } from '../../../schemas/client.ts'
+import type { BroadcastWishBody } from '../../../schemas/command.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
@@ -10,13 +12,17 @@ import type { Cli } from '../cli.ts'
 import { addCommandOptions, type CommandOptions, toCommandBody } from '../command-options.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
+import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { confirm } from '../prompt.ts'
+import { selector } from './device-selector.ts'
 
 export const broadcast: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet broadcast send warehouse/a stop --priority critical --wait\n' +
+      '  fleet broadcast send tag=canary,status=online reboot --dry-run\n' +
       '  fleet broadcast list\n' +
       '  fleet broadcast show bc_01jd0c3k9x7m2v5t8r4q6w1z0y --failed\n',
   )
@@ -76,19 +82,31 @@ const OPEN: ReadonlySet<string> = new Set(['pending', 'in_progress'])
 function send(broadcastCommand: Command, cli: Cli): void {
   const command = broadcastCommand
     .command('send')
-    .description('send a command to every device of a group and its subgroups')
-    .argument('<group>', 'group, such as warehouse/a')
+    .description('send a command to every device of a group and its subgroups, or to all that match')
+    .argument(
+      '<target>',
+      'group, such as warehouse/a; or properties that all match, such as tag=canary,status=online',
+      target,
+    )
   addCommandOptions(command)
     .option('--wait', 'wait until every device has finished')
     .option('--dry-run', 'tell which devices it would go to, and send nothing')
     .option('--key <key>', 'idempotency key: repeating it sends the broadcast only once (default: random)')
-    .action(async (group: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
+    .option(...YES_OPTION)
+    .action(async (meant: Target, name: string, data: JsonObject | undefined, options: SendOptions) => {
       const { client } = await cli.connect()
-      const body = { group, ...toCommandBody(name, data, options) }
-      const call = options.dryRun === true ? { query: { dry_run: true } } : {}
-      const idempotencyKey = options.dryRun === true ? undefined : (options.key ?? randomUUID())
-      const sent = await client.broadcastCommand({ body, ...call, ...given({ idempotencyKey }) })
-      if (!('broadcast_id' in sent)) return cli.output.item<TargetPreview>(sent, PREVIEW_FIELDS)
+      const body = { ...meant, ...toCommandBody(name, data, options) }
+      const mayAsk = process.stdin.isTTY && options.yes !== true && options.priority !== 'critical'
+      const preview = options.dryRun === true || mayAsk ? await previewOf(client, body) : undefined
+      if (options.dryRun === true && preview !== undefined)
+        return cli.output.item<TargetPreview>(preview, PREVIEW_FIELDS)
+      if (preview !== undefined && preview.accepted > 1)
+        await confirm(`Send ${name} to ${preview.accepted} devices?`, false)
+      const sent = await client.broadcastCommand({
+        body: { ...body, ...given({ expected_total: preview?.total }) },
+        idempotencyKey: options.key ?? randomUUID(),
+      })
+      if (!('broadcast_id' in sent)) return
       if (options.wait !== true) return cli.output.item<State>(sent, FIELDS)
       const broadcast_id = sent.broadcast_id
       for (;;) {
@@ -105,9 +123,24 @@ function send(broadcastCommand: Command, cli: Cli): void {
     })
 }
 
+type Target = Pick<BroadcastWishBody, 'group' | 'target'>
+
+/** No group has an equals sign. */
+function target(text: string): Target {
+  return text.includes('=')
+    ? { target: { type: 'query', value: selector(text, undefined) } }
+    : { group: text }
+}
+
+async function previewOf(client: Client, body: BroadcastWishBody): Promise<TargetPreview | undefined> {
+  const told = await client.broadcastCommand({ body, query: { dry_run: true } })
+  return 'broadcast_id' in told ? undefined : told
+}
+
 interface SendOptions extends CommandOptions {
   readonly wait?: boolean
   readonly dryRun?: boolean
+  readonly yes?: boolean
   readonly key?: string
 }
 

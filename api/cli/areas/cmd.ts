@@ -44,6 +44,11 @@ export const cmd: Area = (command, cli) => {
   cancel(command, cli)
 }
 
+interface Connected {
+  readonly cli: Cli
+  readonly client: Client
+}
+
 interface SendOptions extends CommandOptions {
   /** Seconds. `true` waits without a limit. */
   readonly wait?: number | true
@@ -67,14 +72,25 @@ function send(cmdCommand: Command, cli: Cli): void {
       const { key = randomUUID(), wait } = options
       const body = toCommandBody(name, data, options)
       const sent = await client.sendCommand({ device_id: deviceId, body, idempotencyKey: key })
+      if (wait !== undefined) await tellIfAway({ cli, client }, deviceId)
       const ended = wait === undefined ? sent : await awaitEnd({ cli, client }, sent, wait)
       cli.output.item(ended, FIELDS)
       if (wait !== undefined) judge(ended)
     })
 }
 
+/** Nobody should wait for a device that is not there without knowing it. */
+async function tellIfAway({ cli, client }: Connected, deviceId: string): Promise<void> {
+  const { status, connectivity, last_seen_at: seenAt } = await client.getDevice({ device_id: deviceId })
+  if (connectivity.connected) return
+  const seen = seenAt === null ? 'has never connected' : `was last heard at ${seenAt}`
+  cli.output.note(
+    `${deviceId} is ${status} and not connected: it ${seen}; the command waits until it expires`,
+  )
+}
+
 async function awaitEnd(
-  { cli, client }: { readonly cli: Cli; readonly client: Client },
+  { cli, client }: Connected,
   sent: CommandBody,
   wait: number | true,
 ): Promise<CommandBody> {

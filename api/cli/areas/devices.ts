@@ -22,6 +22,7 @@ const COLUMNS: readonly Column<DeviceBody>[] = [
   ['GROUP', ({ group }) => group],
   ['TAGS', ({ tags }) => tags],
   ['LAST SEEN', ({ last_seen_at }) => last_seen_at],
+  ['WHY', ({ status_reason, issues }) => [status_reason ?? [], issues].flat().join('; ')],
 ]
 
 export const devices: Area = (command, cli) => {
@@ -114,6 +115,7 @@ function create(command: Command, cli: Cli): void {
           ['mqtt_endpoint', (device) => device.mqtt_endpoint],
           ['publish', (device) => device.mqtt_topics.publish],
           ['subscribe', (device) => device.mqtt_topics.subscribe],
+          ['token_expires_at', (device) => device.token_expires_at],
         ])
       },
     )

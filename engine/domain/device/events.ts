@@ -94,7 +94,12 @@ export type DeviceEvent =
       readonly messageId: string
     }
   /** The device sent `shadow/get` or published on `shadow/desired`, or has a new session. */
-  | { readonly kind: 'shadow_wanted'; readonly what: 'document' | 'desired' }
+  | {
+      readonly kind: 'shadow_wanted'
+      readonly what: 'document' | 'desired'
+      /** The document repeats it. */
+      readonly clientToken?: string | undefined
+    }
   | { readonly kind: 'acked'; readonly ack: Ack }
   /** The broker received the device's PUBACK. */
   | { readonly kind: 'delivered'; readonly commandId: CommandId; readonly message: SendKind }

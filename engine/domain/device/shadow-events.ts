@@ -34,9 +34,14 @@ export function applyReported(
 }
 
 /** Answers `shadow/get`, a device's message on `shadow/desired`, and a new session. */
-export function tellShadow(device: Device, what: 'document' | 'desired', now: Millis): Outcome {
+export function tellShadow(
+  device: Device,
+  { what, clientToken }: Extract<DeviceEvent, { kind: 'shadow_wanted' }>,
+  now: Millis,
+): Outcome {
   const { shadow, id } = device
-  const message = what === 'document' ? documentMessage(id, shadow, now) : desiredMessage(shadow, now)
+  const message =
+    what === 'document' ? documentMessage(id, shadow, { now, clientToken }) : desiredMessage(shadow, now)
   return { device, effects: [{ kind: 'publish', message }] }
 }
 

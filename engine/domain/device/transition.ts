@@ -44,7 +44,7 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
     case 'reported':
       return applyReported(device, event, now)
     case 'shadow_wanted':
-      return tellShadow(device, event.what, now)
+      return tellShadow(device, event, now)
     case 'acked':
       return acked(device, event, now)
     case 'delivered':

@@ -57,8 +57,12 @@ export function rejectedMessage(
 }
 
 /** The answer to `shadow/get`. */
-export function documentMessage(deviceId: DeviceId, shadow: Shadow, now: Millis): DownlinkMessage {
-  const body = { ...toDocument(deviceId, shadow), timestamp: toIso(now) }
+export function documentMessage(
+  deviceId: DeviceId,
+  shadow: Shadow,
+  { now, clientToken }: { readonly now: Millis; readonly clientToken?: string | undefined },
+): DownlinkMessage {
+  const body = { ...toDocument(deviceId, shadow), timestamp: toIso(now), ...tokenOf(clientToken) }
   return fitting('shadow/get/accepted', body)
 }
 

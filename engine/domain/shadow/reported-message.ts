@@ -48,6 +48,14 @@ export function readReported(payload: Uint8Array): ReportedMessage {
   }
 }
 
+/** The token of a message on `shadow/get`, which may also be empty. What cannot be read counts as none. */
+export function clientTokenOf(payload: Uint8Array): string | undefined {
+  const json = payload.length > 0 && isUtf8(payload) ? parse(payload) : undefined
+  if (!isObject(json) || !Object.hasOwn(json, 'client_token')) return undefined
+  const token = json['client_token'] ?? null
+  return isToken(token) ? token : undefined
+}
+
 function parse(payload: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'))

@@ -212,7 +212,7 @@ describe('a shadow tells its device', () => {
   })
 
   test('the device gets the whole document when it asks', () => {
-    expect(body(documentMessage(id, wanted, at(3)))).toMatchObject({
+    expect(body(documentMessage(id, wanted, { now: at(3) }))).toMatchObject({
       device_id: 'dev_a',
       version: 1,
       desired: { a: 1 },
@@ -227,7 +227,7 @@ describe('a shadow tells its device', () => {
   test('metadata is left out if the message would be too large', () => {
     const leaves = Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [`k${i}`, 1]))
     const { shadow } = changed(want(NEW_SHADOW, leaves))
-    const message = documentMessage(id, shadow, at(3))
+    const message = documentMessage(id, shadow, { now: at(3) })
     expect(message.payload.length).toBeLessThanOrEqual(LIMITS.payloadBytesMax)
     expect(body(message)).not.toHaveProperty('metadata')
   })

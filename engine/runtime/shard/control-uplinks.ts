@@ -7,7 +7,7 @@ import type { DeviceEvent } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { rejectedMessage } from '../../domain/shadow/messages.ts'
-import { readReported } from '../../domain/shadow/reported-message.ts'
+import { clientTokenOf, readReported } from '../../domain/shadow/reported-message.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
@@ -63,8 +63,9 @@ export function applyReport(actor: Actor, incoming: Incoming, batch: Batch): voi
 }
 
 export function applyShadowGet(actor: Actor, incoming: Incoming, batch: Batch): void {
-  if (incoming.isNew)
-    batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document' }, timeOf(incoming))
+  if (!incoming.isNew) return
+  const clientToken = clientTokenOf(incoming.item.payload)
+  batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document', clientToken }, timeOf(incoming))
 }
 
 /** A device published on a topic of ours: it is not believed, and the desired state is sent again. */

@@ -170,6 +170,9 @@ describe('a shadow', () => {
     bench.apply([request('a', 1, desire({ speed: 2 }))])
     expect(topics(bench.apply([opened('a', 2)]))).toEqual(['shadow/desired'])
     expect(topics(bench.apply([message('a', 3, 'shadow/get', '')]))).toEqual(['shadow/get/accepted'])
+    expect(sent(bench.apply([message('a', 5, 'shadow/get', { client_token: 'mine' })]))).toMatchObject([
+      ['shadow/get/accepted', { version: 1, client_token: 'mine' }],
+    ])
     expect(sent(bench.apply([message('a', 4, 'shadow/desired', { speed: 9 })]))).toMatchObject([
       ['shadow/desired', { version: 1, state: { speed: 2 } }],
     ])
