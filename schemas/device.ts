@@ -168,7 +168,7 @@ const DEVICE_FIELDS = {
 export const DeviceBody = Type.Object(DEVICE_FIELDS, { title: 'Device' })
 export type DeviceBody = Static<typeof DeviceBody>
 
-/** Of the token that a registration answers with. */
+/** A registration answers with a token, which is good until then. */
 export const TokenExpiresAt = Type.String({
   format: 'date-time',
   description: 'Until when `access_token` is good: a year from now.',

@@ -65,12 +65,11 @@ describe('lines of JSON', () => {
       tags: ['a'],
       metadata: { n: 1 },
     })
-    expect(body.results[1].device_id).toMatch(/^dev_/)
+    expect(Object.values(body.results[1]).join()).toMatch(/,dev_\w+,created,\S+,\d{4}-\S+Z$/)
     expect(await tokens.verifyDevice(body.results[0].access_token)).toMatchObject({
       kind: 'valid',
       claims: { deviceId: 'r1' },
     })
-    expect(body.results[0].token_expires_at).toMatch(/^\d{4}-.*Z$/)
   })
 
   test.each(['application/ndjson', 'application/jsonl'])(
