@@ -1,65 +1,36 @@
 // Alerts while the service dies: between firing and telling, with many that wait, and while it waits to try again. And
 // while ClickHouse is away, and in a storm.
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish, watch } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { WebhookSink } from './testing/webhook-sink.ts'
 
 const CANARY = 'canary-in-a-header'
 const RULES = 40
 /** What may be under way when the service dies. */
 const UNDER_WAY_MAX = 32
 
-interface Taken {
-  readonly id: string
-  readonly type: string
-  readonly alerts: readonly string[]
-  readonly status: number
-}
-
 const harness = new ServiceHarness()
-const taken: Taken[] = []
-let answer: (response: ServerResponse) => number = () => 200
-const sink = createServer((request, response) => {
-  let text = ''
-  request.setEncoding('utf8').on('data', (part: string) => {
-    text += part
-  })
-  request.on('end', () => {
-    // The usual body of a webhook.
-    const { type, data } = JSON.parse(text) as {
-      readonly type: string
-      readonly data: { readonly alerts: readonly { readonly alert_id: string }[] }
-    }
-    const alerts = data.alerts.map(({ alert_id: id }) => id)
-    const status = answer(response)
-    taken.push({ id: String(request.headers['webhook-id']), type, alerts, status })
-    if (status > 0) response.writeHead(status).end()
-  })
-})
+let sink: WebhookSink
 let service: Service
 let admin: Rest
 let channel: string
 let secret: string
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve))
-  // It listens on TCP.
-  const { port } = sink.address() as AddressInfo
-  service = await harness.start({ FLEET_WEBHOOK_ALLOW: `127.0.0.1:${port}` })
+  sink = await WebhookSink.open()
+  service = await harness.start({ FLEET_WEBHOOK_ALLOW: sink.host })
   admin = await service.admin()
   const made = await admin.post('/alerts/channels', {
     type: 'webhook',
-    url: `http://127.0.0.1:${port}/hook`,
+    url: sink.url,
     ...{ headers: { 'X-Key': CANARY }, group_wait_sec: 0, group_interval_sec: 0, rate_per_minute: 600 },
   })
   channel = String(made.body['channel_id'])
   secret = String(made.body['secret'])
 })
 afterAll(async () => {
-  sink.closeAllConnections()
   sink.close()
   await harness.close()
 })
@@ -87,49 +58,46 @@ async function openAlerts(deviceId: string): Promise<readonly string[]> {
   return (body['data'] as readonly { readonly alert_id: string }[]).map(({ alert_id: id }) => id)
 }
 
-const idsOf = (alert: string, type: string) => [
-  ...new Set(taken.filter((each) => each.type === type && each.alerts.includes(alert)).map(({ id }) => id)),
-]
-
 test('alerts that wait for a slow receiver outlive a kill, each under one id', async () => {
   const token = await registerDevice(admin, 'storm')
   await Promise.all(Array.from({ length: RULES }, () => rule('storm')))
   const device = await connectDevice(service, 'storm', token)
   // It takes messages and answers none of them.
-  answer = () => 0
+  sink.answer = () => 0
   await publish(device, 'storm', { t: 11 })
-  await until('alerts are under way', () => taken.length > 0)
+  await until('alerts are under way', () => sink.taken.length > 0)
   device.end(true)
   await killed()
   const alerts = await until('all fire', async () => {
     const open = await openAlerts('storm')
     return open.length === RULES && open
   })
-  answer = () => 200
-  sink.closeAllConnections()
-  const isTold = (id: string) => taken.some(({ alerts, status }) => status === 200 && alerts.includes(id))
+  sink.answer = () => 200
+  sink.cut()
+  const isTold = (id: string) =>
+    sink.taken.some(({ alerts, status }) => status === 200 && alerts.includes(id))
   await until('all are told of', () => alerts.every(isTold), 60_000)
-  for (const id of alerts) expect(idsOf(id, 'alert.fired')).toHaveLength(1)
-  expect(taken.length - RULES).toBeLessThanOrEqual(UNDER_WAY_MAX)
+  for (const id of alerts) expect(sink.idsOf(id, 'alert.fired')).toHaveLength(1)
+  expect(sink.taken.length - RULES).toBeLessThanOrEqual(UNDER_WAY_MAX)
 })
 
 test('what waits to be tried again is tried after a kill, under its id', async () => {
   const token = await registerDevice(admin, 'later')
   await rule('later')
   const device = await connectDevice(service, 'later', token)
-  taken.length = 0
-  answer = () => 503
+  sink.taken.length = 0
+  sink.answer = () => 503
   await publish(device, 'later', { t: 11 })
-  await until('it was refused', () => taken.length > 0)
+  await until('it was refused', () => sink.taken.length > 0)
   device.end(true)
   await killed()
-  answer = () => 200
-  await until('it is told', () => taken.some(({ status }) => status === 200), 60_000)
-  expect(new Set(taken.map(({ id }) => id)).size).toBe(1)
+  sink.answer = () => 200
+  await until('it is told', () => sink.taken.some(({ status }) => status === 200), 60_000)
+  expect(new Set(sink.taken.map(({ id }) => id)).size).toBe(1)
   const again = await connectDevice(service, 'later', token)
   await publish(again, 'later', { t: 1 })
-  await until('its end is told', () => taken.some(({ type }) => type === 'alert.resolved'))
-  expect(taken.filter(({ type, status }) => type === 'alert.fired' && status === 200)).toHaveLength(1)
+  await until('its end is told', () => sink.taken.some(({ type }) => type === 'alert.resolved'))
+  expect(sink.taken.filter(({ type, status }) => type === 'alert.fired' && status === 200)).toHaveLength(1)
   again.end(true)
 })
 
@@ -139,17 +107,17 @@ test.runIf(PROFILE === 'embedded')(
     const token = await registerDevice(admin, 'alone')
     await rule('alone')
     const device = await connectDevice(service, 'alone', token)
-    taken.length = 0
-    answer = () => 200
+    sink.taken.length = 0
+    sink.answer = () => 200
     const database = service.databasePid()
     process.kill(database, 'SIGSTOP')
     let alert = ''
     try {
       await publish(device, 'alone', { t: 11 })
-      await until('it is told', () => taken.some(({ type }) => type === 'alert.fired'))
+      await until('it is told', () => sink.taken.some(({ type }) => type === 'alert.fired'))
       alert = (await openAlerts('alone'))[0] ?? ''
       await publish(device, 'alone', { t: 1 })
-      await until('its end is told', () => taken.some(({ type }) => type === 'alert.resolved'))
+      await until('its end is told', () => sink.taken.some(({ type }) => type === 'alert.resolved'))
     } finally {
       process.kill(database, 'SIGCONT')
     }
@@ -171,7 +139,7 @@ test('what is told on /ws of alerts and channels has no secret', async () => {
   await rule('seen')
   const device = await connectDevice(service, 'seen', token)
   // The receiver wants no more, so the channel is given up, which is told.
-  answer = () => 410
+  sink.answer = () => 410
   await publish(device, 'seen', { t: 11 })
   await until('the channel is given up', () =>
     watcher.frames.some((frame) => JSON.stringify(frame).includes('"channel.state"')),

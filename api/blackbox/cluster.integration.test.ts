@@ -1,5 +1,6 @@
 // The cluster profile as several processes, each with one role, which form one service.
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { NatsServer } from '../../engine/adapters/nats/testing/nats-server.ts'
@@ -8,6 +9,7 @@ import { type Service, ServiceHarness, type Settings, until } from './testing/se
 import { connectDevice, publish, watch } from './testing/service-clients.ts'
 import { listen } from './testing/service-inbox.ts'
 import { registerDevice } from './testing/service-rest.ts'
+import { WebhookSink } from './testing/webhook-sink.ts'
 
 /** Makes the packages of the embedded profile impossible to load, since the cluster image lacks them. */
 const HOOK = `
@@ -27,10 +29,12 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
   let ingress: Service
   let api: Service
   let other: Service
+  let sink: WebhookSink
 
   beforeAll(async () => {
-    servers = await ClusterServers.start()
-    const start = (FLEET_ROLES: string) => harness.startNode({ ...servers.settings, FLEET_ROLES }, servers)
+    ;[servers, sink] = await Promise.all([ClusterServers.start(), WebhookSink.open()])
+    const start = (FLEET_ROLES: string) =>
+      harness.startNode({ ...servers.settings, FLEET_ROLES, FLEET_WEBHOOK_ALLOW: sink.host }, servers)
     const before = process.env['NODE_OPTIONS']
     process.env['NODE_OPTIONS'] = LEAN
     try {
@@ -46,6 +50,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
   })
   afterAll(async () => {
     await harness.close()
+    sink?.close()
     await servers?.stop()
   })
 
@@ -87,6 +92,75 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
       [engine, ingress, api].map(async ({ nobody }) => (await nobody.get('/devices')).status),
     )
     expect(statuses).toEqual([404, 404, 401])
+  })
+
+  test('alerts that fire and end while Redis is away are told of once, and not before they are saved', async () => {
+    const admin = await api.admin()
+    const { body: channel } = await admin.post('/alerts/channels', {
+      ...{ type: 'webhook', url: sink.url, group_wait_sec: 0, group_interval_sec: 0, rate_per_minute: 600 },
+    })
+    const rule = await admin.post('/alerts/rules', {
+      ...{ name: 'hot', severity: 'critical', group_by: 'none', channels: [channel['channel_id']] },
+      target: { type: 'group', value: 'hot' },
+      condition: { kind: 'threshold', metric: 't', op: '>', value: 10 },
+    })
+    expect(rule.status, rule.text).toBe(201)
+    const names = Array.from({ length: 12 }, (_, n) => `hot-${n}`)
+    const [first = '', ...others] = names
+    const devices = new Map<string, Awaited<ReturnType<typeof connectDevice>>>()
+    for (const name of names)
+      devices.set(name, await connectDevice(api, name, await registerDevice(admin, name, { group: 'hot' })))
+    const say = (name: string, t: number) => {
+      const device = devices.get(name)
+      return device && publish(device, name, { t })
+    }
+    let held: ServerResponse | undefined
+    sink.answer = (response) => {
+      held = response
+      return 0
+    }
+    // A rule counts on all nodes a moment after it was made.
+    await until('the first is being told', async () => {
+      await say(first, 11)
+      return held !== undefined
+    })
+    sink.answer = () => 200
+    const [kept] = sink.taken.splice(0)
+    await servers.redis.kill()
+    await Promise.all(others.map((name) => say(name, 11)))
+    await until('a save fails', async () => (await saveFailures(engine)) > 0)
+    held?.writeHead(200).end()
+    const passing = others.slice(0, 4)
+    await Promise.all(passing.map((name) => say(name, 1)))
+    expect(sink.taken).toEqual([])
+    await servers.redis.start()
+    const alertsOf = async (name: string) => {
+      const state = 'firing,recovering,resolved'
+      const { body } = await admin.get(`/alerts?device_id=${name}&state=${state}`)
+      // A page, by its schema.
+      return (body['data'] ?? []) as readonly { readonly alert_id: string }[]
+    }
+    const found = await until('an alert of each', async () => {
+      const alerts = await Promise.all(names.map(alertsOf))
+      return alerts.every(({ length }) => length > 0) && alerts
+    })
+    expect(found.map(({ length }) => length)).toEqual(names.map(() => 1))
+    const ids = new Map(names.map((name, n) => [name, found[n]?.[0]?.alert_id ?? '']))
+    const told = (name: string, type: string) => sink.idsOf(ids.get(name) ?? '', type)
+    const lasting = others.slice(passing.length)
+    await until('all are told of', () => lasting.every((name) => told(name, 'alert.fired').length > 0))
+    await Promise.all([first, ...lasting].map((name) => say(name, 1)))
+    await until('all ends are told of', () => names.every((name) => told(name, 'alert.resolved').length > 0))
+    const counts = (type: string) => (name: string) =>
+      sink.taken.filter((each) => each.type === type && each.alerts.includes(ids.get(name) ?? '')).length
+    expect(lasting.map(counts('alert.fired'))).toEqual(lasting.map(() => 1))
+    expect(names.map(counts('alert.resolved'))).toEqual(names.map(() => 1))
+    // Those that ended meanwhile are told of in one message or in two.
+    expect(Math.max(...passing.map(counts('alert.fired')))).toBeLessThanOrEqual(1)
+    expect(kept?.alerts).toEqual([ids.get(first)])
+    expect(counts('alert.fired')(first)).toBe(0)
+    await Promise.all([...devices.values()].map((device) => device.endAsync()))
+    await admin.call('DELETE', `/alerts/rules/${rule.body['rule_id']}`)
   })
 
   test('without an engine a device has no owner and requests are refused; the next engine takes over', async () => {
@@ -214,6 +288,11 @@ async function refuseAt(port: number) {
     twice,
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }
+}
+
+async function saveFailures({ nobody }: Service): Promise<number> {
+  const { text } = await nobody.get('//metrics')
+  return Number(/^fleet_store_save_failures_total (\S+)$/m.exec(text)?.[1] ?? 0)
 }
 
 /** The node that decides about deployments: it spends time on that, and no other does. */
