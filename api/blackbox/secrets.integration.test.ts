@@ -5,24 +5,38 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { IndiscreetReceivers } from './testing/indiscreet-receivers.ts'
 import { type Exit, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, knock, publish } from './testing/service-clients.ts'
 import { type Answer, type Rest, restOf } from './testing/service-rest.ts'
 
 const harness = new ServiceHarness()
-afterAll(() => harness.close())
+let receivers: IndiscreetReceivers
+afterAll(async () => {
+  receivers?.close()
+  await harness.close()
+})
 
 const FORGED = 'forged-line'
 const BREAK = `x\r\n{"level":"error","msg":"${FORGED}"}\n\u2028\u0000\u001b[31m`
 
 /** All secrets that were made or sent, by their kind. */
 const secrets = new Map<string, string>()
+/** Secrets of channels, which the store has to keep. */
+const kept = new Map<string, string>()
 /** Texts of the service in which no secret may be, by their place. */
 const said = new Map<string, string>()
 
 function canary(what: string): string {
   const secret = `canary${randomBytes(12).toString('hex')}`
   secrets.set(what, secret)
+  return secret
+}
+
+function channelCanary(what: string): string {
+  const secret = canary(what)
+  secrets.delete(what)
+  kept.set(what, secret)
   return secret
 }
 
@@ -142,6 +156,70 @@ async function devices(service: Service, admin: Rest): Promise<void> {
   })
 }
 
+/** Channels of every type, each of which fails in its own way with an alert that fires, and with a sample. */
+async function channels(service: Service, admin: Rest): Promise<void> {
+  const { host } = receivers
+  const hook = (what: string, path: string) => ({
+    type: 'webhook',
+    url: `http://${host}${path}?token=${channelCanary(`the address of ${what}`)}`,
+    headers: { Authorization: `Bearer ${channelCanary(`a header of ${what}`)}` },
+  })
+  const chat = (webhook_url: string) => ({ type: 'chat_webhook', webhook_url })
+  const wishes = [
+    hook('one that fails', '/failing'),
+    hook('one that moved', '/moved'),
+    hook('one that cuts', '/cut'),
+    chat(`http://${host}/chat/${channelCanary('a chat that fails')}`),
+    chat(`http://${host}/gone/${channelCanary('a chat that is gone')}`),
+    chat(`https://${host}/${channelCanary('a chat without TLS')}`),
+    chat(`https://nobody.invalid/${channelCanary('a chat without a host')}`),
+    { type: 'email', to: ['ops@example.com'] },
+  ]
+  const ids: string[] = []
+  for (const wish of wishes) {
+    const more = { default: true, group_wait_sec: 0, group_interval_sec: 0 }
+    const { status, body } = await admin.post('/alerts/channels', { ...wish, ...more })
+    expect(status).toBe(201)
+    ids.push(String(body['channel_id']))
+    if (wish.type === 'webhook') kept.set(`a key of ${body['channel_id']}`, String(body['secret']))
+  }
+  const [first = ''] = ids
+  const rotated = await admin.post(`/alerts/channels/${first}/rotate-secret`, {})
+  kept.set('a new key', String(rotated.body['secret']))
+  const wrong = [
+    chat(`ftp://example.com/${canary('a chat by ftp')}`),
+    chat(`https://user:${canary('a password in an address')}@example.com/`),
+    chat(`http://10.0.0.1/${canary('a chat inside')}`),
+    { ...hook('a refused one', '/'), url: `http://[::1]/${canary('a webhook inside')}` },
+    { ...hook('one with a template', '/'), template: `{"a": "{{${canary('a placeholder')}` },
+    { ...hook('one with a bad header', '/'), headers: { 'x-a': `${canary('a bad header')}\r\nx: y` } },
+  ]
+  for (const wish of wrong) await quiet(admin.post('/alerts/channels', wish), 422)
+  const target = { type: 'device', value: 'd' }
+  const condition = { kind: 'threshold', metric: 'hot', op: '>', value: 1 }
+  const rule = { name: 'hot', severity: 'critical', target, condition }
+  await quiet(admin.post('/alerts/rules', rule), 201)
+  const token = await admin.post('/auth/devices/token', { device_id: 'd', scopes: ['publish'] })
+  const client = await connectDevice(service, 'd', isSecret('a third token', token.body['mqtt_token']))
+  await publish(client, 'd', { hot: 2 })
+  await client.endAsync()
+  for (const id of ids) {
+    await until('a failed delivery', async () => {
+      const { text } = await admin.get(`/alerts/channels/${id}/deliveries`)
+      return text.includes('"error_code":"')
+    })
+    const tested = await quiet(admin.post(`/alerts/channels/${id}/test`, {}), 200)
+    expect(tested.body).toMatchObject({ delivered: false, error: { code: expect.any(String) } })
+    await quiet(admin.get(`/alerts/channels/${id}/deliveries`), 200)
+  }
+  const mail = await quiet(admin.get(`/alerts/channels/${ids.at(-1)}/deliveries`), 200)
+  expect(mail.text).toContain('"error_code":"SMTP_AUTH"')
+  const listed = await admin.get('/alerts/channels')
+  // The address of a webhook is no secret from admins.
+  said.set('channels', listed.text.replaceAll(/\?token=\w+/g, ''))
+  for (const path of ['/alerts', '/alerts/summary', '/alerts/rules']) await quiet(admin.get(path), 200)
+}
+
 async function oddities(service: Service, admin: Rest): Promise<void> {
   const wrong = canary('a bearer token')
   await quiet(service.nobody.as(wrong).post('/devices', {}), 401)
@@ -169,13 +247,20 @@ let service: Service
 let exit: Exit
 
 beforeAll(async () => {
+  receivers = await IndiscreetReceivers.open()
+  const mailPassword = canary('the password of mail')
   service = await harness.start({
+    FLEET_WEBHOOK_ALLOW: receivers.host,
+    FLEET_SMTP_URL: `smtp://fleet:${mailPassword}@${receivers.mailHost}`,
+    FLEET_SMTP_FROM: 'fleet@example.com',
     FLEET_LOG_LEVEL: 'trace',
     FLEET_REGISTRATION: 'open',
     FLEET_JWT_SECRET: canary('the key of tokens').repeat(2),
   })
   const admin = await people(service)
   await devices(service, admin)
+  await channels(service, admin)
+  expect(receivers.passwords).toContain(mailPassword)
   await oddities(service, admin)
   await until('the audit of it all', async () => {
     const { status, text } = await admin.get('/audit?action=mqtt.message')
@@ -199,20 +284,24 @@ test('no secret is in a log, a metric, the audit or an answer that should not ha
   expect(secrets.size).toBeGreaterThan(30)
   expect(said.size).toBeGreaterThan(40)
   expect(exit.stdout).toContain('"msg":"request"')
+  expect(receivers.asked.length).toBeGreaterThan(8)
+  expect(said.get('stdout')).toContain('alerts/channels')
   const leaks = [...said].flatMap(([where, text]) =>
-    [...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => `${what} in ${where}`),
+    [...secrets, ...kept]
+      .filter(([, secret]) => text.includes(secret))
+      .map(([what]) => `${what} in ${where}`),
   )
   expect(leaks).toEqual([])
 })
 
-test('no secret is in a file of the service', () => {
+test('no secret is in a file of the service, but those of channels in the store', () => {
   const files = readdirSync(service.dataDir, { recursive: true, withFileTypes: true }).filter((file) =>
     file.isFile(),
   )
   expect(files.length).toBeGreaterThan(3)
   const leaks = files.flatMap((file) => {
     const bytes = readFileSync(join(file.parentPath, file.name))
-    return [...secrets]
+    return [...secrets, ...(file.name === 'store.mdb' ? [] : kept)]
       .filter(([, secret]) => bytes.includes(secret))
       .map(([what]) => `${what} in ${file.name}`)
   })

@@ -141,6 +141,8 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   DNS: 'the name of the host was not found',
   TLS: 'the certificate of the host is not trusted',
   CONNECTION_REFUSED: 'nobody listens at this address',
+  SMTP: 'the mail server cannot be reached, or did not take the message',
+  SMTP_AUTH: 'the mail server refused the user and password of FLEET_SMTP_URL',
 }
 
 function testBody({ result, latencyMs }: TestResult): ChannelTestBody {

@@ -41,14 +41,15 @@ export class SmtpMail implements Mail {
   }
 }
 
-/** A server that says no for good (5xx) will say it again; anything else may pass. */
+/** A server that says no for good (5xx) will say it again; anything else may pass, also a password that is put right. */
 function resultOf(error: unknown): SendResult {
   // Errors of nodemailer have these.
   const { code = 'NETWORK', responseCode } = error as {
     readonly code?: string
     readonly responseCode?: number
   }
+  if (code === 'EAUTH') return { kind: 'failed', code: 'SMTP_AUTH' }
   if (responseCode !== undefined && responseCode >= 500)
     return { kind: 'answered', status: 400, retryAfterSec: undefined }
-  return { kind: 'failed', code: code === 'ETIMEDOUT' ? 'TIMEOUT' : code === 'EAUTH' ? 'SMTP_AUTH' : 'SMTP' }
+  return { kind: 'failed', code: code === 'ETIMEDOUT' ? 'TIMEOUT' : 'SMTP' }
 }
