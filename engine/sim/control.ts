@@ -13,7 +13,7 @@ export interface Witness {
   commandOf(deviceId: DeviceId, commandId: string): Command | undefined
   /** The greatest version of its shadow that was ever saved. */
   versionOf(deviceId: DeviceId): number
-  /** The device is decommissioned, and nothing is sent to it any more. */
+  /** Somebody was told that the device is decommissioned, and nothing is sent to it any more. */
   isGone(deviceId: DeviceId): boolean
   /** How far a node's clock may be from the time. */
   readonly skewMs: number

@@ -123,7 +123,8 @@ export abstract class Place {
     const witness: Witness = {
       commandOf: (deviceId, commandId) => ledger.commandOf(deviceId, commandId),
       versionOf: (deviceId) => ledger.versionOf(deviceId),
-      isGone: (deviceId) => this.store.devices.get(deviceId)?.status === 'decommissioned',
+      // Between the save and its answer, the broker still gives out what it has.
+      isGone: (deviceId) => this.promised.get(deviceId)?.isDecommissioned === true,
       skewMs: this.skewMs,
       violate: (what) => this.violate(what),
     }

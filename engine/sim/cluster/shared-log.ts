@@ -59,9 +59,15 @@ export class SharedLog {
       },
       reader: (partitions, from) => {
         const reader = log.reader(partitions, from)
+        const isCaughtUp = () => !links.isCut('log') && reader.isCaughtUp()
+        const pull = async (bytesMax: number) => {
+          const knewAll = isCaughtUp()
+          await healed()
+          return !knewAll && isCaughtUp() ? [] : reader.pull(bytesMax)
+        }
         return {
-          pull: (bytesMax) => life.hold(healed().then(() => reader.pull(bytesMax))),
-          isCaughtUp: () => !links.isCut('log') && reader.isCaughtUp(),
+          pull: (bytesMax) => life.hold(pull(bytesMax)),
+          isCaughtUp,
           close: () => reader.close(),
         } satisfies LogReader
       },
