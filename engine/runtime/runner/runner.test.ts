@@ -31,6 +31,15 @@ async function setUp(): Promise<RunnerBench> {
   return bench
 }
 
+test('rules that are set while the shard is loaded reach it', async () => {
+  const bench = new RunnerBench()
+  // Its first task is under way already, and has no rules.
+  const settings = { revision: 1, rules: [], silences: [] }
+  bench.runner.rule(settings)
+  await bench.time.advance(1_000)
+  expect(bench.tasks.map(({ alertSettings }) => alertSettings)).toContain(settings)
+})
+
 describe('a question', () => {
   test('sees every message that was acknowledged before it', async () => {
     const bench = await setUp()

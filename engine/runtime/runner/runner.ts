@@ -11,37 +11,33 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
-import type { Claim, StoredDevice } from '../../ports/store.ts'
+import type { Claim } from '../../ports/store.ts'
 import { Latch } from '../latch.ts'
-import { leave, newProgress, suspectOf } from '../shard/progress.ts'
-import type { AnswerOf, Ask, LoadTask, Position, Proposal, WorkResult, WorkTask } from '../shard/protocol.ts'
-import type { SaveSignal } from '../signals.ts'
+import type { AnswerOf, Ask, Position, Proposal, WorkResult, WorkTask } from '../shard/protocol.ts'
+import type { RunnerSignal } from '../signals.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { Holding } from './holding.ts'
 import { Joining } from './joining.ts'
 import { type Lag, Lags } from './lags.ts'
 import { News } from './news.ts'
+import { OpenShard } from './open-shard.ts'
 import { Poison } from './poison.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import type { RunnerHost, RunnerPorts, RunnerSettings } from './runner-ports.ts'
 import { isSaveNeeded, Saver } from './saver.ts'
 import { ShardPositions } from './shard-positions.ts'
 import { SilenceSweep } from './silence-sweep.ts'
-import { type Portion, Source } from './source.ts'
-import type { ShardThread } from './thread.ts'
+import type { Portion } from './source.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** Time that the loop has to end before its thread is taken from it. */
 const LAST_TASK_MS = 1_000
 
 export class Runner {
-  readonly #settings: RunnerSettings
   readonly #holding: Holding
   /** Gained, and not read yet. */
   readonly #joining: Joining
-  /** Partitions that the shard was opened with. */
-  #opened: readonly Partition[]
   readonly #ports: RunnerPorts
   readonly #host: RunnerHost
   readonly #asks: Asks
@@ -52,11 +48,8 @@ export class Runner {
   readonly #poison: Poison
   readonly #saver: Saver
   readonly #checkpoints: Checkpointer
-  readonly #progress = newProgress()
   readonly #lags: Lags
-  #source: Source
-  #thread: ShardThread
-  #incarnations = 0
+  readonly #open: OpenShard
   /** Counting the verdict that rides next. */
   readonly #positions: ShardPositions
   /** The proposal before was saved, and the next task tells the shard so (H2). */
@@ -73,11 +66,9 @@ export class Runner {
   constructor(settings: RunnerSettings, ports: RunnerPorts, host: RunnerHost) {
     const { clock, schedule, log, store } = ports
     this.#holding = new Holding(settings.partitions, settings.claims)
-    this.#opened = settings.partitions
     const { partitions, claims } = this.#holding
     const fatal = (fault: Fault) => host.fatal(fault)
-    const signal = (about: SaveSignal) => host.signal(about)
-    this.#settings = settings
+    const signal = (about: RunnerSignal) => host.signal(about)
     this.#ports = ports
     this.#host = host
     this.#asks = new Asks({
@@ -101,17 +92,21 @@ export class Runner {
     this.#readBarrier = new ReadBarrier({ log, schedule, found: () => this.#latch.set() })
     this.#joining = new Joining(store, {
       ready: () => this.#latch.set(),
-      load: (gained, devices) => this.#thread.run(this.#loadOf(gained, devices)),
-      loaded: (gained) => this.#source.join(gained, this.#positions.covered),
+      load: (gained, devices) => this.#open.put(gained, devices),
+      loaded: (gained) => this.#open.source.join(gained, this.#positions.covered),
     })
-    this.#thread = this.#newThread()
     this.#positions = new ShardPositions(store)
+    this.#open = new OpenShard(settings, ports, {
+      positions: this.#positions,
+      now: () => host.now(),
+      poke: () => this.#latch.set(),
+      readFailed: (error) => signal({ kind: 'read_failed', error }),
+    })
     this.#lags = new Lags({ partitions, log, clock })
-    this.#source = this.#newSource()
   }
 
   start(): void {
-    void this.#readBarrier.begin(this.#opened)
+    void this.#readBarrier.begin(this.#open.partitions)
     // by H5
     this.#running = this.#run().catch((error: unknown) => this.#host.fatal(error))
   }
@@ -193,18 +188,18 @@ export class Runner {
     this.#readBarrier.close()
     this.#latch.set()
     await Promise.race([this.#running, this.#ports.schedule.sleep(LAST_TASK_MS)])
-    await this.#thread.close()
+    await this.#open.thread.close()
     await this.#running
     // A shard that was just being opened again.
-    await this.#thread.close()
+    await this.#open.thread.close()
     await this.#saving
     await this.#checkpoints.abandon()
-    this.#source.close()
+    this.#open.source.close()
     this.#asks.fail(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
   }
 
   async #run(): Promise<void> {
-    await this.#orRecover(() => this.#load())
+    await this.#orRecover(() => this.#open.load(this.#alertSettings))
     while (!this.#isClosed) {
       const hasJoined = await this.#orRecover(() => this.#joining.step())
       const isIdle = this.#isClosed || (!(await this.#step()) && !hasJoined)
@@ -226,8 +221,8 @@ export class Runner {
   async #step(): Promise<boolean> {
     const isOpen = this.#saving !== undefined || this.#isGivenUp
     const portion = isOpen ? undefined : this.#nextPortion()
-    const isJoining = this.#joining.isUnderWay || this.#source.isJoining
-    const isCaughtUp = !isOpen && !isJoining && portion === undefined && this.#source.isCaughtUp()
+    const isJoining = this.#joining.isUnderWay || this.#open.source.isJoining
+    const isCaughtUp = !isOpen && !isJoining && portion === undefined && this.#open.source.isCaughtUp()
     if (isCaughtUp) this.#positions.caughtUp()
     const { applied, seen, covered } = this.#positions
     // Nothing may be left to read of devices that are not loaded yet.
@@ -250,7 +245,7 @@ export class Runner {
       (this.#isSaved && this.#checkpoints.isAsked)
     if (!isNeeded) return false
     const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint })
-    const result = await this.#watchdog.run(this.#thread, task)
+    const result = await this.#watchdog.run(this.#open.thread, task)
     // Of what it does while it is given up nothing is true any more.
     if (result instanceof Error || this.#isClosed) {
       this.#asks.putBack(asks)
@@ -328,17 +323,15 @@ export class Runner {
   #nextPortion(): Portion | undefined {
     const { inserter } = this.#ports
     const room = { isFull: inserter.isFull(), isHalfEmpty: inserter.waiting <= LIMITS.blocksWaitingMax / 2 }
-    const portion = this.#source.next(this.#positions.covered, room)
+    const portion = this.#open.source.next(this.#positions.covered, room)
     return portion && { ...portion, entries: this.#poison.disarm(portion.entries) }
   }
 
   /** Opens the shard again until it is loaded (H4). */
   async #recover(error: unknown, task: WorkTask | undefined): Promise<void> {
     // The thread may have been replaced by an empty one: nothing of it is to be used.
-    await this.#thread.close()
-    const suspect = suspectOf(this.#progress)
-    leave(this.#progress)
-    await this.#poison.died(task?.entries ?? [], suspect)
+    await this.#open.thread.close()
+    await this.#poison.died(task?.entries ?? [], this.#open.takeSuspect())
     for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
       this.#host.signal({ kind: 'shard_lost', error: cause })
       await this.#ports.schedule.sleep(
@@ -346,11 +339,11 @@ export class Runner {
       )
       await this.#reopen()
       try {
-        await this.#load()
+        await this.#open.load(this.#alertSettings)
         isLoaded = true
       } catch (again) {
         cause = again
-        await this.#thread.close()
+        await this.#open.thread.close()
       }
     }
   }
@@ -359,42 +352,11 @@ export class Runner {
     // What is being saved is the old shard's: the new one must find all of it, and none of it may come later.
     await this.#saving
     await this.#checkpoints.abandon()
-    this.#source.close()
-    this.#thread = this.#newThread()
     this.#positions.startOver()
-    this.#opened = [...this.#holding.partitions]
+    this.#open.replace([...this.#holding.partitions])
     this.#joining.clear()
-    void this.#readBarrier.begin(this.#opened)
-    this.#source = this.#newSource()
+    void this.#readBarrier.begin(this.#open.partitions)
     this.#isSaved = false
     this.#wants.renew()
-  }
-
-  async #load(): Promise<void> {
-    // Before the devices: each of them is given its rules once.
-    const alertSettings = this.#alertSettings.latest
-    await this.#thread.run({ ...this.#loadOf(this.#opened, []), alertSettings })
-    this.#alertSettings.take()
-    for await (const devices of this.#ports.store.load(this.#opened))
-      await this.#thread.run(this.#loadOf(this.#opened, devices))
-  }
-
-  #loadOf(partitions: readonly Partition[], devices: readonly StoredDevice[]): LoadTask {
-    return { kind: 'load', devices, applied: this.#positions.appliedOf(partitions), now: this.#host.now() }
-  }
-
-  #newThread(): ShardThread {
-    const incarnation = `${this.#settings.incarnation}-${this.#incarnations++}`
-    return this.#ports.openThread({ ...this.#settings, incarnation, progress: this.#progress })
-  }
-
-  #newSource(): Source {
-    return new Source({
-      log: this.#ports.log,
-      partitions: this.#opened,
-      from: this.#positions.covered,
-      poke: () => this.#latch.set(),
-      failed: (error) => this.#host.signal({ kind: 'read_failed', error }),
-    })
   }
 }
