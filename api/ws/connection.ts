@@ -1,13 +1,10 @@
-// The protocol of one socket: its frames, its subscriptions, its end.
+// The protocol of one socket: its frames, its login, its end.
 // - Frames are acted upon one after the other, in the order they came.
 // - Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
 // - The user's scope is worked out again for each batch of events.
-import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
-import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
-import type { Schedule } from '../../engine/ports/schedule.ts'
-import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
 import type { RefusalAbout } from '../../schemas/problem.ts'
 import {
   type ClientFrame,
@@ -19,23 +16,13 @@ import {
 import type { Authenticated } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
-import type { API_LIMITS } from '../limits.ts'
-import type { WorkBudget } from '../rates/work-budget.ts'
-import type { Refusal } from '../refusal.ts'
 import { Budget } from './budget.ts'
 import { CHANNEL_ROLES } from './channels.ts'
-import type { FleetHub } from './fleet-hub.ts'
-import { FleetSubscription } from './fleet-subscription.ts'
-import type { Hub } from './hub.ts'
 import { Login } from './login.ts'
 import { Outbox } from './outbox.ts'
 import { refusal, refusalFrame, type SocketRefusal } from './refusal-frame.ts'
-import type { Selections } from './selection.ts'
-import { openSnapshot } from './snapshots.ts'
-import type { SocketEngine } from './socket-engine.ts'
-import { misplacedInSubscribe, tooManyNames, tooManyOfFleet } from './subscribe-checks.ts'
-import { type Scope, type Subscriber, Subscription } from './subscription.ts'
-import type { Tally } from './tally.ts'
+import type { Scope, Subscriber } from './subscription.ts'
+import { Subscriptions, type SubscriptionsHost, type SubscriptionsPorts } from './subscriptions.ts'
 import type { Hello, Wire, WireEvents } from './wire.ts'
 
 export interface SocketLogger {
@@ -43,22 +30,12 @@ export interface SocketLogger {
   error(fields: object, text: string): void
 }
 
-export interface ConnectionPorts extends HeartbeatTimeouts {
+export interface ConnectionPorts extends Omit<SubscriptionsPorts, keyof SubscriptionsHost | 'budget'> {
   readonly id: string
-  readonly engine: SocketEngine
-  readonly hub: Hub
-  readonly fleetHub: FleetHub
-  readonly selections: Selections
   readonly heldBudget: Budget
   readonly authenticate: (token: string) => Promise<Authenticated>
   /** A ticket can be redeemed once. */
   readonly redeemTicket: (ticket: string) => Promise<Authenticated>
-  readonly clock: Clock
-  readonly work: Pick<WorkBudget, 'spend'>
-  readonly schedule: Pick<Schedule, 'after'>
-  readonly limits: { readonly [Name in keyof typeof API_LIMITS]: number }
-  readonly tally: Tally
-  readonly publicUrl?: (() => string) | undefined
   readonly logger: SocketLogger | undefined
   readonly onClosed: (connection: Connection) => void
   /** Sockets that this user has, with this one. */
@@ -80,10 +57,9 @@ export class Connection implements WireEvents, Subscriber {
   readonly outbox: Outbox
   readonly #wire: Wire
   readonly #ports: ConnectionPorts
-  readonly #budget: Budget
   readonly #login: Login
   readonly ip: string
-  readonly #subscriptions = new Map<string, Subscription | FleetSubscription>()
+  readonly #subscriptions: Subscriptions
   readonly #tasks: Task[] = []
   #isWorking = false
   #isClosed = false
@@ -97,13 +73,20 @@ export class Connection implements WireEvents, Subscriber {
     this.#wire = wire
     this.#ports = ports
     this.ip = hello.ip
-    this.#budget = new Budget(limits.heldBytesPerSocketMax, ports.heldBudget)
+    const budget = new Budget(limits.heldBytesPerSocketMax, ports.heldBudget)
     const onFrozen = () => this.end('tryLater', 'too slow')
-    this.outbox = new Outbox({ ...ports, wire, budget: this.#budget, onFrozen })
+    this.outbox = new Outbox({ ...ports, wire, budget, onFrozen })
     this.#login = new Login({
       ...ports,
       say: (frame) => this.outbox.answer(frame),
       end: (why, about) => this.#refuseAndEnd(why, about),
+    })
+    this.#subscriptions = new Subscriptions(this, {
+      ...{ ...ports, budget },
+      user: () => this.#login.user(),
+      isClosed: () => this.#isClosed,
+      refuse: (about) => this.#refuse(about),
+      refuseAndEnd: (why, about) => this.#refuseAndEnd(why, about),
     })
     if (hello.token !== undefined) this.#add({ kind: 'frame', frame: { type: 'auth', token: hello.token } })
     else if (hello.ticket !== undefined) this.#add({ kind: 'ticket', ticket: hello.ticket })
@@ -115,7 +98,7 @@ export class Connection implements WireEvents, Subscriber {
   }
 
   get subscriptionCount(): number {
-    return this.#subscriptions.size
+    return this.#subscriptions.count
   }
 
   received(text: string | undefined): void {
@@ -140,7 +123,7 @@ export class Connection implements WireEvents, Subscriber {
     this.#isClosed = true
     this.#login.close()
     this.#tasks.length = 0
-    for (const subscription of [...this.#subscriptions.values()]) this.#drop(subscription)
+    this.#subscriptions.close()
     this.outbox.close()
     this.#ports.onClosed(this)
   }
@@ -218,9 +201,9 @@ export class Connection implements WireEvents, Subscriber {
       case 'auth':
         return this.#admit(await this.#ports.authenticate(frame.token))
       case 'subscribe':
-        return this.#subscribe(frame)
+        return this.#subscriptions.add(frame)
       case 'unsubscribe':
-        return this.#unsubscribe(frame.id)
+        return this.#subscriptions.remove(frame.id)
       case 'ping':
         return this.outbox.answer(frameText({ type: 'pong' }))
       default:
@@ -241,118 +224,6 @@ export class Connection implements WireEvents, Subscriber {
   #scope(): Scope | undefined {
     const user = this.#login.user()
     return user === undefined ? undefined : { role: user.role, groups: scopeOf(user) }
-  }
-
-  async #subscribe(frame: Subscribe): Promise<void> {
-    const { limits, selections } = this.#ports
-    const user = this.#login.user()
-    if (user === undefined) return
-    if (this.#subscriptions.size >= limits.subscriptionsPerSocketMax)
-      return this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions', frame.id))
-    const refused = this.#refusalOf(frame, user)
-    if (refused !== undefined) return this.#refuse(refused)
-    const { channel } = frame
-    if (channel === 'fleet') return await this.#followFleet(frame, user)
-    const metrics = frame.filter?.metrics
-    const selection = metrics === undefined ? undefined : selections.open(metrics, user.id)
-    if (metrics !== undefined && selection === undefined) return this.#refuse(tooManyNames(limits, frame.id))
-    const subscription = new Subscription(
-      { ...frame, channel },
-      this,
-      { selection, userId: user.id },
-      { ...this.#ports, budget: this.#budget },
-    )
-    this.#subscriptions.set(frame.id, subscription)
-    try {
-      const tooMuch = await this.#open(subscription, frame)
-      if (tooMuch === undefined) return
-      this.#drop(subscription)
-      this.#refuse({ ...tooMuch, id: frame.id })
-    } catch (error) {
-      // Half a subscription would look like a quiet fleet: the client asks again.
-      this.#drop(subscription)
-      throw error
-    }
-  }
-
-  async #followFleet(frame: Subscribe, user: Caller): Promise<void> {
-    const { fleetHub, limits } = this.#ports
-    const open = [...this.#subscriptions.values()].filter(({ channel }) => channel === 'fleet').length
-    const refused = tooManyOfFleet(frame, { open, fleetHub, limits })
-    if (refused !== undefined) return this.#refuse(refused)
-    const subscription = new FleetSubscription(frame, this, user.id)
-    this.#subscriptions.set(frame.id, subscription)
-    try {
-      await fleetHub.add(subscription)
-    } catch (error) {
-      this.#drop(subscription)
-      throw error
-    }
-    this.outbox.answer(frameText({ type: 'subscribed', id: frame.id }))
-  }
-
-  async #open(subscription: Subscription, { id, snapshot }: Subscribe): Promise<Refusal | undefined> {
-    const { hub, work, limits } = this.#ports
-    await hub.add(subscription)
-    const [scope, userId] = [this.#scope(), this.userId]
-    const answerSubscribed = () => this.outbox.answer(frameText({ type: 'subscribed', id }))
-    if (snapshot !== true || scope === undefined || userId === undefined) {
-      answerSubscribed()
-      subscription.release()
-      return undefined
-    }
-    const devicesMost = subscription.deviceId === undefined ? limits.snapshotDevicesMax : 1
-    return await work.spend<Refusal | undefined>(
-      userId,
-      1 + devicesMost / limits.devicesPerWork,
-      async () => {
-        answerSubscribed()
-        const { frame, isShown, devices } = await openSnapshot(subscription, scope, this.#ports)
-        if (!this.#isClosed) {
-          this.outbox.answer(frame)
-          subscription.release(isShown)
-        }
-        return { result: undefined, price: 1 + devices / limits.devicesPerWork }
-      },
-    )
-  }
-
-  #refusalOf(frame: Subscribe, user: Caller): SocketRefusal | undefined {
-    const { id, channel, filter } = frame
-    if (this.#subscriptions.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
-    if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
-    const misplaced = misplacedInSubscribe(frame)
-    if (misplaced !== undefined) return misplaced
-    const deviceId = parseDeviceId(filter?.device_id)
-    if (deviceId === undefined) return undefined
-    // What was refused under an id that nobody has is in the audit, too.
-    if (channel === 'audit') return undefined
-    const device = this.#ports.engine.devices.summary(deviceId)
-    const isSeen = device !== undefined && isInScope(device.group, scopeOf(user))
-    return isSeen ? undefined : refusal('NOT_FOUND', undefined, id)
-  }
-
-  #unsubscribe(id: string): void {
-    const subscription = this.#subscriptions.get(id)
-    if (subscription === undefined) {
-      this.#refuse(refusal('NOT_FOUND', 'no such subscription', id))
-      return
-    }
-    this.#drop(subscription)
-    this.outbox.answer(frameText({ type: 'unsubscribed', id }))
-  }
-
-  #drop(subscription: Subscription | FleetSubscription): void {
-    // Only once: its choice of metrics is counted.
-    if (!this.#subscriptions.delete(subscription.id)) return
-    subscription.close()
-    if (subscription instanceof FleetSubscription) {
-      this.#ports.fleetHub.remove(subscription)
-      return
-    }
-    this.#ports.hub.remove(subscription)
-    const { selection, userId } = subscription
-    if (selection !== undefined) this.#ports.selections.close(selection, userId)
   }
 
   #refuseFrame({ id, about }: Task & { kind: 'refused' }): void {

@@ -40,6 +40,7 @@ import type { DeadLetter, Directory, LetterName } from '../ports/store.ts'
 import type { DependencyHealth, NodeFigures, SystemState } from '../ports/system.ts'
 import type { Point, PointsQuery, Series, SeriesQuery, TrendQuery } from '../ports/telemetry.ts'
 import type { BroadcastAnswer } from './broadcasts/broadcasts.ts'
+import { closeSteps, closing } from './closing.ts'
 import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
 import { discardLetters, replayLetters } from './dead-letter-replays.ts'
 import { DEVICES_COPIED } from './fleet/device-copier.ts'
@@ -337,50 +338,11 @@ export class LocalEngine extends StoredReads implements Engine {
 
   async close(): Promise<void> {
     this.#isClosing = true
-    for (const step of Object.values(this.#closeSteps())) await step()
-  }
-
-  /** The steps run in this order: each closes something that the steps before it do not need any more. */
-  #closeSteps(): Readonly<Record<string, () => unknown>> {
-    const { clock, cluster, broker, telemetry, store, log } = this.#ports
-    const parts = this.#parts
-    let until = 0
-    const leftMs = () => Math.max(0, until - clock.ticks())
-    const within = (ms: number, work: Promise<unknown> | undefined) =>
-      Promise.race([work, this.#host.schedule.sleep(ms)])
-    return {
-      stopLeading: () => parts.leader.end(),
-      closeAlertBook: () => parts.alertBook.close(),
-      releaseWaits: () => parts.waits.fail(),
-      stopWatching: () => parts.fleet.close(),
-      stopTimers: () => {
-        for (const stop of this.#stops) stop()
-      },
-      closeLanes: () => within(LIMITS.lanesStopTimeoutMs, parts.lanes?.close()),
-      // Devices stay on a broker outside, and are sent what is decided until the end.
-      closeOwnBroker: () => (cluster === undefined ? broker.close() : undefined),
-      handOverPartitions: () => parts.members?.close(),
-      closeIngest: () => parts.ingest.close(),
-      closeShards: () => {
-        until = clock.ticks() + LIMITS.shardStopTimeoutMs
-        return parts.shards.close(LIMITS.shardStopTimeoutMs)
-      },
-      // The next owners of the partitions answer the requests that are under way.
-      awaitReplies: () => (cluster === undefined ? undefined : within(leftMs(), parts.replies.settled())),
-      saveRefusals: () => within(leftMs(), parts.audit.close()),
-      // What is not stored in time waits in the outbox.
-      storeHistory: () => parts.history.close(leftMs()),
-      failReplies: () => parts.replies.fail(closing()),
-      stopPerforming: () => parts.performer.close(),
-      leaveOutsideBroker: () => (cluster === undefined ? undefined : broker.close()),
-      closeFeed: () => parts.feed.close(),
-      closeInserters: () => {
-        for (const inserter of parts.inserters) inserter.close()
-      },
-      closeTelemetry: () => telemetry.close(),
-      closeStore: () => store.close(),
-      closeLog: () => log.close(),
-    }
+    const steps = closeSteps(this.#ports, this.#parts, {
+      stops: this.#stops,
+      sleep: (ms) => this.#host.schedule.sleep(ms),
+    })
+    for (const step of Object.values(steps)) await step()
   }
 
   #withLate(query: Omit<SeriesQuery, 'lateHours'>): SeriesQuery {
@@ -388,8 +350,4 @@ export class LocalEngine extends StoredReads implements Engine {
     const { among, deviceIds } = query
     return { ...query, lateHours: settler.lateHours(among === undefined ? deviceIds : undefined, query) }
   }
-}
-
-function closing(): Fault {
-  return new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
 }

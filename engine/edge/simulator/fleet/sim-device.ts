@@ -11,6 +11,7 @@ import type { Fault } from '../scenario/scenario.ts'
 import type { ErrorKind } from '../scenario/summary.ts'
 import { Link, type LinkOwner, type Wire } from '../wire/link.ts'
 import { type Breakable, Breakage } from './breakage.ts'
+import { Cadence } from './cadence.ts'
 import { Duties, type Dutiful } from './duties.ts'
 import type { Kin } from './kin.ts'
 import { Measures } from './measures.ts'
@@ -45,8 +46,6 @@ const GATEWAY_INBOX = [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)]
 const KEPT = { qos: 1, retain: false, keep: true } as const
 const RETAINED = { qos: 1, retain: true, keep: true } as const
 const TELEMETRY = [{ qos: 0, retain: false, keep: false }, KEPT] as const
-const PHASE = 10
-const JITTER = 11
 const BACKOFF = 12
 
 /** `away` until it is told to come back, `off` and `stopped` for good. */
@@ -71,12 +70,8 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   #sessions = 0
   #boots = 1
   #seq = 0
-  #nth = 0
   #failures = 0
-  #intervalMs: number
-  /** When a message would be due without its jitter. */
-  #baseAt = 0
-  #reportAt = 0
+  readonly #cadence: Cadence
   #spokeAt = 0
   #bootedSec = 0
   #measures: Measures | undefined
@@ -94,7 +89,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.index = index
     this.id = kin.idOf(index)
     this.version = plan.firmware.version
-    this.#intervalMs = plan.telemetry.intervalSec * 1_000
+    this.#cadence = new Cadence(kin, index)
     this.#duties = new Duties(this)
     this.isSub = over.kind === 'gateway'
     this.#rank = over.kind === 'gateway' ? over.gateway.index + 1 : 0
@@ -169,12 +164,9 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   }
 
   setInterval(ms: number): void {
-    if (ms === this.#intervalMs) return
-    this.#intervalMs = ms
-    if (this.#turn === undefined) return
+    if (!this.#cadence.setInterval(ms) || this.#turn === undefined) return
     const now = this.world.now()
-    this.#baseAt = now + ms * draw(this.kin.seed, PHASE, this.index, this.#nth)
-    this.#reportAt = this.#baseAt
+    this.#cadence.restart(now)
     this.#schedule(now)
   }
 
@@ -201,8 +193,8 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     if (this.roamer !== undefined)
       this.#duties.answer(this.roamer.move(this.world.elapsedSec(), this.world.stamp()))
     const canSpeak = this.isConnected() && !this.#isMute && !this.world.isQuiet
-    if (now + 1 >= this.#reportAt) {
-      this.#reportAt = this.#afterReport(now)
+    if (now + 1 >= this.#cadence.dueAt) {
+      this.#cadence.advance(now)
       if (canSpeak) this.#report(now)
     } else if (canSpeak && now - this.#spokeAt >= HEARTBEAT_MS) {
       this.#spokeAt = now
@@ -304,9 +296,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.#spokeAt = now
     this.#measures ??= this.#measure()
     if (this.#turn === undefined) {
-      const at = now + draw(this.kin.seed, PHASE, this.index, 0) * this.#intervalMs
-      this.#baseAt = this.isSub ? this.link.together(at) : at
-      this.#reportAt = this.#baseAt
+      this.#cadence.begin(now, this.isSub ? (at) => this.link.together(at) : undefined)
       this.#schedule(now)
     }
     const greeted = this.#onGreeted
@@ -320,17 +310,9 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   /** Puts its turn into the wheel (D1). Without one it gets a new one. */
   #schedule(now: number, turn: Turn = new Turn(this, this.#rank)): void {
     const patienceMs = this.roamer?.isBusy ? MOVE_MS : HEARTBEAT_MS
-    turn.dueAt = Math.min(this.#reportAt, now + patienceMs)
+    turn.dueAt = Math.min(this.#cadence.dueAt, now + patienceMs)
     this.#turn = turn
     this.world.add(turn)
-  }
-
-  #afterReport(now: number): number {
-    const { kin, index } = this
-    const { jitter } = kin.plan.telemetry
-    const late = jitter === 0 ? 0 : jitter * this.#intervalMs * draw(kin.seed, JITTER, index, this.#nth)
-    this.#baseAt = Math.max(this.#baseAt + this.#intervalMs, now)
-    return this.#baseAt + late
   }
 
   #measure(): Measures {
@@ -342,7 +324,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
 
   #report(now: number): void {
     this.#spokeAt = now
-    this.#nth++
+    this.#cadence.count++
     const text = this.#measures?.next(this.fault())
     if (text === undefined) return
     const { qos } = this.kin.plan.telemetry

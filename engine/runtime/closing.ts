@@ -1,0 +1,57 @@
+// How an engine ends: what takes no more, what is finished, and what is closed behind it.
+import { LIMITS } from '../limits.ts'
+import type { Ports } from '../ports/engine.ts'
+import { Fault } from '../ports/fault.ts'
+import type { EngineParts } from './compose-engine.ts'
+
+/** The steps run in this order: each closes something that the steps before it do not need any more. */
+export function closeSteps(
+  { clock, cluster, broker, telemetry, store, log }: Ports,
+  parts: EngineParts,
+  {
+    stops,
+    sleep,
+  }: { readonly stops: readonly (() => void)[]; readonly sleep: (ms: number) => Promise<void> },
+): Readonly<Record<string, () => unknown>> {
+  let until = 0
+  const leftMs = () => Math.max(0, until - clock.ticks())
+  const within = (ms: number, work: Promise<unknown> | undefined) => Promise.race([work, sleep(ms)])
+  return {
+    stopLeading: () => parts.leader.end(),
+    closeAlertBook: () => parts.alertBook.close(),
+    releaseWaits: () => parts.waits.fail(),
+    stopWatching: () => parts.fleet.close(),
+    stopTimers: () => {
+      for (const stop of stops) stop()
+    },
+    closeLanes: () => within(LIMITS.lanesStopTimeoutMs, parts.lanes?.close()),
+    // Devices stay on a broker outside, and are sent what is decided until the end.
+    closeOwnBroker: () => (cluster === undefined ? broker.close() : undefined),
+    handOverPartitions: () => parts.members?.close(),
+    closeIngest: () => parts.ingest.close(),
+    closeShards: () => {
+      until = clock.ticks() + LIMITS.shardStopTimeoutMs
+      return parts.shards.close(LIMITS.shardStopTimeoutMs)
+    },
+    // The next owners of the partitions answer the requests that are under way.
+    awaitReplies: () => (cluster === undefined ? undefined : within(leftMs(), parts.replies.settled())),
+    saveRefusals: () => within(leftMs(), parts.audit.close()),
+    // What is not stored in time waits in the outbox.
+    storeHistory: () => parts.history.close(leftMs()),
+    failReplies: () => parts.replies.fail(closing()),
+    stopPerforming: () => parts.performer.close(),
+    leaveOutsideBroker: () => (cluster === undefined ? undefined : broker.close()),
+    closeFeed: () => parts.feed.close(),
+    closeInserters: () => {
+      for (const inserter of parts.inserters) inserter.close()
+    },
+    closeTelemetry: () => telemetry.close(),
+    closeStore: () => store.close(),
+    closeLog: () => log.close(),
+  }
+}
+
+/** What an engine answers from then on. */
+export function closing(): Fault {
+  return new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
+}
