@@ -82,7 +82,7 @@ export function createLogins(options: LoginsOptions): Logins {
   async function endStolen({ userId, family }: RefreshGrant): Promise<void> {
     logger.warn(
       { user_id: userId, login: family },
-      'a refresh token came back after its successor: its login is ended',
+      'a refresh token was used after it was replaced, so it may be stolen: the login is ended',
     )
     await users.dropFamily(family)
   }

@@ -36,4 +36,7 @@ export function openPasswords(argon2: Argon2 = { hash, verify }): Passwords {
 const normalised = (password: string) => password.normalize('NFKC')
 
 export const hashingBusy = (): Refusal =>
-  refused('RATE_LIMIT_EXCEEDED', { message: 'too many passwords at once', retry_after_sec: 1 })
+  refused('RATE_LIMIT_EXCEEDED', {
+    message: 'too many passwords are being checked; try again',
+    retry_after_sec: 1,
+  })

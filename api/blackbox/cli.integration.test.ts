@@ -1,8 +1,6 @@
 // The command line with a whole service, both as processes.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type CliHarness, type CommandResult, openCliHarness } from '../cli/testing/cli.ts'
+import { type CliHarness, openCliHarness } from '../cli/testing/cli.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, publish } from './testing/service-clients.ts'
 
@@ -256,22 +254,6 @@ test('users are registered, limited to groups, disabled and deleted', async () =
   expect(await fleet(`users get ${id}`)).toMatchObject({ code: 3 })
 })
 
-test('an API key replaces a login until it is deleted', async () => {
-  const key = (await json('api-keys create ci --role viewer --groups w/a')) as { id: string; api_key: string }
-  const env = { FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: key.api_key }
-  const second = openCliHarness()
-  expect(await second.run(['devices', 'list', '--json'], { env })).toMatchObject({ code: 0 })
-  expect(await second.run(['users', 'list'], { env })).toMatchObject({ code: 4 })
-  const kept = ['login', '--url', service.httpUrl, '--api-key-stdin']
-  expect(await second.run(kept, { stdin: key.api_key })).toMatchObject({
-    code: 0,
-    stderr: expect.stringContaining('as ci (viewer)'),
-  })
-  expect(await fleet(`api-keys delete ${key.id} --yes`)).toMatchObject({ code: 0 })
-  expect(await second.run(['devices', 'list'])).toMatchObject({ code: 4 })
-  await second.close()
-})
-
 test('the audit shows who did what', async () => {
   await json('devices create a1 --name a1 --type mqtt_device')
   const entries = await until('the entry', async () => {
@@ -295,66 +277,6 @@ test('simulated devices report until they are stopped', async () => {
   })
 })
 
-describe('a login', () => {
-  test('a login is stored for its owner alone and never shown', async () => {
-    const kept = readFileSync(join(cli.configDir, 'contexts.json'), 'utf8')
-    const { session } = JSON.parse(kept).contexts.default
-    const said = (await Promise.all([fleet('contexts list'), fleet('contexts list --json'), fleet('doctor')]))
-      .map(({ stdout, stderr }: CommandResult) => stdout + stderr)
-      .join('')
-    expect(said).toContain(ACCOUNT.email)
-    for (const token of Object.values(session)) expect(said).not.toContain(token)
-  })
-
-  test('a login with a wrong password fails and is not stored', async () => {
-    const line = `login --url ${service.httpUrl} --email ${ACCOUNT.email} --as wrong --password-stdin`
-    expect(await cli.run(line.split(' '), { stdin: 'no horse' })).toMatchObject({ code: 4 })
-    expect(await fleet('contexts use wrong')).toMatchObject({ code: 3 })
-    expect(await cli.run(['login', '--email', 'a@example.com'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--password-stdin'),
-    })
-  })
-
-  test('a password that is piped in is taken without an option', async () => {
-    const line = `login --url ${service.httpUrl} --email ${ACCOUNT.email} --as piped`
-    expect(await cli.run(line.split(' '), { stdin: `${ACCOUNT.password}\n` })).toMatchObject({ code: 0 })
-    expect(await fleet('devices list --context piped')).toMatchObject({ code: 0 })
-    await fleet('contexts use default')
-  })
-
-  test('a login is sent only to the service that it belongs to', async () => {
-    const other = await harness.start()
-    expect(await fleet(`--url ${other.httpUrl} devices list`)).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('fleet login'),
-    })
-  })
-
-  test('an expired access token is renewed and stored', async () => {
-    const path = join(cli.configDir, 'contexts.json')
-    const before = JSON.parse(readFileSync(path, 'utf8'))
-    const { session } = before.contexts.default
-    const stale = { ...session, access_token: 'over' }
-    writeFileSync(
-      path,
-      JSON.stringify({ ...before, contexts: { default: { ...before.contexts.default, session: stale } } }),
-    )
-    await json('devices list')
-    expect(JSON.parse(readFileSync(path, 'utf8')).contexts.default.session.access_token).toMatch(/^ey/)
-  })
-
-  test('a logout ends the login', async () => {
-    const second = openCliHarness()
-    const args = ['login', '--url', service.httpUrl, '--email', ACCOUNT.email, '--password-stdin']
-    await second.run(args, { stdin: ACCOUNT.password })
-    expect(await second.run(['devices', 'list'])).toMatchObject({ code: 0 })
-    expect(await second.run(['logout'])).toMatchObject({ code: 0 })
-    expect(await second.run(['contexts', 'list', '--json'])).toMatchObject({ stdout: '[]\n' })
-    await second.close()
-  })
-})
-
 describe('a command line', () => {
   test('a wrong command line is explained on stderr', async () => {
     const wrong: readonly (readonly [string, number, string])[] = [
@@ -372,17 +294,6 @@ describe('a command line', () => {
     const told = await Promise.all(wrong.map(([line]) => fleet(line)))
     for (const [i, [, code, stderr]] of wrong.entries())
       expect(told[i]).toEqual({ code, stdout: '', stderr: expect.stringContaining(stderr) })
-  })
-
-  test('an unreachable service is reported, also as JSON', async () => {
-    const gone = await harness.start()
-    gone.kill('SIGKILL')
-    await gone.ended
-    const { code, stdout, stderr } = await fleet(`--url ${gone.httpUrl} devices list --json`)
-    expect([code, stdout]).toEqual([6, ''])
-    expect(JSON.parse(stderr)).toEqual({ error: expect.objectContaining({ exit_code: 6 }) })
-    const doctor = await fleet(`--url ${gone.httpUrl} doctor`)
-    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('service\tbad\t') })
   })
 
   test('help is shown for the program and for a command', async () => {

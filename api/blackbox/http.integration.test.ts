@@ -35,7 +35,10 @@ test('as many sockets of /ws are let in as is set, and one more is told so', asy
   const [message] = await once(third, 'message')
   expect(JSON.parse(String(message))).toMatchObject({
     type: 'error',
-    problem: { code: 'RATE_LIMIT_EXCEEDED', detail: expect.stringContaining('too many sockets') },
+    problem: {
+      code: 'RATE_LIMIT_EXCEEDED',
+      detail: expect.stringContaining('the service has too many sockets open; try again later'),
+    },
   })
   const [code] = await once(third, 'close')
   expect(code).toBe(4429)

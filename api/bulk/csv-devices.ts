@@ -18,7 +18,7 @@ export function unfitColumns(columns: readonly string[]): Refusal | undefined {
   const missing = ['name', 'type'].filter((column) => !columns.includes(column))
   const errors = [
     ...unknown.map((column) => toError(column, 'UNKNOWN_COLUMN', 'is not known')),
-    ...twice.map((column) => toError(column, 'DUPLICATE', 'is there twice')),
+    ...twice.map((column) => toError(column, 'DUPLICATE', 'is given twice')),
     ...missing.map((column) => toError(column, 'REQUIRED', 'is required')),
   ].slice(0, 20)
   const [first] = errors
@@ -69,7 +69,7 @@ export function toBody(
     const metadata = (body['metadata'] ?? {}) as Record<string, Json>
     for (const [path, text] of texts) {
       if (!put(metadata, path.split('.'), text))
-        return invalid(`/metadata/${path}`, { code: 'DUPLICATE', message: 'is there twice' })
+        return invalid(`/metadata/${path}`, { code: 'DUPLICATE', message: 'is given twice' })
     }
     body['metadata'] = metadata
   }

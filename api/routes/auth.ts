@@ -115,16 +115,21 @@ export function authRoutes({
     route(issueSocketTicket, async ({ user, header }) => {
       const ticket = await tickets.issue(user.id, bearerOf(header('authorization')) ?? '')
       if (ticket === undefined)
-        return refused('RATE_LIMIT_EXCEEDED', { message: 'too many tickets are open', retry_after_sec: 1 })
+        return refused('RATE_LIMIT_EXCEEDED', {
+          message: 'too many tickets are open; use one, or wait until they expire',
+          retry_after_sec: 1,
+        })
       return answer(200, { ticket, expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
     }),
     route(issueDownloadTicket, async ({ user, body, header }) => {
       const path = plainUrl(body.path)
-      if (!hasFile(path))
-        return invalid('/path', { code: 'NOT_ALLOWED', message: 'no file is to be had there' })
+      if (!hasFile(path)) return invalid('/path', { code: 'NOT_ALLOWED', message: 'there is no such file' })
       const ticket = await downloadTickets.issue(user.id, bearerOf(header('authorization')) ?? '', path)
       if (ticket === undefined)
-        return refused('RATE_LIMIT_EXCEEDED', { message: 'too many tickets are open', retry_after_sec: 1 })
+        return refused('RATE_LIMIT_EXCEEDED', {
+          message: 'too many tickets are open; use one, or wait until they expire',
+          retry_after_sec: 1,
+        })
       return answer(200, { url: withTicket(path, ticket), expires_in: LIMITS.ticketMs / 1000 }, NO_STORE)
     }),
   ]

@@ -164,7 +164,7 @@ describe('CSV', () => {
       ['device_id,name,typ,colour'],
       'typ is not known; colour is not known; type is required; known are device_id',
     ],
-    [['name,type,name'], 'name is there twice'],
+    [['name,type,name'], 'name is given twice'],
     [['name,type,metadata.__proto__.x'], 'metadata.__proto__.x is not known'],
   ])('with columns %j is refused as a whole, and they are named', async (rows, why) => {
     const { csv, engine } = await setUp()
@@ -186,7 +186,7 @@ describe('CSV', () => {
     expect(errors(body)).toEqual([
       'VALIDATION_FAILED there are 2 fields for 4 columns',
       'VALIDATION_FAILED /metadata: must be a JSON object',
-      'VALIDATION_FAILED /metadata/a: is there twice',
+      'VALIDATION_FAILED /metadata/a: is given twice',
       undefined,
     ])
   })

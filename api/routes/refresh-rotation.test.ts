@@ -62,7 +62,7 @@ test('a token that is reused later ends its login with all access tokens, and no
     {
       user_id: expect.stringMatching(/^usr_/),
       login: expect.stringMatching(/^fam_/),
-      message: 'a refresh token came back after its successor: its login is ended',
+      message: 'a refresh token was used after it was replaced, so it may be stolen: the login is ended',
     },
   ])
   expect(JSON.stringify(warnings)).not.toContain('rt_')

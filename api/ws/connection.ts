@@ -103,7 +103,10 @@ export class Connection implements WireEvents, Subscriber {
 
   received(text: string | undefined): void {
     if (this.#isTooFast()) {
-      this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many frames'))
+      this.#refuseAndEnd(
+        'tooMany',
+        refusal('RATE_LIMIT_EXCEEDED', 'too many frames came at once; send fewer'),
+      )
       return
     }
     this.#add(text === undefined ? BINARY : parseClientFrame(text))
@@ -161,7 +164,10 @@ export class Connection implements WireEvents, Subscriber {
   #add(task: Task): void {
     if (this.#isClosed) return
     if (this.#tasks.length >= this.#ports.limits.framesWaitingMax) {
-      this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many frames are waiting'))
+      this.#refuseAndEnd(
+        'tooMany',
+        refusal('RATE_LIMIT_EXCEEDED', 'too many frames are waiting; send fewer at once'),
+      )
       return
     }
     this.#tasks.push(task)
@@ -217,7 +223,10 @@ export class Connection implements WireEvents, Subscriber {
     this.#login.admit(answer)
     const { socketsOf, limits } = this.#ports
     if (isFirst && this.userId !== undefined && socketsOf(this.userId) > limits.socketsPerUserMax)
-      this.#refuseAndEnd('tooMany', refusal('RATE_LIMIT_EXCEEDED', 'too many sockets of one user'))
+      this.#refuseAndEnd(
+        'tooMany',
+        refusal('RATE_LIMIT_EXCEEDED', 'this user has too many sockets open; close one'),
+      )
     this.#seen = { round: -1, scope: undefined }
   }
 

@@ -34,7 +34,10 @@ export class Login {
   constructor(ports: LoginPorts) {
     this.#ports = ports
     this.#stopTimer = ports.schedule.after(ports.limits.authTimeoutMs, () =>
-      ports.end('authTimeout', refusal('UNAUTHENTICATED', 'no token came in time')),
+      ports.end(
+        'authTimeout',
+        refusal('UNAUTHENTICATED', 'no token came in time; connect again, and send an auth frame first'),
+      ),
     )
   }
 

@@ -152,7 +152,12 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
 }
 
 function refuseSocket(wire: Wire): WireEvents {
-  wire.send(refusalFrame(refusal('RATE_LIMIT_EXCEEDED', 'too many sockets'), 'ws'))
-  wire.end('tooMany', 'too many sockets')
+  wire.send(
+    refusalFrame(
+      refusal('RATE_LIMIT_EXCEEDED', 'the service has too many sockets open; try again later'),
+      'ws',
+    ),
+  )
+  wire.end('tooMany', 'the service has too many sockets open; try again later')
   return { received() {}, tooLarge() {}, drained() {}, closed() {} }
 }

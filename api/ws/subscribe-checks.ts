@@ -14,7 +14,7 @@ interface Room {
 export function tooManyOfFleet({ id, values = [] }: Subscribe, room: Room): SocketRefusal | undefined {
   const { open, fleetHub, limits } = room
   if (open >= limits.fleetSubscriptionsPerSocketMax)
-    return refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions of the channel fleet', id)
+    return refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions to the channel fleet; end one', id)
   return fleetHub.hasRoomFor(values)
     ? undefined
     : refusal('RATE_LIMIT_EXCEEDED', `at most ${limits.fleetMetricsMax} metrics are shown at a time`, id)

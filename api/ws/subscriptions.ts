@@ -71,7 +71,7 @@ export class Subscriptions {
     if (this.#open.size >= limits.subscriptionsPerSocketMax)
       return this.#ports.refuseAndEnd(
         'tooMany',
-        refusal('RATE_LIMIT_EXCEEDED', 'too many subscriptions', frame.id),
+        refusal('RATE_LIMIT_EXCEEDED', 'this socket has too many subscriptions; end one', frame.id),
       )
     const refused = this.#refusalOf(frame, user)
     if (refused !== undefined) return this.#ports.refuse(refused)
@@ -144,7 +144,8 @@ export class Subscriptions {
 
   #refusalOf(frame: Subscribe, user: Caller): SocketRefusal | undefined {
     const { id, channel, filter } = frame
-    if (this.#open.has(id)) return refusal('ALREADY_EXISTS', 'this id is in use', id)
+    if (this.#open.has(id))
+      return refusal('ALREADY_EXISTS', 'a subscription of this socket has this id already', id)
     if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
     const misplaced = misplacedInSubscribe(frame)
     if (misplaced !== undefined) return misplaced
@@ -160,7 +161,7 @@ export class Subscriptions {
   remove(id: string): void {
     const subscription = this.#open.get(id)
     if (subscription === undefined) {
-      this.#ports.refuse(refusal('NOT_FOUND', 'no such subscription', id))
+      this.#ports.refuse(refusal('NOT_FOUND', 'this socket has no subscription with this id', id))
       return
     }
     this.#drop(subscription)

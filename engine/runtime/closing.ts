@@ -1,8 +1,8 @@
 // How an engine ends: what takes no more, what is finished, and what is closed behind it.
 import { LIMITS } from '../limits.ts'
 import type { Ports } from '../ports/engine.ts'
-import { Fault } from '../ports/fault.ts'
 import type { EngineParts } from './compose-engine.ts'
+import { shuttingDown } from './shutting-down.ts'
 
 /** The steps run in this order: each closes something that the steps before it do not need any more. */
 export function closeSteps(
@@ -38,7 +38,7 @@ export function closeSteps(
     saveRefusals: () => within(leftMs(), parts.audit.close()),
     // What is not stored in time waits in the outbox.
     storeHistory: () => parts.history.close(leftMs()),
-    failReplies: () => parts.replies.fail(closing()),
+    failReplies: () => parts.replies.fail(shuttingDown()),
     stopPerforming: () => parts.performer.close(),
     leaveOutsideBroker: () => (cluster === undefined ? undefined : broker.close()),
     closeFeed: () => parts.feed.close(),
@@ -49,9 +49,4 @@ export function closeSteps(
     closeStore: () => store.close(),
     closeLog: () => log.close(),
   }
-}
-
-/** What an engine answers from then on. */
-export function closing(): Fault {
-  return new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
 }

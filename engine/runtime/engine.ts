@@ -40,7 +40,7 @@ import type { DeadLetter, Directory, LetterName } from '../ports/store.ts'
 import type { DependencyHealth, NodeFigures, SystemState } from '../ports/system.ts'
 import type { Point, PointsQuery, Series, SeriesQuery, TrendQuery } from '../ports/telemetry.ts'
 import type { BroadcastAnswer } from './broadcasts/broadcasts.ts'
-import { closeSteps, closing } from './closing.ts'
+import { closeSteps } from './closing.ts'
 import { composeEngine, type EngineParts, type EngineSettings } from './compose-engine.ts'
 import { discardLetters, replayLetters } from './dead-letter-replays.ts'
 import { DEVICES_COPIED } from './fleet/device-copier.ts'
@@ -52,6 +52,7 @@ import { nodeFigures } from './node-figures.ts'
 import { ledAlerts } from './nodes/led-alerts.ts'
 import { ledDeployments } from './nodes/led-deployments.ts'
 import { LEADING } from './nodes/nodes.ts'
+import { shuttingDown } from './shutting-down.ts'
 import { StoredReads } from './stored-reads.ts'
 
 const SETTLE_EVERY_MS = 60_000
@@ -162,12 +163,12 @@ export class LocalEngine extends StoredReads implements Engine {
   }
 
   async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
-    if (this.#isClosing) throw closing()
+    if (this.#isClosing) throw shuttingDown()
     return this.#parts.submit(deviceId, request, signed)
   }
 
   purge(deviceId: DeviceId, createdAt: Millis, signed: Signed): Promise<PurgeOutcome> {
-    if (this.#isClosing) return Promise.reject(closing())
+    if (this.#isClosing) return Promise.reject(shuttingDown())
     return this.#parts.nodes.at(LEADING, { kind: 'purge', deviceId, createdAt, signed })
   }
 

@@ -122,14 +122,25 @@ export function signalSink(
           },
         )
       case 'parking_failed':
-        return warn('the store does not save dead letters: trying again', { err: signal.error })
+        return warn('dead letters cannot be saved, and it is tried again: check the disk, or Redis', {
+          err: signal.error,
+        })
       case 'outbox_failed':
-        return warn('the store does not hand out or clear history: trying again', { err: signal.fault })
+        return warn(
+          'the outbox of history cannot be read or cleared, and it is tried again: check the disk, or Redis',
+          { err: signal.fault },
+        )
       case 'save_failed':
         metrics.saveFailed()
-        return warn('the store does not save: trying again', { shard: signal.shard, err: signal.fault })
+        return warn(
+          'the store does not save, so devices wait, and it is tried again: check the disk, or Redis',
+          { shard: signal.shard, err: signal.fault },
+        )
       case 'read_failed':
-        return warn('the log cannot be read: trying again', { shard: signal.shard, err: signal.error })
+        return warn(
+          'the log cannot be read, so devices wait, and it is tried again: check the disk, or NATS',
+          { shard: signal.shard, err: signal.error },
+        )
       case 'shard_lost':
         metrics.lost()
         return warn('a shard failed: it is loaded again from the store and the log', {
@@ -137,7 +148,10 @@ export function signalSink(
           err: signal.error,
         })
       case 'claim_failed':
-        return warn('partitions cannot be claimed: trying again', { shard: signal.shard, err: signal.fault })
+        return warn(
+          'partitions cannot be claimed, so their devices wait, and it is tried again: check Redis',
+          { shard: signal.shard, err: signal.fault },
+        )
       case 'fenced':
         return warn(
           'another node has taken over a partition of this shard: the shard starts again without it',
@@ -148,10 +162,13 @@ export function signalSink(
         )
       case 'audit_lost':
         metrics.auditLost(signal.entries)
-        return warn('the store does not save: refusals are missing from the audit', {
-          entries: signal.entries,
-          err: signal.error,
-        })
+        return warn(
+          'the store does not save, so refusals are missing from the audit: check the disk, or Redis',
+          {
+            entries: signal.entries,
+            err: signal.error,
+          },
+        )
       case 'send_failed':
         return warn('a message was not sent to its device: the device gets it when it is next due', {
           err: signal.error,
@@ -162,18 +179,31 @@ export function signalSink(
           err: signal.error,
         })
       case 'broadcast_waits':
-        return warn('the log does not take commands of a broadcast: trying again', {
-          broadcastId: signal.broadcastId,
+        return warn(
+          'the log does not take commands of a broadcast, which waits until it does: check the disk, or NATS',
+          {
+            broadcastId: signal.broadcastId,
+            err: signal.error,
+          },
+        )
+      case 'broadcasts_unsettled':
+        return warn(
+          'the results of broadcasts could not be saved, and it is tried again: check the disk, or Redis',
+          { err: signal.error },
+        )
+      case 'rollups_unsettled':
+        return warn('rollups could not be computed, and it is tried again: check ClickHouse', {
           err: signal.error,
         })
-      case 'broadcasts_unsettled':
-        return warn('the results of broadcasts could not be saved: trying again', { err: signal.error })
-      case 'rollups_unsettled':
-        return warn('rollups could not be computed: trying again', { err: signal.error })
       case 'deployments_stalled':
-        return warn('deployments of firmware could not go on: trying again', { err: signal.error })
+        return warn(
+          'deployments of firmware cannot go on, and it is tried again: the error names what does not answer',
+          { err: signal.error },
+        )
       case 'owners_unknown':
-        return warn('the table of owners does not answer: trying again', { err: signal.error })
+        return warn('the table of owners does not answer, and is asked again: check NATS', {
+          err: signal.error,
+        })
       case 'unfit':
         return warn(
           'this node has not reached the store or ClickHouse for a while: nodes that reach them take its devices over',
@@ -182,24 +212,39 @@ export function signalSink(
       case 'fit':
         return warn('this node reaches the store and ClickHouse again, and takes its share of devices', {})
       case 'duty_failed':
-        return warn('the leader cannot read what earlier leaders have saved: trying again', {
-          err: signal.error,
-        })
+        return warn(
+          'work in the background failed, and it is tried again: the error names what does not answer',
+          {
+            err: signal.error,
+          },
+        )
       case 'images_failed':
-        return warn('images of firmware could not be cleaned up: trying again later', { err: signal.error })
+        return warn(
+          'images of firmware could not be cleaned up, and it is tried again later: check the disk, or the S3 service',
+          { err: signal.error },
+        )
       case 'notified':
         return metrics.notified(signal)
       case 'notifications_dropped':
         metrics.notificationsDropped(signal.reason, signal.alerts)
         return
       case 'notifier_failed':
-        return warn('what is to be told of alerts could not be read or saved: trying again', {
-          err: signal.error,
-        })
+        return warn(
+          'notices of alerts could not be read or saved, so notifications wait, and it is tried again: check the disk, or Redis',
+          {
+            err: signal.error,
+          },
+        )
       case 'notice_unreadable':
-        return warn('an alert left a notice that cannot be read: nobody is told of it', { err: signal.error })
+        return warn(
+          'the notice of an alert cannot be read, so nobody is told of the alert: please report this line',
+          { err: signal.error },
+        )
       case 'listener_failed':
-        return warn('a listener of the feed failed: it misses these events', { err: signal.error })
+        return warn(
+          'a listener of the feed failed because of a bug in Fleet, and misses these events: please report this line',
+          { err: signal.error },
+        )
       case 'news_unreadable':
         return warn('news of another node cannot be read: check that all nodes run the same version', {
           err: signal.error,
@@ -217,6 +262,6 @@ export function signalSink(
 
 function refusedText({ kind }: Block): string {
   return kind === 'history' || kind === 'audit'
-    ? 'ClickHouse refused history: these rows are lost'
+    ? 'ClickHouse refused rows of the history, and they are lost: mend what the error names'
     : 'ClickHouse refused rows: they stay in the log for its retention time and can be repaired from there'
 }

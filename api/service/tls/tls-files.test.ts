@@ -19,7 +19,7 @@ test('a key that everybody on the machine may read is used with a warning that n
   }
   try {
     expect([warned(0o600), warned(0o640)]).toEqual([[], []])
-    expect(warned(0o666)).toEqual([[{ path: key }, expect.stringContaining('everybody on this machine')]])
+    expect(warned(0o666)).toEqual([[{ path: key }, expect.stringContaining('every user of this machine')]])
   } finally {
     rmSync(dir, { recursive: true })
   }

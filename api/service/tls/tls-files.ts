@@ -35,7 +35,7 @@ export class TlsFiles {
     if ((statSync(paths.key).mode & 0o007) !== 0)
       logger.warn(
         { path: paths.key },
-        'everybody on this machine may use the TLS key: take the rights of others away',
+        'every user of this machine can use the TLS key: take the rights of others away with chmod o-rwx',
       )
     // Polled instead of watched, because certificates are often symbolic links in folders that are replaced as a whole.
     for (const path of this.#all())

@@ -230,7 +230,7 @@ export class DeploymentDesk {
     if (this.#orchestrator.openCount() >= LIMITS.deploymentsOpenMax)
       return refused('LIMIT_REACHED', {
         limit: LIMITS.deploymentsOpenMax,
-        message: 'too many open deployments',
+        message: 'too many deployments are open; wait until one ends, or cancel one',
       })
     const now = this.#ports.clock.now()
     const from = Millis(Math.max(now, spec.startAt ?? 0))

@@ -35,7 +35,8 @@ export function shareLanes(means: LanesPorts): Lanes {
       lost: (lanes) => reader.lost(lanes),
       handOver: (lanes) => reader.handOver(lanes),
       times,
-      failed: (error) => warn('the table of lanes does not answer, trying again', { err: error }),
+      failed: (error) =>
+        warn('the table of lanes does not answer, and is asked again: check NATS', { err: error }),
     },
   })
 }

@@ -7,12 +7,12 @@ import { Millis, Partition } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Ports } from '../../ports/engine.ts'
-import { Fault } from '../../ports/fault.ts'
 import type { Repair, Repairs } from '../../ports/repair.ts'
 import { DeviceCopier } from '../fleet/device-copier.ts'
 import type { EngineHost } from '../host.ts'
 import { Inserter } from '../rows/inserter.ts'
 import { Poison } from '../runner/poison.ts'
+import { shuttingDown } from '../shutting-down.ts'
 import type { InsertSignal } from '../signals.ts'
 import { RowsAgain } from './rows-again.ts'
 
@@ -38,7 +38,7 @@ export class TelemetryRepairs implements Repairs {
 
   async start({ from = Millis(0), to }: Parameters<Repairs['start']>[0]): Promise<Repair> {
     const { ports, host } = this.#options
-    if (this.#isClosed) throw new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
+    if (this.#isClosed) throw shuttingDown()
     const now = ports.clock.now()
     // Receive times are those of the broker's clock.
     const newest = Math.max(now, Math.ceil(ports.log.latestAt() / 1000))
@@ -125,18 +125,24 @@ class Work {
         this.#move({ rows: this.#repair.rows + rows })
         break
       case 'insert_failed':
-        warn('ClickHouse does not take rows of a repair: trying again', { err: signal.fault })
+        warn('ClickHouse does not take rows of a repair, which waits until it does', { err: signal.fault })
         break
       case 'insert_refused':
         this.#refused += rows
-        warn('ClickHouse refused rows of a repair: they are missing', { rows, err: signal.fault })
+        warn(
+          'ClickHouse refused rows of a repair, and they are still missing: mend what the error names, and repair again',
+          { rows, err: signal.fault },
+        )
         break
       case 'messages_refused':
         this.#refused += signal.messages
-        warn('ClickHouse refused messages of a repair: they are missing', {
-          messages: signal.messages,
-          err: signal.fault,
-        })
+        warn(
+          'ClickHouse refused messages of a repair, and they are still missing: they are among the dead letters',
+          {
+            messages: signal.messages,
+            err: signal.fault,
+          },
+        )
         break
       case 'parking_failed':
         break
@@ -159,7 +165,10 @@ class Work {
         })
       else await this.#end({ status: 'done', progress: 1 })
     } catch (error) {
-      this.#options.host.warn('a repair of ClickHouse failed', { err: error })
+      this.#options.host.warn(
+        'a repair of ClickHouse failed: mend what the error names, and start it again',
+        { err: error },
+      )
       await this.#end({ status: 'failed', detail: error instanceof Error ? error.message : String(error) })
     }
   }
@@ -187,7 +196,7 @@ class Work {
           isRead = true
         } catch (error) {
           if (reading === READINGS_MAX) throw error
-          host.warn('a repair lost its shard and reads again', { err: error })
+          host.warn('a repair lost its shard, and reads the partitions again', { err: error })
         }
       }
     }
@@ -274,7 +283,7 @@ class Work {
     try {
       await ports.store.putFact(FACT, JSON.stringify(this.#repair))
     } catch (error) {
-      host.warn('how far a repair is cannot be stored', { err: error })
+      host.warn('the progress of a repair cannot be saved; the repair goes on', { err: error })
     }
   }
 }

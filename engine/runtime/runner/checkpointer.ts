@@ -7,11 +7,12 @@
 import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { Fault } from '../../ports/fault.ts'
+import type { Fault } from '../../ports/fault.ts'
 import type { Log, Positions } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Checkpoint, Claim, Records } from '../../ports/store.ts'
 import type { WorkResult } from '../shard/protocol.ts'
+import { shuttingDown } from '../shutting-down.ts'
 import type { SaveSignal } from '../signals.ts'
 import { toFault } from './saver.ts'
 
@@ -60,7 +61,7 @@ export class Checkpointer {
 
   /** Resolves once a checkpoint has reached all that is applied by now. */
   request(): Promise<void> {
-    if (this.#isClosed) return Promise.reject(closed())
+    if (this.#isClosed) return Promise.reject(shuttingDown())
     return new Promise((resolve, reject) => {
       this.#requests.push({ target: undefined, resolve, reject })
     })
@@ -97,7 +98,7 @@ export class Checkpointer {
 
   close(): void {
     this.#isClosed = true
-    for (const { reject } of this.#requests) reject(closed())
+    for (const { reject } of this.#requests) reject(shuttingDown())
     this.#requests = []
   }
 
@@ -154,10 +155,6 @@ export class Checkpointer {
     }
     return false
   }
-}
-
-function closed(): Fault {
-  return new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' })
 }
 
 function positionsOf(covered: Float64Array): Checkpoint['inserted'] {

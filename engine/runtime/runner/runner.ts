@@ -8,12 +8,13 @@
 import type { Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import { LIMITS } from '../../limits.ts'
-import { Fault } from '../../ports/fault.ts'
+import type { Fault } from '../../ports/fault.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { Claim } from '../../ports/store.ts'
 import { Latch } from '../latch.ts'
 import type { AnswerOf, Ask, Position, Proposal, WorkResult, WorkTask } from '../shard/protocol.ts'
+import { shuttingDown } from '../shutting-down.ts'
 import type { RunnerSignal } from '../signals.ts'
 import { Asks } from './asks.ts'
 import { Checkpointer } from './checkpointer.ts'
@@ -113,8 +114,7 @@ export class Runner {
 
   /** `about`: partitions of the devices that it is about, or nothing if it is about all that there are. */
   ask<A extends Ask>(ask: A, after: readonly Position[], about?: readonly Partition[]): Promise<AnswerOf<A>> {
-    if (this.#isClosing)
-      return Promise.reject(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
+    if (this.#isClosing) return Promise.reject(shuttingDown())
     return this.#asks.add(ask, after, about)
   }
 
@@ -195,7 +195,7 @@ export class Runner {
     await this.#saving
     await this.#checkpoints.abandon()
     this.#open.source.close()
-    this.#asks.fail(new Fault('SHARD_LOST', { retryable: true, message: 'shutting down' }))
+    this.#asks.fail(shuttingDown())
   }
 
   async #run(): Promise<void> {

@@ -84,7 +84,7 @@ export class MqttBroker implements Broker {
     if (mode === 'plain')
       warn('a plain broker reports no connections and cannot cut off devices: see deploy/README.md', {})
     else if (emqxApi === undefined)
-      warn('no device can be cut off, because the access to EMQX’s API is not configured', {})
+      warn('no device can be cut off, because FLEET_EMQX_API_URL is not set', {})
   }
 
   async listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]> {
@@ -256,9 +256,12 @@ export class MqttBroker implements Broker {
         this.#searchUnverified()
         if (!isLost) return
         this.#totals.lostSessions++
-        warn('the broker has lost a session of the ingress: messages that waited in it are lost', {
-          clientId,
-        })
+        warn(
+          'the broker has lost a session of the ingress and the messages that waited in it: check that it keeps sessions on disk',
+          {
+            clientId,
+          },
+        )
       },
       warn,
     })
