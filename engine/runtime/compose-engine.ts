@@ -80,7 +80,10 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
           ...{ ...cluster.lanes, address: cluster.mesh.address, clock, schedule },
           ...{ newId, times: ingest, warn },
         })
-  const watermark = new Watermark({ ingest, log, mesh })
+  const watermark = new Watermark({
+    ...{ ingest, log, mesh },
+    unreadable: (error) => signal({ kind: 'news_unreadable', error }),
+  })
   const bootAt = ingest.nextAt()
   const incarnation = cluster === undefined ? bootAt.toString(36) : newId()
 

@@ -3,6 +3,7 @@ import { Millis, Partition } from '../../../schemas/ids.ts'
 import { MemoryMesh, MemoryNet } from '../../adapters/mesh/testing/memory.ts'
 import { SimTime } from '../../testing/time.ts'
 import { START } from '../shard/testing/items.ts'
+import { pack, WIRE_VERSION } from '../versioned.ts'
 import { Watermark } from './watermark.ts'
 
 const [ONE, TWO] = [Partition(1), Partition(2)]
@@ -14,8 +15,10 @@ function setUp() {
   const time = new SimTime(START)
   const state = { fault: undefined as never, durable: at(1_000_000), written: 7, known: 7 }
   const { schedule } = time.newIncarnation()
+  const signals: string[] = []
   const open = (name: string, end: () => number) =>
     new Watermark({
+      unreadable: () => signals.push('news_unreadable'),
       ingest: { fault: () => state.fault, durableUpTo: () => state.durable },
       log: { ends: () => [end()] },
       mesh: new MemoryMesh(net, name),
@@ -24,7 +27,7 @@ function setUp() {
   const owner = open('owner', () => state.known)
   ingress.start(schedule)
   owner.start(schedule)
-  return { time, state, ingress, owner }
+  return { time, state, ingress, owner, signals, stranger: new MemoryMesh(net, 'stranger') }
 }
 
 test('nothing is known of devices of which no ingress has spoken', async () => {
@@ -68,5 +71,18 @@ test('an ingress that is silent leaves time standing still', async () => {
   const { time, ingress, owner } = setUp()
   ingress.handedOver([ONE], at(10))
   await time.advance(60_000)
+  expect(owner.upTo([ONE])).toBe(at(10))
+})
+
+test('news of another release is not misread, and is said once', async () => {
+  const { time, owner, signals, stranger } = setUp()
+  const news = pack([at(10), 7, [ONE]])
+  for (const version of [WIRE_VERSION + 1, 0])
+    stranger.tell('heard', Uint8Array.from([version, ...news.subarray(1)]))
+  await time.advance(0)
+  // The other node of the test hears it, too.
+  expect([owner.upTo([ONE]), signals]).toEqual([undefined, ['news_unreadable', 'news_unreadable']])
+  stranger.tell('heard', news)
+  await time.advance(0)
   expect(owner.upTo([ONE])).toBe(at(10))
 })

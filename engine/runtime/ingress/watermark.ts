@@ -5,11 +5,11 @@
 // of the log must reach so far first.
 
 import { Millis, type Partition } from '../../../schemas/ids.ts'
-import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { Schedule } from '../../ports/schedule.ts'
+import { pack, unpack } from '../versioned.ts'
 import type { Ingest } from './ingest.ts'
 
 type News = readonly [at: Millis, end: number, partitions: readonly Partition[]]
@@ -18,10 +18,10 @@ export interface WatermarkPorts {
   readonly ingest: Pick<Ingest, 'fault' | 'durableUpTo'>
   readonly log: Pick<Log, 'ends'>
   readonly mesh: Mesh | undefined
+  readonly unreadable: (error: unknown) => void
 }
 
 const TOPIC = 'heard'
-const packr = newPackr()
 
 export class Watermark {
   readonly #parts: WatermarkPorts
@@ -30,6 +30,8 @@ export class Watermark {
   /** Told, and waiting for the log to be known so far. */
   readonly #told = new Map<Partition, { readonly at: Millis; readonly end: number }>()
   readonly #certain = new Map<Partition, Millis>()
+  /** The last news could not be read, and that was said. */
+  #isMisread = false
 
   constructor(parts: WatermarkPorts) {
     this.#parts = parts
@@ -40,8 +42,7 @@ export class Watermark {
     const { mesh } = this.#parts
     if (mesh === undefined) return () => {}
     const stops = [
-      // Packed by #tell of any node.
-      mesh.hear(TOPIC, (news) => this.#hear(packr.unpack(news) as News)),
+      mesh.hear(TOPIC, (news) => this.#read(news)),
       schedule.every(LIMITS.watermarkEveryMs, () => this.#tell(mesh)),
     ]
     return () => {
@@ -81,7 +82,19 @@ export class Watermark {
     }
     this.#own.clear()
     const end = this.#end()
-    for (const [at, partitions] of byTime) mesh.tell(TOPIC, packr.pack([at, end, partitions] satisfies News))
+    for (const [at, partitions] of byTime) mesh.tell(TOPIC, pack([at, end, partitions] satisfies News))
+  }
+
+  /** What cannot be read says nothing: then silence proves nothing, and nobody is blamed. */
+  #read(news: Uint8Array): void {
+    try {
+      // Packed by #tell of any node.
+      this.#hear(unpack(news) as News)
+      this.#isMisread = false
+    } catch (error) {
+      if (!this.#isMisread) this.#parts.unreadable(error)
+      this.#isMisread = true
+    }
   }
 
   #hear([at, end, partitions]: News): void {

@@ -7,8 +7,8 @@ import type { FeedEvent, Want, Wants } from '../../ports/feed.ts'
 import { SimTime } from '../../testing/time.ts'
 import { NO_WANTS } from '../feed.ts'
 import { idOf, START } from '../shard/testing/items.ts'
+import { pack } from '../versioned.ts'
 import { RemoteFeed } from './remote-feed.ts'
-import { pack } from './versioned.ts'
 
 const [a, b, c] = ['a', 'b', 'c'].map(idOf) as [DeviceId, DeviceId, DeviceId]
 const ALL: Want = { all: true, devices: new Set() }

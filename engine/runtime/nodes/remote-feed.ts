@@ -18,7 +18,7 @@ import type { Mesh } from '../../ports/mesh.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { LocalFeed, NO_WANTS } from '../feed.ts'
 import type { FeedSignal } from '../signals.ts'
-import { pack, unpack } from './versioned.ts'
+import { pack, unpack } from '../versioned.ts'
 import { bounded, changed, changeOf, isFor, isSame, unionOf, type WantsChange } from './wants.ts'
 
 export interface RemoteFeedPorts {

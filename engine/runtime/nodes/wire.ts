@@ -1,7 +1,7 @@
 // Work and its outcome on their way between nodes. A fault is an outcome like others: the asker gets it as it was.
 import { FAULT_CODES, Fault, type FaultCode } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
-import { pack, unpack } from './versioned.ts'
+import { pack, unpack } from '../versioned.ts'
 import type { NodeOutcomes, NodeWork, OutcomeOf } from './work.ts'
 
 type Outcome = NodeOutcomes[keyof NodeOutcomes]

@@ -1,10 +1,10 @@
 // What nodes say to each other, as bytes. Each message begins with the version of what is said, so that nodes of two
 // releases do not misread each other.
-import { newPackr } from '../../domain/packing.ts'
-import { Fault } from '../../ports/fault.ts'
+import { newPackr } from '../domain/packing.ts'
+import { Fault } from '../ports/fault.ts'
 
 /** Grows with every change that an earlier release would misread. */
-export const WIRE_VERSION = 3
+export const WIRE_VERSION = 4
 
 // A field of a device's data may be called `toJSON`, and is data.
 const packr = newPackr()
