@@ -305,7 +305,12 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await device.endAsync()
       await page.getByRole('application').focus()
       await page.keyboard.press('ArrowRight')
-      await page.locator('.map-card', { hasText: 'robot-0000' }).getByText('9', { exact: true }).waitFor()
+      const card = page.locator('.map-card', { hasText: 'robot-0000' })
+      await card.getByText('9', { exact: true }).waitFor()
+      // Once the cursor rests, what the index does not know.
+      await card.getByText('load 9', { exact: true }).waitFor()
+      await page.getByLabel('Colour by').selectOption('fw')
+      await page.locator('.map-legend', { hasText: 'another version or none' }).waitFor()
     })
 
     test('the views of the fleet have no barriers', async () => {

@@ -48,8 +48,15 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
   })
 
   test('the overview has no barriers, also with more devices than a page keeps, which the service counts and searches', async () => {
-    const { page, context } = await suite.open('/')
+    const { page, context } = await suite.open('/', {
+      // The fleet is counted once a minute, so that a day of counts takes a day.
+      before: (of) => of.route('**/api/v1/fleet/trend*', (route) => route.fulfill({ json: trendOfADay() })),
+    })
     await page.getByRole('link', { name: 'oven too hot: 1 alert' }).waitFor()
+    await page.getByRole('link', { name: /^messages\/s/ }).waitFor()
+    const day = page.getByRole('region', { name: 'Online over 24 h' })
+    await day.getByRole('img', { name: '7 online now, least 7, most 30' }).waitFor()
+    await day.getByRole('link', { name: /^1 alerts and 0 rollouts from/ }).waitFor()
     expect(await barriers(page)).toEqual([])
 
     // A fleet of this size would take the suite minutes to register, so the answer of the service is made to say so.
@@ -86,3 +93,13 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await page.getByText('The devices could not be read (503)').waitFor()
   })
 })
+
+function trendOfADay() {
+  const now = Date.now()
+  const data = [30, 12, 7].map((online, i) => ({
+    time: new Date(now - (3 - i) * 3_600_000).toISOString(),
+    total: 30,
+    by_status: { online },
+  }))
+  return { interval: '5m', from: data[0]?.time, to: new Date(now).toISOString(), data }
+}

@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
+import { useTheme } from '../../charts/colours.ts'
 import {
   type Block,
   type Cell,
@@ -15,20 +16,21 @@ import {
   type MapLayout,
   nextCell,
 } from '../../fleet/heat-map.ts'
-import { type MapView, type Spot, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
+import { type MapView, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'
-import { Age } from '../../parts/age.tsx'
 import { Button } from '../../parts/button.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { StatusMark, statusWord } from '../../parts/status-mark.tsx'
+import { statusWord } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
+import { MapCard } from './map-card.tsx'
 import { type Colouring, FILL_NAMES, type Fills, type MetricColouring } from './map-colours.ts'
 import { MapLegend } from './map-legend.tsx'
 import { paintMap } from './map-paint.ts'
 import { t } from './overview-words.ts'
 import { type Box, useMapView } from './use-map-view.ts'
+import type { VersionColouring } from './version-fills.ts'
 
 /** The map shares one screen with the counts above it. */
 const HEIGHT_MAX = 560
@@ -44,6 +46,7 @@ export interface HeatMapProps {
   readonly blocks: readonly Block[]
   readonly colouring: Colouring
   readonly metric: MetricColouring | undefined
+  readonly versions: VersionColouring | undefined
   readonly selected: ReadonlySet<string>
   readonly onSelect: (ids: readonly string[]) => void
   readonly onPeek: (id: string) => void
@@ -53,7 +56,7 @@ export interface HeatMapProps {
 }
 
 export function HeatMap(props: HeatMapProps) {
-  const { blocks, colouring, metric, selected, onSelect, onPeek, onTable, fallback } = props
+  const { blocks, colouring, metric, versions, selected, onSelect, onPeek, onTable, fallback } = props
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const [width, setWidth] = useState(0)
@@ -82,6 +85,7 @@ export function HeatMap(props: HeatMapProps) {
       choose(cellsWithin(layout, spotOfMap(map.view.peek(), from), spotOfMap(map.view.peek(), to)))
   })
   const view = map.view.value
+  const theme = useTheme()
   useLayoutEffect(() => {
     const element = canvas.current
     const context = element?.getContext('2d')
@@ -91,9 +95,12 @@ export function HeatMap(props: HeatMapProps) {
     element.height = Math.round(layout.height * scale)
     const fills = fillsOf(frame.current)
     const nowMs = now.peek()
-    paintMap(context, { layout, view, columns, colouring, metric, fills, nowMs, scale, selected })
+    paintMap(context, {
+      ...{ layout, view, columns, colouring, metric, fills, nowMs, scale, selected },
+      versions: versions?.fillOf,
+    })
     if (performance.getEntriesByName(DRAWN).length === 0) performance.mark(DRAWN)
-  }, [layout, view, colouring, metric, selected, version, width])
+  }, [layout, view, colouring, metric, versions, selected, version, width, theme])
   const rowAt = (cell: Cell | undefined) =>
     cell === undefined ? undefined : layout?.blocks[cell.block]?.block.rows[cell.cell]
   const choose = (cells: readonly Cell[]) =>
@@ -173,13 +180,8 @@ export function HeatMap(props: HeatMapProps) {
           {map.box.value !== undefined && <Chosen box={map.box.value} />}
           {layout !== undefined && <GroupLabels layout={layout} view={view} />}
           {row !== undefined && place !== undefined && layout !== undefined && (
-            <Card row={row} place={place} view={view} width={width} value={metric?.values[row]} />
+            <MapCard row={row} place={place} view={view} width={width} value={metric?.values[row]} />
           )}
-          <div class="map-zoom">
-            <Button icon="zoom-in" label={t('zoomIn')} onClick={() => zoom(ZOOM_STEP)} />
-            <Button icon="zoom-out" label={t('zoomOut')} onClick={() => zoom(1 / ZOOM_STEP)} />
-            {view.zoom > 1 && <Button onClick={map.whole}>{t('wholeMap')}</Button>}
-          </div>
         </div>
       )}
       <p class="visually-hidden" role="status">
@@ -187,7 +189,16 @@ export function HeatMap(props: HeatMapProps) {
           ? ''
           : `${plainText(columns.names[row] ?? '')}: ${statusWord(columns.statusAt(row))}${spoken(metric?.values[row])}`}
       </p>
-      <MapLegend colouring={colouring} metric={metric} />
+      <div class="map-foot">
+        <MapLegend colouring={colouring} metric={metric} versions={versions?.versions ?? []} />
+        {layout !== undefined && (
+          <div class="map-zoom">
+            {view.zoom > 1 && <Button onClick={map.whole}>{t('wholeMap')}</Button>}
+            <Button icon="zoom-out" label={t('zoomOut')} onClick={() => zoom(1 / ZOOM_STEP)} />
+            <Button icon="zoom-in" label={t('zoomIn')} onClick={() => zoom(ZOOM_STEP)} />
+          </div>
+        )}
+      </div>
     </div>
   )
 }
@@ -228,45 +239,6 @@ function Chosen({ box: { from, to } }: { readonly box: Box }) {
 
 const spoken = (value: number | undefined) =>
   value === undefined ? '' : `, ${Number.isNaN(value) ? t('noValue') : number(value)}`
-
-interface CardProps {
-  readonly row: number
-  readonly place: Spot & { readonly side: number }
-  readonly view: MapView
-  readonly width: number
-  readonly value: number | undefined
-}
-
-const CARD_WIDTH_PX = 240
-
-function Card({ row, place, view, width, value }: CardProps) {
-  const [x, y, side] = [
-    (place.x - view.x) * view.zoom,
-    (place.y - view.y) * view.zoom,
-    place.side * view.zoom,
-  ]
-  const left = Math.max(0, Math.min(x, width - CARD_WIDTH_PX))
-  return (
-    <>
-      <span
-        class="map-cursor"
-        style={{
-          transform: `translate(${x - 1}px, ${y - 1}px)`,
-          inlineSize: `${side + 1}px`,
-          blockSize: `${side + 1}px`,
-        }}
-      />
-      <div class="map-card" style={{ transform: `translate(${left}px, ${y + side + 6}px)` }}>
-        <strong>{plainText(columns.names[row] ?? '')}</strong>
-        <code>{columns.ids[row]}</code>
-        <span>
-          <StatusMark status={columns.statusAt(row)} /> · <Age at={columns.since[row] || undefined} />
-        </span>
-        {value !== undefined && <span>{Number.isNaN(value) ? t('noValue') : number(value)}</span>}
-      </div>
-    </>
-  )
-}
 
 /** Mixed colours come as shares of one, others as bytes. */
 function rgbOf(colour: string): readonly number[] {

@@ -1,15 +1,18 @@
+import { plainText } from '../../parts/plain-text.ts'
 import { STATUS_GLYPHS, statusWord } from '../../parts/status-mark.tsx'
 import { number } from '../../words/words.ts'
 import { type Colouring, METRIC_FILLS, type MetricColouring, STATUS_FILLS } from './map-colours.ts'
 import { t } from './overview-words.ts'
+import type { VersionFill } from './version-fills.ts'
 
 export interface MapLegendProps {
   readonly colouring: Colouring
   readonly metric: MetricColouring | undefined
+  readonly versions: readonly VersionFill[]
 }
 
 /** What the colours mean, in words. */
-export function MapLegend({ colouring, metric }: MapLegendProps) {
+export function MapLegend({ colouring, metric, versions }: MapLegendProps) {
   if (colouring === 'status')
     return (
       <ul class="map-legend" aria-hidden="true">
@@ -18,6 +21,20 @@ export function MapLegend({ colouring, metric }: MapLegendProps) {
             <span class={`map-swatch map-fill-${name}`} /> {STATUS_GLYPHS[name]} {statusWord(name)}
           </li>
         ))}
+      </ul>
+    )
+  if (colouring === 'fw')
+    return (
+      <ul class="map-legend">
+        {versions.map(({ version, count, fill }) => (
+          <li key={version}>
+            <span class={`map-swatch map-fill-${fill}`} aria-hidden="true" /> {plainText(version)} (
+            {number(count)})
+          </li>
+        ))}
+        <li>
+          <span class="map-swatch map-fill-none" aria-hidden="true" /> {t('otherVersion')}
+        </li>
       </ul>
     )
   if (colouring === 'metric') {

@@ -4,6 +4,7 @@ import { cellPlace, type MapLayout, type PlacedBlock } from '../../fleet/heat-ma
 import type { MapView } from '../../fleet/map-view.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { STATUS_GLYPHS } from '../../parts/status-mark.tsx'
+import { cellText } from './cell-text.ts'
 import { type FillName, type FillParts, type Fills, fillOf } from './map-colours.ts'
 
 const GAP_FROM_PX = 4
@@ -134,7 +135,9 @@ function write(context: CanvasRenderingContext2D, label: Label): void {
   context.beginPath()
   context.rect(left, top, side, side)
   context.clip()
-  context.font = `${Math.min(side * 0.2, 12 * scale)}px system-ui`
-  context.fillText(plainText(columns.names[row] ?? ''), middle, top + side * 0.75)
+  context.font = `${Math.min(side * 0.26, 12 * scale)}px system-ui`
+  const named = { name: plainText(columns.names[row] ?? ''), id: columns.ids[row] ?? '' }
+  const text = cellText(named, side - 2 * scale, (part) => context.measureText(part).width)
+  context.fillText(text, middle, top + side * 0.78)
   context.restore()
 }

@@ -6,7 +6,7 @@ import { parseQuery } from '../../address/filter.ts'
 import { attentionCases } from '../../fleet/attention.ts'
 import { matchingRows } from '../../fleet/filter-rows.ts'
 import { blocksOf } from '../../fleet/heat-map.ts'
-import { columns, fleetState, fleetStats, fleetVersion, ranks } from '../../live/fleet-index.ts'
+import { columns, fleetState, fleetVersion, ranks } from '../../live/fleet-index.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -20,15 +20,18 @@ import { SelectField } from '../../parts/select-field.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { TextValue } from '../../parts/text-value.tsx'
 import { now } from '../../words/time.ts'
-import { number } from '../../words/words.ts'
 import { AttentionList } from './attention-list.tsx'
 import { GroupTable } from './group-table.tsx'
 import { HeatMap } from './heat-map.tsx'
 import { COLOURINGS } from './map-colours.ts'
 import './overview.css'
+import { DayChart } from './day-chart.tsx'
 import { t } from './overview-words.ts'
+import { ServiceStrip } from './service-strip.tsx'
 import { Tiles } from './tiles.tsx'
+import { trendGroup } from './use-fleet-trend.ts'
 import { useMapMetric } from './use-map-metric.ts'
+import { versionColouring } from './version-fills.ts'
 
 const filter = queryValue('q', text())
 const depthValue = queryValue('depth', whole(2, 1, 8))
@@ -51,7 +54,7 @@ export default function Overview() {
       <FleetArea summary={(total) => <Summary total={total} />}>
         <Fleet />
       </FleetArea>
-      <Strip />
+      <ServiceStrip />
     </Page>
   )
 }
@@ -70,6 +73,11 @@ function Fleet() {
   const counted = () => blocks.map((block) => ({ ...block, total: block.rows.length }))
   const cases = useMemo(() => attentionCases({ columns, nowMs: now.peek() }), [version, moment])
   const metric = useMapMetric(!isTable && colourValue.value === 'metric' ? metricValue.value : '')
+  const isByVersion = !isTable && colourValue.value === 'fw'
+  const versions = useMemo(
+    () => (isByVersion ? versionColouring(columns, rows) : undefined),
+    [isByVersion, rows],
+  )
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const flip = () => asValue.set(isTable ? 'map' : 'table')
   useShortcuts([
@@ -128,6 +136,7 @@ function Fleet() {
             blocks={blocks}
             colouring={colourValue.value}
             metric={metric.colouring}
+            versions={versions}
             selected={selected.value}
             onSelect={(ids) => {
               selected.value = new Set(ids)
@@ -152,31 +161,7 @@ function Fleet() {
       ) : (
         <Peek key={peeked.value} id={peeked.value} onClose={() => peeked.set('')} />
       )}
+      <DayChart group={trendGroup(query)} />
     </div>
-  )
-}
-
-/** The pulse of the service. What is not known is said to be so. */
-function Strip() {
-  const stats = fleetStats.value
-  if (stats === undefined) return null
-  const alerts = stats.alerts.info + stats.alerts.warning + stats.alerts.critical
-  const shown: readonly (readonly [string, number | null, string?])[] = [
-    [t('rate'), stats.messages_per_sec],
-    [t('points'), stats.points_per_sec],
-    [t('ingestLag'), stats.ingest_lag_ms, ' ms'],
-    [t('open'), stats.commands?.open ?? null],
-    [t('alerts'), alerts],
-    [t('rollouts'), stats.deployments_active],
-  ]
-  return (
-    <dl class="strip" aria-label={t('strip')}>
-      {shown.map(([name, value, unit = '']) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value === null ? t('unknown') : `${number(value, { maximumFractionDigits: 0 })}${unit}`}</dd>
-        </div>
-      ))}
-    </dl>
   )
 }

@@ -4,29 +4,21 @@ import { useMemo } from 'preact/hooks'
 import { formatQuery, type Query } from '../../address/filter.ts'
 import { toggledValue } from '../../address/filter-edit.ts'
 import { pathOf } from '../../address/routes.ts'
-import { useAnswer } from '../../data/answers.ts'
 import { STATUS } from '../../fleet/columns.ts'
 import { STATUSES_WORST_FIRST } from '../../fleet/sort-rows.ts'
-import { columns } from '../../live/fleet-index.ts'
+import { columns, fleetStats } from '../../live/fleet-index.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
 import { t } from './overview-words.ts'
 import { BARS, barsOf, changeLately } from './trend.ts'
+import { trendGroup, useFleetTrend } from './use-fleet-trend.ts'
 
-const EVERY_MS = 60_000
 const HEIGHT = 12
 const STATUSES = STATUSES_WORST_FIRST.filter((status) => status !== 'decommissioned')
 
 export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly query: Query }) {
-  const group = trendGroup(query)
-  const answer = useAnswer(
-    'getFleetTrend',
-    { query: { interval: '5m', ...(group === '' || group === undefined ? {} : { group }) } },
-    { everyMs: EVERY_MS, isWanted: group !== undefined },
-  )
-  const trend = group === undefined ? undefined : answer.data?.data
-  const nowMs = answer.at === 0 ? now.peek() : answer.at
+  const { trend, nowMs } = useFleetTrend(trendGroup(query))
   const bars = useMemo(() => trend && STATUSES.map((status) => barsOf(trend, status, nowMs)), [trend])
   const most = Math.max(1, ...(bars?.flat().map((value) => value ?? 0) ?? []))
   const counts = useMemo(() => countsOf(rows), [rows])
@@ -49,17 +41,28 @@ export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly qu
           </li>
         )
       })}
+      <Pulse />
     </ul>
   )
 }
 
-/** The service knows how whole groups went, and not other filters: '' is all, undefined is another filter. */
-function trendGroup(query: Query): string | undefined {
-  const [term, ...others] = query
-  if (term === undefined) return ''
-  const [group, ...more] = term.values
-  const isGroup = term.name === 'group' && term.operator === undefined && !term.isNegated
-  return others.length === 0 && more.length === 0 && isGroup ? group : undefined
+/** How much comes in, and whether it is kept up with. Unknown to whom is limited to groups. */
+function Pulse() {
+  const stats = fleetStats.value
+  if (stats === undefined || stats.messages_per_sec === null) return null
+  return (
+    <li>
+      <a class="tile" href={pathOf('system')}>
+        <span>{t('rate')}</span>
+        <strong class="tile-count">{number(stats.messages_per_sec, { maximumFractionDigits: 0 })}</strong>
+        <span class="muted">
+          {stats.ingest_lag_ms === null
+            ? t('lagUnknown')
+            : t('lag', { ms: number(stats.ingest_lag_ms, { maximumFractionDigits: 0 }) })}
+        </span>
+      </a>
+    </li>
+  )
 }
 
 const signed = (change: number) => number(change, { signDisplay: 'always' })
