@@ -20,7 +20,7 @@ export interface MapCardProps {
   readonly place: Spot & { readonly side: number }
   readonly view: MapView
   readonly width: number
-  /** Of the metric by which the map is coloured. */
+  /** The value of the metric by which the map is coloured. */
   readonly value: number | undefined
 }
 
