@@ -14,7 +14,7 @@ export interface DayMarksOf {
   readonly fromMs: number
 }
 
-/** By their slot; one in which nothing happened is left out. */
+/** The marks by their slot; one in which nothing happened is left out. */
 export function marksOf({ alerts, rollouts, fromMs }: DayMarksOf): ReadonlyMap<number, DayMark> {
   const marks = new Map<number, DayMark>()
   const add = (at: string | null, kind: keyof DayMark) => {

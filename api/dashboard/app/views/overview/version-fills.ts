@@ -11,7 +11,7 @@ export interface VersionFill {
 export interface VersionColouring {
   /** Most devices first. */
   readonly versions: readonly VersionFill[]
-  /** By the place of the version among the words of the column; others have none. */
+  /** The fills by the place of the version among the words of the column; others have none. */
   readonly fillOf: ReadonlyMap<number, FillName>
 }
 
