@@ -132,8 +132,8 @@ function isMove(from: CommandStatus, to: CommandStatus): boolean {
   return Object.values(COMMAND_MOVES[from]).includes(to)
 }
 
-/** In the order in which the rows were saved. Times may be in another one: those of a sweep are in no log, and clocks are
- *  set, and differ from node to node. */
+/** The rows are in the order in which they were saved. Times may be in another one: those of a sweep are in no log, and
+ *  clocks are set, and differ from node to node. */
 function historyOf(world: Place, { id }: SimulatedDevice, kind: 'shadow' | 'command') {
   return (
     world.ledger

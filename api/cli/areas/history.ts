@@ -1,7 +1,9 @@
 // `fleet logs` and `fleet events`: the log lines and the event timeline of a device or of all, past and live.
+
+import type { Client } from '../../../schemas/client.ts'
 import { EVENT_KINDS } from '../../../schemas/history.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
+import { LOG_LEVELS } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
@@ -16,15 +18,8 @@ interface Options {
   readonly limit: number
   readonly follow?: boolean
   readonly group?: string
-}
-
-const FOLLOW = ['-f, --follow', 'print new entries as they arrive, until Ctrl-C'] as const
-
-function toQuery({ from, to, limit }: Options) {
-  return {
-    limit: pageSize(limit),
-    ...given({ from, to }),
-  }
+  readonly level?: readonly string[]
+  readonly kind?: readonly string[]
 }
 
 const DEVICE: Column<{ readonly device_id: string }> = ['DEVICE', ({ device_id }) => device_id]
@@ -43,37 +38,19 @@ const LINE: readonly Column<Line>[] = [
   ['MESSAGE', ({ message }) => message],
 ]
 
-export const logs: Area = (command, cli) => {
-  command
-    .argument('[device_id]', 'id of the device (default: all devices)')
-    .option('--group <group>', 'only devices of this group and its subgroups')
-    .option(...FROM_OPTION)
-    .option(...TO_OPTION)
-    .option(...FOLLOW)
-    .option(...LIMIT_OPTION)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  fleet logs robot-7 --from 1h --level error fatal\n  fleet logs robot-7 -f\n  fleet logs --group warehouse --level fatal\n',
-    )
-  command.addOption(
-    command.createOption('--level <levels...>', 'only lines with these levels').choices(LOG_LEVELS),
-  )
-  command.action(async (deviceId: string | undefined, options: Options & { level?: LogLevel[] }) => {
-    const { level, limit } = options
-    if (options.follow === true)
-      return await follow<Line>({ cli, deviceId, group: options.group, channel: 'logs' }, LINE, (line) =>
-        level === undefined ? true : level.some((wanted) => wanted === line.level),
-      )
-    const { client } = await cli.connect()
-    const query = { ...toQuery(options), ...(level === undefined ? {} : { level: level.join(',') }) }
-    if (deviceId === undefined) {
-      const pages = client.pages.listFleetLogs({ query: { ...query, ...given({ group: options.group }) } })
-      return cli.output.list((await take(pages, limit)).items, [DEVICE, ...LINE])
-    }
-    const { items } = await take(client.pages.listDeviceLogs({ device_id: deviceId, query }), limit)
-    cli.output.list(items, LINE)
-  })
-}
+export const logs = feedArea<Line>({
+  channel: 'logs',
+  columns: LINE,
+  choice: {
+    name: 'level',
+    says: 'only lines with these levels',
+    words: LOG_LEVELS,
+    of: ({ level }) => level,
+  },
+  examples: ['robot-7 --from 1h --level error fatal', 'robot-7 -f', '--group warehouse --level fatal'],
+  ofFleet: ({ pages }, query) => pages.listFleetLogs({ query }),
+  ofDevice: ({ pages }, device_id, query) => pages.listDeviceLogs({ device_id, query }),
+})
 
 interface Happening {
   readonly timestamp: string
@@ -87,39 +64,14 @@ const HAPPENING: readonly Column<Happening>[] = [
   ['WHAT', whatHappened],
 ]
 
-export const events: Area = (command, cli) => {
-  command
-    .argument('[device_id]', 'id of the device (default: all devices)')
-    .option('--group <group>', 'only devices of this group and its subgroups')
-    .option(...FROM_OPTION)
-    .option(...TO_OPTION)
-    .option(...FOLLOW)
-    .option(...LIMIT_OPTION)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  fleet events robot-7 --from 7d --kind status command\n  fleet events robot-7 -f\n  fleet events --from 1h\n',
-    )
-  command.addOption(
-    command.createOption('--kind <kinds...>', 'only events of these kinds').choices(EVENT_KINDS),
-  )
-  command.action(async (deviceId: string | undefined, options: Options & { kind?: string[] }) => {
-    const { kind, limit } = options
-    if (options.follow === true)
-      return await follow<Happening>(
-        { cli, deviceId, group: options.group, channel: 'events' },
-        HAPPENING,
-        (event) => (kind === undefined ? true : kind.includes(event.kind)),
-      )
-    const { client } = await cli.connect()
-    const query = { ...toQuery(options), ...(kind === undefined ? {} : { kind: kind.join(',') }) }
-    if (deviceId === undefined) {
-      const pages = client.pages.listFleetEvents({ query: { ...query, ...given({ group: options.group }) } })
-      return cli.output.list((await take(pages, limit)).items, [DEVICE, ...HAPPENING])
-    }
-    const { items } = await take(client.pages.listDeviceEvents({ device_id: deviceId, query }), limit)
-    cli.output.list(items, HAPPENING)
-  })
-}
+export const events = feedArea<Happening>({
+  channel: 'events',
+  columns: HAPPENING,
+  choice: { name: 'kind', says: 'only events of these kinds', words: EVENT_KINDS, of: ({ kind }) => kind },
+  examples: ['robot-7 --from 7d --kind status command', 'robot-7 -f', '--from 1h'],
+  ofFleet: ({ pages }, query) => pages.listFleetEvents({ query }),
+  ofDevice: ({ pages }, device_id, query) => pages.listDeviceEvents({ device_id, query }),
+})
 
 /** A summary of the event. `--json` prints all of it. */
 function whatHappened({ kind, data }: Happening): string {
@@ -139,6 +91,65 @@ function whatHappened({ kind, data }: Happening): string {
 const plain = (value: Json | undefined) =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 
+interface FeedQuery {
+  readonly limit: number
+  readonly from?: string
+  readonly to?: string
+  readonly group?: string
+  readonly level?: string
+  readonly kind?: string
+}
+
+type Pages<Item> = Parameters<typeof take<Item>>[0]
+
+/** What the two commands differ in. */
+interface FeedSpec<Item> {
+  readonly channel: 'logs' | 'events'
+  readonly columns: readonly Column<Item>[]
+  /** The option that chooses entries by a word of theirs. */
+  readonly choice: {
+    readonly name: 'level' | 'kind'
+    readonly says: string
+    readonly words: readonly string[]
+    readonly of: (item: Item) => string
+  }
+  readonly examples: readonly string[]
+  readonly ofFleet: (client: Client, query: FeedQuery) => Pages<Item & { readonly device_id: string }>
+  readonly ofDevice: (client: Client, deviceId: string, query: FeedQuery) => Pages<Item>
+}
+
+function feedArea<Item>({ channel, columns, choice, examples, ofFleet, ofDevice }: FeedSpec<Item>): Area {
+  const { name, says, words, of } = choice
+  return (command, cli) => {
+    command
+      .argument('[device_id]', 'id of the device (default: all devices)')
+      .option('--group <group>', 'only devices of this group and its subgroups')
+      .option(...FROM_OPTION)
+      .option(...TO_OPTION)
+      .option('-f, --follow', 'print new entries as they arrive, until Ctrl-C')
+      .option(...LIMIT_OPTION)
+      .addHelpText(
+        'after',
+        ['\nExamples:', ...examples.map((line) => `  fleet ${channel} ${line}`), ''].join('\n'),
+      )
+      .addOption(command.createOption(`--${name} <${name}s...>`, says).choices(words))
+    command.action(async (deviceId: string | undefined, options: Options) => {
+      const { from, to, limit, group, follow, [name]: wanted } = options
+      if (follow === true) {
+        const isWanted = (item: Item) => wanted === undefined || wanted.includes(of(item))
+        return await followFeed({ cli, deviceId, group, channel }, columns, isWanted)
+      }
+      const { client } = await cli.connect()
+      const query = { limit: pageSize(limit), ...given({ from, to, [name]: wanted?.join(',') }) }
+      if (deviceId === undefined) {
+        const { items } = await take(ofFleet(client, { ...query, ...given({ group }) }), limit)
+        return cli.output.list(items, [DEVICE, ...columns])
+      }
+      cli.output.list((await take(ofDevice(client, deviceId, query), limit)).items, columns)
+    })
+  }
+}
+
 interface Followed {
   readonly cli: Cli
   /** Undefined means all devices, or those of the group. */
@@ -147,7 +158,7 @@ interface Followed {
   readonly channel: 'logs' | 'events'
 }
 
-async function follow<Item>(
+async function followFeed<Item>(
   { cli, deviceId, group, channel }: Followed,
   columns: readonly Column<Item>[],
   isWanted: (item: Item) => boolean,

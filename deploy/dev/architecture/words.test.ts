@@ -12,7 +12,7 @@ const SOURCES = readSources(new URL('../../../', import.meta.url), [
 
 /** A doc comment is a sentence, or names what the value is: it does not begin in the middle of one. */
 const LEANING_COMMENT =
-  /\/\*\*\s+(Of|By|With|From|At(?! most| least)|To|As|Among|Behind|Besides?|Beyond|Than|Until|Whose|Whoever|Whatever|Whichever|Who|Whom|Nothing|Neither)\b[^\n]*/g
+  /\/\*\*\s+(Of|By|With|From|At(?! most| least)|To|As|Among|Behind|Besides?|Beyond|Than|Until|For|In|Which|Whose|Whoever|Whatever|Whichever|Who|Whom|Nothing|Neither)\b[^\n]*/g
 /** A test's name is a statement about its subject, and can be read without the names around it. */
 const LEANING_NAME = /\b(?:test|it)(?:\.\w+(?:\([^)]*\))?)*\(\s*(?:'|`|")(of|by|says|than)\b[^\n]*/g
 

@@ -19,7 +19,7 @@ import { type EmqxPorts, toTestConf } from './test-conf.ts'
 
 /** The installation of EMQX. Tests that need it are skipped if it is undefined. */
 export const EMQX_HOME = process.env['TEST_EMQX_HOME']
-/** For the names of tests that are skipped without it. */
+/** The reason that stands in the names of tests that are skipped without it. */
 export const EMQX_NEEDED = 'needs TEST_EMQX_HOME, the folder of an installed EMQX 5.8.9'
 
 export interface RealEmqxOptions {
