@@ -112,7 +112,7 @@ function openLink({ profile, durability }: ThisSettings, logger: Logger) {
         monitors,
         ...(user === undefined ? {} : { user }),
         ...(password === undefined ? {} : { password }),
-        ...(isTls ? { tls: {} } : {}),
+        isTls,
         warn: (message) => logger.warn({}, message),
       }),
     { logger },

@@ -3,13 +3,11 @@
 // - The connection is retried for ever. Whether a request fails or waits meanwhile is up to the caller.
 // - A server that cannot keep the promised durability is refused at start with a message that says what to change.
 //   A property that cannot be checked from here causes a warning.
-import { readFileSync } from 'node:fs'
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import {
   AuthorizationError,
   type ConnectionOptions,
   connect,
-  credsAuthenticator,
   type NatsConnection,
 } from '@nats-io/transport-node'
 import { LIMITS } from '../../limits.ts'
@@ -24,8 +22,7 @@ export interface NatsOptions {
   readonly monitors?: readonly string[]
   readonly user?: string
   readonly password?: string
-  readonly credentialsFile?: string
-  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string }
+  readonly isTls?: boolean
   readonly warn: (message: string) => void
 }
 
@@ -114,7 +111,7 @@ async function connected(options: NatsOptions): Promise<NatsConnection> {
 }
 
 function connectionOptions(options: NatsOptions): ConnectionOptions {
-  const { servers, user, password, credentialsFile, tls } = options
+  const { servers, user, password, isTls = false } = options
   return {
     servers: [...servers],
     name: 'fleet',
@@ -128,10 +125,7 @@ function connectionOptions(options: NatsOptions): ConnectionOptions {
     noAsyncTraces: true,
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { pass: password }),
-    ...(credentialsFile === undefined
-      ? {}
-      : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }),
-    ...(tls === undefined ? {} : { tls }),
+    ...(isTls ? { tls: {} } : {}),
   }
 }
 

@@ -1,8 +1,8 @@
 // What one node does for all: the duties of the leader. It is the node that owns the first partition, from when its claim
 // went through.
-import { LIMITS } from '../../limits.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
+import { insist } from '../insist.ts'
 import { notOwned } from '../runner/assignment.ts'
 import type { Shards } from '../shards.ts'
 import type { Duties, Duty } from './duties.ts'
@@ -71,15 +71,12 @@ export class Leader {
     if (this.isLeading()) await (await this.duties()).broadcasts.settle()
   }
 
-  async #open(duty: Duty, term: number): Promise<void> {
-    while (term === this.#terms) {
-      try {
-        return await duty.open()
-      } catch (error) {
-        this.#failed(error)
-        await this.#schedule.sleep(LIMITS.dutyRetryMs)
-      }
-    }
+  #open(duty: Duty, term: number): Promise<void> {
+    return insist(
+      async () => duty.open(),
+      () => term !== this.#terms,
+      { schedule: this.#schedule, failed: this.#failed },
+    )
   }
 }
 
