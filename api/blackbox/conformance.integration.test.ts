@@ -2,8 +2,9 @@
 // TEST_CONFORMANCE=full.
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { S3_SERVER } from '../../engine/adapters/blobs/testing/s3-server.ts'
 import { openCliHarness } from '../cli/testing/cli.ts'
-import { type Service, ServiceHarness, until } from './testing/service.ts'
+import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import type { Rest } from './testing/service-rest.ts'
 
 const LEVEL = process.env['TEST_CONFORMANCE'] === 'full' ? 'full' : 'quick'
@@ -35,8 +36,8 @@ interface Check {
 }
 
 /** A restart is a matter of `--restart`, and a cluster without S3 takes no images. */
-const mayBeSkipped = ({ id }: Check) => id === 'MQTT-04' || (id.startsWith('OTA') && isCluster)
-const isCluster = process.env['TEST_PROFILE'] === 'cluster'
+const mayBeSkipped = ({ id }: Check) => id === 'MQTT-04' || (id.startsWith('OTA') && !takesImages)
+const takesImages = PROFILE === 'embedded' || S3_SERVER !== undefined
 
 test(
   'the service meets everything, and nothing of the examination is left',
@@ -51,7 +52,7 @@ test(
     expect(wrong).toEqual([])
     expect([code, stderr]).toEqual([0, ''])
     expect((await admin.get('/devices')).body).toMatchObject({ total: 0 })
-    if (!isCluster) expect((await admin.get('/ota/firmware')).body).toMatchObject({ total: 0 })
+    if (takesImages) expect((await admin.get('/ota/firmware')).body).toMatchObject({ total: 0 })
     const bad = await cli.run(conformance('--token', 'wrong'))
     expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('admin')])
   },
