@@ -12,6 +12,7 @@ export function edit(world: Place, device: SimulatedDevice): void {
   const metadata = { edits, mark: world.dice.roll() }
   world.request(device.id, { kind: 'edit', replace: false, metadata, ifRevision }, (kept, answer) => {
     kept.edits = Math.max(kept.edits, edits)
+    if (ifRevision === undefined) kept.plainEdits = kept.edits
     if (answer.kind !== 'done' || ifRevision === undefined) return
     if (kept.editedOn.has(ifRevision))
       world.violate(`${device.id} was edited twice on revision ${ifRevision}`)

@@ -27,6 +27,8 @@ const NEVER = Millis(Date.UTC(2100, 0, 1))
 /** What a caller of the REST API was promised about a device. */
 export interface Promises {
   edits: number
+  /** The last edit that named no revision. */
+  plainEdits: number
   isRegistered: boolean
   /** Time in ticks. */
   registeredAt: number
@@ -114,6 +116,7 @@ export abstract class Place {
     }
     this.promised.set(id, {
       edits: 0,
+      plainEdits: 0,
       isRegistered: false,
       registeredAt: Number.POSITIVE_INFINITY,
       isDecommissioned: false,

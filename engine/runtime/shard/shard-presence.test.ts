@@ -122,6 +122,14 @@ describe('presence', () => {
     const behind = (ms: number) => statuses(bench.apply([telemetry('b', ms, { x: 1 })], { sweep: 'behind' }))
     expect([behind(TIMEOUT_MS + 4_000), behind(TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
   })
+
+  test('behind its log a shard knows nothing of silence where devices come late whose lane nobody read', () => {
+    const devices = [online, deviceOf('b', { status: 'online' })]
+    const bench = new ShardBench(devices, { bootAt: Millis(0) })
+    const later = telemetry('b', TIMEOUT_MS + 5_000, { x: 1 })
+    expect(statuses(bench.apply([later], { sweep: 'behind' }))).toEqual([])
+    expect(statuses(bench.work({ sweep: at(TIMEOUT_MS + 5_000) }))).toEqual(['a offline'])
+  })
 })
 
 describe('flapping', () => {

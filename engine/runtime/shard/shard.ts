@@ -302,6 +302,8 @@ export class Shard {
     this.#fleet.behind(isBehind ? this.#reachedAt : undefined)
     const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
     const { open, decisions } = batch
+    // Behind a broker outside, devices whose lane nobody read for a while come later in the log than others.
+    const provesSilence = !isBehind || this.#settings.bootAt > 0
     if (!isBehind) this.#alerts.caughtUp(true)
     open.enter(now * 1000, undefined, undefined)
     const { due, since } = this.#deadlines.sweep(now)
@@ -309,7 +311,7 @@ export class Shard {
       if (open.gone.has(actor.device.id)) continue
       const device = decisions.deviceOf(actor)
       // The vitals may have moved on since the deadline was set.
-      if (this.#deadlines.presence(actor, device) <= now) {
+      if (provesSilence && this.#deadlines.presence(actor, device) <= now) {
         const event: DeviceEvent =
           device.status === 'error'
             ? { kind: 'recovered' }

@@ -149,6 +149,8 @@ export class ClusterWorld extends Place {
     this.ledger.setBack(saves)
     // They are in no message of the log.
     this.pledges.broadcasts.clear()
+    // Silence, which moved the revision that an edit names, is in none either.
+    for (const kept of this.promised.values()) kept.edits = kept.plainEdits
     this.#listener = this.#newListener?.()
   }
 
