@@ -40,7 +40,7 @@ import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection }
 import { ShardAlerts } from './shard-alerts.ts'
 import { ShardFleet } from './shard-fleet.ts'
 import { mayBeSaid } from './sub-devices.ts'
-import { isUnsaid, sayAgain } from './take-over.ts'
+import { TakeOver } from './take-over.ts'
 import { takeVitals } from './taken-vitals.ts'
 import { applyMessage } from './uplinks.ts'
 
@@ -64,8 +64,7 @@ export class Shard {
   readonly #covered = new Float64Array(LIMITS.partitions)
   readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
   #isLoaded = false
-  /** Devices to which the owner before may not have said all. */
-  readonly #unsaid: Actor[] = []
+  readonly #takeOver = new TakeOver()
   /** Receive time of the last message read, in milliseconds. */
   #reachedAt = 0
   #open: Open | undefined
@@ -118,7 +117,7 @@ export class Shard {
       this.#deadlines.schedule(actor)
       this.#fleet.note(actor)
       // The sessions of a broker outside go on over a change of owner; here they all begin anew.
-      if (this.#settings.bootAt === 0 && isUnsaid(actor, now)) this.#unsaid.push(actor)
+      if (this.#settings.bootAt === 0) this.#takeOver.note(actor, now)
     }
   }
 
@@ -145,10 +144,7 @@ export class Shard {
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined) this.#sweep(task.sweep, batch)
-    if (task.sweep !== undefined)
-      for (const actor of this.#unsaid.splice(0, LIMITS.takeOverPerSweep))
-        if (this.#actors.get(actor.device.id) === actor && !open.gone.has(actor.device.id))
-          sayAgain(actor, task.now, batch)
+    if (task.sweep !== undefined) this.#takeOver.sayAgain(task.now, batch)
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
     this.#fleet.count(counts)
@@ -302,7 +298,7 @@ export class Shard {
     this.#fleet.behind(isBehind ? this.#reachedAt : undefined)
     const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
     const { open, decisions } = batch
-    // Behind a broker outside, devices whose lane nobody read for a while come later in the log than others.
+    // Devices of a broker outside whose lane nobody read for a while come later in the log than others.
     const provesSilence = !isBehind || this.#settings.bootAt > 0
     if (!isBehind) this.#alerts.caughtUp(true)
     open.enter(now * 1000, undefined, undefined)

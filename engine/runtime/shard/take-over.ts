@@ -6,17 +6,32 @@ import { LIMITS } from '../../limits.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
 
+export class TakeOver {
+  /** Devices to which the owner before may not have said all. */
+  readonly #devices: Actor[] = []
+
+  note(actor: Actor, now: Millis): void {
+    if (isUnsaid(actor, now)) this.#devices.push(actor)
+  }
+
+  /** To some of them at each sweep. */
+  sayAgain(now: Millis, batch: Batch): void {
+    const { actors, decisions, open } = batch
+    for (const actor of this.#devices.splice(0, LIMITS.takeOverPerSweep)) {
+      const { id } = actor.device
+      if (actors.get(id) !== actor || open.gone.has(id)) continue
+      const device = decisions.deviceOf(actor)
+      if (device.status !== 'decommissioned')
+        decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, now)
+      else decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
+    }
+  }
+}
+
 /** Whether something about the device was decided so recently that the owner before may not have said it. */
-export function isUnsaid({ device }: Actor, now: Millis): boolean {
+function isUnsaid({ device }: Actor, now: Millis): boolean {
   const since = now - LIMITS.takeOverMs
   if (device.status === 'decommissioned') return device.statusSince >= since
   // Also where nothing is lacking: the device may never have heard that what the broker retains for it is done.
   return (device.shadow.updatedAt ?? 0) >= since
-}
-
-export function sayAgain(actor: Actor, now: Millis, { decisions }: Batch): void {
-  const device = decisions.deviceOf(actor)
-  if (device.status !== 'decommissioned')
-    decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, now)
-  else decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
 }
