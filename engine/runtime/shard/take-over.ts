@@ -14,7 +14,7 @@ export class TakeOver {
     if (isUnsaid(actor, now)) this.#devices.push(actor)
   }
 
-  /** To some of them at each sweep. */
+  /** Speaks to some of them at each sweep. */
   sayAgain(now: Millis, batch: Batch): void {
     const { actors, decisions, open } = batch
     for (const actor of this.#devices.splice(0, LIMITS.takeOverPerSweep)) {
