@@ -27,6 +27,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     expect(token.length).toBeGreaterThan(100)
     expect(page.url()).not.toContain(token)
 
+    await page.getByText('ROS 2 bridge', { exact: true }).waitFor()
     const program = (await page.locator('.copy-block code').textContent()) ?? ''
     const port = /-p (\d+)/.exec(program)?.[1]
     expect(program).toContain(token)

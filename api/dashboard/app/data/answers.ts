@@ -33,6 +33,7 @@ export interface AskOptions {
 }
 
 export interface Asked<Data> extends Answer<Data> {
+  readonly operation: OperationId
   readonly reload: () => void
 }
 
@@ -55,7 +56,7 @@ export function useAnswer<Id extends OperationId>(
   }, [entry, isWanted, everyMs])
   // The entry belongs to this operation, whose answers have this type.
   const answer = entry.answer.value as Answer<ReplyOf<Operations[Id]>>
-  return { ...answer, reload: () => void entry.ask() }
+  return { ...answer, operation: id, reload: () => void entry.ask() }
 }
 
 /** Asks again for all answers of these operations that are on the page: after a write, what it changed. */

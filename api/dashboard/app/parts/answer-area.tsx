@@ -3,20 +3,15 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../schemas/client/errors.ts'
+import { may } from '../data/access.ts'
 import type { Asked } from '../data/answers.ts'
-import { user } from '../data/session.ts'
 import { words } from '../words/words.ts'
-import { Empty } from './empty.tsx'
 import { ProblemCard } from './problem-card.tsx'
+import { RoleNeeded } from './role-needed.tsx'
 
 const t = words({
   loading: ['Loading', 'Wird geladen'],
   updating: ['updating', 'wird erneuert'],
-  forbidden: [
-    'Your role is {role}; this needs another one.',
-    'Ihre Rolle ist {role}; hierfür braucht es eine andere.',
-  ],
-  ask: ['An admin of this service can give it to you.', 'Ein Admin dieses Dienstes kann sie Ihnen geben.'],
 })
 
 export function AnswerArea<Data>({
@@ -26,14 +21,10 @@ export function AnswerArea<Data>({
   readonly answer: Asked<Data>
   readonly children: (data: Data) => ComponentChildren
 }) {
-  const { data, error, isLoading, reload } = answer
+  const { data, error, isLoading, operation, reload } = answer
   if (data === undefined && error === undefined) return <Skeleton />
-  if (error instanceof RefusalError && error.status === 403)
-    return (
-      <Empty title={t('forbidden', { role: user.value?.role ?? '' })}>
-        <p>{t('ask')}</p>
-      </Empty>
-    )
+  if (error instanceof RefusalError && error.status === 403 && !may(operation))
+    return <RoleNeeded operation={operation} />
   return (
     <div class={isLoading && error === undefined ? 'updating' : undefined}>
       {error !== undefined && <ProblemCard error={error} onRetry={reload} />}

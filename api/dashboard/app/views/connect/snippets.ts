@@ -22,6 +22,7 @@ export function snippets({ endpoint, deviceId, token }: SnippetParts): readonly 
     { name: 'Node.js', text: node(at) },
     { name: 'Python', text: python(at) },
     { name: 'Arduino / ESP32', text: arduino(at) },
+    { name: 'ROS 2 bridge', text: rosBridge(at) },
   ]
 }
 
@@ -133,5 +134,24 @@ void loop() {
   client.publish("fleet/${deviceId}/telemetry", telemetry);
   delay(5000);
 }
+`
+}
+
+function rosBridge({ host, port, deviceId, token, isTls }: At): string {
+  return `# On the robot: ros2 launch rosbridge_server rosbridge_websocket_launch.xml
+# Save this as bridge.yaml, then: npx fleet bridge ros --config bridge.yaml
+device_id: ${deviceId}
+mqtt:
+  host: ${host}
+  port: ${port}
+  token: ${token}
+${isTls ? 'connection:\n  tls: { enabled: true }\n' : ''}ros:
+  url: ws://127.0.0.1:9090
+bridges:
+  - direction: ros_to_mqtt
+    ros_topic: /battery_state
+    ros_type: sensor_msgs/msg/BatteryState
+    mqtt_topic: telemetry/battery
+    preset: battery
 `
 }
