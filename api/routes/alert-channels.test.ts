@@ -239,6 +239,13 @@ describe('the test button', () => {
   })
 })
 
+test('there are at most 200 channels', async () => {
+  const mail = { type: 'email', to: ['ops@example.com'] }
+  for (let n = 0; n < 200; n++) await create(mail)
+  const refused = await send(`POST ${CHANNELS}`, mail)
+  expect(refused).toMatchObject({ status: 409, body: { code: 'LIMIT_REACHED', limit: 200 } })
+})
+
 test('a channel that rules name is deleted only by force', async () => {
   const { body } = await create(WEBHOOK)
   const bytes = newPackr().pack({ rule_id: 'rul_1', channels: [body.channel_id] })
