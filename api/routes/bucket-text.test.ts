@@ -56,6 +56,19 @@ test('more buckets than are written at a time are one array, filled or not', asy
   }
 })
 
+test('a series is as long as its own buckets after a longer one, and numbers that JSON lacks are null', async () => {
+  const write = bucketWriter(asked(3, undefined))
+  expect(read(await write([0, 1, 2].map(bucketAt)))).toHaveLength(3)
+  const { time } = bucketAt(0)
+  const odd = { time, avg: Number.NEGATIVE_INFINITY, min: 1 }
+  expect(read(await write([odd]))).toEqual([{ time: '2026-02-02T02:40:00.000Z', avg: null, count: null }])
+  const filled = read(await bucketWriter(asked(2, 'null'))([odd]))
+  expect(filled.map(({ avg, count }: { avg: unknown; count: unknown }) => [avg, count])).toEqual([
+    [null, null],
+    [null, 0],
+  ])
+})
+
 test('an answer without buckets or series is an empty array', async () => {
   expect(read(await bucketWriter(asked(1, undefined))([]))).toEqual([])
   expect(read(listOf([]))).toEqual([])

@@ -1,14 +1,14 @@
 // Buckets as bytes of a JSON array. An answer may have a hundred thousand of them, so they are written without an object
 // for each, what series have in common is written once, and other requests get their turn in between.
 import { setImmediate } from 'node:timers/promises'
-import { type FilledBucket, fillBuckets } from '../../engine/domain/telemetry/fill.ts'
+import { type FilledBucket, type FillOptions, fillBuckets } from '../../engine/domain/telemetry/fill.ts'
 import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
-import { Millis, toIso } from '../../schemas/ids.ts'
+import { type Millis, toIso } from '../../schemas/ids.ts'
 import type { Aggregate } from '../../schemas/vocabulary.ts'
 import type { SeriesRange } from './telemetry-query.ts'
 
 /** Number of buckets written at a time, which takes a few milliseconds. */
-const BUCKETS_AT_ONCE = 5_000
+const BUCKETS_AT_ONCE = 2_000
 
 /** Bytes of JSON, one piece after the other. */
 export type Pieces = readonly Uint8Array[]
@@ -16,63 +16,81 @@ export type Pieces = readonly Uint8Array[]
 /** Writes the buckets of one series. */
 export type BucketWriter = (buckets: readonly Bucket[]) => Promise<Pieces>
 
+/** A bucket as it is written. An infinite number, like one that is missing, is null in JSON [RFC 8259]. */
+type Row = { time?: string } & { [A in Aggregate]?: number | null }
+
 /** Shared by all series of an answer. */
-export function bucketWriter({ starts, fill, aggregates }: SeriesRange): BucketWriter {
-  if (fill === undefined)
-    return (buckets) => {
-      const all = buckets.map((bucket) => ({ time: bucket.time, values: bucket }))
-      return write(all, aggregates, (bucket) => headOf(bucket.time))
+export function bucketWriter(asked: SeriesRange): BucketWriter {
+  const times = new Map<Millis, string>()
+  const timeOf = (time: Millis): string => {
+    const known = times.get(time) ?? toIso(time)
+    times.set(time, known)
+    return known
+  }
+  return asked.fill === undefined
+    ? measuredWriter(asked, timeOf)
+    : filledWriter({ ...asked, fill: asked.fill }, timeOf)
+}
+
+/** Its rows are used again and again: `JSON.stringify` writes numbers faster than anything else, and new objects would
+ *  cost as much as the numbers. */
+function measuredWriter(
+  { aggregates }: Pick<SeriesRange, 'aggregates'>,
+  timeOf: (time: Millis) => string,
+): BucketWriter {
+  const rows: Row[] = []
+  const write = (buckets: readonly Bucket[]) => {
+    for (const [index, bucket] of buckets.entries()) {
+      rows[index] ??= { time: '' }
+      rows[index].time = timeOf(bucket.time)
+      copy(bucket, rows[index], aggregates)
     }
-  let heads: readonly string[] | undefined
+    return JSON.stringify(rows.slice(0, buckets.length)).slice(1, -1)
+  }
+  return (buckets) => inPieces(buckets, write)
+}
+
+/** Buckets without points are alike, and so are series that have none: their text is made once. */
+function filledWriter(options: FillOptions, timeOf: (time: Millis) => string): BucketWriter {
+  const row: Row = {}
+  let [values, text]: [FilledBucket['values'] | undefined, string] = [undefined, '']
+  const write = (buckets: readonly FilledBucket[]) => {
+    let written = ''
+    for (const bucket of buckets) {
+      if (bucket.values !== values) {
+        values = bucket.values
+        copy(values, row, options.aggregates)
+        text = JSON.stringify(row).slice(1)
+      }
+      written += `${written === '' ? '' : ','}{"time":"${timeOf(bucket.time)}",${text}`
+    }
+    return written
+  }
   let empty: Pieces | undefined
   return async (buckets) => {
     if (buckets.length === 0 && empty !== undefined) return empty
-    heads ??= starts.map((start) => headOf(Millis(start * 1000)))
-    const known = heads
-    const filled = fillBuckets(buckets, { starts, fill, aggregates })
-    const pieces = await write(filled, aggregates, (_, index) => known[index] ?? '')
+    const pieces = await inPieces(fillBuckets(buckets, options), write)
     if (buckets.length === 0) empty = pieces
     return pieces
   }
 }
 
-const headOf = (time: Millis) => `{"time":"${toIso(time)}"`
+function copy(values: FilledBucket['values'], row: Row, aggregates: readonly Aggregate[]): void {
+  for (const aggregate of aggregates) row[aggregate] = values[aggregate] ?? null
+}
 
-async function write(
-  all: readonly FilledBucket[],
-  aggregates: readonly Aggregate[],
-  headAt: (bucket: FilledBucket, index: number) => string,
-): Promise<Pieces> {
+/** An array of all of these. `write` returns the JSON of some, with commas between them. */
+async function inPieces<T>(all: readonly T[], write: (some: readonly T[]) => string): Promise<Pieces> {
   const pieces: Uint8Array[] = []
-  let written = '['
-  let [values, text]: [FilledBucket['values'] | undefined, string] = [undefined, '']
-  for (const [index, bucket] of all.entries()) {
-    if (bucket.values !== values) {
-      values = bucket.values
-      text = valuesText(values, aggregates)
-    }
-    written += `${index === 0 ? '' : ','}${headAt(bucket, index)}${text}}`
-    if (index % BUCKETS_AT_ONCE !== BUCKETS_AT_ONCE - 1) continue
-    pieces.push(toBytes(written))
-    written = ''
-    await setImmediate()
+  for (let from = 0; from < all.length; from += BUCKETS_AT_ONCE) {
+    if (from > 0) await setImmediate()
+    pieces.push(toBytes(`${from === 0 ? '[' : ','}${write(all.slice(from, from + BUCKETS_AT_ONCE))}`))
   }
-  return [...pieces, toBytes(`${written}]`)]
+  return [...pieces, toBytes(all.length === 0 ? '[]' : ']')]
 }
 
 /** Times and numbers are plain letters, so that one byte stands for each. */
 const toBytes = (text: string) => Buffer.from(text, 'latin1')
-
-function valuesText(values: FilledBucket['values'], aggregates: readonly Aggregate[]): string {
-  let text = ''
-  for (const aggregate of aggregates) text += `,"${aggregate}":${numberText(values[aggregate])}`
-  return text
-}
-
-/** [RFC 8259] JSON has no infinite numbers: a sum that overflows is null, like a value that is missing. */
-function numberText(value: number | null | undefined): string {
-  return value === null || value === undefined || !Number.isFinite(value) ? 'null' : String(value)
-}
 
 /** The JSON of an object with one more member, whose value is JSON already. */
 export function withMember(object: object, name: string, value: Pieces): Pieces {

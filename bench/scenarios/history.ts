@@ -12,7 +12,7 @@ import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { withTelemetry } from '../targets/clickhouse.ts'
-import { fillPoints } from '../targets/fill.ts'
+import { fillPoints, registerOnly } from '../targets/fill.ts'
 import { startService } from '../targets/service.ts'
 
 const SECONDS_PER_SERIES = 12_500
@@ -62,18 +62,6 @@ async function measure(bench: Bench, dataDir: string, count: number): Promise<vo
       return query(from, from + HOUR_MS)
     })
     addFigures(bench, { scenario, last, earlier, isLarge: points >= 1e8, noise: noise.note() })
-  } finally {
-    rest.close()
-    await service.kill()
-  }
-}
-
-async function registerOnly(dataDir: string, ids: readonly string[]): Promise<void> {
-  const service = await startService({ dataDir, durability: 'power' })
-  const rest = new Rest(service.httpUrl)
-  try {
-    await rest.login()
-    await rest.register(ids)
   } finally {
     rest.close()
     await service.kill()

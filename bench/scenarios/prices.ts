@@ -2,6 +2,7 @@
 // request. Most of them are charged to the budget of work of their user as well, so that nobody may send many of them: the
 // other figure is the cost of one unit of that budget.
 import { API_LIMITS } from '../../api/limits.ts'
+import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { DATABASE_WORK } from '../../schemas/operation.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds } from '../load/session.ts'
@@ -9,6 +10,8 @@ import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
+import { withTelemetry } from '../targets/clickhouse.ts'
+import { fillPoints, registerOnly } from '../targets/fill.ts'
 import { type Service, startService } from '../targets/service.ts'
 
 const SCENARIO = 'price of a request'
@@ -23,7 +26,11 @@ const MULTIPLE_MAX = 100
 /** What a unit of the budget may cost. A request that is not charged counts as a unit. */
 const MULTIPLE_PER_UNIT_MAX = 25
 
-const filled = (buckets: number, aggregates: number) =>
+/** Metrics with a point a second over 11 000 buckets of ten seconds: as many as an answer may have. */
+const MEASURED = Array.from({ length: 10 }, (_, i) => `measured${i}`)
+const MEASURED_SEC = 110_000
+
+const writtenUnits = (buckets: number, aggregates: number) =>
   (buckets * (1 + aggregates)) / API_LIMITS.valuesPerWork
 
 /** The least role that may send it, what it is, its path, and the units of the budget of work that it is charged. */
@@ -37,19 +44,31 @@ const REQUESTS: readonly (readonly [
     'viewer',
     'history, 10 series of 2 200 filled buckets with 11 aggregates',
     `${HISTORY}?metric=${METRICS}&interval=1m&from=-2199m&fill=null&agg=${AGGREGATES}`,
-    () => filled(22_000, 11),
+    () => writtenUnits(22_000, 11),
+  ],
+  [
+    'viewer',
+    'history, 10 series of 11 000 measured buckets',
+    `${HISTORY}?metric=${MEASURED.join(',')}&interval=10s&from=-109990s`,
+    () => writtenUnits(110_000, 5),
+  ],
+  [
+    'viewer',
+    'history, 10 series of 11 000 measured buckets with 11 aggregates',
+    `${HISTORY}?metric=${MEASURED.join(',')}&interval=10s&from=-109990s&agg=${AGGREGATES}`,
+    () => writtenUnits(110_000, 11),
   ],
   [
     'viewer',
     'history, 30 years of days in a time zone',
     `${HISTORY}?metric=m0&interval=1d&from=-10950d&tz=Africa/Casablanca&fill=null`,
-    () => 30 + filled(10_950, 5),
+    () => 30 + writtenUnits(10_950, 5),
   ],
   [
     'viewer',
     'telemetry of 200 devices, filled',
     '/api/v1/telemetry?metric=m0&interval=1m&from=-109m&fill=null&per_page=200',
-    () => 200 / API_LIMITS.devicesPerWork + filled(22_000, 5),
+    () => 200 / API_LIMITS.devicesPerWork + writtenUnits(22_000, 5),
   ],
   ['viewer', 'page of 200 devices', '/api/v1/devices?per_page=200', () => 1],
   ['viewer', 'file of all devices', FILE, (devices) => devices / API_LIMITS.devicesPerWork],
@@ -95,12 +114,19 @@ export const prices: Scenario = {
   about: 'CPU of the dearest requests of each role, as multiples of a plain GET',
   async run(bench) {
     await bench.withDir(async (dataDir) => {
+      const [measured = ''] = deviceIds(1)
+      await registerOnly(dataDir, [measured])
+      const endMs = Date.now()
+      const owned = await openDataDir(dataDir)
+      await withTelemetry(owned.telemetry, (open) =>
+        fillPoints(open, { devices: [measured], metrics: MEASURED, seconds: MEASURED_SEC, endMs }),
+      ).finally(() => owned.release())
       const service = await startService({ dataDir, durability: 'power' })
       const rest = new Rest(service.httpUrl)
       try {
         await rest.login()
         const devices = bench.quick ? 1_000 : 10_000
-        await rest.register(deviceIds(devices))
+        await rest.register(deviceIds(devices).filter((id) => id !== measured))
         await measure(bench, { service, rest, devices })
       } finally {
         rest.close()

@@ -6,7 +6,7 @@ import type { Bucket, Summary } from './summary.ts'
 /** A bucket whose values may be missing. Buckets that are alike share their values. */
 export interface FilledBucket {
   readonly time: Millis
-  readonly values: { readonly [A in Aggregate]?: number | null }
+  readonly values: { readonly [A in Aggregate]?: number | null | undefined }
 }
 
 /** Returns a bucket for each of these starts (seconds, ascending), given the `buckets` that have points. An added

@@ -3,7 +3,7 @@ import type { Millis } from '../../../schemas/ids.ts'
 import type { Aggregate } from '../../../schemas/vocabulary.ts'
 
 /** Only the aggregates that were asked for. A sum that overflows is infinite. */
-export type Summary = { readonly [A in Aggregate]?: number }
+export type Summary = { readonly [A in Aggregate]?: number | undefined }
 export type Bucket = Summary & { readonly time: Millis }
 
 interface Totals {
@@ -17,9 +17,4 @@ interface Totals {
 export function average({ sum, count, min, max }: Totals): number {
   const mean = Number.isFinite(sum) ? sum / count : min / 2 + max / 2
   return Math.min(Math.max(mean, min), max)
-}
-
-/** Keeps the order of `aggregates`. */
-export function pick(summary: Summary, aggregates: readonly Aggregate[]): Summary {
-  return Object.fromEntries(aggregates.map((aggregate) => [aggregate, summary[aggregate] ?? Number.NaN]))
 }

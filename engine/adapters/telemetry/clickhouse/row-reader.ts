@@ -1,10 +1,12 @@
 // Reads values in ClickHouse's RowBinary format one after the other.
 export class RowReader {
   readonly #bytes: Buffer
+  readonly #view: DataView
   #at = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
   hasMore(): boolean {
@@ -12,18 +14,19 @@ export class RowReader {
   }
 
   byte(): number {
-    return this.#bytes.readUInt8(this.#at++)
+    return this.#view.getUint8(this.#at++)
   }
 
-  /** Reads signed and unsigned integers alike: stored values are far from both limits. */
+  /** Reads signed and unsigned integers alike: stored values are far from both limits. Two halves cost less than a
+   *  `bigint` that is thrown away. */
   int64(): number {
     this.#at += 8
-    return Number(this.#bytes.readBigInt64LE(this.#at - 8))
+    return this.#view.getUint32(this.#at - 8, true) + this.#view.getInt32(this.#at - 4, true) * 2 ** 32
   }
 
   float64(): number {
     this.#at += 8
-    return this.#bytes.readDoubleLE(this.#at - 8)
+    return this.#view.getFloat64(this.#at - 8, true)
   }
 
   text(): string {

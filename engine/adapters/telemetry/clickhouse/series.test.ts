@@ -6,7 +6,7 @@ import { gridOf } from '../../../domain/telemetry/grid.ts'
 import { LIMITS } from '../../../limits.ts'
 import { DeviceIdOf } from '../testing/telemetry.ts'
 import { plan } from './plan.ts'
-import { toStatement } from './series.ts'
+import { readSeries, toStatement } from './series.ts'
 
 const HOUR = 3_600_000
 const START = Date.UTC(2025, 0, 1)
@@ -133,4 +133,37 @@ test('no value from outside is part of the statement', () => {
   const statement = toStatement(query, plan(query, START + HOUR / 2))
   expect(statement?.sql).not.toContain("'x")
   expect(statement?.params).toMatchObject({ device: "d'x", metric: "m'x" })
+})
+
+test('rows become the buckets of their series, and whole numbers may have more than 32 bits', () => {
+  const row = (metric: string, start: bigint, count: bigint, numbers: readonly number[]) => {
+    const whole = Buffer.alloc(16 + numbers.length * 8)
+    whole.writeBigInt64LE(start, 0)
+    whole.writeBigInt64LE(count, 8)
+    for (const [i, number] of numbers.entries()) whole.writeDoubleLE(number, 16 + i * 8)
+    return Buffer.concat([Buffer.from(`\x01d\x01${metric}`), whole])
+  }
+  const rows = Buffer.concat([
+    row('m', 60n, 2n, [3, 1, 2, 1, 1.5, 7]),
+    row('m', 4_200_000_000n, 9_000_000_000n, [9e9, 1, 1, 1, 1, 8]),
+    row('n', 60n, 1n, [5, 5, 5, 5, 5, 9]),
+  ])
+  const query = { ...QUERY, metrics: ['m', 'n'], aggregates: ['avg', 'count', 'p50', 'first'] } as const
+  const span = { from: Millis(0), to: Millis(HOUR) }
+  const shown = readSeries(rows, { ...query, ...span }).map(({ deviceId, metric, buckets }) => [
+    deviceId,
+    metric,
+    buckets.map(({ time, avg, count, p50, first, sum }) => [time, avg, count, p50, first, sum]),
+  ])
+  expect(shown).toEqual([
+    [
+      'd',
+      'm',
+      [
+        [60_000, 1.5, 2, 1.5, 7, undefined],
+        [4_200_000_000_000, 1, 9_000_000_000, 1, 8, undefined],
+      ],
+    ],
+    ['d', 'n', [[60_000, 5, 1, 5, 9, undefined]]],
+  ])
 })

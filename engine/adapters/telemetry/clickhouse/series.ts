@@ -8,7 +8,7 @@ import type { DeviceId } from '../../../../schemas/ids.ts'
 import { Millis } from '../../../../schemas/ids.ts'
 import type { Aggregate } from '../../../../schemas/vocabulary.ts'
 import type { Grid } from '../../../domain/telemetry/grid.ts'
-import { average, type Bucket, pick } from '../../../domain/telemetry/summary.ts'
+import { average, type Bucket } from '../../../domain/telemetry/summary.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { DeviceChoice, Series, SeriesQuery } from '../../../ports/telemetry.ts'
 import type { Statement } from './clickhouse-link.ts'
@@ -180,33 +180,85 @@ function startOf(grid: Grid, seconds: string, params: Params): string {
   return `${stretch} + intDiv(${seconds} - ${stretch}, ${width}) * ${width} AS start`
 }
 
-/** Reads rows of RowBinary with the columns keys, start Int64, count UInt64, sum, min, max, last, details. */
+/** Reads rows of RowBinary with the columns keys, start Int64, count UInt64, sum, min, max, last, details. The rows of a
+ *  series follow each other. */
 export function readSeries(rows: Buffer, query: SeriesQuery): readonly Series[] {
   const keys = keysOf(query)
-  const details = detailsOf(query)
+  const [hasDevice, hasMetric] = [keys.includes('device_id'), keys.includes('metric')]
+  const wanted = { details: detailsOf(query), asked: askedOf(query) }
   const reader = new RowReader(rows)
-  const series = new Map<string, { deviceId: DeviceId | undefined; metric: string; buckets: Bucket[] }>()
+  const all: (Series & { readonly buckets: Bucket[] })[] = []
   while (reader.hasMore()) {
     // The statement selects requested ids only.
-    const deviceId = (keys.includes('device_id') ? reader.text() : query.deviceIds[0]) as DeviceId
-    const metric = keys.length > 0 ? reader.text() : (query.metrics[0] ?? '')
-    const key = query.by === 'device' ? `${deviceId} ${metric}` : metric
-    const found = series.get(key) ?? {
-      deviceId: query.by === 'device' ? deviceId : undefined,
-      metric,
-      buckets: [],
+    const id = (hasDevice ? reader.text() : query.deviceIds[0]) as DeviceId
+    const deviceId = query.by === 'device' ? id : undefined
+    const metric = hasMetric ? reader.text() : (query.metrics[0] ?? '')
+    let series = all.at(-1)
+    if (series === undefined || series.metric !== metric || series.deviceId !== deviceId) {
+      series = { deviceId, metric, buckets: [] }
+      all.push(series)
     }
-    series.set(key, found)
-    const time = Millis(reader.int64() * 1000)
-    const totals = {
-      count: reader.int64(),
-      sum: reader.float64(),
-      min: reader.float64(),
-      max: reader.float64(),
-      last: reader.float64(),
-    }
-    const more = Object.fromEntries(details.map((aggregate) => [aggregate, reader.float64()]))
-    found.buckets.push({ time, ...pick({ ...totals, avg: average(totals), ...more }, query.aggregates) })
+    series.buckets.push(readBucket(reader, wanted))
   }
-  return [...series.values()]
+  return all
+}
+
+interface Wanted {
+  readonly details: readonly Aggregate[]
+  readonly asked: { readonly [A in Aggregate]: boolean }
+}
+
+function askedOf({ aggregates }: SeriesQuery): Wanted['asked'] {
+  const has = (aggregate: Aggregate) => aggregates.includes(aggregate)
+  return {
+    avg: has('avg'),
+    min: has('min'),
+    max: has('max'),
+    count: has('count'),
+    last: has('last'),
+    sum: has('sum'),
+    first: has('first'),
+    stddev: has('stddev'),
+    p50: has('p50'),
+    p95: has('p95'),
+    p99: has('p99'),
+  }
+}
+
+/** An object of one shape for all questions: an answer may have a hundred thousand of them, and members that are added
+ *  one by one cost several times as much. */
+function readBucket(reader: RowReader, { details, asked }: Wanted): Bucket {
+  const time = Millis(reader.int64() * 1000)
+  const count = reader.int64()
+  const sum = reader.float64()
+  const min = reader.float64()
+  const max = reader.float64()
+  const last = reader.float64()
+  let first: number | undefined
+  let stddev: number | undefined
+  let p50: number | undefined
+  let p95: number | undefined
+  let p99: number | undefined
+  for (const detail of details) {
+    const value = reader.float64()
+    if (detail === 'first') first = value
+    else if (detail === 'stddev') stddev = value
+    else if (detail === 'p50') p50 = value
+    else if (detail === 'p95') p95 = value
+    else p99 = value
+  }
+  return {
+    time,
+    avg: asked.avg ? average({ sum, count, min, max }) : undefined,
+    min: asked.min ? min : undefined,
+    max: asked.max ? max : undefined,
+    count: asked.count ? count : undefined,
+    last: asked.last ? last : undefined,
+    sum: asked.sum ? sum : undefined,
+    first,
+    stddev,
+    p50,
+    p95,
+    p99,
+  }
 }

@@ -4,7 +4,7 @@ import { Fault } from '../../../ports/fault.ts'
 import type { Export, Series } from '../../../ports/telemetry.ts'
 import type { TimedPoint } from './memory-series.ts'
 
-type Row = Readonly<Record<string, string | number | null>>
+type Row = Readonly<Record<string, string | number | null | undefined>>
 type Points = {
   readonly deviceId: DeviceId
   readonly metric: string
@@ -38,8 +38,8 @@ function rowsOf(series: Series | Points): readonly Row[] {
 }
 
 function toCsv(row: Row): string {
-  const cell = (value: string | number | null) => {
-    if (typeof value !== 'string') return value === null ? '' : String(value)
+  const cell = (value: string | number | null | undefined) => {
+    if (typeof value !== 'string') return value === null || value === undefined ? '' : String(value)
     return `"${value.replace(/^(?=[-=+@\t\r])/, "'").replaceAll('"', '""')}"`
   }
   return `${Object.values(row).map(cell).join(',')}\n`

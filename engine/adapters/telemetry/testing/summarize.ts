@@ -1,6 +1,6 @@
 // What a bucket says of its points, computed from them: what ClickHouse is asked for, in the same definitions.
 import type { Aggregate } from '../../../../schemas/vocabulary.ts'
-import { average, pick, type Summary } from '../../../domain/telemetry/summary.ts'
+import { average, type Summary } from '../../../domain/telemetry/summary.ts'
 
 const QUANTILES: Readonly<Partial<Record<Aggregate, number>>> = { p50: 0.5, p95: 0.95, p99: 0.99 }
 
@@ -28,7 +28,7 @@ export function summarize(values: readonly number[], aggregates: readonly Aggreg
     const level = QUANTILES[aggregate]
     if (level !== undefined) all[aggregate] = quantile(values, level)
   }
-  return pick(all, aggregates)
+  return Object.fromEntries(aggregates.map((aggregate) => [aggregate, all[aggregate] ?? Number.NaN]))
 }
 
 /** The deviation of the points themselves, not an estimate of what they were drawn from: 0 for one point. */
