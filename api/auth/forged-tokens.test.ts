@@ -26,6 +26,9 @@ const withClaims =
   (change: object): Forgery =>
   ({ claims }) =>
     forge({ ...claims, ...change })
+/** Another letter for the last one: 32 bytes end with two bits that mean nothing. */
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const besides = (letter: string) => LETTERS[LETTERS.indexOf(letter) ^ 1] ?? ''
 const raw =
   (change: (claims: string) => string): Forgery =>
   ({ claims }) =>
@@ -116,6 +119,7 @@ const SHAPES: Readonly<Record<string, Forgery>> = {
   'a token as payload': ({ token }) => forge(token, { ...HS256, cty: 'JWT' }),
   'other letters for the same bytes': ({ token }) => token.replace('.', '=.'),
   'a signature with padding': ({ token }) => `${token}=`,
+  'a signature with spare bits that are set': ({ token }) => token.slice(0, -1) + besides(token.slice(-1)),
   'a wrong API key': () => `flk_${'0'.repeat(26)}_${'A'.repeat(43)}`,
   'half an API key': () => 'flk_',
 }
