@@ -72,8 +72,10 @@ export const API_LIMITS = {
   // --- work of one user, in units of a plain GET
   /** Work saved up by a user who asks for nothing. */
   workBurstSec: 5,
-  /** Values in a filled series, or read from it, that cost as much as a plain GET. */
+  /** Values without points in a filled series, or values of a page or a file, that cost as much as a plain GET. */
   valuesPerWork: 10_000,
+  /** The same where each value comes from points and is written by itself. */
+  measuredValuesPerWork: 2_000,
   /** Time for which the clocks of a zone are looked up at the cost of a plain GET. */
   zoneMsPerWork: 365 * 86_400_000,
   /** Devices in a question, a file or a snapshot that cost as much as a plain GET. */

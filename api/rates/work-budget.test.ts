@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { StandingTime } from '../../engine/testing/standing-time.ts'
+import { FLEET_SEARCH_WORK } from '../../schemas/operation.ts'
 import { API_LIMITS } from '../limits.ts'
 import { createWorkBudget } from './work-budget.ts'
 
 const PER_SEC = 10
 const MOST = PER_SEC * API_LIMITS.workBurstSec
+const DEAREST = MOST - FLEET_SEARCH_WORK
 
 function open(perSec = PER_SEC) {
   const clock = new StandingTime(0)
@@ -13,7 +15,8 @@ function open(perSec = PER_SEC) {
 
 test('a user has a budget of work that refills evenly, and nobody else pays for it', () => {
   const { clock, work } = open()
-  expect(work.charge('a', MOST - 5)).toBeUndefined()
+  expect(work.charge('a', MOST / 2)).toBeUndefined()
+  expect(work.charge('a', MOST / 2 - 5)).toBeUndefined()
   expect(work.charge('a', 6)).toMatchObject({
     code: 'RATE_LIMIT_EXCEEDED',
     detail: { limited: 'work', retry_after_sec: 1 },
@@ -25,13 +28,13 @@ test('a user has a budget of work that refills evenly, and nobody else pays for 
   expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
 })
 
-test('what costs more than the whole budget is done when all of it is there', () => {
+test('what costs more than the whole budget is done when all of it is there, after what its request costs by itself', () => {
   const { clock, work } = open()
+  expect(work.charge('a', FLEET_SEARCH_WORK)).toBeUndefined()
   expect(work.charge('a', 1_000 * MOST)).toBeUndefined()
-  expect(work.charge('a', 1_000 * MOST)).toMatchObject({
-    detail: { retry_after_sec: API_LIMITS.workBurstSec },
-  })
+  expect(work.charge('a', 1_000 * MOST)).toMatchObject({ detail: { retry_after_sec: DEAREST / PER_SEC } })
   clock.at += API_LIMITS.workBurstSec * 1_000
+  expect(work.charge('a', FLEET_SEARCH_WORK)).toBeUndefined()
   expect(work.charge('a', 1_000 * MOST)).toBeUndefined()
 })
 
@@ -39,7 +42,7 @@ test('work is paid for before it is done, and what was not needed is given back'
   const { work } = open()
   const during: unknown[] = []
   const result = await work.spend('a', MOST, async () => {
-    during.push(work.charge('a', 1))
+    during.push(work.charge('a', MOST - DEAREST + 1))
     return { result: 'done', price: 10 }
   })
   expect(result).toBe('done')
@@ -54,7 +57,7 @@ test('work that fails is paid for', async () => {
     throw new Error('no database')
   }
   await expect(work.spend('a', MOST, failing)).rejects.toThrow('no database')
-  expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
+  expect(work.charge('a', MOST - DEAREST + 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
 })
 
 test('a budget of 0 is no limit', async () => {

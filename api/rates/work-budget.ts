@@ -2,12 +2,16 @@
 // thousands. The unit is one plain GET.
 //
 // - Work is paid for before it is done, at the price of what is asked for. What was not needed is given back.
-// - No price is above the whole budget, so that whoever waits long enough is served.
+// - No price is above the budget less what a request costs by itself, so that whoever waits long enough is served.
 import type { Clock } from '../../engine/ports/clock.ts'
+import { FLEET_SEARCH_WORK } from '../../schemas/operation.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RateShares } from './rate-shares.ts'
+
+/** The largest price in a small budget, as a share of it. */
+const SHARE_OF_ONE = 0.7
 
 export interface WorkBudget {
   /** Returns undefined if the user may have this work done. */
@@ -31,7 +35,8 @@ export interface WorkBudgetOptions {
 export function createWorkBudget({ perSec, clock, shares }: WorkBudgetOptions): WorkBudget {
   const most = perSec * API_LIMITS.workBurstSec
   const limit = new RateLimit('work', Math.max(1, most), API_LIMITS.workBurstSec * 1_000)
-  const bounded = (price: number) => Math.min(price, most)
+  const dearest = Math.max(SHARE_OF_ONE * most, most - FLEET_SEARCH_WORK)
+  const bounded = (price: number) => Math.min(price, dearest)
 
   function charge(userId: string, price: number): Refusal | undefined {
     if (perSec === 0) return undefined

@@ -24,7 +24,13 @@ function asked(minutes: number, fill: SeriesRange['fill']): SeriesRange {
   const from = Millis(START * 1_000)
   return {
     ...{ kind: 'asked', from, to: Millis(from + minutes * 60_000), interval: '1m', fill, starts },
-    ...{ grid: [{ from: START, step: 60 }], aggregates: ['avg', 'count'], price: 0, priceOf: () => 0 },
+    ...{
+      grid: [{ from: START, step: 60 }],
+      aggregates: ['avg', 'count'],
+      price: 0,
+      filePrice: 0,
+      priceOf: () => 0,
+    },
   }
 }
 

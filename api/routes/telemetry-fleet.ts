@@ -17,6 +17,7 @@ import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 import { type BucketWriter, bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
+  extentOf,
   fileAnswer,
   fileFormat,
   misplaced,
@@ -135,10 +136,10 @@ const seriesOf = async (engine: Engine, { metrics, asked, ids, among }: Question
   return await orTooMuch(engine.series({ deviceIds: ids, among, by, metrics, from, to, grid, aggregates }))
 }
 
-/** An answer, and how many buckets it took; undefined if it is not known. */
+/** An answer, and the buckets it took; undefined if they are not known. */
 interface Worked {
   readonly result: Answer | Refusal
-  readonly buckets: number | undefined
+  readonly buckets: ReturnType<typeof extentOf> | undefined
 }
 
 async function deviceAnswer(
@@ -158,7 +159,7 @@ async function deviceAnswer(
   const { data: _, ...page } = pageBody([], total, window)
   const body = withMember({ ...about(question), ...page }, 'data', listOf(written))
   const result = jsonAnswer(Buffer.concat(body), pageHeaders(total, window, url))
-  return { result, buckets: bucketsIn(series.found, asked, ids.length * metrics.length) }
+  return { result, buckets: extentOf(series.found, { ...asked, series: ids.length * metrics.length }) }
 }
 
 async function groupAnswer(engine: Engine, question: Question & { readonly total: number }): Promise<Worked> {
@@ -169,7 +170,10 @@ async function groupAnswer(engine: Engine, question: Question & { readonly total
   const head = { ...about(question), group: query.group ?? null, devices: total }
   const bucketsOf = (metric: string) => found.get(metric) ?? []
   const body = await withSeries(head, metrics, { bucketsOf, write: bucketWriter(asked) })
-  return { result: jsonAnswer(Buffer.concat(body)), buckets: bucketsIn(series.found, asked, metrics.length) }
+  return {
+    result: jsonAnswer(Buffer.concat(body)),
+    buckets: extentOf(series.found, { ...asked, series: metrics.length }),
+  }
 }
 
 /** A single metric has its buckets in `data`, several have a series each. */
@@ -185,13 +189,6 @@ async function withSeries(
   for (const metric of metrics) written.push(withMember({ metric }, 'data', await write(bucketsOf(metric))))
   return withMember(head, 'series', listOf(written))
 }
-
-const bucketsIn = (
-  found: readonly { readonly buckets: readonly unknown[] }[],
-  { fill, starts }: SeriesRange,
-  series: number,
-) =>
-  fill === undefined ? found.reduce((sum, { buckets }) => sum + buckets.length, 0) : starts.length * series
 
 const about = ({ metrics, asked: { interval, from, to } }: Question) => ({
   ...(metrics.length === 1 ? { metric: metrics[0] } : {}),

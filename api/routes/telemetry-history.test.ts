@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { textsBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
+import { pointsBlock, textsBlock } from '../../engine/adapters/telemetry/testing/telemetry.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { NOW } from '../testing/rest.ts'
 import { openTelemetry } from './testing/telemetry.ts'
@@ -193,7 +193,7 @@ describe('work of one user', () => {
   const WIDE = 'from=now-30d&to=now&interval=5m&agg=avg,min,max,count,last,sum,first,stddev'
 
   test('is bounded: a wide question is refused for a while after others like it', async () => {
-    const { send, login, request, clock } = await openTelemetry({ requestRates: { work: 5 } })
+    const { send, login, request, clock } = await openTelemetry({ requestRates: { work: 12 } })
     const wide = `GET ${HISTORY}?metric=m&fill=null&${WIDE}`
     const statuses = [await send(wide), await send(wide), await send(wide)].map(({ status }) => status)
     expect(statuses).toEqual([200, 200, 429])
@@ -206,8 +206,25 @@ describe('work of one user', () => {
     expect((await send(wide)).status).toBe(200)
   })
 
+  test('is dearer where buckets have points', async () => {
+    const { send, engine, clock } = await openTelemetry({ requestRates: { work: 3 } })
+    const message = (_: unknown, i: number) => ({
+      device: 'r',
+      at: (NOW - (i + 1) * 10_000) * 1_000,
+      version: i,
+      values: { m: i },
+    })
+    await engine.telemetry.insert(pointsBlock(Array.from({ length: 600 }, message)))
+    const span = 'from=now-100m&to=now&interval=10s&agg=avg,min,max,count,last,sum,first'
+    const ask = (metric: string) => send(`GET ${HISTORY}?metric=${metric}&${span}&fill=null`)
+    for (let i = 0; i < 3; i++) expect((await ask('nothing')).status).toBe(200)
+    clock.at += 5_000
+    for (let i = 0; i < 2; i++) expect((await ask('m')).status).toBe(200)
+    expect((await ask('m')).body).toMatchObject({ limited: 'work' })
+  })
+
   test('is counted by what an answer holds, not by what it could hold', async () => {
-    const { send } = await openTelemetry({ requestRates: { work: 5 } })
+    const { send } = await openTelemetry({ requestRates: { work: 20 } })
     for (let i = 0; i < 5; i++) expect((await send(`GET ${HISTORY}?metric=m&${WIDE}`)).status).toBe(200)
   })
 })

@@ -15,6 +15,7 @@ import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 import { bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
+  extentOf,
   fileAnswer,
   fileFormat,
   misplaced,
@@ -109,7 +110,7 @@ async function bucketHistory(
   const about = { deviceIds: [deviceId], by: 'device', metrics, from, to, grid, aggregates } as const
   if (format !== undefined) {
     if (metrics.length === 0) return noMetrics()
-    const tooMuch = work.charge(userId, asked.price)
+    const tooMuch = work.charge(userId, asked.filePrice)
     if (tooMuch !== undefined) return tooMuch
     const file = await orTooMuch(engine.exportTelemetry({ kind: 'series', query: about, format }))
     return file.kind === 'refused' ? file : fileAnswer(file.found, { name: deviceId, format, from, to })
@@ -122,8 +123,7 @@ async function bucketHistory(
     const written: Pieces[] = []
     for (const metric of metrics)
       written.push(await write(found.find((series) => series.metric === metric)?.buckets ?? []))
-    const count = found.reduce((sum, { buckets }) => sum + buckets.length, 0)
-    const price = asked.priceOf(asked.fill === undefined ? count : asked.starts.length * metrics.length)
+    const price = asked.priceOf(extentOf(found, { ...asked, series: metrics.length }))
     return { result: bucketAnswer({ deviceId, metrics, isOne, interval, from, to }, written), price }
   })
 }

@@ -48,9 +48,11 @@ export interface SeriesRange extends Omit<Range, 'kind'> {
   readonly fill: Fill | undefined
   /** Starts of the buckets to fill, in seconds. */
   readonly starts: readonly number[]
-  /** The price of the answer if every bucket has points, and of one with so many buckets. */
+  /** The price of the answer if every bucket has points, and of a file, which ClickHouse writes by itself. */
   readonly price: number
-  priceOf(buckets: number): number
+  readonly filePrice: number
+  /** The price of an answer with so many buckets, in which so many have points. */
+  priceOf(buckets: { readonly measured: number; readonly written: number }): number
 }
 
 export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
@@ -89,9 +91,11 @@ export function parseBuckets(
   // A day may be an hour shorter than the count of buckets assumes.
   const starts = fill === undefined ? [] : startsIn(grid, { from, to }, API_LIMITS.bucketsMax + 2)
   const zoneWork = zone === undefined ? 0 : (to - from) / API_LIMITS.zoneMsPerWork
-  const priceOf = (buckets: number) =>
-    zoneWork + (buckets * (1 + aggregates.names.length)) / API_LIMITS.valuesPerWork
-  const price = priceOf(count * series)
+  const { measuredValuesPerWork, valuesPerWork } = API_LIMITS
+  const priceOf: SeriesRange['priceOf'] = ({ measured, written }) =>
+    zoneWork +
+    (1 + aggregates.names.length) * (measured / measuredValuesPerWork + (written - measured) / valuesPerWork)
+  const most = count * series
   return {
     kind: 'asked',
     from,
@@ -101,7 +105,8 @@ export function parseBuckets(
     aggregates: aggregates.names,
     fill,
     starts,
-    price,
+    price: priceOf({ measured: most, written: most }),
+    filePrice: priceOf({ measured: 0, written: most }),
     priceOf,
   }
 }
@@ -139,6 +144,15 @@ function tooManyBuckets(
   const advice = fits === undefined ? 'ask for less time' : `use interval=${fits} or ask for less time`
   const each = most === bucketsMax ? '' : ` for each of ${series} series`
   return outOfRange('/interval', `would give ${count} buckets; at most ${most} are allowed${each}: ${advice}`)
+}
+
+/** How much of an answer was found, and how much is written. */
+export function extentOf(
+  found: readonly { readonly buckets: readonly unknown[] }[],
+  { fill, starts, series }: Pick<SeriesRange, 'fill' | 'starts'> & { readonly series: number },
+): Parameters<SeriesRange['priceOf']>[0] {
+  const measured = found.reduce((sum, { buckets }) => sum + buckets.length, 0)
+  return { measured, written: fill === undefined ? measured : starts.length * series }
 }
 
 /** Parameters that work only with some others, as `[name, is it given, what it works with]`. */

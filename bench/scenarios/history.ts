@@ -3,6 +3,7 @@
 import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { Histogram, type Percentiles } from '../../engine/edge/histogram.ts'
 import { METRICS } from '../load/payloads.ts'
+import { registerOnly } from '../load/register-only.ts'
 import type { HistoryQuery } from '../load/rest.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds } from '../load/session.ts'
@@ -12,7 +13,7 @@ import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { withTelemetry } from '../targets/clickhouse.ts'
-import { fillPoints, registerOnly } from '../targets/fill.ts'
+import { fillPoints } from '../targets/fill.ts'
 import { startService } from '../targets/service.ts'
 
 const SECONDS_PER_SERIES = 12_500

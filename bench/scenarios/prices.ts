@@ -4,6 +4,7 @@
 import { API_LIMITS } from '../../api/limits.ts'
 import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { DATABASE_WORK } from '../../schemas/operation.ts'
+import { registerOnly } from '../load/register-only.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds } from '../load/session.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
@@ -11,7 +12,7 @@ import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { withTelemetry } from '../targets/clickhouse.ts'
-import { fillPoints, registerOnly } from '../targets/fill.ts'
+import { fillPoints } from '../targets/fill.ts'
 import { type Service, startService } from '../targets/service.ts'
 
 const SCENARIO = 'price of a request'
@@ -30,7 +31,10 @@ const MULTIPLE_PER_UNIT_MAX = 25
 const MEASURED = Array.from({ length: 10 }, (_, i) => `measured${i}`)
 const MEASURED_SEC = 110_000
 
-const writtenUnits = (buckets: number, aggregates: number) =>
+const measuredUnits = (buckets: number, aggregates: number) =>
+  (buckets * (1 + aggregates)) / API_LIMITS.measuredValuesPerWork
+
+const filledUnits = (buckets: number, aggregates: number) =>
   (buckets * (1 + aggregates)) / API_LIMITS.valuesPerWork
 
 /** The least role that may send it, what it is, its path, and the units of the budget of work that it is charged. */
@@ -44,31 +48,31 @@ const REQUESTS: readonly (readonly [
     'viewer',
     'history, 10 series of 2 200 filled buckets with 11 aggregates',
     `${HISTORY}?metric=${METRICS}&interval=1m&from=-2199m&fill=null&agg=${AGGREGATES}`,
-    () => writtenUnits(22_000, 11),
+    () => filledUnits(22_000, 11),
   ],
   [
     'viewer',
     'history, 10 series of 11 000 measured buckets',
     `${HISTORY}?metric=${MEASURED.join(',')}&interval=10s&from=-109990s`,
-    () => writtenUnits(110_000, 5),
+    () => measuredUnits(110_000, 5),
   ],
   [
     'viewer',
     'history, 10 series of 11 000 measured buckets with 11 aggregates',
     `${HISTORY}?metric=${MEASURED.join(',')}&interval=10s&from=-109990s&agg=${AGGREGATES}`,
-    () => writtenUnits(110_000, 11),
+    () => measuredUnits(110_000, 11),
   ],
   [
     'viewer',
     'history, 30 years of days in a time zone',
     `${HISTORY}?metric=m0&interval=1d&from=-10950d&tz=Africa/Casablanca&fill=null`,
-    () => 30 + writtenUnits(10_950, 5),
+    () => 30 + filledUnits(10_950, 5),
   ],
   [
     'viewer',
     'telemetry of 200 devices, filled',
     '/api/v1/telemetry?metric=m0&interval=1m&from=-109m&fill=null&per_page=200',
-    () => 200 / API_LIMITS.devicesPerWork + writtenUnits(22_000, 5),
+    () => 200 / API_LIMITS.devicesPerWork + filledUnits(22_000, 5),
   ],
   ['viewer', 'page of 200 devices', '/api/v1/devices?per_page=200', () => 1],
   ['viewer', 'file of all devices', FILE, (devices) => devices / API_LIMITS.devicesPerWork],

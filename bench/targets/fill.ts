@@ -1,9 +1,7 @@
 // Fills the points table by SQL, since a hundred million points through the broker would take half an hour.
 import { Millis } from '../../schemas/ids.ts'
-import { Rest } from '../load/rest.ts'
 import { until } from '../measure/deadline.ts'
 import type { OpenTelemetry } from './clickhouse.ts'
-import { startService } from './service.ts'
 
 const DEVICES_PER_INSERT = 50
 const HOUR_MS = 3_600_000
@@ -15,19 +13,6 @@ export interface Fill {
   /** Points per series, one per second; the last one is just before `endMs`. */
   readonly seconds: number
   readonly endMs: number
-}
-
-/** Registers devices of which nothing is known yet. The service has ended afterwards. */
-export async function registerOnly(dataDir: string, ids: readonly string[]): Promise<void> {
-  const service = await startService({ dataDir, durability: 'power' })
-  const rest = new Rest(service.httpUrl)
-  try {
-    await rest.login()
-    await rest.register(ids)
-  } finally {
-    rest.close()
-    await service.kill()
-  }
 }
 
 /** Fills the table, computes the rollups of every full hour as the service does, and waits until merges have ended. */

@@ -185,7 +185,7 @@ function startOf(grid: Grid, seconds: string, params: Params): string {
 export function readSeries(rows: Buffer, query: SeriesQuery): readonly Series[] {
   const keys = keysOf(query)
   const [hasDevice, hasMetric] = [keys.includes('device_id'), keys.includes('metric')]
-  const wanted = { details: detailsOf(query), asked: askedOf(query) }
+  const shape = { details: detailsOf(query), asked: askedOf(query) }
   const reader = new RowReader(rows)
   const all: (Series & { readonly buckets: Bucket[] })[] = []
   while (reader.hasMore()) {
@@ -198,17 +198,17 @@ export function readSeries(rows: Buffer, query: SeriesQuery): readonly Series[] 
       series = { deviceId, metric, buckets: [] }
       all.push(series)
     }
-    series.buckets.push(readBucket(reader, wanted))
+    series.buckets.push(readBucket(reader, shape))
   }
   return all
 }
 
-interface Wanted {
+interface BucketShape {
   readonly details: readonly Aggregate[]
   readonly asked: { readonly [A in Aggregate]: boolean }
 }
 
-function askedOf({ aggregates }: SeriesQuery): Wanted['asked'] {
+function askedOf({ aggregates }: SeriesQuery): BucketShape['asked'] {
   const has = (aggregate: Aggregate) => aggregates.includes(aggregate)
   return {
     avg: has('avg'),
@@ -227,7 +227,7 @@ function askedOf({ aggregates }: SeriesQuery): Wanted['asked'] {
 
 /** An object of one shape for all questions: an answer may have a hundred thousand of them, and members that are added
  *  one by one cost several times as much. */
-function readBucket(reader: RowReader, { details, asked }: Wanted): Bucket {
+function readBucket(reader: RowReader, { details, asked }: BucketShape): Bucket {
   const time = Millis(reader.int64() * 1000)
   const count = reader.int64()
   const sum = reader.float64()
