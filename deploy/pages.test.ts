@@ -113,3 +113,13 @@ test('the guide for devices names every topic and every reason of a dead letter'
   expect(reasons.length).toBeGreaterThan(4)
   expect(reasons.filter((reason) => !ours.has(reason) && !guide.includes(`\`${reason}\``))).toEqual([])
 })
+
+test('the tests that SECURITY.md holds against threats exist, one for each', () => {
+  const rows = read('SECURITY.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !/^\| (Threat|-)/.test(line))
+  const tests = rows.map((row) => /\| `([\w/.-]+\.test\.ts)`: "([^"]+)" *\|$/.exec(row) ?? [row])
+  expect(tests.length).toBeGreaterThan(30)
+  const lost = tests.filter(([, path, name]) => path === undefined || !read(path).includes(name ?? path))
+  expect(lost.map(([row]) => row)).toEqual([])
+})
