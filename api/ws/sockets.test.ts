@@ -322,7 +322,7 @@ describe('closing', () => {
 describe('what one user costs', () => {
   test('snapshots are refused for a while when they were too much work, on all sockets of the user', async () => {
     const clock = { ticks: () => 0 }
-    const work = createWorkBudget({ perSec: 11, clock, shares: undefined })
+    const work = createWorkBudget({ perSec: 4, clock, shares: undefined })
     const busy = await openSocketService({}, { work })
     busy.fleet.addUser('ada')
     busy.fleet.addUser('bob')
@@ -341,7 +341,7 @@ describe('what one user costs', () => {
       await client.next('subscribed', ({ id }) => id === 'd')
       return seen
     }
-    // A snapshot of a whole fleet is paid for in advance, and most of the price given back: 51 of 55, then 4 each.
+    // A snapshot of a whole fleet is paid for in advance, and most of the price given back: 14 of 20, then 4 each.
     expect(await outcomes('ada')).toEqual(['taken', 'taken', 'RATE_LIMIT_EXCEEDED'])
     expect(await outcomes('ada')).toEqual(Array(3).fill('RATE_LIMIT_EXCEEDED'))
     expect(await outcomes('bob')).toContain('taken')
