@@ -6,7 +6,7 @@ export const ALERT_LIMITS = {
   noticesTakenMax: 1_000,
   /** Notices that are looked at before others have their turn: a few milliseconds of work. */
   noticesAtOnceMax: 50,
-  /** Notices that were taken, and are known if a save brings them back. */
+  /** Alerts whose notices were taken, and are known if a save brings them back. */
   noticesRememberedMax: 10_000,
   /** How often the leader looks for notices, and for what is due. */
   noticesPollMs: 100,

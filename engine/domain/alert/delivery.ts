@@ -12,6 +12,8 @@ import type { Notice, NoticeEvent } from './notice.ts'
 
 export interface DeliveryMember {
   readonly alertId: AlertId
+  /** The alert's revision of which it tells. */
+  readonly revision: number
   readonly ruleName: string
   readonly event: NoticeEvent
   readonly severity: AlertSeverity
@@ -255,8 +257,8 @@ function isWorthRetrying(result: Exclude<SendResult, { kind: 'blocked' }>): bool
   return result.status >= 500 || result.status < 200 || RETRIED.includes(result.status)
 }
 
-export function memberOf({ notice: { alertId, ruleName, event, severity } }: Item): DeliveryMember {
-  return { alertId, ruleName, event, severity }
+export function memberOf({ notice: { alertId, revision, ruleName, event, severity } }: Item): DeliveryMember {
+  return { alertId, revision, ruleName, event, severity }
 }
 
 function countsOf(members: readonly DeliveryMember[]): readonly RuleCount[] {

@@ -87,6 +87,45 @@ test('a crash during the wait for a retry keeps the time of the next one', async
   expect(world.received.map(({ at }) => Math.round((at - (first?.at ?? 0)) / SEC))).toEqual([0, 1, 11])
 })
 
+// A shard's save that failed and was carried out all the same is tried again, with notices that were taken meanwhile.
+
+test('a notice that comes back after a crash is not told again among others', async () => {
+  await world.channel('ch_1', { groupWaitSec: 2 })
+  const earlier = fired('alt_1', { groupBy: 'rule' })
+  await world.advance(SEC)
+  const later = fired('alt_2', { groupBy: 'rule' })
+  await world.notice([later])
+  await world.advance(5 * SEC)
+  await world.notice([earlier, later])
+  await world.crash()
+  await world.advance(MINUTE)
+  expect(world.received.map(({ alertIds }) => alertIds)).toEqual([['alt_2'], ['alt_1']])
+})
+
+test('a whole episode that comes back after a crash is not told again', async () => {
+  await world.channel('ch_1', { groupWaitSec: 2 })
+  const episode = [fired('alt_1', { groupBy: 'rule' }), resolved('alt_1', { groupBy: 'rule' })]
+  await world.notice(episode)
+  await world.advance(5 * SEC)
+  await world.notice(episode)
+  await world.crash()
+  await world.advance(MINUTE)
+  expect(world.told()).toEqual(['alt_1 resolved'])
+})
+
+test('what happens to an alert after a crash is told', async () => {
+  await world.channel('ch_1')
+  await world.notice([fired('alt_1')])
+  await world.advance(SEC)
+  await world.crash()
+  await world.notice([fired('alt_1', { event: 'repeat', revision: 2 }), fired('alt_2')])
+  await world.advance(SEC)
+  await world.crash()
+  await world.notice([resolved('alt_1', { revision: 3 })])
+  await world.advance(MINUTE)
+  expect(world.told()).toEqual(['alt_1 fired', 'alt_1 repeat', 'alt_2 fired', 'alt_1 resolved'])
+})
+
 /** Numbers from 0 to 1, the same for the same seed. */
 function randomFrom(seed: number): () => number {
   let state = seed * 2_654_435_761 + 1

@@ -27,6 +27,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import type { ChannelBook } from './channel-book.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
 import type { KeptDeliveries } from './kept-deliveries.ts'
+import { TakenMoves } from './taken-moves.ts'
 
 export type NotifierSignal =
   | {
@@ -60,8 +61,7 @@ export interface NotifierPorts {
 export class Notifier {
   readonly #ports: NotifierPorts
   readonly #queues = new Map<ChannelId, DeliveryQueue>()
-  /** Keys of the notices that were taken last. */
-  readonly #taken = new Set<string>()
+  readonly #taken = new TakenMoves()
   #stop: (() => void) | undefined
   #isTaking = false
   #isClosed = false
@@ -73,6 +73,7 @@ export class Notifier {
   async open(): Promise<void> {
     const { kept, schedule, pollMs = LIMITS.noticesPollMs } = this.#ports
     for (const delivery of await kept.open()) {
+      this.#taken.restore(delivery)
       const queue = this.#queueOf(delivery.channelId)
       if (!isFinal(delivery)) queue.restore(delivery)
       for (const { at } of delivery.attempts) queue.restoreSent(delivery.key, at)
@@ -162,17 +163,8 @@ export class Notifier {
 
   /** Without a pause: whatever is saved has both what follows from a notice and its end. */
   #takeNow(notices: Awaited<ReturnType<Notices['notices']>>): void {
-    for (const { key, bytes } of notices) if (this.#isNew(key)) this.#enqueue(bytes)
+    for (const { bytes } of notices) this.#enqueue(bytes)
     this.#ports.kept.gone(notices.map(({ key }) => key))
-  }
-
-  /** A save that failed and was carried out all the same is tried again, and brings back a notice that was taken. */
-  #isNew(key: string): boolean {
-    if (this.#taken.has(key)) return false
-    this.#taken.add(key)
-    const [oldest = key] = this.#taken.size > LIMITS.noticesRememberedMax ? this.#taken : []
-    if (oldest !== key) this.#taken.delete(oldest)
-    return true
   }
 
   #enqueue(bytes: Uint8Array): void {
@@ -183,6 +175,7 @@ export class Notifier {
       this.#ports.signal({ kind: 'notice_unreadable', error })
       return
     }
+    if (!this.#taken.take(notice)) return
     const item = { notice, told: this.#toldAlert(notice) }
     if (notice.event === 'resolved') this.#enqueueEnd(item)
     else if (notice.suppressedBy.length === 0) this.#enqueueNews(item)
