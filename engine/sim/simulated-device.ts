@@ -26,6 +26,8 @@ export interface StampedPoint {
   acked: number | undefined
   /** Values sent after it and not acknowledged. */
   open: number[]
+  /** Values sent before it that were never acknowledged. */
+  overtaken: number[]
   sentAt: number
 }
 
@@ -209,13 +211,13 @@ export class SimulatedDevice {
     const isAgain = known.length > 0 && this.#dice.chance(0.3)
     const lateMs = this.#dice.pick([0, 1_000, 60_000, 5_400_000])
     const at = isAgain ? this.#dice.pick(known) : Math.floor(this.#time.now() - lateMs) - known.length
-    const stamp = this.stamped.get(at) ?? { at, acked: undefined, open: [], sentAt: 0 }
+    const stamp = this.stamped.get(at) ?? { at, acked: undefined, open: [], overtaken: [], sentAt: 0 }
     this.stamped.set(at, stamp)
     const value = this.#dice.between(1, 1_000_000)
     stamp.open.push(value)
     stamp.sentAt = this.#time.ticks()
     this.#send('telemetry', JSON.stringify({ timestamp: new Date(at).toISOString(), s: value }), () => {
-      stamp.open = stamp.open.slice(stamp.open.indexOf(value) + 1)
+      stamp.overtaken.push(...stamp.open.splice(0, stamp.open.indexOf(value) + 1).slice(0, -1))
       stamp.acked = value
     })
   }
