@@ -1,5 +1,6 @@
 // Devices on an engine in memory that update their firmware, each in its own way.
 import type { MemoryDevice } from '../../engine/adapters/broker/testing/memory-device.ts'
+import type { FirmwareRecord } from '../../engine/ports/ota.ts'
 import { type DeviceId, FirmwareId } from '../../schemas/ids.ts'
 import type { openHarness } from './rest.ts'
 
@@ -95,6 +96,7 @@ export async function updatingFleet(
 export async function uploadFirmware(
   { engine }: Pick<Harness, 'engine'>,
   version: string,
+  about: Partial<Pick<FirmwareRecord, 'deviceType' | 'minFromVersion' | 'fromVersions'>> = {},
 ): Promise<FirmwareId> {
   await engine.opened
   async function* content() {
@@ -121,6 +123,7 @@ export async function uploadFirmware(
     fromVersions: [],
     reportsAs: version,
     uploadedBy: 'usr_1',
+    ...about,
   })
   if (added.kind === 'refused') throw new Error(added.code)
   return added.record.id

@@ -1,0 +1,69 @@
+// Which firmware is offered, to whom, and what takes the offer back.
+import { expect, test } from 'vitest'
+import { many, openDeploying as opened, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
+import { uploadFirmware } from '../testing/updating-fleet.ts'
+
+test('a version that two types have is named with its type', async () => {
+  const harness = await opened(many(1))
+  await uploadFirmware(harness, '2.0', { deviceType: 'ros2_robot' })
+  const { status, body } = await harness.deploy()
+  expect([status, body.code]).toEqual([422, 'AMBIGUOUS_FIRMWARE'])
+  expect(body.device_types.toSorted()).toEqual(['mqtt_device', 'ros2_robot'])
+  expect((await harness.deploy({ device_type: 'mqtt_device' })).status).toBe(201)
+})
+
+test('a deprecated firmware is deployed by force alone, a yanked one never', async () => {
+  const { deploy, send, firmwareId } = await opened(many(1))
+  const become = (status: string) => send(`PATCH /api/v1/ota/firmware/${firmwareId}?force=true`, { status })
+  await become('deprecated')
+  expect(await deploy()).toMatchObject({ status: 409, body: { code: 'FIRMWARE_DEPRECATED' } })
+  expect((await deploy({ force: true })).status).toBe(201)
+  await become('yanked')
+  expect(await deploy({ force: true })).toMatchObject({ status: 409, body: { code: 'FIRMWARE_YANKED' } })
+})
+
+test('devices that run a version from which it cannot be installed are left out', async () => {
+  const harness = await opened(many(2))
+  await uploadFirmware(harness, '3.0', { minFromVersion: '1.5' })
+  await uploadFirmware(harness, '3.1', { fromVersions: ['0.9'] })
+  await uploadFirmware(harness, '3.2', { minFromVersion: '1.0', fromVersions: ['0.9', '1.0'] })
+  for (const version of ['3.0', '3.1']) {
+    const { body } = await harness.deploy({ firmware_version: version })
+    expect(body).toMatchObject({ code: 'EMPTY_TARGET', total: 2, skipped: { from_version: 2 } })
+  }
+  expect((await harness.deploy({ firmware_version: '3.2' })).status).toBe(201)
+})
+
+test('a newer deployment takes the place of jobs that have not begun, if it is asked to', async () => {
+  const { deploy, send, fleet } = await opened(many(1))
+  fleet[0]?.disconnect()
+  const ids: string[] = []
+  for (const more of [{}, {}, { supersede: true }]) ids.push((await deploy(more)).body.deployment_id)
+  const jobs = await Promise.all(ids.map((id) => send(`GET ${PATH}/${id}/devices`)))
+  const superseded = { status: 'cancelled', error: { code: 'SUPERSEDED' } }
+  expect(jobs.map(({ body }) => body.data[0])).toMatchObject([superseded, superseded, { status: 'pending' }])
+})
+
+test('devices that succeeded go back as well, where all of the deployment is to go back', async () => {
+  const { deploy, ends, device } = await opened({ a: 'good', b: 'fails' })
+  const { body } = await deploy({
+    abort: { min_finished: 2, failure_percent: 50 },
+    retry: { max: 0 },
+    rollback_scope: 'deployment',
+  })
+  expect(await ends(body.deployment_id)).toMatchObject({
+    status: 'rolled_back',
+    status_reason: 'failure_percent',
+  })
+  expect([device('a').version, device('b').version]).toEqual(['1.0', '1.0'])
+  expect(device('a').told.at(-1)).toMatchObject({ action: 'rollback', version: '1.0' })
+})
+
+test('a deployment whose image is gone waits for a person', async () => {
+  const { deploy, until, engine, firmwareId, fleet } = await opened(many(1))
+  fleet[0]?.disconnect()
+  const { body } = await deploy()
+  engine.firmware.downloads.imageMissing(firmwareId)
+  const paused = await until(body.deployment_id, ({ status }) => status === 'paused')
+  expect(paused['status_reason']).toBe('firmware_unavailable')
+})
