@@ -160,10 +160,11 @@ async function comesBack(bench: Bench): Promise<void> {
   bench.shadow.desireSilently(wanted)
   await bench.ready()
   await bench.shadow.sendDelta()
+  // Both answers may come at once.
+  const since = bench.broker.messages
   // The broker hands out what it retained, which is not the newest.
   await bench.broker.send('shadow/desired', stale)
   await isReported(bench, wanted)
-  const since = bench.broker.messages
   const find = () =>
     reports(bench, since).find((message) => same(stateOf(message)[name], Object(stale['state'])[name]))
   const report = await bench.never(find, QUIET_MS)
