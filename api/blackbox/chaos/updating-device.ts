@@ -14,6 +14,8 @@ const CONNECT_TIMEOUT_MS = 4_000
 const KEEPALIVE_SEC = 5
 const REBOOT_MS = 400
 const FAREWELL_MS = 1_000
+/** A broker that is killed loses what nobody takes from it, so a device says more than once what it runs. */
+const HEARTBEAT_MS = 1_500
 const PACE = { installMs: 250, downloadsFailing: 1 }
 const REFUSED = 128
 
@@ -35,6 +37,7 @@ export class UpdatingDevice {
   #client: MqttClient | undefined
   #boots = 0
   #isAdmitted = false
+  readonly #heartbeat = setInterval(() => this.#isAdmitted && this.#sayOnline(), HEARTBEAT_MS)
 
   constructor(options: UpdatingDeviceOptions) {
     this.id = options.id
@@ -65,6 +68,7 @@ export class UpdatingDevice {
 
   close(): void {
     this.#stopped.abort()
+    clearInterval(this.#heartbeat)
     this.#client?.end(true)
   }
 
@@ -97,10 +101,13 @@ export class UpdatingDevice {
         return
       }
       this.#isAdmitted = true
-      this.#publish('status', {
-        ...{ status: 'online', firmware_version: this.version, boot_id: `${this.id}-${this.#boots}` },
-      })
+      this.#sayOnline()
     })
+  }
+
+  #sayOnline(): void {
+    const bootId = `${this.id}-${this.#boots}`
+    this.#publish('status', { status: 'online', firmware_version: this.version, boot_id: bootId })
   }
 
   #take(body: JsonObject): void {
