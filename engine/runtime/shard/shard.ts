@@ -143,8 +143,10 @@ export class Shard {
     const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
-    if (task.sweep !== undefined) this.#sweep(task.sweep, batch)
-    if (task.sweep !== undefined) this.#takeOver.sayAgain(task.now, batch)
+    if (task.sweep !== undefined) {
+      this.#sweep(task.sweep, batch)
+      this.#takeOver.sayAgain(task.now, batch)
+    }
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
     this.#fleet.count(counts)
