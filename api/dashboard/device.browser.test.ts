@@ -7,6 +7,7 @@ import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations, barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
+import { dragOver } from './testing/drag.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
 const VIEWER = { email: 'vera@example.com', password: 'correct horse battery' }
@@ -77,14 +78,11 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
       const asked = new URL(response.url()).searchParams
       answeredMs.push(Date.parse(asked.get('to') ?? '') - Date.parse(asked.get('from') ?? ''))
     })
-    // The chart may move while the rest of the page arrives, so that a drag misses it.
     const dragged = await until('a drag has chosen a range', async () => {
-      const box = await area.boundingBox()
-      if (box === null) return undefined
-      await page.mouse.move(box.x + box.width * 0.6, box.y + 50)
-      await page.mouse.down()
-      await page.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 4 })
-      await page.mouse.up()
+      await dragOver(area, ({ width }) => [
+        [width * 0.6, 50],
+        [width * 0.9, 60],
+      ])
       const address = await page.evaluate<string>('location.href')
       return /from=2.*to=2/.test(address) ? address : undefined
     })

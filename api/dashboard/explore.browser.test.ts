@@ -5,6 +5,7 @@ import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
+import { dragOver } from './testing/drag.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
 const suite = dashboardSuite()
@@ -31,14 +32,11 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     await page.getByRole('application', { name: 'heat' }).waitFor()
     const area = page.locator('.u-over').first()
     const inAddress = (name: string) => new URL(page.url()).searchParams.get(name) ?? ''
-    // The chart may move while the rest of the page arrives, so that a drag misses it.
     await until('a drag has chosen a range', async () => {
-      const box = await area.boundingBox()
-      if (box === null) return false
-      await page.mouse.move(box.x + box.width * 0.6, box.y + 50)
-      await page.mouse.down()
-      await page.mouse.move(box.x + box.width * 0.8, box.y + 50, { steps: 5 })
-      await page.mouse.up()
+      await dragOver(area, ({ width }) => [
+        [width * 0.6, 50],
+        [width * 0.8, 50],
+      ])
       return inAddress('to') !== ''
     })
     // A fifth of the last hour, or less if it was chosen twice.
@@ -58,12 +56,10 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     }
     expect(await spanMs()).toBe(3_600_000)
     await until('a drag over the strip has chosen a longer time', async () => {
-      const box = await strip.locator('.u-over').boundingBox()
-      if (box === null) return false
-      await page.mouse.move(box.x + box.width * 0.2, box.y + 20)
-      await page.mouse.down()
-      await page.mouse.move(box.x + box.width * 0.7, box.y + 20, { steps: 5 })
-      await page.mouse.up()
+      await dragOver(strip.locator('.u-over'), ({ width }) => [
+        [width * 0.2, 20],
+        [width * 0.7, 20],
+      ])
       return (await spanMs()) > 3_600_000
     })
     await page.goto(`${suite.service.httpUrl}/telemetry?metric=heat&devices=probe-1`)

@@ -6,6 +6,7 @@ import { until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
+import { dragOver } from './testing/drag.ts'
 import { dashboardSuite } from './testing/suite.ts'
 import { go } from './testing/walk.ts'
 
@@ -197,15 +198,12 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       for (let i = 0; i < 4; i++) await page.keyboard.press('Shift+ArrowRight')
       const bar = page.getByRole('region', { name: 'Selected devices' })
       await bar.getByText('4 selected').waitFor()
-      // What is above the map may move it while it loads.
       await until('all are selected', async () => {
-        const box = await map.boundingBox()
-        if (box === null) return false
         await page.keyboard.down('Shift')
-        await page.mouse.move(box.x, box.y)
-        await page.mouse.down()
-        await page.mouse.move(box.x + box.width - 2, box.y + box.height - 2, { steps: 4 })
-        await page.mouse.up()
+        await dragOver(map, ({ width, height }) => [
+          [0, 0],
+          [width - 2, height - 2],
+        ])
         await page.keyboard.up('Shift')
         return await bar.getByText('500 selected').isVisible()
       })
