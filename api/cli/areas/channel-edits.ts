@@ -5,6 +5,7 @@ import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabular
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
+import { ifUnchanged } from '../if-unchanged.ts'
 import { readJsonFile, readText } from '../option-parsers.ts'
 
 export const CHANNEL_ARGUMENT = ['<channel_id>', 'id of the channel, from `fleet channels list`'] as const
@@ -56,12 +57,10 @@ export function editChannel(parent: Command, cli: Cli): void {
     const { address } = options
     if (Object.keys(named).length === 0 && address === undefined)
       throw new Failure(EXIT.usage, 'nothing to change; see --help for the options, or name a file')
-    // A channel that was read tells which revision was changed, so that nobody else's change is lost.
-    const ifMatch = typeof named.etag === 'string' ? named.etag : undefined
     const { client } = await cli.connect()
     const isChat = address !== undefined && (await client.getChannel({ channel_id })).type === 'chat_webhook'
     const body = { ...named, ...given(isChat ? { webhook_url: address } : { url: address }) }
-    cli.output.item(await client.editChannel({ channel_id, body, ...given({ ifMatch }) }))
+    cli.output.item(await client.editChannel({ channel_id, body, ...ifUnchanged(named) }))
   })
 }
 

@@ -4,6 +4,7 @@ import type { ReplaceRuleBody, RuleBody, RuleTestResult, RuleWishBody } from '..
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
+import { ifUnchanged } from '../if-unchanged.ts'
 import { FROM_OPTION, readJsonFile, TO_OPTION, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
@@ -68,9 +69,7 @@ export const rules: Area = (command, cli) => {
     .action(async (rule_id: string, file: string) => {
       const { client } = await cli.connect()
       const body = readJsonFile<ReplaceRuleBody>(file)
-      // A rule that was read tells which revision was changed, so that nobody else's change is lost.
-      const ifMatch = typeof body.etag === 'string' ? body.etag : undefined
-      cli.output.list([await client.replaceAlertRule({ rule_id, body, ...given({ ifMatch }) })], RULE_COLUMNS)
+      cli.output.list([await client.replaceAlertRule({ rule_id, body, ...ifUnchanged(body) })], RULE_COLUMNS)
     })
   testRule(command, cli)
   for (const enabled of [true, false])
