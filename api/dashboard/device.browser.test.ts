@@ -273,7 +273,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     const violations: string[] = []
     for (const tab of TABS) {
       await tabLink(page, tab).click()
-      await until('the tab is loaded', async () => {
+      await until(`the tab ${tab} is loaded`, async () => {
         const isCurrent = (await tabLink(page, tab).getAttribute('aria-current')) === 'page'
         return isCurrent && (await page.locator('.skeleton, .updating').count()) === 0
       })

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { CallOf, OperationId, Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
 import { LIMITS } from '../limits.ts'
 import { fleet } from './client.ts'
+import { type SharedRequest, sharedRequest } from './shared-request.ts'
 
 export interface Answer<Data> {
   readonly data: Data | undefined
@@ -16,7 +17,7 @@ export interface Answer<Data> {
 
 interface Entry {
   readonly answer: Signal<Answer<unknown>>
-  readonly ask: () => Promise<void>
+  readonly request: SharedRequest
   readonly isFixed: boolean
 }
 
@@ -47,25 +48,25 @@ export function useAnswer<Id extends OperationId>(
   const entry = useMemo(() => entryOf(key, id, { call, isFixed }), [key])
   useEffect(() => {
     if (!isWanted || (isFixed && entry.answer.peek().data !== undefined)) return
-    void entry.ask()
+    void entry.request.ask()
     if (everyMs === undefined) return
     const timer = setInterval(() => {
-      if (!document.hidden) void entry.ask()
+      if (!document.hidden) void entry.request.ask()
     }, everyMs)
     return () => clearInterval(timer)
   }, [entry, isWanted, everyMs])
   // The entry belongs to this operation, whose answers have this type.
   const answer = entry.answer.value as Answer<ReplyOf<Operations[Id]>>
-  return { ...answer, operation: id, reload: () => void entry.ask() }
+  return { ...answer, operation: id, reload: () => void entry.request.ask() }
 }
 
 /** Asks again for all answers of these operations that are on the page: after a write, what it changed. */
 export function refreshAnswers(...ids: readonly OperationId[]): void {
-  for (const [key, { ask, answer, isFixed }] of entries) {
+  for (const [key, { request, answer, isFixed }] of entries) {
     const isAsked = answer.peek() !== NOTHING
     const isFinal = isFixed && answer.peek().data !== undefined
     if (!isAsked || isFinal || !ids.some((id) => key.startsWith(`${id} `))) continue
-    if (watched.has(key)) void ask()
+    if (watched.has(key)) void request.askAnew()
     else answer.value = NOTHING
   }
 }
@@ -88,25 +89,20 @@ function entryOf(
     watched: () => watched.set(key, 1),
     unwatched: () => watched.delete(key),
   })
-  let asking: Promise<void> | undefined
   const method = fleet[id] as (given: object) => Promise<unknown>
-  const ask = () => {
-    answer.value = { ...answer.peek(), isLoading: true }
-    asking ??= method(call)
-      .then(
-        (data) => {
-          answer.value = { data, error: undefined, isLoading: false, at: Date.now() }
-        },
-        (error: unknown) => {
-          answer.value = { ...answer.peek(), error, isLoading: false }
-        },
-      )
-      .finally(() => {
-        asking = undefined
-      })
-    return asking
-  }
-  const entry = { answer, ask, isFixed }
+  const request = sharedRequest({
+    load: () => method(call),
+    starts: () => {
+      answer.value = { ...answer.peek(), isLoading: true }
+    },
+    succeeds: (data) => {
+      answer.value = { data, error: undefined, isLoading: false, at: Date.now() }
+    },
+    fails: (error) => {
+      answer.value = { ...answer.peek(), error, isLoading: false }
+    },
+  })
+  const entry = { answer, request, isFixed }
   entries.set(key, entry)
   for (const old of entries.keys()) {
     if (entries.size <= LIMITS.queryCacheEntriesMax) break

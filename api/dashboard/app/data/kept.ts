@@ -1,5 +1,6 @@
 // An answer that stays on the page while a newer one of the same shape is asked for.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { NewestRequests } from './newest-requests.ts'
 
 export interface Kept<Data> {
   readonly data: Data | undefined
@@ -23,22 +24,19 @@ export function useKept<Data>(
   load: (signal: AbortSignal) => Promise<Data>,
 ): Kept<Data> {
   const [state, setState] = useState<Kept<Data> & { readonly shape: string }>({ ...NOTHING, shape })
-  const asked = useRef(0)
+  const [requests] = useState(() => new NewestRequests())
   useEffect(() => {
-    asked.current += 1
-    const mine = asked.current
-    const abort = new AbortController()
+    const mine = requests.begin(shape)
     setState((before) => ({ ...(before.shape === shape ? before : NOTHING), isLoading: true, shape }))
-    load(abort.signal).then(
+    load(mine.controller.signal).then(
       (data) => {
-        if (mine === asked.current) setState({ data, error: undefined, isLoading: false, shape })
+        if (requests.end(mine)) setState({ data, error: undefined, isLoading: requests.isAny, shape })
       },
       (error: unknown) => {
-        if (mine === asked.current && !abort.signal.aborted)
-          setState((before) => ({ ...before, error, isLoading: false }))
+        if (requests.end(mine)) setState((before) => ({ ...before, error, isLoading: requests.isAny }))
       },
     )
-    return () => abort.abort()
   }, [key, shape, revision])
+  useEffect(() => () => requests.stop(), [])
   return state.shape === shape ? state : { ...NOTHING, isLoading: true }
 }
