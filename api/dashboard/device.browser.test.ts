@@ -189,6 +189,15 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByRole('button', { name: 'warn' }).click()
     await page.waitForURL(/level=warn/)
     expect(await page.getByText('all is well').count()).toBe(0)
+    await page.getByLabel('Jump to time').fill('2020-01-01T12:00:00')
+    await page.getByRole('button', { name: 'Jump', exact: true }).click()
+    await page.waitForURL(/until=2020/)
+    await page.getByText('No line matches.').waitFor()
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await until('lines come in again', async () => {
+      await say('warn', 'the wheel slips again')
+      return (await page.locator('.log-row').count()) > 0
+    })
     await device.endAsync()
   })
 
@@ -199,13 +208,16 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     })
     await page.getByLabel('Name', { exact: true }).fill(HOSTILE)
     await page.getByLabel('Tags').fill('one, two')
-    await suite.admin.call('PATCH', '/devices/desk-1', { group: 'office' })
+    await suite.admin.call('PATCH', '/devices/desk-1', { group: 'office', name: 'Desk of somebody else' })
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('Changed by somebody else: group').waitFor()
-    await page.getByRole('button', { name: 'Save mine over it' }).click()
+    const conflict = page.getByRole('dialog', { name: 'Somebody else changed this device first' })
+    const save = conflict.getByRole('button', { name: 'Save on the newer version' })
+    expect(await save.getAttribute('aria-disabled')).toBe('true')
+    await conflict.getByRole('radio', { name: 'Yours' }).check()
+    await save.click()
     const saved = await until('the change is saved', async () => {
       const { body } = await suite.admin.get('/devices/desk-1')
-      return body['name'] === 'desk-1' ? undefined : body
+      return body['name'] === HOSTILE ? body : undefined
     })
     expect(saved).toMatchObject({ name: HOSTILE, tags: ['one', 'two'], group: 'office' })
     await page.getByRole('heading', { level: 1, name: '<img src=x onerror=alert(1)>' }).waitFor()
@@ -259,9 +271,11 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
   })
 
   test('an unknown device says so and leads on', async () => {
-    const { page } = await suite.open('/devices/nobody', { expected: [/404/] })
-    await page.getByText('There is no device nobody').waitFor()
+    const { page } = await suite.open('/devices/prboe-1', { expected: [/404/] })
+    await page.getByText('There is no device prboe-1').waitFor()
     await page.getByRole('link', { name: 'All devices' }).waitFor()
+    await page.getByRole('link', { name: 'probe-1', exact: true }).click()
+    await page.waitForURL(/devices\/probe-1$/)
   })
 
   test('every tab has no barriers and fits, whatever the device has written', SLOW, async () => {
@@ -318,11 +332,11 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     for (let round = 0; round < 25; round += 1) {
       await page.locator('.chart-place canvas').first().waitFor()
       await tabLink(page, 'Settings').click()
-      await page.getByLabel('Metadata (JSON object)').waitFor()
+      await page.getByRole('checkbox', { name: 'Metadata as JSON' }).waitFor()
       await tabLink(page, 'Telemetry').click()
     }
     await tabLink(page, 'Settings').click()
-    await page.getByLabel('Metadata (JSON object)').waitFor()
+    await page.getByRole('checkbox', { name: 'Metadata as JSON' }).waitFor()
     const cdp = await context.newCDPSession(page)
     const detached = async () => {
       await cdp.send('HeapProfiler.collectGarbage')

@@ -21,6 +21,7 @@ const STATES = {
   expired: ['expired', 'abgelaufen'],
   failed: ['failed', 'fehlgeschlagen'],
   fault: ['fault', 'Störung'],
+  finished: ['finished', 'fertig'],
   fired: ['fired', 'ausgelöst'],
   firing: ['firing', 'offen'],
   gateway: ['gateway', 'Gateway'],

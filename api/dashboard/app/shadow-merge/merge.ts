@@ -16,6 +16,10 @@ export type Edit =
   | { readonly kind: 'set'; readonly path: Path; readonly value: Json }
   | { readonly kind: 'remove'; readonly path: Path }
 
+/** The edit that gives a path a value: `null` removes it, as in a merge patch. */
+export const wishFor = (path: Path, value: Json): Edit =>
+  value === null ? { kind: 'remove', path } : { kind: 'set', path, value }
+
 /** The value that an edit gives its path; undefined removes it. */
 export const wishOf = (edit: Edit): Json | undefined => (edit.kind === 'set' ? edit.value : undefined)
 

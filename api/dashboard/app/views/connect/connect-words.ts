@@ -30,6 +30,7 @@ export const t = words({
     'Das Token ist das MQTT-Passwort. Es steht nur hier, für eine Minute; ein weiteres lässt sich jederzeit ausstellen.',
   ],
   hiddenToken: ['The token is hidden now.', 'Das Token ist jetzt verborgen.'],
+  issue: ['Issue a token', 'Token ausstellen'],
   another: ['Issue another token', 'Weiteres Token ausstellen'],
   program: ['Run one of these on the device', 'Eines davon auf dem Gerät ausführen'],
   programs: ['Programs', 'Programme'],

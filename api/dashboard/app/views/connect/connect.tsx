@@ -1,11 +1,10 @@
 // Connecting a device (4.3): registered, its token, a program for it, and the ladder that shows how it goes.
 import { useState } from 'preact/hooks'
-import { flag, text } from '../../address/codecs.ts'
+import { flag } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
@@ -13,12 +12,11 @@ import { BulkRegister } from './bulk-register.tsx'
 import './connect.css'
 import { t } from './connect-words.ts'
 import { Ladder } from './ladder.tsx'
+import { Programs } from './programs.tsx'
 import { type Registered, RegisterForm } from './register-form.tsx'
-import { snippets } from './snippets.ts'
 import { TokenPanel } from './token-panel.tsx'
 
 const isBulk = queryValue('bulk', flag)
-const programValue = queryValue('program', text('mosquitto_pub', 40))
 
 export default function Connect() {
   const [device, setDevice] = useState<Registered | undefined>(undefined)
@@ -62,24 +60,11 @@ interface RegisteredDeviceProps {
 function RegisteredDevice({ device, onNext }: RegisteredDeviceProps) {
   const { device_id: deviceId, mqtt_endpoint: endpoint, created_at: registeredAt } = device
   const [token, setToken] = useState(device.access_token)
-  const programs = snippets({ endpoint, deviceId, token })
-  const chosen = programs.find(({ name }) => name === programValue.value) ?? programs[0]
   return (
     <div class="connect">
       <div class="stack">
         <TokenPanel deviceId={deviceId} token={token} onToken={setToken} />
-        <section class="card" aria-labelledby="program">
-          <h2 id="program">{t('program')}</h2>
-          <Tabs
-            label={t('programs')}
-            tabs={programs.map(({ name }) => ({
-              href: pathOf('connect', {}, { program: name === 'mosquitto_pub' ? undefined : name }),
-              label: name,
-              isCurrent: name === chosen?.name,
-            }))}
-          />
-          {chosen !== undefined && <CopyField isBlock label={chosen.name} text={chosen.text} />}
-        </section>
+        <Programs on="connect" {...{ endpoint, deviceId, token }} />
       </div>
       <div class="stack connect-side">
         <p role="status">

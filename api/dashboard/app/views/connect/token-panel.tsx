@@ -10,15 +10,17 @@ const SHOWN_MS = 60_000
 
 export interface TokenPanelProps {
   readonly deviceId: string
-  readonly token: string
+  /** Undefined until one was issued here. */
+  readonly token: string | undefined
   readonly onToken: (token: string) => void
 }
 
 /** A token in the open, for a minute. */
 export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
   const [hiddenToken, setHidden] = useState<string | undefined>(undefined)
-  const isHidden = hiddenToken === token
+  const isHidden = token !== undefined && hiddenToken === token
   useEffect(() => {
+    if (token === undefined) return
     const timer = setTimeout(() => setHidden(token), SHOWN_MS)
     return () => clearTimeout(timer)
   }, [token])
@@ -32,12 +34,13 @@ export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
   return (
     <section class="card" aria-labelledby="token">
       <h2 id="token">{t('token')}</h2>
-      {isHidden ? <p class="muted">{t('hiddenToken')}</p> : <CopyField label={t('token')} text={token} />}
+      {isHidden && <p class="muted">{t('hiddenToken')}</p>}
+      {token !== undefined && !isHidden && <CopyField label={t('token')} text={token} />}
       <p class="hint">{t('tokenHint')}</p>
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
       <p>
         <Button icon="key-round" write={write} onClick={() => void write.run()}>
-          {t('another')}
+          {token === undefined ? t('issue') : t('another')}
         </Button>
       </p>
     </section>

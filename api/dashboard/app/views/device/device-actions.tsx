@@ -8,9 +8,11 @@ import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
+import { MoreMenu } from './more-menu.tsx'
 
 const t = words({
   command: ['Command', 'Befehl'],
@@ -18,7 +20,7 @@ const t = words({
   end: ['End maintenance', 'Wartung beenden'],
   started: [
     'Maintenance has begun: commands wait, and alerts are held.',
-    'Die Wartung läuft: Befehle warten.',
+    'Die Wartung läuft: Befehle warten, und Alarme werden zurückgehalten.',
   ],
   ended: ['Maintenance has ended.', 'Die Wartung ist beendet.'],
   needs: ['This needs the role {role}.', 'Dafür braucht es die Rolle {role}.'],
@@ -27,6 +29,7 @@ const t = words({
     'It has never connected; maintenance begins with the first connection at the earliest.',
     'Es war noch nie verbunden; Wartung ist erst danach möglich.',
   ],
+  token: ['Token…', 'Token…'],
   failed: ['Maintenance was not changed.', 'Die Wartung wurde nicht geändert.'],
 })
 
@@ -95,6 +98,12 @@ export function DeviceActions({ device, maintenance }: DeviceActionsProps) {
       >
         {maintenance.isOn ? t('end') : t('start')}
       </Button>
+      {may('issueDeviceToken') && !isGone && (
+        <a class="button" href={pathOf('deviceTab', { device_id: device.device_id, tab: 'settings' })}>
+          <Icon name="key-round" /> {t('token')}
+        </a>
+      )}
+      <MoreMenu device={device} />
     </>
   )
 }

@@ -42,7 +42,7 @@ export function DeviceFacts({ device }: { readonly device: DeviceBody }) {
         )}
         <div>
           <dt>{t('connection')}</dt>
-          <dd title={[at.reason, at.ip].filter((part) => part !== null).join(' · ')}>
+          <dd>
             {at.connected ? t('connected') : t('disconnected')}
             {at.since !== null && (
               <>
@@ -51,6 +51,7 @@ export function DeviceFacts({ device }: { readonly device: DeviceBody }) {
               </>
             )}
             {at.reason !== null && <span class="muted"> · {plainText(at.reason)}</span>}
+            {at.ip !== null && <span class="muted"> · {at.ip}</span>}
             {at.flapping && <span class="severity-warning"> ▲ {t('flapping')}</span>}
           </dd>
         </div>

@@ -6,7 +6,8 @@ import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { RefusalError } from '../../data/client.ts'
-import { columns } from '../../live/fleet-index.ts'
+import { nearDevices } from '../../fleet/near-devices.ts'
+import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { isPaused, useWatch } from '../../live/live.ts'
 import { neighbourOf } from '../../navigation/device-list.ts'
 import { navigate } from '../../navigation/navigation.ts'
@@ -32,6 +33,7 @@ const t = words({
     'Es gibt kein Gerät {id}, oder es liegt außerhalb Ihrer Gruppen.',
   ],
   toDevices: ['All devices', 'Alle Geräte'],
+  near: ['Did you mean one of these?', 'Meinten Sie eines von diesen?'],
   tabs: ['Parts of the device', 'Teile des Geräts'],
   overview: ['Overview', 'Übersicht'],
   telemetry: ['Telemetry', 'Telemetrie'],
@@ -123,10 +125,27 @@ function newest(answer: DeviceBody | undefined, live: DeviceBody | undefined): D
   return Date.parse(answer.updated_at) > Date.parse(live.updated_at) ? answer : live
 }
 
+const NEAR_MAX = 5
+
 function Lost({ deviceId }: { readonly deviceId: string }) {
+  const near = fleetVersion.value === 0 ? [] : nearDevices(deviceId, columns, NEAR_MAX)
   return (
     <Page title={t('lost')}>
       <Empty title={t('orOutside', { id: plainText(deviceId) })}>
+        {near.length > 0 && (
+          <>
+            <p>{t('near')}</p>
+            <ul class="row">
+              {near.map((id) => (
+                <li key={id}>
+                  <a class="button" href={pathOf('device', { device_id: id })}>
+                    {id}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
         <a href={pathOf('devices')}>{t('toDevices')}</a>
       </Empty>
     </Page>

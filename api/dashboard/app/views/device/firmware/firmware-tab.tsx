@@ -13,7 +13,7 @@ import { ConfirmAction } from '../../../parts/confirm-action.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { stateWord } from '../../../parts/state-words.ts'
 import { exactInstant, instant } from '../../../words/time.ts'
-import { words } from '../../../words/words.ts'
+import { number, words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
 import { phasesOf } from './phases.ts'
 
@@ -39,6 +39,7 @@ const t = words({
     'Das Gerät soll {version} wieder installieren und startet neu. Jetzt läuft {current}.',
   ],
   noBefore: ['There is no earlier version to go back to.', 'Es gibt keine frühere Version.'],
+  gone: ['This device is decommissioned.', 'Dieses Gerät ist ausgemustert.'],
   needs: ['This needs the role admin.', 'Dafür braucht es die Rolle admin.'],
   hidden: ['Updates are for operators and admins to see.', 'Updates sehen Operatoren und Admins.'],
   attempt: ['attempt {n}', 'Versuch {n}'],
@@ -59,15 +60,21 @@ export default function FirmwareTab({ device }: TabProps) {
       <section class="card">
         <div class="card-head">
           <h2>{firmware.version === null ? t('unknown') : `${t('runs')} ${plainText(firmware.version)}`}</h2>
-          {may('rollBackDevice') && (
-            <Button
-              icon="rotate-ccw"
-              disabledBecause={to === null ? t('noBefore') : undefined}
-              onClick={() => setAsked(true)}
-            >
-              {t('roll')}
-            </Button>
-          )}
+          <Button
+            icon="rotate-ccw"
+            disabledBecause={
+              device.status === 'decommissioned'
+                ? t('gone')
+                : may('rollBackDevice')
+                  ? to === null
+                    ? t('noBefore')
+                    : undefined
+                  : t('needs')
+            }
+            onClick={() => setAsked(true)}
+          >
+            {t('roll')}
+          </Button>
         </div>
         <dl class="facts">
           {firmware.since !== null && (
@@ -148,7 +155,7 @@ function Job({ job }: { readonly job: JobBody }) {
         <strong>{stateWord(job.status)}</strong>
         {job.attempt > 1 && <span class="muted">{t('attempt', { n: job.attempt })}</span>}
         {job.held_reason !== null && (
-          <span class="severity-warning">▲ {t('held', { reason: job.held_reason })}</span>
+          <span class="severity-warning">▲ {t('held', { reason: stateWord(job.held_reason) })}</span>
         )}
         <span class="muted">
           <Age at={job.finished_at ?? job.notified_at ?? job.created_at} />
@@ -160,8 +167,8 @@ function Job({ job }: { readonly job: JobBody }) {
       <ol class="row muted">
         {phases.map(({ name, at, tookMs }) => (
           <li key={name} title={exactInstant(at)}>
-            {name} {instant(at, { timeStyle: 'medium', dateStyle: undefined })}
-            {tookMs !== undefined && ` (+${(tookMs / 1000).toFixed(1)} s)`}
+            {stateWord(name)} {instant(at, { timeStyle: 'medium', dateStyle: undefined })}
+            {tookMs !== undefined && ` (+${number(tookMs / 1000, { maximumFractionDigits: 1 })} s)`}
           </li>
         ))}
       </ol>

@@ -27,6 +27,7 @@ import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { saveFile } from '../../../parts/save-file.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
+import { LogJump, logUntil } from './log-jump.tsx'
 
 const t = words({
   levels: ['Levels', 'Stufen'],
@@ -57,7 +58,13 @@ const PAGE = 200
 /** Lines on the page at once: the newest ones of those that match. */
 const DRAWN_MAX = 1000
 
+/** Another time is another tail. */
 export default function LogsTab({ device }: TabProps) {
+  const until = logUntil()
+  return <Tail key={until} device={device} until={until} />
+}
+
+function Tail({ device, until }: TabProps & { readonly until: string | undefined }) {
   const { device_id: deviceId } = device
   const [ring, setRing] = useState(EMPTY_RING)
   const [cursor, setCursor] = useState<string | null | undefined>(undefined)
@@ -67,7 +74,11 @@ export default function LogsTab({ device }: TabProps) {
   const load = useWrite(async (from: string | undefined) => {
     const page = await fleet.listDeviceLogs({
       device_id: deviceId,
-      query: { limit: PAGE, ...(from === undefined ? {} : { cursor: from }) },
+      query: {
+        limit: PAGE,
+        ...(until === undefined ? {} : { to: until }),
+        ...(from === undefined ? {} : { cursor: from }),
+      },
     })
     const older = page.data.map(toLine).reverse()
     setRing((before) => {
@@ -80,7 +91,9 @@ export default function LogsTab({ device }: TabProps) {
     setCursor(page.next_cursor)
   })
   useEffect(() => void load.run(undefined), [])
-  useWatch({ channel: 'logs', filter: { device_id: deviceId }, snapshot: false }, ({ events, dropped }) => {
+  const isLive = until === undefined
+  const watch = { channel: 'logs', filter: { device_id: deviceId }, snapshot: false } as const
+  useWatch(isLive ? watch : undefined, ({ events, dropped }) => {
     setRing((before) => {
       const gapped =
         dropped > 0
@@ -113,7 +126,7 @@ export default function LogsTab({ device }: TabProps) {
   useEffect(() => {
     if (!isHeld && tail.current !== null) tail.current.scrollTop = tail.current.scrollHeight
   }, [shown.length, isHeld, ring])
-  const isEmpty = ring.lines.length === 0 && cursor === null
+  const isEmpty = ring.lines.length === 0 && cursor === null && isLive
   return (
     <div class="stack">
       <div class="log-head">
@@ -123,6 +136,7 @@ export default function LogsTab({ device }: TabProps) {
           options={LOG_LEVELS.map((level) => [level, level] as const)}
         />
         <Field label={t('find')} type="search" value={find.value} onValue={(value) => find.set(value)} />
+        <LogJump />
         <Button icon="download" onClick={() => download(deviceId, lines)}>
           {t('download')}
         </Button>

@@ -4,7 +4,6 @@ import { pathOf } from '../../../address/routes.ts'
 import { may } from '../../../data/access.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
-import { CopyField } from '../../../parts/copy-field.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
@@ -12,15 +11,11 @@ import { OpenAlerts, QuickCommands, SubDevices } from './beside.tsx'
 import { LastEntries } from './last-entries.tsx'
 import { type LiveMetric, useLiveMetrics } from './live-metrics.ts'
 import { MetricList } from './metric-list.tsx'
+import { NeverReported } from './never-reported.tsx'
 import { Widget, type WidgetField } from './widget.tsx'
 
 const t = words({
-  none: ['This device has not reported anything yet', 'Dieses Gerät hat noch nichts gemeldet'],
-  how: [
-    'Publish a JSON object on its topic, for example with the device’s token in $TOKEN:',
-    'Veröffentlichen Sie ein JSON-Objekt auf seinem Topic, zum Beispiel mit dem Token des Geräts in $TOKEN:',
-  ],
-  command: ['Command for a shell', 'Befehl für eine Shell'],
+  none: ['This device never reported anything', 'Dieses Gerät hat nie etwas gemeldet'],
   values: ['Values', 'Werte'],
   others: ['Other metrics', 'Weitere Metriken'],
 })
@@ -58,10 +53,11 @@ export default function OverviewTab({ device }: TabProps) {
         <AnswerArea answer={metrics.answer}>
           {() =>
             metrics.list?.length === 0 ? (
-              <Empty title={t('none')}>
-                <p>{t('how')}</p>
-                <CopyField isBlock label={t('command')} text={example(deviceId)} />
-              </Empty>
+              device.status === 'decommissioned' ? (
+                <Empty title={t('none')} />
+              ) : (
+                <NeverReported device={device} />
+              )
             ) : (
               <div class="stack">
                 {shown.length > 0 && (
@@ -103,9 +99,6 @@ export default function OverviewTab({ device }: TabProps) {
 
 const chartOf = (deviceId: string, { name }: LiveMetric) =>
   pathOf('deviceTab', { device_id: deviceId, tab: 'telemetry' }, { metric: name })
-
-const example = (id: string) =>
-  `mosquitto_pub -h ${location.hostname} -i ${id} -u ${id} -P "$TOKEN" -q 1 -t fleet/${id}/telemetry -m '{"temperature":21.5}'`
 
 interface TypeFields {
   readonly telemetry: readonly {

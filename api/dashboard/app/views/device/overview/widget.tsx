@@ -10,6 +10,10 @@ const t = words({
   warning: ['low', 'niedrig'],
   critical: ['critical', 'kritisch'],
   range: ['{low} to {high}', '{low} bis {high}'],
+  warnBelow: ['warning below {value}', 'Warnung unter {value}'],
+  criticalBelow: ['critical below {value}', 'kritisch unter {value}'],
+  alertAbove: ['alert above {value}', 'Alarm über {value}'],
+  alertBelow: ['alert below {value}', 'Alarm unter {value}'],
   chart: ['{name}, show its chart', '{name}, Diagramm zeigen'],
 })
 
@@ -23,6 +27,8 @@ export interface WidgetField {
   readonly alertBelow?: number | undefined
 }
 
+const MARKS = ['warnBelow', 'criticalBelow', 'alertAbove', 'alertBelow'] as const
+
 export interface WidgetProps {
   readonly field: WidgetField
   readonly metric: LiveMetric
@@ -35,6 +41,10 @@ export function Widget({ field, metric, spark, href }: WidgetProps) {
   const severity = severityOf(field, value)
   const [low, high] = field.range ?? []
   const name = plainText(field.name)
+  const marks = MARKS.flatMap((mark) => {
+    const limit = field[mark]
+    return limit === undefined ? [] : [t(mark, { value: limit })]
+  })
   return (
     <a class="widget" href={href} title={t('chart', { name })}>
       <span class="widget-name">{name}</span>
@@ -59,6 +69,7 @@ export function Widget({ field, metric, spark, href }: WidgetProps) {
           </span>
         </>
       )}
+      {marks.length > 0 && <span class="widget-foot">{marks.join(' · ')}</span>}
       <span class="widget-foot">
         <Age at={metric.at} />
         {spark !== undefined && spark.length > 1 && <Spark values={spark} width={96} height={24} />}

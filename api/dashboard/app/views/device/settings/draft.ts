@@ -1,5 +1,7 @@
 // A device's own words as texts of a form, and what of them was changed.
 import type { DeviceBody } from '../../../../../../schemas/device.ts'
+import type { JsonObject } from '../../../shadow-merge/leaves.ts'
+import { difference, type Edit } from '../../../shadow-merge/merge.ts'
 
 export interface Draft {
   readonly name: string
@@ -19,25 +21,40 @@ export const draftOf = ({ name, description, group, tags, metadata }: Described)
   metadata: JSON.stringify(metadata, null, 2),
 })
 
+/** What can be changed of a device, as a document that can be merged: what is not set is not there. */
+export const documentOf = ({ name, description, group, tags, metadata }: Described): JsonObject => ({
+  ...fieldsOf({ name, description, group, tags }),
+  // It was JSON on its way.
+  metadata: metadata as JsonObject,
+})
+
 /** Only what differs, so that other fields stay as somebody else may have set them. */
-export function changesOf(base: Described, draft: Draft) {
+export function editsOf(base: Described, draft: Draft, metadata: JsonObject): readonly Edit[] {
   const before = draftOf(base)
-  const tags = draft.tags
+  const wanted = fieldsOf({
+    name: draft.name,
+    description: draft.description === '' ? null : draft.description,
+    group: draft.group.trim() === '' ? null : draft.group.trim(),
+    tags: draft.tags === before.tags ? base.tags : listed(draft.tags),
+  })
+  const changed = draft.metadata === before.metadata ? [] : difference(base.metadata as JsonObject, metadata)
+  return [
+    ...difference(fieldsOf(base), wanted),
+    ...changed.map((edit): Edit => ({ ...edit, path: ['metadata', ...edit.path] })),
+  ]
+}
+
+type Fields = Pick<Described, 'name' | 'description' | 'group' | 'tags'>
+
+const fieldsOf = ({ name, description, group, tags }: Fields): JsonObject => ({
+  name,
+  ...(description === null ? {} : { description }),
+  ...(group === null ? {} : { group }),
+  tags,
+})
+
+const listed = (text: string) =>
+  text
     .split(',')
     .map((tag) => tag.trim())
     .filter((tag) => tag !== '')
-  return {
-    ...(draft.name === before.name ? {} : { name: draft.name }),
-    ...(draft.description === before.description ? {} : { description: orNull(draft.description) }),
-    ...(draft.group === before.group ? {} : { group: orNull(draft.group.trim()) }),
-    ...(tags.join() === base.tags.join() ? {} : { tags }),
-  }
-}
-
-const orNull = (text: string): string | null => (text === '' ? null : text)
-
-/** The names of the fields that differ between two readings. */
-export function otherChanges(before: Described, after: Described): readonly string[] {
-  const [one, other] = [draftOf(before), draftOf(after)]
-  return Object.keys(one).filter((name) => one[name as keyof Draft] !== other[name as keyof Draft])
-}

@@ -2,22 +2,28 @@
 // shown and nothing is overwritten.
 import { useState } from 'preact/hooks'
 import type { DeviceBody } from '../../../../../../schemas/device.ts'
+import { flag } from '../../../address/codecs.ts'
 import { may } from '../../../data/access.ts'
 import { refreshAnswers } from '../../../data/answers.ts'
 import { fleet, RefusalError } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
+import { queryValue } from '../../../navigation/navigation.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Field } from '../../../parts/field.tsx'
 import { JsonField, parsed } from '../../../parts/json-field.tsx'
-import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { toast } from '../../../parts/toasts.tsx'
 import { isObject, type Json, type JsonObject } from '../../../shadow-merge/leaves.ts'
-import { difference, patchOf } from '../../../shadow-merge/merge.ts'
+import { type Edit, patchOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'
+import { ConflictDialog } from './conflict-dialog.tsx'
 import { Decommission, DeviceTokens } from './danger.tsx'
-import { changesOf, type Draft, draftOf, otherChanges } from './draft.ts'
+import { type Draft, draftOf, editsOf } from './draft.ts'
+import { MetadataTable } from './metadata-table.tsx'
+
+/** The metadata as one text instead of a table of leaves. */
+const asJson = queryValue('json', flag)
 
 const t = words({
   title: ['About the device', 'Über das Gerät'],
@@ -38,16 +44,8 @@ const t = words({
   same: ['Nothing was changed.', 'Nichts wurde geändert.'],
   readOnly: ['Only an admin can change this.', 'Nur ein Admin kann das ändern.'],
   gone: ['A decommissioned device cannot be changed.', 'Ein ausgemustertes Gerät lässt sich nicht ändern.'],
-  conflict: [
-    'Somebody else changed this device meanwhile',
-    'Jemand anders hat dieses Gerät inzwischen geändert',
-  ],
-  theirs: [
-    'Changed by somebody else: {fields}. Your changes of other fields are kept.',
-    'Von anderen geändert: {fields}. Ihre Änderungen anderer Felder bleiben.',
-  ],
-  keepMine: ['Save mine over it', 'Meine darüber speichern'],
-  takeTheirs: ['Take theirs', 'Andere übernehmen'],
+  asJson: ['Metadata as JSON', 'Metadaten als JSON'],
+  metadataHead: ['Metadata', 'Metadaten'],
 })
 
 export default function SettingsTab({ device }: TabProps) {
@@ -58,19 +56,14 @@ export default function SettingsTab({ device }: TabProps) {
   const disabledBecause = isGone ? t('gone') : may('editDevice') ? undefined : t('readOnly')
   const metadata = parsed(draft.metadata)?.value as Json | undefined
   const isRight = isObject(metadata)
-  const changes = changesOf(base, draft)
+  const edits = editsOf(base, draft, isRight ? metadata : (base.metadata as JsonObject))
   const start = (from: DeviceBody) => {
     setBase(from)
     setDraft(draftOf(from))
     setTheirs(undefined)
   }
-  const write = useWrite(async (on: DeviceBody) => {
-    const body = {
-      ...changesOf(base, draft),
-      ...(isRight && draft.metadata !== draftOf(base).metadata
-        ? { metadata: patchOf(difference(base.metadata as JsonObject, metadata)) }
-        : {}),
-    }
+  const write = useWrite(async (wanted: readonly Edit[], on: DeviceBody) => {
+    const body = patchOf(wanted)
     try {
       start(await fleet.editDevice({ device_id: device.device_id, body, ifMatch: on.etag }))
       toast({ text: t('saved') })
@@ -80,7 +73,7 @@ export default function SettingsTab({ device }: TabProps) {
     }
     refreshAnswers('getDevice')
   })
-  const isChanged = Object.keys(changes).length > 0 || draft.metadata !== draftOf(base).metadata
+  const isChanged = edits.length > 0 || draft.metadata !== draftOf(base).metadata
   const set = (name: keyof Draft) => (value: string) => setDraft({ ...draft, [name]: value })
   const field = (name: 'name' | 'group' | 'tags' | 'description', hint?: string) => (
     <Field
@@ -100,7 +93,7 @@ export default function SettingsTab({ device }: TabProps) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          if (disabledBecause === undefined && isChanged && isRight) void write.run(base)
+          if (disabledBecause === undefined && edits.length > 0 && isRight) void write.run(edits, base)
         }}
       >
         <h2>{t('title')}</h2>
@@ -109,30 +102,33 @@ export default function SettingsTab({ device }: TabProps) {
         {field('description')}
         {field('group', t('groupHint'))}
         {field('tags', t('tagsHint'))}
-        <JsonField
-          label={t('metadata')}
-          text={draft.metadata}
-          onText={set('metadata')}
-          bytesMax={32_768}
-          rows={8}
-          {...(metadata !== undefined && !isRight ? { error: t('object') } : {})}
-        />
-        {theirs !== undefined && (
-          <div class="problem" role="alert">
-            <strong>{t('conflict')}</strong>
-            <p>{t('theirs', { fields: otherChanges(base, theirs).map(plainText).join(', ') })}</p>
-            <p class="row">
-              <Button onClick={() => start(theirs)}>{t('takeTheirs')}</Button>
-              <Button
-                onClick={() => {
-                  setTheirs(undefined)
-                  void write.run(theirs)
-                }}
-              >
-                {t('keepMine')}
-              </Button>
-            </p>
-          </div>
+        <h3>{t('metadataHead')}</h3>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={asJson.value}
+            onChange={({ currentTarget }) => asJson.set(currentTarget.checked)}
+          />
+          {t('asJson')}
+        </label>
+        {asJson.value || !isRight ? (
+          <JsonField
+            label={t('metadata')}
+            text={draft.metadata}
+            onText={set('metadata')}
+            bytesMax={32_768}
+            rows={8}
+            {...(metadata !== undefined && !isRight ? { error: t('object') } : {})}
+          />
+        ) : (
+          <MetadataTable
+            metadata={metadata}
+            onMetadata={
+              disabledBecause === undefined
+                ? (next) => set('metadata')(JSON.stringify(next, null, 2))
+                : undefined
+            }
+          />
         )}
         {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
         <div class="row">
@@ -141,13 +137,23 @@ export default function SettingsTab({ device }: TabProps) {
             kind="primary"
             icon="save"
             write={write}
-            disabledBecause={disabledBecause ?? (isRight ? (isChanged ? undefined : t('same')) : t('object'))}
+            disabledBecause={
+              disabledBecause ?? (isRight ? (edits.length > 0 ? undefined : t('same')) : t('object'))
+            }
           >
             {t('save')}
           </Button>
           {isChanged && <Button onClick={() => start(device)}>{t('undo')}</Button>}
         </div>
       </form>
+      {theirs !== undefined && (
+        <ConflictDialog
+          {...{ base, theirs, edits, write }}
+          onSave={(wanted) => void write.run(wanted, theirs)}
+          onTake={() => start(theirs)}
+          onClose={() => setTheirs(undefined)}
+        />
+      )}
       <div class="stack">
         {may('issueDeviceToken') && !isGone && <DeviceTokens deviceId={device.device_id} />}
         {may('decommissionDevice') && !isGone && <Decommission device={device} />}

@@ -20,19 +20,24 @@ export function AddLeaf({ onEdit }: { readonly onEdit: (edit: Edit) => void }) {
   const [path, setPath] = useState('')
   const [value, setValue] = useState('')
   const [isWrong, setWrong] = useState(false)
+  const add = () => {
+    const found = typedValue(value, undefined)
+    const keys = path.split('.').filter((key) => key !== '')
+    setWrong(found === undefined || found === null)
+    if (found === undefined || found === null || keys.length === 0) return
+    onEdit({ kind: 'set', path: keys, value: found })
+    setPath('')
+    setValue('')
+  }
   return (
-    <form
+    // It may stand in a form of its own page, which Enter must not send.
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of its fields.
+    <div
       class="add-leaf"
-      noValidate
-      onSubmit={(event) => {
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return
         event.preventDefault()
-        const found = typedValue(value, undefined)
-        const keys = path.split('.').filter((key) => key !== '')
-        setWrong(found === undefined || found === null)
-        if (found === undefined || found === null || keys.length === 0) return
-        onEdit({ kind: 'set', path: keys, value: found })
-        setPath('')
-        setValue('')
+        add()
       }}
     >
       <Field
@@ -51,9 +56,9 @@ export function AddLeaf({ onEdit }: { readonly onEdit: (edit: Edit) => void }) {
         spellcheck={false}
         autocomplete="off"
       />
-      <Button type="submit" icon="plus">
+      <Button icon="plus" onClick={add}>
         {t('add')}
       </Button>
-    </form>
+    </div>
   )
 }

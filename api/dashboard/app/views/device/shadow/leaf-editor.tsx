@@ -1,22 +1,21 @@
-// The field of a desired value: a box for true and false, a number for a number, JSON for everything that is no plain text.
+// The field of a value: a box for true and false, a number for a number, JSON for everything that is no plain text.
 import { useEffect, useState } from 'preact/hooks'
 import { plainText } from '../../../parts/plain-text.ts'
 import type { Json } from '../../../shadow-merge/leaves.ts'
 import { words } from '../../../words/words.ts'
 
 const t = words({
-  desired: ['Desired value of {name}', 'Gewünschter Wert von {name}'],
   wrong: ['This is not JSON. Text needs quotes.', 'Das ist kein JSON. Text braucht Anführungszeichen.'],
 })
 
 export interface LeafEditorProps {
-  readonly name: string
+  readonly label: string
   readonly value: Json | undefined
   /** Undefined only shows it. */
   readonly onValue: ((value: Json) => void) | undefined
 }
 
-export function LeafEditor({ name, value, onValue }: LeafEditorProps) {
+export function LeafEditor({ label, value, onValue }: LeafEditorProps) {
   const [text, setText] = useState(textOf(value))
   const [isWrong, setWrong] = useState(false)
   useEffect(() => setText(textOf(value)), [JSON.stringify(value)])
@@ -26,7 +25,6 @@ export function LeafEditor({ name, value, onValue }: LeafEditorProps) {
     ) : (
       <code>{plainText(JSON.stringify(value))}</code>
     )
-  const label = t('desired', { name })
   if (typeof value === 'boolean')
     return (
       <input
@@ -56,7 +54,11 @@ export function LeafEditor({ name, value, onValue }: LeafEditorProps) {
         onInput={({ currentTarget }) => setText(currentTarget.value)}
         onBlur={take}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') take()
+          if (event.key === 'Enter') {
+            // It may stand in a form, which is not to be sent by that.
+            event.preventDefault()
+            take()
+          }
           if (event.key === 'Escape') setText(textOf(value))
         }}
       />

@@ -4,7 +4,7 @@ import { Age } from '../../../parts/age.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { type Json, type JsonObject, type Path, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
-import type { Edit } from '../../../shadow-merge/merge.ts'
+import { type Edit, wishFor } from '../../../shadow-merge/merge.ts'
 import { type ShadowRow, shadowRows } from '../../../shadow-merge/rows.ts'
 import { words } from '../../../words/words.ts'
 import { AddLeaf } from './add-leaf.tsx'
@@ -14,6 +14,7 @@ const t = words({
   caption: ['Leaves of the shadow', 'Blätter des Shadows'],
   path: ['Leaf', 'Blatt'],
   desired: ['Desired', 'Gewünscht'],
+  desiredOf: ['Desired value of {name}', 'Gewünschter Wert von {name}'],
   reported: ['Reported', 'Gemeldet'],
   state: ['State', 'Stand'],
   'in-sync': ['in sync', 'stimmt überein'],
@@ -105,13 +106,9 @@ function Row({ row, edit, document, onEdit, onUndo }: RowProps) {
             <em>{t('removed')}</em>
           ) : (
             <LeafEditor
-              name={name}
+              label={t('desiredOf', { name })}
               value={edit?.value ?? row.desired}
-              onValue={
-                onEdit === undefined
-                  ? undefined
-                  : (value: Json) => onEdit({ kind: 'set', path: row.path, value })
-              }
+              onValue={onEdit === undefined ? undefined : (value: Json) => onEdit(wishFor(row.path, value))}
             />
           )}
           {edit !== undefined && (

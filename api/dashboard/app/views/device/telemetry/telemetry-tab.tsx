@@ -6,6 +6,7 @@ import { useAnswer } from '../../../data/answers.ts'
 import { historiesOf, useHistories } from '../../../data/histories.ts'
 import { isPaused, useWatch } from '../../../live/live.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
+import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { CopyField } from '../../../parts/copy-field.tsx'
 import { Empty } from '../../../parts/empty.tsx'
@@ -36,7 +37,8 @@ const t = words({
   topic: ['Topic and example', 'Topic und Beispiel'],
   pick: ['Choose metrics above.', 'Wählen Sie oben Metriken.'],
   empty: ['There are no values in this range.', 'In diesem Zeitraum gibt es keine Werte.'],
-  last: ['The last point is older: go there', 'Der letzte Punkt ist älter: dorthin'],
+  last: ['The last point came', 'Der letzte Punkt kam'],
+  there: ['Go there', 'Dorthin'],
 })
 
 const compareValue = queryValue('compare', text('', 600))
@@ -155,13 +157,13 @@ function Older({ chosen, span }: { readonly chosen: readonly Metric[]; readonly 
   if (newest >= span.fromMs) return null
   return (
     <p class="row">
-      {t('empty')}
+      {t('empty')} {t('last')} <Age at={newest} />
       <button
         type="button"
         class="button"
         onClick={() => timeRange.set({ kind: 'fixed', fromMs: newest - 1_800_000, toMs: newest + 1_800_000 })}
       >
-        {t('last')}
+        {t('there')}
       </button>
     </p>
   )
