@@ -1,5 +1,5 @@
 // One device: its header, which stays while tabs change, and the tab of the address.
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { DeviceBody } from '../../../../../schemas/device.ts'
 import type { Params } from '../../address/routes.ts'
 import { pathOf } from '../../address/routes.ts'
@@ -20,7 +20,6 @@ import { StatusMark } from '../../parts/status-mark.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { words } from '../../words/words.ts'
 import './device.css'
-import { useState } from 'preact/hooks'
 import { DeviceActions, useMaintenance } from './device-actions.tsx'
 import { DeviceFacts } from './device-facts.tsx'
 import { DeviceTab } from './device-tab.tsx'
@@ -128,7 +127,9 @@ function newest(answer: DeviceBody | undefined, live: DeviceBody | undefined): D
 const NEAR_MAX = 5
 
 function Lost({ deviceId }: { readonly deviceId: string }) {
-  const near = fleetVersion.value === 0 ? [] : nearDevices(deviceId, columns, NEAR_MAX)
+  const devicesCount = fleetVersion.value === 0 ? 0 : columns.rowsCount
+  // Many ids take long to compare, so each change of a device must not compare them again.
+  const near = useMemo(() => nearDevices(deviceId, columns, NEAR_MAX), [deviceId, devicesCount])
   return (
     <Page title={t('lost')}>
       <Empty title={t('orOutside', { id: plainText(deviceId) })}>
