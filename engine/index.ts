@@ -12,12 +12,12 @@ import { realSchedule } from './runtime/schedule.ts'
 export { partitionOf } from './domain/partition.ts'
 export type { DeviceView } from './ports/device-view.ts'
 export type {
+  Authorship,
   Engine,
   ExportRequest,
   Metric,
   Ports,
   RequestOutcome,
-  Signed,
   Snapshot,
 } from './ports/engine.ts'
 export type { Feed, FeedEvent } from './ports/feed.ts'

@@ -8,7 +8,7 @@
 
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
-import type { Engine, RequestOutcome, Signed } from '../../engine/index.ts'
+import type { Authorship, Engine, RequestOutcome } from '../../engine/index.ts'
 import type { AuditEntry } from '../../engine/ports/audit.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { ProvisioningKey, Users } from '../../engine/ports/users.ts'
@@ -157,7 +157,7 @@ function exists(deviceId: DeviceId, message: string): Refusal {
 const ACTION = 'provisionDevice'
 
 /** The engine writes the entry with the change. */
-function signed({ deviceId, ip, requestId }: Wish, { id, name }: ProvisioningKey): Signed {
+function signed({ deviceId, ip, requestId }: Wish, { id, name }: ProvisioningKey): Authorship {
   const actor = { type: 'provisioning_key', id, name } as const
   const target = `devices/${deviceId}`
   return { by: userAuthor(id), entry: { actor, action: ACTION, target, requestId, ip, detail: {} } }

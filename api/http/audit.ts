@@ -9,7 +9,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
-import type { Engine, Signed } from '../../engine/index.ts'
+import type { Authorship, Engine } from '../../engine/index.ts'
 import type { AuditActor, AuditDraft, AuditEntry } from '../../engine/ports/audit.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -72,7 +72,7 @@ export function signed(
   route: Route,
   request: FastifyRequest,
   about: Partial<Pick<AuditDraft, 'target' | 'detail'>> = {},
-): Signed {
+): Authorship {
   const { caller } = request
   assert(caller !== undefined, 'only a known caller can sign a request to the engine')
   request.isSigned = true

@@ -1,6 +1,6 @@
 // An operation with its handler.
 import type { Static, TSchema } from 'typebox'
-import type { Signed } from '../../engine/index.ts'
+import type { Authorship } from '../../engine/index.ts'
 import type { AuditDraft } from '../../engine/ports/audit.ts'
 import type { Access, Operation } from '../../schemas/operation.ts'
 import type { Authenticated } from '../auth/authenticate.ts'
@@ -25,7 +25,7 @@ export interface Call<Params, Query, Body, User> {
   readonly isSecure: boolean
   /** Signs a request to the engine with the caller's name. The engine then writes the audit entry, and this call
    *  writes none of its own. */
-  sign(about?: Partial<Pick<AuditDraft, 'target' | 'detail'>>): Signed
+  sign(about?: Partial<Pick<AuditDraft, 'target' | 'detail'>>): Authorship
   /** Path and query as sent. */
   readonly url: string
   header(name: string): string | undefined

@@ -3,7 +3,7 @@
 // A device's record keeps its open alerts and the latest resolved ones, and is the truth about them; the history has all
 // that are resolved, a moment later. What both know counts once, as it is in the record.
 import { inOrder } from '../../engine/domain/alert/found.ts'
-import type { AlertsFound, AlertsQuery } from '../../engine/ports/alerts.ts'
+import type { AlertMatches, AlertsQuery } from '../../engine/ports/alerts.ts'
 import type { Engine } from '../../engine/ports/engine.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { PastAlerts, PastAlertsQuery } from '../../engine/ports/history.ts'
@@ -16,7 +16,7 @@ const KNOWN_MIN = 1_000
 
 type AlertSources = Pick<Engine, 'alerts' | 'devices' | 'pastAlerts'>
 
-export async function findAlerts(engine: AlertSources, query: AlertsQuery): Promise<AlertsFound> {
+export async function findAlerts(engine: AlertSources, query: AlertsQuery): Promise<AlertMatches> {
   const { states, within } = query
   if (!states.includes('resolved')) return engine.alerts.list(query)
   const open = states.filter((state) => state !== 'resolved')
@@ -55,4 +55,4 @@ async function pastAlerts(engine: AlertSources, query: PastAlertsQuery): Promise
   }
 }
 
-const NOTHING: AlertsFound = { total: 0, alerts: [] }
+const NOTHING: AlertMatches = { total: 0, alerts: [] }

@@ -13,7 +13,7 @@ import type { Rule } from '../../engine/domain/alert/rule.ts'
 import type { DeviceRequest } from '../../engine/domain/device/events.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { partitionOf } from '../../engine/domain/partition.ts'
-import type { ExportRequest, RequestOutcome, Signed } from '../../engine/index.ts'
+import type { Authorship, ExportRequest, RequestOutcome } from '../../engine/index.ts'
 import type { AuditEntry, AuditQuery } from '../../engine/ports/audit.ts'
 import type { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryQuery, HistoryRow } from '../../engine/ports/history.ts'
@@ -141,7 +141,11 @@ export class MemoryEngine extends LocalEngine {
     return this.telemetry.insert(historyBlock(rows))
   }
 
-  override async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
+  override async submit(
+    deviceId: DeviceId,
+    request: DeviceRequest,
+    signed: Authorship,
+  ): Promise<RequestOutcome> {
     const submitted = await super.submit(deviceId, request, signed)
     const { entry } = signed
     if (entry !== undefined && submitted.kind === 'done')
@@ -162,7 +166,7 @@ export class MemoryEngine extends LocalEngine {
   }
 
   /** A purge waits for rows to be stored, which takes time: it passes meanwhile. */
-  override async purge(deviceId: DeviceId, createdAt: Millis, signed: Signed) {
+  override async purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship) {
     let isOver = false
     const purging = super.purge(deviceId, createdAt, signed).finally(() => {
       isOver = true

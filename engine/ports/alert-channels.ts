@@ -26,7 +26,7 @@ export type ChannelCall =
   | { readonly op: 'notified'; readonly alertIds: readonly AlertId[] }
 
 /** What one channel was told of an alert. */
-export interface Notified {
+export interface ChannelNotice {
   readonly channelId: ChannelId
   readonly event: NoticeEvent
   readonly at: Millis
@@ -52,7 +52,7 @@ export interface ChannelAnswers {
     readonly total: number
   }
   /** Sorted as in the question. */
-  readonly notified: { readonly kind: 'notified'; readonly alerts: readonly (readonly Notified[])[] }
+  readonly notified: { readonly kind: 'notified'; readonly alerts: readonly (readonly ChannelNotice[])[] }
   readonly redeliver: { readonly kind: 'delivery'; readonly delivery: Delivery }
 }
 

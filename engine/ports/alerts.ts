@@ -2,7 +2,7 @@
 import type { EditRuleBody, RuleWishBody } from '../../schemas/alert-rule.ts'
 import type { AlertId, RuleId } from '../../schemas/ids.ts'
 import type { AlertAct } from '../domain/alert/acts.ts'
-import type { AlertCounts, AlertsFound, AlertsQuery } from '../domain/alert/query.ts'
+import type { AlertCounts, AlertMatches, AlertsQuery } from '../domain/alert/query.ts'
 import type { Rule } from '../domain/alert/rule.ts'
 import type { Silence, SilenceMatchers } from '../domain/alert/silence.ts'
 import type { Author } from '../domain/shadow/record.ts'
@@ -38,7 +38,7 @@ export interface AlertsPort {
    *  those of every other node. */
   change(change: AlertChange): Promise<AlertChangeOutcome>
   /** The open alerts and the latest resolved ones, from memory. The answer sees every change acknowledged before. */
-  list(query: AlertsQuery): Promise<AlertsFound>
+  list(query: AlertsQuery): Promise<AlertMatches>
   /** What a person does to an alert about the fleet. One of a device is a request to the device. */
   actOnFleet(id: AlertId, act: AlertAct, by: Author): Promise<FleetActOutcome>
   counts(within: readonly string[] | undefined): Promise<AlertCounts>

@@ -134,7 +134,7 @@ export interface KeptCommandsQuery extends CommandFilter {
 }
 
 /** The author of a request. An `entry` is completed with the outcome and saved together with it, for the audit. */
-export interface Signed {
+export interface Authorship {
   readonly by: Author
   readonly entry?: AuditDraft | undefined
 }
@@ -149,10 +149,10 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   readonly feed: Feed
   /** Changes a device. Resolves after the change is durable and applied. After a `Fault` the change may have happened or
    *  not: try again. */
-  submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome>
+  submit(deviceId: DeviceId, request: DeviceRequest, signed: Authorship): Promise<RequestOutcome>
   /** Decommissions the device and removes everything about it but the audit. What is begun is finished, whatever crashes.
    *  `createdAt` tells the device from a later one with the same id. */
-  purge(deviceId: DeviceId, createdAt: Millis, signed: Signed): Promise<PurgeOutcome>
+  purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship): Promise<PurgeOutcome>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
   views(deviceIds: readonly DeviceId[]): Promise<readonly (DeviceView | undefined)[]>

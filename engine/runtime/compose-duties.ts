@@ -2,7 +2,7 @@
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
-import type { Ports, RequestOutcome, Signed } from '../ports/engine.ts'
+import type { Authorship, Ports, RequestOutcome } from '../ports/engine.ts'
 import type { Outbound } from '../ports/outbound.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { Claim } from '../ports/store.ts'
@@ -40,7 +40,7 @@ interface DutyPorts extends Pick<Ports, 'store' | 'telemetry' | 'broker' | 'cloc
   readonly settler: Settler
   readonly metrics: Metrics
   readonly feed: Pick<RemoteFeed, 'tell'>
-  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Authorship) => Promise<RequestOutcome>
   readonly record: (entries: readonly AuditEntry[]) => Promise<void>
   /** Rows of the history were saved, and wait to be inserted. */
   readonly rowsStored: () => void

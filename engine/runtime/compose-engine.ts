@@ -7,7 +7,7 @@ import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
 import { partitionOf } from '../domain/partition.ts'
-import type { Ports, RequestOutcome, Signed } from '../ports/engine.ts'
+import type { Authorship, Ports, RequestOutcome } from '../ports/engine.ts'
 import type { OtaSettings } from '../ports/ota.ts'
 import { AlertBook } from './alerts/alert-book.ts'
 import { NO_OUTBOUND } from './alerts/no-outbound.ts'
@@ -246,7 +246,11 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     failed: (error) => signal({ kind: 'images_failed', error }),
   })
 
-  async function submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
+  async function submit(
+    deviceId: DeviceId,
+    request: DeviceRequest,
+    signed: Authorship,
+  ): Promise<RequestOutcome> {
     const refused = unkeepable(request)
     if (refused !== undefined) {
       if (signed.entry !== undefined)

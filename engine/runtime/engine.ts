@@ -16,6 +16,7 @@ import type { AuditEntry } from '../ports/audit.ts'
 import type { Deployments } from '../ports/deployments.ts'
 import type { DeviceView } from '../ports/device-view.ts'
 import type {
+  Authorship,
   BroadcastList,
   BroadcastPage,
   BroadcastRequest,
@@ -28,7 +29,6 @@ import type {
   Ports,
   PurgeOutcome,
   RequestOutcome,
-  Signed,
   Snapshot,
 } from '../ports/engine.ts'
 import { Fault } from '../ports/fault.ts'
@@ -162,12 +162,12 @@ export class LocalEngine extends StoredReads implements Engine {
     if (isEmpty && log.latestAt() > 0) this.#parts.signal({ kind: 'store_empty' })
   }
 
-  async submit(deviceId: DeviceId, request: DeviceRequest, signed: Signed): Promise<RequestOutcome> {
+  async submit(deviceId: DeviceId, request: DeviceRequest, signed: Authorship): Promise<RequestOutcome> {
     if (this.#isClosing) throw shuttingDown()
     return this.#parts.submit(deviceId, request, signed)
   }
 
-  purge(deviceId: DeviceId, createdAt: Millis, signed: Signed): Promise<PurgeOutcome> {
+  purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship): Promise<PurgeOutcome> {
     if (this.#isClosing) return Promise.reject(shuttingDown())
     return this.#parts.nodes.at(LEADING, { kind: 'purge', deviceId, createdAt, signed })
   }

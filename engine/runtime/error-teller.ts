@@ -7,7 +7,7 @@ import type { Broker, DeviceSession } from '../ports/broker.ts'
 import type { DeadLetter } from '../ports/store.ts'
 import type { MayAct } from './sender.ts'
 
-interface Untold {
+interface WithheldErrors {
   readonly addressed: AddressedMessage
   readonly until: Millis
 }
@@ -23,7 +23,7 @@ export class ErrorTeller {
   /** When each device was last told; the oldest come first. */
   readonly #toldAt = new Map<DeviceId, Millis>()
   /** The latest for devices that did not listen, by the device that the connection is of. */
-  readonly #untold = new Map<DeviceId, Untold>()
+  readonly #untold = new Map<DeviceId, WithheldErrors>()
 
   constructor(ports: ErrorTellerPorts) {
     this.#ports = ports

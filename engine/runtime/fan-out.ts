@@ -6,7 +6,7 @@ import { joinedAlerts, joinedCounts } from '../domain/alert/found.ts'
 import { type KeptCommand, newestOf } from '../domain/command/kept-commands.ts'
 import { partitionOf } from '../domain/partition.ts'
 import { unreachable } from '../domain/unreachable.ts'
-import type { AlertCounts, AlertsFound } from '../ports/alerts.ts'
+import type { AlertCounts, AlertMatches } from '../ports/alerts.ts'
 import { grouped } from './grouped.ts'
 import type { Answer, AnswerOf, Ask, Position } from './shard/protocol.ts'
 
@@ -93,7 +93,7 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
       const answers = await askAll(owners, { ask, after }, partitions)
       // Each is the answer to the question of this branch.
-      if (ask.kind === 'alerts') return joinedAlerts(answers as readonly AlertsFound[], ask.query)
+      if (ask.kind === 'alerts') return joinedAlerts(answers as readonly AlertMatches[], ask.query)
       return joinedCounts(answers as readonly AlertCounts[])
     }
     case 'snapshot':

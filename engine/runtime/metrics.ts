@@ -12,7 +12,7 @@ import { type OtaGauges, OtaMetrics } from './ota-metrics.ts'
 import { Pace } from './pace.ts'
 import type { WorkResult } from './shard/protocol.ts'
 
-type Notified = Extract<NotifierSignal, { readonly kind: 'notified' }>
+type NotifiedSignal = Extract<NotifierSignal, { readonly kind: 'notified' }>
 type Totals = Readonly<Record<string, number>>
 
 /** Read on every scrape. */
@@ -131,7 +131,7 @@ export class Metrics {
     this.#insertErrors.inc({ result })
   }
 
-  notified({ channelType: type, event, result, seconds }: Notified): void {
+  notified({ channelType: type, event, result, seconds }: NotifiedSignal): void {
     this.#notifications.inc({ type, event, result })
     if (seconds !== undefined) this.#notificationSeconds.observe(seconds)
   }

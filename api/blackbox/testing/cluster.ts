@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { jwtVerify } from 'jose'
 import { toAclRules } from '../../../deploy/testing/acl.ts'
 import { S3_SERVER, S3Server } from '../../../engine/adapters/blobs/testing/s3-server.ts'
-import type { Verified } from '../../../engine/adapters/broker/testing/emqx/connection.ts'
+import type { VerifiedClient } from '../../../engine/adapters/broker/testing/emqx/connection.ts'
 import { EMQX_HOME, RealEmqx } from '../../../engine/adapters/broker/testing/emqx/real-emqx.ts'
 import { EmqxStandIn, MOSQUITTO } from '../../../engine/adapters/broker/testing/emqx/stand-in.ts'
 import { NATS_SERVER, NatsServer } from '../../../engine/adapters/nats/testing/nats-server.ts'
@@ -115,12 +115,12 @@ export class ClusterServers {
 async function verifyDevice(
   { clientId, password }: { readonly clientId: string; readonly password: string | undefined },
   key: KeyObject,
-): Promise<Verified | false> {
+): Promise<VerifiedClient | false> {
   try {
     const { payload } = await jwtVerify(password ?? '', key, { subject: clientId })
     if (payload['scope'] !== 'device') return false
     // The token was signed by us.
-    const attributes = payload['client_attrs'] as Verified['attributes']
+    const attributes = payload['client_attrs'] as VerifiedClient['attributes']
     return { attributes, acl: toAclRules(payload['acl'] ?? []), expiresAt: (payload.exp ?? 0) * 1_000 }
   } catch {
     // A token that is wrong in any way is refused.

@@ -46,14 +46,14 @@ export interface SubscribeOptions {
   readonly asPublished: boolean
 }
 
-interface Granted extends SubscribeOptions {
+interface GrantedOptions extends SubscribeOptions {
   readonly qos: Qos
 }
 
 const USUAL: SubscribeOptions = { noLocal: false, asPublished: false }
 
 export class Filters {
-  readonly #granted = new Map<string, Granted>()
+  readonly #granted = new Map<string, GrantedOptions>()
   /** Grows with every change, so that whatever was derived from the filters can tell that it is stale. */
   version = 0
 

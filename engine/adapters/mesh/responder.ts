@@ -3,9 +3,9 @@ import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 
-export type Outcome = { readonly kind: 'answered'; readonly answer: Uint8Array } | Unanswered
+export type Outcome = { readonly kind: 'answered'; readonly answer: Uint8Array } | NoAnswer
 
-type Unanswered =
+type NoAnswer =
   | { readonly kind: 'failed'; readonly message: string }
   /** The question was not started, because this node is not serving. */
   | { readonly kind: 'absent' }
@@ -91,7 +91,7 @@ export class Responder {
 }
 
 /** The fault that an asker gets instead of an answer. */
-export function faultOf(address: string, outcome: Unanswered): Fault {
+export function faultOf(address: string, outcome: NoAnswer): Fault {
   switch (outcome.kind) {
     case 'failed':
       return new Fault('NODE_FAILED', { retryable: false, message: `node ${address}: ${outcome.message}` })

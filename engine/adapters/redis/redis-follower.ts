@@ -11,7 +11,7 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { RedisLink } from './redis-link.ts'
 
-export interface Followed {
+export interface FollowedStream {
   /** Key of the stream. */
   readonly stream: string
   /** Loads everything from Redis. Messages that are already part of it may be applied once more afterwards. */
@@ -32,7 +32,7 @@ const START = '0-0'
 
 export class Follower {
   readonly #link: RedisLink
-  readonly #followed: Followed
+  readonly #followed: FollowedStream
   readonly #reader: Redis
   readonly #key: string
   #waiters: Waiter[] = []
@@ -43,7 +43,7 @@ export class Follower {
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
 
-  constructor(link: RedisLink, followed: Followed) {
+  constructor(link: RedisLink, followed: FollowedStream) {
     this.#link = link
     this.#followed = followed
     this.#reader = link.openReader()

@@ -2,9 +2,9 @@
 import { Micros, toMillis } from '../../../schemas/ids.ts'
 import type { DeadLetter, DeadLetterFilter, LetterReason } from '../../ports/store.ts'
 
-type Described = Pick<DeadLetter, 'deviceId' | 'reason' | 'receivedAt'>
+type LetterFacts = Pick<DeadLetter, 'deviceId' | 'reason' | 'receivedAt'>
 
-export function letterFits(letter: Described, { deviceId, reason, before }: DeadLetterFilter): boolean {
+export function letterFits(letter: LetterFacts, { deviceId, reason, before }: DeadLetterFilter): boolean {
   return (
     (deviceId === undefined || deviceId === letter.deviceId) &&
     (reason === undefined || reason === letter.reason) &&
@@ -12,7 +12,7 @@ export function letterFits(letter: Described, { deviceId, reason, before }: Dead
   )
 }
 
-export function reasonsOf(letters: Iterable<Described>): readonly LetterReason[] {
+export function reasonsOf(letters: Iterable<LetterFacts>): readonly LetterReason[] {
   const found = new Map<string, { devices: Set<string>; first: LetterReason }>()
   for (const { deviceId, reason, receivedAt } of letters) {
     const known = found.get(reason)

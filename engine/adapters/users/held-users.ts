@@ -27,7 +27,7 @@ export type WriteUsers = (changes: readonly UserChange[]) => Promise<'written' |
 type Others = Pick<Users, 'isUp' | 'catchUp'>
 const NO_OTHERS: Others = { isUp: () => true, catchUp: async () => {} }
 
-class Overtaken extends Error {}
+class OvertakenEdit extends Error {}
 
 export class HeldUsers implements Users {
   readonly #directory: Directory
@@ -297,7 +297,7 @@ export class HeldUsers implements Users {
   }
 
   async #write(changes: readonly UserChange[]): Promise<void> {
-    if ((await this.#writeUsers(changes)) === 'overtaken') throw new Overtaken()
+    if ((await this.#writeUsers(changes)) === 'overtaken') throw new OvertakenEdit()
   }
 
   async #putGrants(grants: readonly RefreshGrant[], newest: RefreshGrant): Promise<void> {
@@ -328,7 +328,7 @@ async function untilFirst<T>(step: () => Promise<T>): Promise<T> {
       return await step()
     } catch (error) {
       // Another process made progress, so this loop ends.
-      if (!(error instanceof Overtaken)) throw error
+      if (!(error instanceof OvertakenEdit)) throw error
     }
   }
 }

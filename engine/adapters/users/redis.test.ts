@@ -14,12 +14,12 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   })
   afterAll(() => server.stop())
 
-  interface Opened {
+  interface OpenedUsers {
     readonly link: RedisLink
     readonly prefix: string
     readonly close: RedisUsers['close']
   }
-  const opened = new Map<Users, Opened>()
+  const opened = new Map<Users, OpenedUsers>()
   let count = 0
 
   async function open(prefix = `p${count++}`, node = 'one', url = server.url): Promise<Users> {

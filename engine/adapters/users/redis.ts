@@ -3,7 +3,7 @@
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Users } from '../../ports/users.ts'
-import { type Followed, Follower } from '../redis/redis-follower.ts'
+import { type FollowedStream, Follower } from '../redis/redis-follower.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 import { packLists, pairs, unpackLists } from '../redis/redis-lists.ts'
 import { Directory, type UserChange } from './directory.ts'
@@ -54,7 +54,7 @@ export async function openRedisUsers(link: RedisLink): Promise<RedisUsers> {
   return { users, close: () => follower.close() }
 }
 
-class Replica implements Followed {
+class Replica implements FollowedStream {
   readonly stream = STREAM
   readonly directory = new Directory()
   readonly #key: string
@@ -64,7 +64,7 @@ class Replica implements Followed {
     this.#key = key
   }
 
-  async load(reader: Parameters<Followed['load']>[0]): Promise<void> {
+  async load(reader: Parameters<FollowedStream['load']>[0]): Promise<void> {
     const found = new Map<string, Buffer>()
     for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
       const [next, some] = await reader.hscanBuffer(this.#key, cursor, 'COUNT', SCAN_COUNT)

@@ -85,15 +85,15 @@ function wishOf({
   }
 }
 
-interface Foretold {
+interface ExpectedAlert {
   readonly at: number
   readonly event: string
   readonly notice: string | undefined
   readonly severity: string
 }
 
-function foretold(given: Settings, values: readonly (number | undefined)[]): readonly Foretold[] {
-  const told: Foretold[] = []
+function foretold(given: Settings, values: readonly (number | undefined)[]): readonly ExpectedAlert[] {
+  const told: ExpectedAlert[] = []
   const fired: number[] = []
   let open: { severity: string; toldAt: number; flapping: boolean } | undefined
   let over = -1

@@ -10,7 +10,7 @@ import { DEFAULT_MESSAGE } from './rule.ts'
 import type { Member } from './subject.ts'
 import { fillTemplate } from './template.ts'
 
-export interface AlertShown {
+export interface DisplayedState {
   readonly state: AlertState
   readonly suppressedBy: readonly string[]
 }
@@ -20,7 +20,11 @@ export type AlertPlace = Pick<Member, 'name' | 'type' | 'group'> & { readonly id
 
 const isoOrNull = (at: Millis | undefined) => (at === undefined ? null : toIso(at))
 
-export function alertBody(alert: Alert, device: AlertPlace, { state, suppressedBy }: AlertShown): JsonObject {
+export function alertBody(
+  alert: Alert,
+  device: AlertPlace,
+  { state, suppressedBy }: DisplayedState,
+): JsonObject {
   return {
     alert_id: alert.id,
     rule_id: alert.ruleId,

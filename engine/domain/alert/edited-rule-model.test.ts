@@ -57,10 +57,10 @@ test('alerts move as an oracle says that judges anew whenever the rule changes',
   )
 })
 
-type Told = readonly [at: number, event: 'fired' | 'resolved', reason: string | undefined]
+type ExpectedNotice = readonly [at: number, event: 'fired' | 'resolved', reason: string | undefined]
 
-function foretold(first: Terms, seconds: readonly Second[]): readonly Told[] {
-  const told: Told[] = []
+function foretold(first: Terms, seconds: readonly Second[]): readonly ExpectedNotice[] {
+  const told: ExpectedNotice[] = []
   let rule = first
   let latest: { readonly value: number; readonly at: number } | undefined
   let since: number | undefined

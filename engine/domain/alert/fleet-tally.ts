@@ -6,7 +6,7 @@ import type { CompiledRule } from './compile.ts'
 import type { Subject } from './subject.ts'
 
 /** What is counted of a device. */
-export interface Counted {
+export interface CountedDevice {
   readonly device: Subject & { readonly alerts: Alerts }
   readonly connected: boolean
   readonly flapping: boolean
@@ -44,7 +44,7 @@ export class FleetTally {
   }
 
   /** Counts the device as it is now, in place of what it was. */
-  note(slot: number, about: Counted): void {
+  note(slot: number, about: CountedDevice): void {
     const { device } = about
     const group =
       isCountable(device) && this.#rule.isMember(device) ? groupAt(device.group, this.#leaf) : undefined
@@ -108,7 +108,7 @@ export function groupAt(
   return segments.length < level ? undefined : segments.slice(0, level).join('/')
 }
 
-function isSo(of: FleetOf, { device, connected, flapping }: Counted): boolean {
+function isSo(of: FleetOf, { device, connected, flapping }: CountedDevice): boolean {
   if ('rule_id' in of) return device.alerts.open.some(({ ruleId }) => ruleId === of.rule_id)
   if (of.kind === 'flapping') return flapping
   const isIn = of.in === undefined || of.in.includes(device.status)

@@ -3,7 +3,7 @@ import { toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Alerts } from './alerts-part.ts'
-import type { AlertCounts, AlertsFound, AlertsQuery, SeverityCounts } from './query.ts'
+import type { AlertCounts, AlertMatches, AlertsQuery, SeverityCounts } from './query.ts'
 import { isWithin } from './target.ts'
 
 const NO_COUNTS: SeverityCounts = Object.freeze({ info: 0, warning: 0, critical: 0 })
@@ -29,7 +29,7 @@ export function inOrder(
     .map(({ alert }) => alert)
 }
 
-export function joinedAlerts(answers: readonly AlertsFound[], query: AlertsQuery): AlertsFound {
+export function joinedAlerts(answers: readonly AlertMatches[], query: AlertsQuery): AlertMatches {
   return {
     total: answers.reduce((sum, { total }) => sum + total, 0),
     alerts: inOrder(

@@ -11,7 +11,7 @@ import type { Sight } from './leaf-truth.ts'
 import { end, withOpen } from './moved.ts'
 import type { CompiledSilence } from './silence.ts'
 import type { Subject } from './subject.ts'
-import type { Refreshed, Watch } from './watch.ts'
+import type { RefreshResult, Watch } from './watch.ts'
 
 export interface Occasion {
   readonly device: Subject
@@ -169,7 +169,7 @@ function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion):
   return { alerts: so, moves, isHeldBack }
 }
 
-function refresh(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Refreshed {
+function refresh(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): RefreshResult {
   const compiled = watch.fit.rules[rule]
   const { now, sight, events } = occasion
   const isOff = compiled?.rule.during_maintenance === 'off' && sight.device.status === 'maintenance'
@@ -211,7 +211,7 @@ export function findingsOf(
     alerts,
     refreshed,
     occasion,
-  }: { readonly alerts: Alerts; readonly refreshed: Refreshed | undefined; readonly occasion: Occasion },
+  }: { readonly alerts: Alerts; readonly refreshed: RefreshResult | undefined; readonly occasion: Occasion },
 ): Findings {
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) throw new RangeError(`no rule ${rule}`)

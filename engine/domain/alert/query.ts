@@ -33,7 +33,7 @@ export interface AlertsQuery {
   readonly limit: number
 }
 
-export interface AlertsFound {
+export interface AlertMatches {
   /** All that fit, however many are given. */
   readonly total: number
   /** The first ones as REST shows them, but for their links. */

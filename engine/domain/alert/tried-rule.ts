@@ -38,7 +38,7 @@ export interface Episode {
   readonly count: number
 }
 
-export interface Tried {
+export interface RuleTrial {
   readonly episodes: readonly Episode[]
   readonly notifications: number
 }
@@ -66,7 +66,7 @@ export function tryRule(
   rule: Rule,
   subject: Subject,
   { events, from, to }: { readonly events: Iterable<PastEvent>; readonly from: Millis; readonly to: Millis },
-): Tried {
+): RuleTrial {
   const compiled = compileRule({ ...rule, activated_at: from })
   const trial = new Trial(new Watch(new Fit([compiled])), { ...subject, statusSince: from }, from)
   for (const event of events) {
@@ -133,7 +133,7 @@ class Trial {
     if (places.length > 0) this.#judge([0], at, new Set(places), event.status)
   }
 
-  result(isLow: boolean): Tried {
+  result(isLow: boolean): RuleTrial {
     const episodes = [...this.#episodes.values()].map(({ alert, low, high }): Episode => {
       const peak = isLow ? low : high
       return {

@@ -157,11 +157,11 @@ export class Watch {
       readonly isOpen: boolean
       readonly events: ReadonlySet<number>
     },
-  ): Refreshed {
+  ): RefreshResult {
     const { fit, numbers } = this
     const compiled = fit.rules[rule]
     const places = fit.leavesOf[rule]
-    const refreshed: Refreshed = { nextAt: NEVER, isNoData: false, leaf: undefined, rose: false }
+    const refreshed: RefreshResult = { nextAt: NEVER, isNoData: false, leaf: undefined, rose: false }
     if (compiled === undefined || places === undefined) return refreshed
     const states = places.map((place) => this.#leafState(place, compiled, about))
     for (const { nextAt } of states) refreshed.nextAt = Math.min(refreshed.nextAt, nextAt)
@@ -333,7 +333,7 @@ function isReached(fit: Fit, leaf: number, value: number, wasTrue: boolean): boo
 
 const NO_LEAF = { leaf: { kind: 'heartbeat' }, metric: -1, rule: -1 } as const
 
-export interface Refreshed {
+export interface RefreshResult {
   /** Microseconds. */
   nextAt: number
   /** It is true because a metric is missing. */
@@ -344,13 +344,13 @@ export interface Refreshed {
   rose: boolean
 }
 
-interface Judged {
+interface NodeTruth {
   readonly truth: number
   readonly changedAt: number
 }
 
 /** The tree's truth, and the time of its last change at the latest. */
-function judged(node: Node, states: readonly LeafState[]): Judged {
+function judged(node: Node, states: readonly LeafState[]): NodeTruth {
   if ('leaf' in node) return states[node.leaf] ?? { truth: TRUTH.unknown, changedAt: 0 }
   if ('not' in node) {
     const { truth, changedAt } = judged(node.not, states)

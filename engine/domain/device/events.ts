@@ -11,7 +11,7 @@ import type { Command } from '../command/record.ts'
 import type { DownlinkMessage } from '../downlink.ts'
 import type { DdiAct } from '../ota/ddi.ts'
 import type { Job } from '../ota/job.ts'
-import type { Described } from '../ota/job-sessions.ts'
+import type { StatusReport } from '../ota/job-sessions.ts'
 import type { OtaSend } from '../ota/job-telling.ts'
 import type { Author, ShadowChange } from '../shadow/record.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
@@ -107,7 +107,7 @@ export type DeviceEvent =
   | { readonly kind: 'overdue' }
   | OtaEvent
 
-export interface DescribedDevice extends Described {
+export interface DescribedDevice extends StatusReport {
   readonly bootId: string | undefined
 }
 

@@ -19,7 +19,7 @@ import { type Job, type JobPlan, newJob } from '../ota/job.ts'
 import { expireJob } from '../ota/job-deadline.ts'
 import { beginAgain, cameBack, cancelJob, grantJob, moveJob, rollBackJob, waitJob } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
-import { type Described, describeJob, sessionOver } from '../ota/job-sessions.ts'
+import { describeJob, type StatusReport, sessionOver } from '../ota/job-sessions.ts'
 import { isEarly, jobActions } from '../ota/job-table.ts'
 import { type OtaSend, refreshJob, tellJob } from '../ota/job-telling.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
@@ -100,7 +100,7 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
 /** The device said what it runs: the record has it, and it may prove a job. */
 export function described(
   device: Device,
-  said: Described & { readonly bootId: string | undefined },
+  said: StatusReport & { readonly bootId: string | undefined },
   now: Millis,
 ): Device {
   const { version, sha256, bootId } = said
@@ -117,7 +117,7 @@ export function described(
 }
 
 /** What the same words mean for the jobs. */
-export function proved(device: Device, said: Described, now: Millis): Outcome {
+export function proved(device: Device, said: StatusReport, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   const isFaulty = device.status === 'error'
   const change = changeJobs(device.firmware, now, (job) => (isFaulty ? job : describeJob(job, said, now)))

@@ -66,7 +66,7 @@ export interface FleetPart {
 }
 
 /** The version of the table that an asker has of each source. */
-export type FleetKnown = Readonly<Record<string, number>>
+export type FleetVersions = Readonly<Record<string, number>>
 
 export function newRows(): FleetRows {
   return {

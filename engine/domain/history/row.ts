@@ -35,10 +35,10 @@ export function writtenRow({ deviceId, kind, at, version, body }: HistoryRow): W
   return { deviceId, kind, at, version, body: JSON.stringify(body) }
 }
 
-type Aged = Pick<WrittenRow, 'at' | 'version' | 'kind'>
+type RowAge = Pick<WrittenRow, 'at' | 'version' | 'kind'>
 
 /** Compares newest first: by time, then version, then kind. */
-export function byAge(a: Aged, b: Aged): number {
+export function byAge(a: RowAge, b: RowAge): number {
   if (a.at !== b.at) return b.at - a.at
   if (a.version !== b.version) return b.version - a.version
   return a.kind === b.kind ? 0 : a.kind < b.kind ? 1 : -1

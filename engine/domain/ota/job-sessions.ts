@@ -8,7 +8,7 @@ import { isLate, JOB_MOVES } from './job-table.ts'
 import { isGoal, isOther, type ReportedImage } from './proof.ts'
 
 /** What a device said in `status`. */
-export interface Described extends ReportedImage {
+export interface StatusReport extends ReportedImage {
   /** Number of its own session; undefined if a gateway spoke for it. */
   readonly session: Micros | undefined
   /** Whether it says a boot id, and whether that is another than before. */
@@ -29,7 +29,7 @@ export function sessionOver(job: Job, own: OwnSession, now: Millis): Job {
   return own === 'lost' ? loseJob(job, now) : { ...job, since: now }
 }
 
-export function describeJob(job: Job, said: Described, now: Millis): Job {
+export function describeJob(job: Job, said: StatusReport, now: Millis): Job {
   const { goal } = job.plan
   if (isGoal(goal, said)) {
     if (mustStayWell(job)) return said.boot === 'changed' ? restarted(job, now) : job
@@ -63,7 +63,7 @@ function restarted(job: Job, now: Millis): Job {
 
 /** While it installs, a device without boot ids may only have lost its connection: it gets a moment to say so. Where nobody
  *  saw its session end, that ended with the service: then it is left at its work, and the timer judges. */
-function notTheGoal(job: Job, { boot, version }: Described, now: Millis): Job {
+function notTheGoal(job: Job, { boot, version }: StatusReport, now: Millis): Job {
   if (boot === 'changed' || job.isRebootSaid) return interrupted(job, now, version)
   if (job.status === 'installing') return job
   return job.suspect === undefined
@@ -72,14 +72,14 @@ function notTheGoal(job: Job, { boot, version }: Described, now: Millis): Job {
 }
 
 /** It began after the attempt was sent. Behind a gateway there is no such session: what counts is how far it was. */
-function isProof(job: Job, { session, boot }: Described): boolean {
+function isProof(job: Job, { session, boot }: StatusReport): boolean {
   if (boot === 'changed') return job.telling.firstIn !== undefined
   const { firstIn } = job.telling
   if (session === undefined) return isLate(job.status)
   return firstIn !== undefined && session > firstIn
 }
 
-function isRestart({ telling, seenIn }: Job, { session, boot }: Described): boolean {
+function isRestart({ telling, seenIn }: Job, { session, boot }: StatusReport): boolean {
   if (boot !== 'unsaid') return boot === 'changed'
   return session !== undefined && session > Math.max(telling.firstIn ?? session, seenIn ?? 0)
 }

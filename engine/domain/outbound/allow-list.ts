@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js'
 import { isWithin, kindOf, parseAddress } from './address.ts'
 
-interface Allowed {
+interface AllowedTarget {
   /** A name, where the entry is one. */
   readonly host: string | undefined
   readonly range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number] | undefined
@@ -10,7 +10,7 @@ interface Allowed {
   readonly port: number | undefined
 }
 
-export type AllowList = readonly Allowed[]
+export type AllowList = readonly AllowedTarget[]
 
 /** Hosts, addresses, CIDRs and `host:port`, separated by commas. Undefined if an entry is none of these. */
 export function parseAllowList(text: string): AllowList | undefined {
@@ -41,7 +41,7 @@ export function mayReach(
 
 const NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
 
-function parseEntry(entry: string): Allowed | undefined {
+function parseEntry(entry: string): AllowedTarget | undefined {
   if (entry.includes('/')) {
     if (!ipaddr.isValidCIDR(entry)) return undefined
     const [base, bits] = ipaddr.parseCIDR(entry)

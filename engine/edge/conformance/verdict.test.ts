@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { Unmet } from './verdict.ts'
+import { UnmetCheck } from './verdict.ts'
 
 test('the evidence of a report has no credentials', () => {
   const answer = { status: 201, body: { access_token: 'a', mqtt_token: 'b', secret: 'c', key: 'd', id: 'e' } }
-  const { evidence = '' } = new Unmet('the token counts', [answer])
+  const { evidence = '' } = new UnmetCheck('the token counts', [answer])
   expect(JSON.parse(evidence)).toEqual([
     {
       status: 201,

@@ -1,8 +1,8 @@
 // How a check ends that does not simply pass.
 
 /** What was asked for was not met. */
-export class Unmet extends Error {
-  override readonly name = 'Unmet'
+export class UnmetCheck extends Error {
+  override readonly name = 'UnmetCheck'
   /** What was seen, as one line. */
   readonly evidence: string | undefined
 
@@ -13,8 +13,8 @@ export class Unmet extends Error {
 }
 
 /** The check could not be made here. */
-export class Skipped extends Error {
-  override readonly name = 'Skipped'
+export class SkippedCheck extends Error {
+  override readonly name = 'SkippedCheck'
 }
 
 const EVIDENCE_MAX = 600

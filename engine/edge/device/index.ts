@@ -10,5 +10,5 @@ export {
   type LogLevel,
 } from './fleet-device.ts'
 export type { ManifestKeys } from './manifest.ts'
-export { ProvisioningRefused, type ProvisionOptions, provision } from './provision.ts'
+export { ProvisioningRefusal, type ProvisionOptions, provision } from './provision.ts'
 export { type DeviceStorage, fileStorage, memoryStorage } from './storage.ts'

@@ -21,8 +21,8 @@ export interface ProvisionOptions {
 }
 
 /** The service will not register the device, however often it asks. */
-export class ProvisioningRefused extends Error {
-  override readonly name = 'ProvisioningRefused'
+export class ProvisioningRefusal extends Error {
+  override readonly name = 'ProvisioningRefusal'
   /** A code of the service, such as `PROVISIONING_KEY_EXPIRED`. */
   readonly code: string
 
@@ -36,7 +36,7 @@ const NAME = 'provisioned.json'
 const ANSWER_MS = 30_000
 
 /** Resolves with the device's token, once it is kept. Asks again while the device waits for approval, and while the
- *  service cannot be reached. Rejects with `ProvisioningRefused`. */
+ *  service cannot be reached. Rejects with `ProvisioningRefusal`. */
 export async function provision(options: ProvisionOptions): Promise<string> {
   const { deviceId, storage, signal } = options
   const wait = options.wait ?? ((ms) => sleep(ms, undefined, signal === undefined ? {} : { signal }))
@@ -46,7 +46,7 @@ export async function provision(options: ProvisionOptions): Promise<string> {
     signal?.throwIfAborted()
     const answer = await ask(options).catch((error: unknown) => {
       signal?.throwIfAborted()
-      if (error instanceof ProvisioningRefused) throw error
+      if (error instanceof ProvisioningRefusal) throw error
       return waitBeforeConnect(failures + 1, false, Math.random())
     })
     if (typeof answer === 'number') await wait(answer)
@@ -71,7 +71,7 @@ async function ask({ url, key, deviceId, name, signal }: ProvisionOptions): Prom
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   if (after > 0) return after * 1000
   const { code, detail, title } = Object(body) as Readonly<Record<string, unknown>>
-  throw new ProvisioningRefused(String(code ?? response.status), String(detail ?? title ?? ''))
+  throw new ProvisioningRefusal(String(code ?? response.status), String(detail ?? title ?? ''))
 }
 
 function isKept(value: unknown): value is { readonly device_id: string; readonly mqtt_token: string } {

@@ -28,7 +28,7 @@ import { TRUTH } from '../../domain/alert/leaf-truth.ts'
 import { RuleBook } from '../../domain/alert/rule-book.ts'
 import type { Author } from '../../domain/shadow/record.ts'
 import { LIMITS } from '../../limits.ts'
-import type { AlertCounts, AlertsFound, AlertsQuery, FleetActOutcome } from '../../ports/alerts.ts'
+import type { AlertCounts, AlertMatches, AlertsQuery, FleetActOutcome } from '../../ports/alerts.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { FeedEvent } from '../../ports/feed.ts'
@@ -110,7 +110,7 @@ export class FleetAlerts {
     }
   }
 
-  list(query: AlertsQuery): AlertsFound {
+  list(query: AlertsQuery): AlertMatches {
     const now = this.#ports.clock.now()
     const found = [...this.#instances.values()]
       .filter(({ place }) => isInGroups(place, query))

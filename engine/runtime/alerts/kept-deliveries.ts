@@ -5,7 +5,7 @@ import { AlertId, type ChannelId } from '../../../schemas/ids.ts'
 import { type Delivery, isFinal } from '../../domain/alert/delivery.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Notified } from '../../ports/alert-channels.ts'
+import type { ChannelNotice } from '../../ports/alert-channels.ts'
 import type { SavedDocument } from '../../ports/documents.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
@@ -31,7 +31,7 @@ interface DocumentWrite {
   readonly value: (() => Delivery | readonly ChannelId[]) | undefined
 }
 
-interface Finished {
+interface FinishedDelivery {
   readonly id: string
   readonly channelId: ChannelId
   readonly createdAt: number
@@ -47,7 +47,7 @@ export class KeptDeliveries {
   #lastSave: Promise<void> = Promise.resolve()
   #isClosed = false
   /** Finished ones, the oldest first. */
-  readonly #finished = new Map<string, Finished>()
+  readonly #finished = new Map<string, FinishedDelivery>()
   /** The channels that were told, or will be, that an alert fires. */
   readonly #told = new Map<AlertId, ReadonlySet<ChannelId>>()
   readonly #notified = new NotifiedIndex()
@@ -109,7 +109,7 @@ export class KeptDeliveries {
   }
 
   /** The channels that were told of the alert, and what came of it. */
-  notifiedOf(alertId: AlertId): readonly Notified[] {
+  notifiedOf(alertId: AlertId): readonly ChannelNotice[] {
     return this.#notified.of(alertId)
   }
 

@@ -2,10 +2,10 @@
 import type { AlertId } from '../../../schemas/ids.ts'
 import type { Delivery } from '../../domain/alert/delivery.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Notified } from '../../ports/alert-channels.ts'
+import type { ChannelNotice } from '../../ports/alert-channels.ts'
 import type { DeliveryGroup } from './delivery-group.ts'
 
-type OfAlert = Map<string, Notified>
+type OfAlert = Map<string, ChannelNotice>
 
 export class NotifiedIndex {
   /** The alerts that were told of last are at the end. */
@@ -24,7 +24,7 @@ export class NotifiedIndex {
   }
 
   /** Sorted by the time of their notification. */
-  of(alertId: AlertId): readonly Notified[] {
+  of(alertId: AlertId): readonly ChannelNotice[] {
     for (const group of this.#open.values()) this.#read(group.delivery())
     this.#open.clear()
     return [...(this.#byAlert.get(alertId)?.values() ?? [])].sort((a, b) => a.at - b.at)

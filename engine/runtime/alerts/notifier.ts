@@ -20,7 +20,7 @@ import {
 import type { ToldAlert } from '../../domain/alert/message.ts'
 import { decodeNotice, type Notice } from '../../domain/alert/notice.ts'
 import { LIMITS } from '../../limits.ts'
-import type { Notified } from '../../ports/alert-channels.ts'
+import type { ChannelNotice } from '../../ports/alert-channels.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Notices } from '../../ports/notices.ts'
 import type { Schedule } from '../../ports/schedule.ts'
@@ -114,7 +114,7 @@ export class Notifier {
   }
 
   /** The channels that were told of each of these alerts. */
-  notified(alertIds: readonly AlertId[]): readonly (readonly Notified[])[] {
+  notified(alertIds: readonly AlertId[]): readonly (readonly ChannelNotice[])[] {
     return alertIds.map((id) => this.#ports.kept.notifiedOf(id))
   }
 

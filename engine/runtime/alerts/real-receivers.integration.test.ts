@@ -118,14 +118,14 @@ function channelTo(target: ChannelTarget): Channel {
   }
 }
 
-interface Seen {
+interface WebhookRequest {
   readonly method: string | undefined
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-async function openSink(): Promise<{ readonly url: string; readonly seen: readonly Seen[] }> {
-  const seen: Seen[] = []
+async function openSink(): Promise<{ readonly url: string; readonly seen: readonly WebhookRequest[] }> {
+  const seen: WebhookRequest[] = []
   const server = createServer((request, answer) => {
     let body = ''
     request.setEncoding('utf8')

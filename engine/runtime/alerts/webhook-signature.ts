@@ -9,7 +9,7 @@ export function newWebhookSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`
 }
 
-interface Signed {
+interface SignedMessage {
   readonly id: string
   readonly at: Millis
   readonly body: string
@@ -17,7 +17,7 @@ interface Signed {
 
 /** One signature per secret, so that a receiver may know either. */
 export function signatureHeaders(
-  { id, at, body }: Signed,
+  { id, at, body }: SignedMessage,
   secrets: readonly string[],
 ): Record<string, string> {
   const timestamp = String(Math.floor(at / 1_000))

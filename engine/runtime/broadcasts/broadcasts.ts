@@ -28,13 +28,13 @@ import { LIMITS } from '../../limits.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type {
+  Authorship,
   BroadcastList,
   BroadcastPage,
   BroadcastRequest,
   BroadcastState,
   BroadcastsQuery,
   RequestOutcome,
-  Signed,
 } from '../../ports/engine.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { Schedule } from '../../ports/schedule.ts'
@@ -50,7 +50,7 @@ export interface BroadcastPorts {
   readonly broker: Broker
   readonly clock: Clock
   readonly schedule: Schedule
-  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Authorship) => Promise<RequestOutcome>
   readonly children: (id: BroadcastId) => Promise<readonly Child[]>
   readonly commands: (deviceId: DeviceId) => Promise<readonly Command[] | undefined>
   readonly signal: (signal: BroadcastSignal) => void

@@ -20,7 +20,7 @@ import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeploymentState } from '../../ports/deployments.ts'
-import type { RequestOutcome, Signed } from '../../ports/engine.ts'
+import type { Authorship, RequestOutcome } from '../../ports/engine.ts'
 import type { Firmwares } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
@@ -47,7 +47,7 @@ export interface OrchestratorPorts {
   readonly firmwares: Pick<Firmwares, 'get' | 'all'>
   readonly clock: Clock
   readonly schedule: Schedule
-  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Authorship) => Promise<RequestOutcome>
   readonly tallies: (ids: readonly DeploymentId[]) => Promise<readonly JobTally[]>
   readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
   /** Asks telemetry. */

@@ -10,7 +10,7 @@ import { StandingTime } from '../../testing/standing-time.ts'
 import { idOf } from '../shard/testing/items.ts'
 import { DEVICES_COPIED, DeviceCopier } from './device-copier.ts'
 
-class Watched extends MemoryTelemetry {
+class RecordingTelemetry extends MemoryTelemetry {
   readonly rows: string[] = []
   isAway = false
   override async insert(block: Block): Promise<void> {
@@ -22,12 +22,12 @@ class Watched extends MemoryTelemetry {
 }
 
 let time: StandingTime
-let telemetry: Watched
+let telemetry: RecordingTelemetry
 let facts: Map<string, string>
 let devices: Map<DeviceId, DescribedDevice>
 beforeEach(() => {
   time = new StandingTime(1_000)
-  telemetry = new Watched()
+  telemetry = new RecordingTelemetry()
   facts = new Map()
   devices = new Map()
   put('a')

@@ -1,7 +1,7 @@
 // Keeps the table of the whole fleet on one node, by asking every shard for what has changed.
 //
 // - Nothing is asked while nobody wants the table, and one question runs at a time: answers come in order.
-import type { FleetKnown } from '../../domain/fleet/row.ts'
+import type { FleetVersions } from '../../domain/fleet/row.ts'
 import { FleetTable } from '../../domain/fleet/table.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -15,8 +15,8 @@ export interface LiveFleetPorts {
   readonly schedule: Pick<Schedule, 'every'>
   readonly id: () => string
   readonly ask: (
-    known: FleetKnown,
-  ) => Promise<AnswerOf<{ readonly kind: 'fleet'; readonly known: FleetKnown }>>
+    known: FleetVersions,
+  ) => Promise<AnswerOf<{ readonly kind: 'fleet'; readonly known: FleetVersions }>>
   readonly latest: FleetPort['latest']
   readonly deploymentsActive: () => number
   readonly failed: (error: unknown) => void
@@ -28,7 +28,7 @@ export class LiveFleet implements FleetPort {
   readonly #ports: LiveFleetPorts
   readonly #listeners = new Set<Listener>()
   #table: FleetTable | undefined
-  #known: FleetKnown = {}
+  #known: FleetVersions = {}
   /** When the table had which version, for as long as anybody looks back. */
   #past: { readonly at: number; readonly version: number }[] = []
   #pulledAt = Number.NEGATIVE_INFINITY

@@ -20,7 +20,7 @@ const NAMES = Object.fromEntries(Object.entries(ITEM).map(([name, kind]) => [kin
 const gw = deviceOf('gw', { type: 'gateway' })
 const subDevice = (id: string, fields: Partial<Device> = {}) => deviceOf(id, { parentId: gw.id, ...fields })
 
-class Taken extends MemoryLog {
+class RecordingLog extends MemoryLog {
   readonly lines: string[] = []
 
   override async append(bundles: readonly Bundle[], latestAt: Micros): Promise<readonly number[]> {
@@ -44,7 +44,7 @@ interface TestSession extends DeviceSession {
 
 async function setUp(...devices: readonly Device[]) {
   const time = new SimTime(Millis(1_000_000))
-  const log = new Taken()
+  const log = new RecordingLog()
   const store = new MemoryStore({ partitionOf })
   const save = (more: readonly Device[]) => store.save({ ...NO_SAVE, changed: more.map(toRecord) })
   await save([gw, ...devices])

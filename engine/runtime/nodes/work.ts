@@ -18,7 +18,7 @@ import type {
   AlertChange,
   AlertChangeOutcome,
   AlertCounts,
-  AlertsFound,
+  AlertMatches,
   AlertsQuery,
   FleetActOutcome,
 } from '../../ports/alerts.ts'
@@ -32,6 +32,7 @@ import type {
   PlannedMembers,
 } from '../../ports/deployments.ts'
 import type {
+  Authorship,
   BroadcastList,
   BroadcastPage,
   BroadcastRequest,
@@ -39,7 +40,6 @@ import type {
   BroadcastsQuery,
   PurgeOutcome,
   RequestOutcome,
-  Signed,
 } from '../../ports/engine.ts'
 import type {
   AddedFirmware,
@@ -58,7 +58,7 @@ export type NodeWork =
       readonly kind: 'submit'
       readonly deviceId: DeviceId
       readonly request: DeviceRequest
-      readonly signed: Signed
+      readonly signed: Authorship
     }
   | { readonly kind: 'ask'; readonly ask: Ask; readonly after: readonly Position[] }
   | {
@@ -121,7 +121,7 @@ export interface NodeOutcomes {
   readonly firmware_remove: FirmwareOutcome
   readonly channels: ChannelAnswer
   readonly alert_change: AlertChangeOutcome
-  readonly fleet_alerts: AlertsFound
+  readonly fleet_alerts: AlertMatches
   readonly fleet_alert_counts: AlertCounts
   readonly fleet_alert_act: FleetActOutcome
   readonly figures: NodeFigures

@@ -21,7 +21,7 @@ interface ImagesPorts {
   readonly newId: () => string
 }
 
-type Checked = Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>
+type ImageFacts = Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>
 
 export class Images {
   readonly #ports: ImagesPorts
@@ -45,11 +45,11 @@ export class Images {
   }
 
   /** Whether an image of the right size is there. */
-  async isThere({ imageKey, sizeBytes }: Checked): Promise<boolean> {
+  async isThere({ imageKey, sizeBytes }: ImageFacts): Promise<boolean> {
     return (await this.#blobs().head(imageKey))?.bytes === sizeBytes
   }
 
-  async open(record: Checked, range?: { readonly from: number; readonly to: number }): Promise<OpenImage> {
+  async open(record: ImageFacts, range?: { readonly from: number; readonly to: number }): Promise<OpenImage> {
     const { imageKey, sizeBytes } = record
     if (!(await this.#isRight(record))) return { kind: 'missing' }
     const blob = await this.#blobs().open(imageKey, range)
@@ -60,7 +60,7 @@ export class Images {
   }
 
   /** Undefined where images cannot be loaded but through this process. It is as sure of the bytes as `open` (I2). */
-  async address(record: Checked, about: BlobAddress): Promise<ImageAddress | undefined> {
+  async address(record: ImageFacts, about: BlobAddress): Promise<ImageAddress | undefined> {
     const blobs = this.#blobs()
     if (blobs.address === undefined) return undefined
     if (!(await this.#isRight(record))) return { kind: 'missing' }
@@ -71,7 +71,7 @@ export class Images {
   }
 
   /** Reads a whole image that is known to be the record's. */
-  async *read(record: Checked): AsyncGenerator<Uint8Array> {
+  async *read(record: ImageFacts): AsyncGenerator<Uint8Array> {
     const opened = await this.open(record)
     if (opened.kind === 'missing') throw missing()
     yield* partsOf(opened.blob)
@@ -93,7 +93,7 @@ export class Images {
   }
 
   /** One check at a time, however many ask. A failed one counts for a while, because a check reads the whole image. */
-  async #isRight(record: Checked): Promise<boolean> {
+  async #isRight(record: ImageFacts): Promise<boolean> {
     const { imageKey } = record
     const now = this.#ports.clock.ticks()
     const known = this.#checks.get(imageKey)
@@ -107,7 +107,7 @@ export class Images {
     return isRight
   }
 
-  async #check({ imageKey, sizeBytes, sha256 }: Checked): Promise<boolean> {
+  async #check({ imageKey, sizeBytes, sha256 }: ImageFacts): Promise<boolean> {
     const blob = await this.#blobs().open(imageKey)
     if (blob?.bytes === sizeBytes) {
       const hash = createHash('sha256')

@@ -9,7 +9,7 @@ import { newPackr } from '../../domain/packing.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { PurgeOutcome, RequestOutcome, Signed } from '../../ports/engine.ts'
+import type { Authorship, PurgeOutcome, RequestOutcome } from '../../ports/engine.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
@@ -18,7 +18,7 @@ import type { Telemetry } from '../../ports/telemetry.ts'
 export interface Purge {
   readonly deviceId: DeviceId
   readonly createdAt: Millis
-  readonly signed: Signed
+  readonly signed: Authorship
 }
 
 export interface PurgePorts {
@@ -27,7 +27,7 @@ export interface PurgePorts {
   readonly telemetry: Pick<Telemetry, 'forget'>
   readonly clock: Pick<Clock, 'now'>
   readonly schedule: Pick<Schedule, 'every' | 'sleep'>
-  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Signed) => Promise<RequestOutcome>
+  readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Authorship) => Promise<RequestOutcome>
   readonly broker: Pick<Broker, 'free'>
   /** Resolves once all rows of messages received before are stored. */
   readonly flush: () => Promise<void>

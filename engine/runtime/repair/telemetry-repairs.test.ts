@@ -12,7 +12,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DEVICES = ['a', 'b', 'c', 'gone', 'stranger']
 
-class Watched extends MemoryTelemetry {
+class GatedTelemetry extends MemoryTelemetry {
   readonly resettled: (readonly [number, number])[] = []
   /** Inserts wait for it. */
   gate: Promise<void> = Promise.resolve()
@@ -56,7 +56,7 @@ function repairsOf(
   bench: RunnerBench,
   openThread: (settings: ShardSettings) => ShardThread = (settings) => inlineThread(settings, () => 0),
 ) {
-  const target = new Watched()
+  const target = new GatedTelemetry()
   const { schedule } = bench.time.newIncarnation()
   let ids = 0
   const repairs = new TelemetryRepairs({

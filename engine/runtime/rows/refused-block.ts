@@ -24,7 +24,7 @@ interface RefusedPart {
   readonly fault: Fault
 }
 
-export interface Separated {
+export interface Separation {
   /** Messages that are refused by themselves. */
   readonly letters: readonly DeadLetter[]
   /** Parts that were not cut any further (B1). */
@@ -36,7 +36,7 @@ export async function separate(
   block: Block,
   fault: Fault,
   insert: (part: Block) => Promise<Fault | undefined>,
-): Promise<Separated> {
+): Promise<Separation> {
   const { kind } = block
   // Rows of other tables come from the store, and whoever wrote them looks for the one that is refused.
   const read = kind === 'points' || kind === 'texts' ? readRows(block) : undefined

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import { alertBody } from '../../domain/alert/body.ts'
 import { fitsQuery, inOrder, isInGroups } from '../../domain/alert/found.ts'
-import type { AlertCounts, AlertsFound, AlertsQuery } from '../../ports/alerts.ts'
+import type { AlertCounts, AlertMatches, AlertsQuery } from '../../ports/alerts.ts'
 import type { Actor, Actors } from './actor.ts'
 import { pendingShown } from './alert-pending.ts'
 import { pendingRules } from './alert-phases.ts'
@@ -16,7 +16,7 @@ interface About {
   readonly alerts: ShardAlerts
 }
 
-export function alertsFound(actors: Actors, query: AlertsQuery, about: About): AlertsFound {
+export function alertsFound(actors: Actors, query: AlertsQuery, about: About): AlertMatches {
   const found: JsonObject[] = []
   const { deviceId } = query
   const only = deviceId === undefined ? undefined : actors.get(deviceId)

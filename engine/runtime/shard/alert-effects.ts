@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
-import { type AlertShown, alertBody, noticeOf } from '../../domain/alert/body.ts'
+import { alertBody, type DisplayedState, noticeOf } from '../../domain/alert/body.ts'
 import { encodeNotice, noticeKey } from '../../domain/alert/notice.ts'
 import type { Effect } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
@@ -19,10 +19,10 @@ interface AlertOutlet {
   notify(notice: SavedNotice): void
 }
 
-type AlertMoved = Extract<Effect, { kind: 'alert_moved' }>
+type AlertMoveEffect = Extract<Effect, { kind: 'alert_moved' }>
 
 export function performAlertMove(
-  { move: { event, alert, notice }, by }: AlertMoved,
+  { move: { event, alert, notice }, by }: AlertMoveEffect,
   {
     open,
     device,
@@ -36,7 +36,7 @@ export function performAlertMove(
     readonly before: Device | undefined
     readonly now: Millis
     readonly place: RowPlace
-    readonly shown: (alert: Alert) => AlertShown
+    readonly shown: (alert: Alert) => DisplayedState
   },
 ): void {
   const { id: deviceId } = device
@@ -68,7 +68,7 @@ export function performAlertMove(
 
 /** `before`: the alert before the move. */
 export function alertEventOf(
-  event: AlertMoved['move']['event'],
+  event: AlertMoveEffect['move']['event'],
   alert: Alert,
   before: Pick<Alert, 'acknowledgedAt'> | undefined,
 ): AlertEvent {

@@ -1,7 +1,7 @@
 // How an open or resolved alert is shown: by its record, and by the values of now, which are vitals.
 import { toMillis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
-import type { AlertShown } from '../../domain/alert/body.ts'
+import type { DisplayedState } from '../../domain/alert/body.ts'
 import { findingsOf, mutedBy, type Occasion } from '../../domain/alert/judge.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { Actor } from './actor.ts'
@@ -12,7 +12,7 @@ export function alertShown(
   { watch }: Actor,
   alert: Alert,
   { device, occasion }: { readonly device: Device; readonly occasion: Occasion },
-): AlertShown {
+): DisplayedState {
   const now = toMillis(occasion.now)
   const rule = watch?.fit.ruleIndex.get(alert.ruleId)
   const compiled = rule === undefined ? undefined : watch?.fit.rules[rule]

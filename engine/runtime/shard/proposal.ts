@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
-import type { AlertShown } from '../../domain/alert/body.ts'
+import type { DisplayedState } from '../../domain/alert/body.ts'
 import { ITEM, type Item } from '../../domain/bundle.ts'
 import type { Command } from '../../domain/command/record.ts'
 import { forbiddenTopic } from '../../domain/dead-letter/stray-topic.ts'
@@ -55,7 +55,7 @@ export interface DeviceChange {
   readonly otaVia: DeviceId | undefined
   /** The gateway that is connected and speaks for it. */
   readonly relay: DeviceId | undefined
-  readonly alertShown: (alert: Alert) => AlertShown
+  readonly alertShown: (alert: Alert) => DisplayedState
 }
 
 /** Result of a request, for its caller. */

@@ -18,11 +18,11 @@ import type { Confirmation } from '../../domain/device/events.ts'
 import type { HeartbeatTimeouts } from '../../domain/device/heartbeat.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
 import type { LatestValues } from '../../domain/fleet/latest-values.ts'
-import type { FleetKnown, FleetPart } from '../../domain/fleet/row.ts'
+import type { FleetPart, FleetVersions } from '../../domain/fleet/row.ts'
 import type { OtaSend } from '../../domain/ota/job-telling.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import type { Shadow } from '../../domain/shadow/record.ts'
-import type { AlertCounts, AlertsFound, AlertsQuery } from '../../ports/alerts.ts'
+import type { AlertCounts, AlertMatches, AlertsQuery } from '../../ports/alerts.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
 import type { KeptCommandsQuery, Metric, Snapshot } from '../../ports/engine.ts'
 import type { FeedEvent, Wants } from '../../ports/feed.ts'
@@ -73,7 +73,7 @@ export type Ask =
       readonly heardAfter: number
     }
   /** Asks for the rows of the fleet's table that have changed since the versions that are known of each shard. */
-  | { readonly kind: 'fleet'; readonly known: FleetKnown }
+  | { readonly kind: 'fleet'; readonly known: FleetVersions }
   /** Asks for what rules about the fleet count, and for sums of these of their leaves. */
   | { readonly kind: 'fleet_counts'; readonly sums: readonly LeafName[] }
 
@@ -97,7 +97,7 @@ export interface Answers {
   readonly children: readonly Child[]
   readonly kept_commands: readonly KeptCommand[]
   readonly named_commands: readonly KeptCommand[]
-  readonly alerts: AlertsFound
+  readonly alerts: AlertMatches
   readonly alert_counts: AlertCounts
   readonly fleet: readonly FleetPart[]
   /** Devices that do not exist are left out. */

@@ -7,7 +7,7 @@
 //      owner, too.
 
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
-import { type FleetKnown, type FleetPart, newRows, newSightings } from '../../domain/fleet/row.ts'
+import { type FleetPart, type FleetVersions, newRows, newSightings } from '../../domain/fleet/row.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Actor, Actors } from './actor.ts'
 import { toFleetRow } from './fleet-row.ts'
@@ -83,7 +83,7 @@ export class ShardFleet {
     this.#kept = 0
   }
 
-  answer(actors: Actors, known: FleetKnown, now: Millis): FleetPart {
+  answer(actors: Actors, known: FleetVersions, now: Millis): FleetPart {
     if (this.#watchedUntil === 0) this.#begin(actors, now)
     else this.#gather(actors, now)
     this.#watchedUntil = now + LIMITS.fleetWatchedMs

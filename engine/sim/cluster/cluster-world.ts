@@ -13,7 +13,7 @@ import { LINKS } from './links.ts'
 import { OutsideBroker } from './outside-broker.ts'
 import { SharedLog } from './shared-log.ts'
 import { SharedStore } from './shared-store.ts'
-import { type Shared, SimNode } from './sim-node.ts'
+import { type SharedWorld, SimNode } from './sim-node.ts'
 
 const NODES = 3
 /** Two nodes may be twice as far apart: more than the time in which a dead one's work is taken over. */
@@ -46,7 +46,7 @@ export class ClusterWorld extends Place {
   readonly nodes: SimNode[] = []
   /** True if the log has so little room that what is settled goes before it is old. */
   readonly isTight: boolean
-  readonly #shared: Shared
+  readonly #shared: SharedWorld
   readonly #misfortune: Misfortune
   #door = 0
   #ear: SimNode | undefined

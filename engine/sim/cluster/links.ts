@@ -85,7 +85,7 @@ export class Links {
   }
 }
 
-export interface Reached {
+export interface LinkState {
   readonly life: Life
   /** What a call is answered with while the connection is cut; undefined while it holds. */
   readonly broken: () => Fault | undefined
@@ -93,7 +93,7 @@ export interface Reached {
 
 /** The port as a node reaches it: calls that return a promise fail while the connection is cut, before or after the work
  *  was done, and are answered only while the process runs. */
-export function reached<Port extends object>(port: Port, { life, broken }: Reached): Port {
+export function reached<Port extends object>(port: Port, { life, broken }: LinkState): Port {
   return new Proxy(port, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name)

@@ -33,7 +33,7 @@ import type { SharedLog } from './shared-log.ts'
 import type { SharedStore } from './shared-store.ts'
 
 /** What the nodes share. */
-export interface Shared {
+export interface SharedWorld {
   readonly dice: Dice
   readonly time: SimTime
   readonly ledger: Ledger
@@ -62,13 +62,13 @@ export class SimNode {
   readonly engine: LocalEngine
   readonly after: (ms: number, run: () => void) => void
   readonly mesh: MemoryMesh
-  readonly #shared: Shared
+  readonly #shared: SharedWorld
   readonly #end: () => void
   #host: UplinkHost | undefined
   #appends = 0
 
   /** `skewMs`: how far its clock is ahead. */
-  constructor(name: string, shared: Shared, skewMs: number) {
+  constructor(name: string, shared: SharedWorld, skewMs: number) {
     this.name = name
     this.#shared = shared
     const { time, dice, outside, users, newId, violate } = shared

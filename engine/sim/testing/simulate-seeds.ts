@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { simulate } from '../simulate.ts'
 
-export interface Simulated {
+export interface SeedsOutcome {
   /** The steps at which a process died. */
   readonly died: ReadonlySet<string>
   /** The hashes of the traces, in the order of the seeds. */
@@ -16,7 +16,7 @@ export async function simulateSeeds({
 }: {
   readonly from: number
   readonly to: number
-}): Promise<Simulated> {
+}): Promise<SeedsOutcome> {
   const died = new Set<string>()
   const [found, hashes]: [string[], string[]] = [[], []]
   for (let seed = from; seed <= to; seed++) {

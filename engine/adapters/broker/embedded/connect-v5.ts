@@ -5,7 +5,7 @@ import type { Connect, ParsedConnect, RawWill } from './connect-fields.ts'
 import { refuseV5 } from './encode-v5.ts'
 import { readText, readUint16 } from './packets.ts'
 import { ALLOWED, PROPERTY, type Properties, readProperties } from './properties.ts'
-import { type Explained, REASON, type Reason } from './reasons.ts'
+import { type ExplainedReason, REASON, type Reason } from './reasons.ts'
 
 /** A session expiry interval that never ends. */
 const EXPIRES_NEVER = 0xffff_ffff
@@ -58,9 +58,12 @@ export function parseConnectV5(packet: Buffer, at: number): ParsedConnect {
   return { kind: 'connect', connect }
 }
 
-const MALFORMED: Explained = { reason: REASON.malformed, text: 'the CONNECT packet cannot be read' }
+const MALFORMED: ExplainedReason = { reason: REASON.malformed, text: 'the CONNECT packet cannot be read' }
 
-function faultOf(values: ReadonlyMap<number, number>, clientId: string | undefined): Explained | undefined {
+function faultOf(
+  values: ReadonlyMap<number, number>,
+  clientId: string | undefined,
+): ExplainedReason | undefined {
   if (values.has(PROPERTY.authenticationMethod))
     return {
       reason: REASON.authenticationMethod,
@@ -81,7 +84,7 @@ function faultOf(values: ReadonlyMap<number, number>, clientId: string | undefin
   return undefined
 }
 
-function refused(fault: Explained): ParsedConnect {
+function refused(fault: ExplainedReason): ParsedConnect {
   return { kind: 'refused', reply: refuseV5(fault) }
 }
 
@@ -107,7 +110,7 @@ function readWill(reader: Reader, flags: number): RawWill | undefined {
 class Reader {
   readonly #bytes: Buffer
   #at: number
-  fault: Explained | undefined
+  fault: ExplainedReason | undefined
 
   constructor(bytes: Buffer, at: number) {
     this.#bytes = bytes

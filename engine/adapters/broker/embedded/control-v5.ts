@@ -2,7 +2,7 @@
 import type { Buffer } from 'node:buffer'
 import { type FilterRequest, PACKET, readFilters, readUint16, type Span } from './packets.ts'
 import { ALLOWED, PROPERTY, readProperties } from './properties.ts'
-import { type Explained, explain, REASON } from './reasons.ts'
+import { type ExplainedReason, explain, REASON } from './reasons.ts'
 
 export type ControlV5 =
   | { readonly kind: 'ping' }
@@ -12,7 +12,7 @@ export type ControlV5 =
   | { readonly kind: 'release'; readonly id: number }
   | { readonly kind: 'subscribe'; readonly id: number; readonly requests: readonly FilterRequest[] }
   | { readonly kind: 'unsubscribe'; readonly id: number; readonly requests: readonly FilterRequest[] }
-  | { readonly kind: 'wrong'; readonly explained: Explained }
+  | { readonly kind: 'wrong'; readonly explained: ExplainedReason }
 
 /** First bytes: MQTT reserves the flags, and a packet with wrong ones is no packet. */
 const FIRST = {

@@ -2,14 +2,14 @@
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import type { LiveSession } from './session-hub.ts'
 
-interface Delayed {
+interface DelayedWill {
   readonly session: LiveSession
   /** Monotonic milliseconds. */
   readonly dueAt: number
 }
 
 export class DelayedWills {
-  readonly #waiting = new Map<DeviceId, Delayed>()
+  readonly #waiting = new Map<DeviceId, DelayedWill>()
 
   add(session: LiveSession, dueAt: number): void {
     // Of two sessions the earlier one is over for good.

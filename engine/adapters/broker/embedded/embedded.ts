@@ -30,7 +30,7 @@ import type { Peer } from './peer.ts'
 import { ProvisioningSessions } from './provisioning-sessions.ts'
 import { PublishLimit, sendersOf } from './publish-limit.ts'
 import { reasonOfConnack } from './reasons.ts'
-import { Retained } from './retained.ts'
+import { RetainedMessages } from './retained-messages.ts'
 import { Session } from './session.ts'
 import type { LiveSession, SessionHub } from './session-hub.ts'
 import type { Message } from './session-state.ts'
@@ -75,7 +75,7 @@ export class EmbeddedBroker implements Broker {
   readonly #wills = new DelayedWills()
   /** Peers that are sent their last bytes, with the monotonic milliseconds until which they may take them. */
   readonly #parting = new Map<Peer, number>()
-  readonly #retained = new Retained()
+  readonly #retained = new RetainedMessages()
   readonly #provisionings: ProvisioningSessions
   readonly #publishLimit: PublishLimit
   readonly #connectPorts: ConnectPorts

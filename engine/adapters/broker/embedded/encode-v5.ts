@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { begin, type PublishFields } from './encode.ts'
 import { PACKET } from './packets.ts'
 import { PROPERTY, type PropertyId } from './properties.ts'
-import { type Explained, REASON, type Reason } from './reasons.ts'
+import { type ExplainedReason, REASON, type Reason } from './reasons.ts'
 
 const NONE = Buffer.alloc(0)
 /** A longer reason string helps nobody, and has to fit the packet that the device takes. */
@@ -35,11 +35,11 @@ export function connackV5(facts: ConnackFacts): Buffer {
   ])
 }
 
-export function refuseV5(explained: Explained): Buffer {
+export function refuseV5(explained: ExplainedReason): Buffer {
   return packetOf(PACKET.connack << 4, [Buffer.from([0, explained.reason]), explanation(explained.text)])
 }
 
-export function disconnectV5({ reason, text }: Explained): Buffer {
+export function disconnectV5({ reason, text }: ExplainedReason): Buffer {
   return packetOf(PACKET.disconnect << 4, [Buffer.from([reason]), explanation(text)])
 }
 

@@ -17,14 +17,14 @@ import { FollowUps } from './follow-ups.ts'
 import { PACKET, readUint16, type Span } from './packets.ts'
 import type { Allowance } from './publish-limit.ts'
 import { type NamedTopic, type PublishParts, readPublishV5, TopicAliases } from './publish-v5.ts'
-import { type Explained, explain, FAILURE, REASON } from './reasons.ts'
+import { type ExplainedReason, explain, FAILURE, REASON } from './reasons.ts'
 import type { LiveSession, SessionFacts, SessionHub } from './session-hub.ts'
 import type { Message } from './session-state.ts'
 import { type KnownTopic, TopicCache } from './topic-cache.ts'
 
 /** What a message of MQTT 5 may have beside its topic and payload. */
 interface More {
-  readonly explained?: Explained | undefined
+  readonly explained?: ExplainedReason | undefined
   readonly follow?: Pick<Message, 'properties' | 'expiresAt'>
 }
 
@@ -39,7 +39,7 @@ export class Incoming {
   readonly #followUps: FollowUps
   readonly #allowance: Allowance | undefined
   /** Reasons for the answers of the slots that are marked `EXPLAINED`, in their order. */
-  readonly #explained: Explained[] = []
+  readonly #explained: ExplainedReason[] = []
   readonly #aliases = new TopicAliases()
   #will: Will | undefined
   /** True while a message waits for the device's publish rate. */

@@ -20,7 +20,7 @@ import type { Connect } from './connect-fields.ts'
 import { connack } from './encode.ts'
 import type { Handshake } from './handshake.ts'
 import { REASON } from './reasons.ts'
-import { Retained } from './retained.ts'
+import { RetainedMessages } from './retained-messages.ts'
 import { Session } from './session.ts'
 import type { LiveSession, SessionHub } from './session-hub.ts'
 import { SessionState } from './session-state.ts'
@@ -81,7 +81,7 @@ export class ProvisioningSessions {
     const { clock, part } = this.#ports
     return {
       host,
-      retained: new Retained(),
+      retained: new RetainedMessages(),
       message: { suffix: '', payload: Buffer.alloc(0), qos: 0, retain: false, will: false },
       publishes: [0, 0, 0],
       bytesIn: 0,

@@ -33,7 +33,7 @@ export const REASON = {
 export type Reason = (typeof REASON)[keyof typeof REASON]
 
 /** A reason with its sentence, for the reason string. */
-export interface Explained {
+export interface ExplainedReason {
   readonly reason: Reason
   readonly text: string
 }
@@ -56,7 +56,7 @@ const TEXTS: Partial<Readonly<Record<Reason, string>>> = {
 }
 
 /** A reason with its usual sentence. */
-export function explain(reason: Reason): Explained {
+export function explain(reason: Reason): ExplainedReason {
   return { reason, text: TEXTS[reason] ?? '' }
 }
 
@@ -74,7 +74,7 @@ export function reasonOfConnack(code: ConnackCode): Reason {
   return OF_CONNACK[code]
 }
 
-const OF_END: Readonly<Record<EndCause, Explained | undefined>> = {
+const OF_END: Readonly<Record<EndCause, ExplainedReason | undefined>> = {
   // The device is not there, or has just said goodbye: it is told nothing.
   disconnect: undefined,
   lost: undefined,
@@ -93,6 +93,6 @@ const OF_END: Readonly<Record<EndCause, Explained | undefined>> = {
 }
 
 /** What a session's device is told of its end. Undefined if there is nobody to tell. */
-export function reasonOfEnd(cause: EndCause): Explained | undefined {
+export function reasonOfEnd(cause: EndCause): ExplainedReason | undefined {
   return OF_END[cause]
 }

@@ -5,13 +5,13 @@ import type { Will } from './connect.ts'
 import type { DeviceBounds } from './connect-fields.ts'
 import type { Peer } from './peer.ts'
 import type { Allowance } from './publish-limit.ts'
-import type { Explained } from './reasons.ts'
-import type { Retained } from './retained.ts'
+import type { ExplainedReason } from './reasons.ts'
+import type { RetainedMessages } from './retained-messages.ts'
 import type { Message, SessionState } from './session-state.ts'
 
 export interface SessionHub {
   readonly host: UplinkHost
-  readonly retained: Retained
+  readonly retained: RetainedMessages
   /** One object that is filled anew for every message (incoming I2). */
   readonly message: { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
   readonly publishes: [number, number, number]
@@ -56,7 +56,7 @@ export interface LiveSession extends DeviceSession {
   /** Publishes the will that was kept back. */
   publishWill(): void
   /** `explained`: what a device of MQTT 5 is told, if it is more than the cause says. */
-  end(cause: EndCause, explained?: Explained): void
+  end(cause: EndCause, explained?: ExplainedReason): void
   /** Ends a session whose device does not read what it is sent. */
   endFrozen(): void
 }

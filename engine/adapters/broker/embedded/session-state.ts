@@ -9,7 +9,7 @@ import { LIMITS } from '../../../limits.ts'
 import { isLive, type RequestFacts } from '../../../ports/broker.ts'
 import { Filters, isFilter, type Qos } from '../filters.ts'
 import type { FilterRequest } from './packets.ts'
-import { Unreleased } from './unreleased.ts'
+import { UnreleasedPackets } from './unreleased-packets.ts'
 
 /** A message as it is published. */
 export interface Message {
@@ -56,7 +56,7 @@ const SHARED = '$share/'
 
 export class SessionState {
   readonly filters = new Filters()
-  readonly unreleased = new Unreleased()
+  readonly unreleased = new UnreleasedPackets()
   /** Deliveries that are sent and not yet acknowledged, by packet id. */
   readonly unacknowledged = new Map<number, Delivery>()
   /** Seconds that the session outlives its connection; 0 if it does not. */

@@ -19,7 +19,7 @@ import { Incoming } from './incoming.ts'
 import { Outgoing } from './outgoing.ts'
 import { locate, PACKET, readFilters, readUint16, type Span } from './packets.ts'
 import type { Peer } from './peer.ts'
-import { type Explained, explain, REASON, reasonOfEnd } from './reasons.ts'
+import { type ExplainedReason, explain, REASON, reasonOfEnd } from './reasons.ts'
 import type { LiveSession, SessionFacts, SessionHub } from './session-hub.ts'
 import type { Message, SessionState } from './session-state.ts'
 
@@ -141,7 +141,7 @@ export class Session implements LiveSession {
     this.#incoming.publishWill()
   }
 
-  end(cause: EndCause, explained: Explained | undefined = reasonOfEnd(cause)): void {
+  end(cause: EndCause, explained: ExplainedReason | undefined = reasonOfEnd(cause)): void {
     if (this.isEnded) return
     this.isEnded = true
     if (this.bounds === undefined || explained === undefined) this.#socket.destroy()

@@ -65,7 +65,7 @@ interface Will extends Uplink {
   readonly at: number
 }
 
-type Delivered = Extract<EmqxEvent, { readonly kind: 'delivered' }>
+type DeliveredEvent = Extract<EmqxEvent, { readonly kind: 'delivered' }>
 type Message = { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
 
 const NOTHING = new Uint8Array(0)
@@ -284,7 +284,7 @@ export class LaneUplinks {
     this.#sync(session, seq)
   }
 
-  async #confirm(session: MqttSession, suffix: string, { peer, requestId }: Delivered): Promise<void> {
+  async #confirm(session: MqttSession, suffix: string, { peer, requestId }: DeliveredEvent): Promise<void> {
     if (!(await this.#options.isVerified(session.deviceId))) return
     session.peer ||= peer
     this.#options.host.delivered(session, suffix, requestId)

@@ -15,7 +15,7 @@ import {
 import { allowWill } from '../embedded/connect.ts'
 import type { RawWill } from '../embedded/connect-fields.ts'
 import { PublishLimit, sendersOf } from '../embedded/publish-limit.ts'
-import { Retained } from '../embedded/retained.ts'
+import { RetainedMessages } from '../embedded/retained-messages.ts'
 import type { Delivery } from '../embedded/session-state.ts'
 import { SessionStates } from '../embedded/session-states.ts'
 import { type DeviceMessage, MemoryDevice, type MemoryHub } from './memory-device.ts'
@@ -39,7 +39,7 @@ export class MemoryBroker implements Broker, MemoryHub {
   readonly #publishLimit: PublishLimit
   readonly #live = new Map<DeviceId, MemoryDevice>()
   readonly #states = new SessionStates()
-  readonly #retained = new Retained()
+  readonly #retained = new RetainedMessages()
   #host: UplinkHost | undefined
   #admitted = 0
   #denied = 0

@@ -12,14 +12,14 @@ import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
 import type { LogStream } from './jetstream-stream.ts'
 
-export interface Published {
+export interface PublishReceipt {
   readonly seq: number
   /** An earlier attempt stored it. */
   readonly isRepeat: boolean
 }
 
 type Answer =
-  | ({ readonly kind: 'stored' } & Published)
+  | ({ readonly kind: 'stored' } & PublishReceipt)
   | { readonly kind: 'refused'; readonly fault: Fault }
   | { readonly kind: 'unknown' }
 
@@ -42,7 +42,7 @@ export class Publisher {
 
   /** Resolves with the message's place. Rejects only if the message is not stored and never will be. `after` is a lower
    *  seq, from which a search starts. */
-  async publish(body: Uint8Array, after: number): Promise<Published> {
+  async publish(body: Uint8Array, after: number): Promise<PublishReceipt> {
     if (!this.#stream.link.isConnected) throw unavailable('NATS is not connected')
     const id = `${this.#writer}.${++this.#count}`
     const since = performance.now()

@@ -5,13 +5,13 @@ import type { DeviceRecord } from '../../../domain/device/record.ts'
 import { newPackr } from '../../../domain/packing.ts'
 import type { NoticeCounts } from '../../../ports/notices.ts'
 import type { LateHour, OutboxCounts } from '../../../ports/store.ts'
-import type { Followed } from '../../redis/redis-follower.ts'
+import type { FollowedStream } from '../../redis/redis-follower.ts'
 import { pairs, unpackLists } from '../../redis/redis-lists.ts'
 import { DocumentNews } from '../document-news.ts'
 import { type PartitionOf, SavedState } from '../saved-state.ts'
 
 /** The reader's commands that loading needs. */
-type Reader = Parameters<Followed['load']>[0]
+type Reader = Parameters<FollowedStream['load']>[0]
 
 interface Waiter {
   readonly revision: number
@@ -21,7 +21,7 @@ interface Waiter {
 const SCAN_COUNT = 1_000
 const packr = newPackr()
 
-export class RedisReplica implements Followed {
+export class RedisReplica implements FollowedStream {
   readonly stream = 'store'
   readonly state: SavedState
   readonly documentNews = new DocumentNews()

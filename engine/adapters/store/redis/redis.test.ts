@@ -31,12 +31,12 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   })
   afterAll(() => server.stop())
 
-  interface Opened {
+  interface OpenedStore {
     readonly link: RedisLink
     readonly prefix: string
     readonly outbox: OutboxBounds | undefined
   }
-  const opened = new Map<Store, Opened>()
+  const opened = new Map<Store, OpenedStore>()
   let count = 0
 
   async function open(prefix = `p${count++}`, outbox?: OutboxBounds, node = 'one'): Promise<Store> {

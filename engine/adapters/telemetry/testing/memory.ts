@@ -44,11 +44,11 @@ import { type TimedPoint, toSeries } from './memory-series.ts'
 
 const HOUR_MS = 3_600_000
 
-interface Held {
+interface HeldPoint {
   readonly value: number | string
   readonly version: number
 }
-type HeldSeries = Map<Micros, Held>
+type HeldSeries = Map<Micros, HeldPoint>
 
 export class MemoryTelemetry implements Telemetry {
   /** Keyed by device, then by metric. */

@@ -29,7 +29,7 @@ const ALERT = fc.record({
   /** Somebody had a word afterwards. */
   commented: fc.boolean(),
 })
-type Made = typeof ALERT extends fc.Arbitrary<infer T> ? T : never
+type GeneratedAlert = typeof ALERT extends fc.Arbitrary<infer T> ? T : never
 
 const moment = (minutes: number) => Millis(NOW - 7_200_000 + minutes * 60_000)
 
@@ -72,7 +72,7 @@ export function pastAlertsContract({
       await telemetry.close()
     })
 
-    function rowsOf(made: readonly Made[], prefix: string): readonly HistoryRow[] {
+    function rowsOf(made: readonly GeneratedAlert[], prefix: string): readonly HistoryRow[] {
       return made.flatMap((about, n): HistoryRow[] => {
         const { device, group, fired, lasted, isResolved, commented } = about
         const body = {
@@ -131,7 +131,7 @@ export function pastAlertsContract({
       const made = [sample.one, sample.other].map((each, n) => ({
         ...{ ...each, device: DEVICES[n] ?? 'a', rule: 'rul_all', isResolved: true },
       }))
-      await telemetry.insert(historyBlock(rowsOf(made as readonly Made[], 'all-')))
+      await telemetry.insert(historyBlock(rowsOf(made as readonly GeneratedAlert[], 'all-')))
       const found = await telemetry.pastAlerts({ ruleId: RuleId('rul_all'), known: ['all-1'], limit: 1 })
       expect(found).toMatchObject({ total: 2, known: 1, alerts: [{ rule_id: 'rul_all' }] })
     })
@@ -140,7 +140,7 @@ export function pastAlertsContract({
       const [one] = fc.sample(ALERT, 1)
       if (one === undefined) throw new Error('no sample')
       const made = [0, 1].map(() => ({ ...one, device: 'a', isResolved: true, commented: true }))
-      await telemetry.insert(historyBlock(rowsOf(made as readonly Made[], 'mv-')))
+      await telemetry.insert(historyBlock(rowsOf(made as readonly GeneratedAlert[], 'mv-')))
       const moves = await telemetry.alertMoves(DeviceIdOf('mv-a'), AlertId('mv-1'))
       expect(moves.map(({ body }) => [body['alert_id'], body['event']])).toEqual([
         ['mv-1', 'alert.updated'],

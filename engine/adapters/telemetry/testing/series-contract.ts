@@ -7,7 +7,17 @@ import { type DeviceId, Micros, Millis } from '../../../../schemas/ids.ts'
 import type { ExportFormat } from '../../../../schemas/vocabulary.ts'
 import { gridOf } from '../../../domain/telemetry/grid.ts'
 import type { Point, PointPlace, Series, Telemetry } from '../../../ports/telemetry.ts'
-import { ASK, type Ask, DAY, HOUR, POINTS, SECOND, START, type Stored, seriesOf } from './series-oracle.ts'
+import {
+  ASK,
+  type Ask,
+  DAY,
+  HOUR,
+  POINTS,
+  SECOND,
+  START,
+  type StoredPoint,
+  seriesOf,
+} from './series-oracle.ts'
 import { DeviceIdOf, pointsBlock, textsBlock } from './telemetry.ts'
 
 export function seriesContract({
@@ -33,7 +43,7 @@ export function seriesContract({
     })
 
     /** Settles up to a time, including these points if earlier tests have settled their hours. */
-    const settle = (upTo: number, points: readonly Stored[], prefix = '') =>
+    const settle = (upTo: number, points: readonly StoredPoint[], prefix = '') =>
       telemetry.settle(
         Millis(upTo / 1000),
         points.map(({ device, at }) => ({ deviceId: DeviceIdOf(prefix + device), hour: hourOf(START + at) })),
@@ -51,7 +61,7 @@ export function seriesContract({
         lateHours: [],
       }
     }
-    const insert = (points: readonly Stored[], prefix = '') =>
+    const insert = (points: readonly StoredPoint[], prefix = '') =>
       telemetry.insert(
         pointsBlock(
           points.map(({ device, metric, at, v }, version) => ({

@@ -13,7 +13,7 @@ export const DAY = 24 * HOUR
 export const START = Date.UTC(2026, 9, 24) * 1000
 const ZONES = [undefined, 'Europe/Berlin', 'Asia/Kolkata', 'Australia/Lord_Howe', 'America/Havana'] as const
 
-export interface Stored {
+export interface StoredPoint {
   readonly device: string
   readonly metric: string
   readonly at: number
@@ -61,8 +61,8 @@ export const ASK: fc.Arbitrary<Ask> = fc.record({
 })
 
 /** Computed point by point with the calendar of the time zone. */
-export function seriesOf(stored: readonly Stored[], ask: Ask): readonly Series[] {
-  const found = new Map<string, Stored[]>()
+export function seriesOf(stored: readonly StoredPoint[], ask: Ask): readonly Series[] {
+  const found = new Map<string, StoredPoint[]>()
   for (const point of stored) {
     const { device, metric, at } = point
     if (!ask.devices.includes(device) || !ask.metrics.includes(metric) || at < ask.from || at >= ask.to)
@@ -76,7 +76,7 @@ export function seriesOf(stored: readonly Stored[], ask: Ask): readonly Series[]
       ? { dateStyle: 'short' }
       : { dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23' }),
   })
-  const bucketOf = ({ at }: Stored) => labelOf(clock, ask, START + at)
+  const bucketOf = ({ at }: StoredPoint) => labelOf(clock, ask, START + at)
   return [...found.keys()].sort().map((key) => {
     const points = (found.get(key) ?? []).sort((a, b) => a.at - b.at || (a.device < b.device ? -1 : 1))
     const labels = [...new Set(points.map(bucketOf))]

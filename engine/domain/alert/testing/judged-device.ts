@@ -20,7 +20,7 @@ import { type KnownValue, recall, remember, type WatchMemory } from '../watch-me
 
 export const START = Date.parse('2026-03-02T10:00:00Z')
 
-export interface Seen {
+export interface ObservedMove {
   /** Seconds since the start. */
   readonly at: number
   readonly event: Move['event']
@@ -47,7 +47,7 @@ export function ruleOf(wish: Partial<RuleWishBody>, id = 'rul_1'): Rule {
 
 export class JudgedDevice {
   alerts: Alerts = NO_ALERTS
-  readonly seen: Seen[] = []
+  readonly seen: ObservedMove[] = []
   readonly moves: Move[] = []
   device: Device
   #book: RuleBook

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../testing/fake-clock.ts'
-import { type Delivered, Delivery } from './delivery.ts'
+import { type BridgeMessage, Delivery } from './delivery.ts'
 import { openRings } from './rings.ts'
 
 let folder: string
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const BOUNDS = { bytesMax: 1024 * 1024, ageMsMax: 1e9 }
-const message = (n: number): Delivered => ({ suffix: 'telemetry', body: { n }, qos: 1 })
+const message = (n: number): BridgeMessage => ({ suffix: 'telemetry', body: { n }, qos: 1 })
 
 test('what was kept is sent by priority, also in the next run, and what comes in meanwhile goes at once', async () => {
   const clock = new FakeClock()

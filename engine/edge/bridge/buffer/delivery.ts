@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { DiskRing } from './disk-ring.ts'
 import type { RingsByPriority } from './rings.ts'
 
-export interface Delivered {
+export interface BridgeMessage {
   readonly suffix: string
   readonly body: JsonObject
   readonly qos: 0 | 1 | 2
@@ -16,7 +16,7 @@ export interface Delivered {
 export interface DeliveryPorts {
   readonly isConnected: () => boolean
   /** Resolves once the service has the message. Rejects if it will not be sent. */
-  readonly publish: (message: Delivered) => Promise<void>
+  readonly publish: (message: BridgeMessage) => Promise<void>
   readonly clock: Clock
   /** Messages a second that come from the ring. */
   readonly drainHz: number
@@ -52,7 +52,7 @@ export class Delivery {
     return [...this.#rings.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  send(message: Delivered, priority: CommandPriority): void {
+  send(message: BridgeMessage, priority: CommandPriority): void {
     const isSendable = this.#ports.isConnected() && this.#backlog < BACKLOG_MAX
     if (this.#rings.size > 0 && !isSendable) {
       this.#keep(message, priority)
@@ -80,7 +80,7 @@ export class Delivery {
     for (const ring of this.#rings.values()) await ring.close()
   }
 
-  #keep({ suffix, body, qos }: Delivered, priority: CommandPriority): void {
+  #keep({ suffix, body, qos }: BridgeMessage, priority: CommandPriority): void {
     const ring = this.#rings.get(priority)
     if (ring === undefined) this.#dropped++
     else ring.add(JSON.stringify({ suffix, body, qos }))
@@ -113,7 +113,7 @@ export class Delivery {
 }
 
 /** The last line of a file may be torn. */
-function parseLine(line: string): Delivered | undefined {
+function parseLine(line: string): BridgeMessage | undefined {
   const { suffix, body, qos } = parsePayload(Buffer.from(line)) ?? {}
   if (typeof suffix !== 'string' || body === undefined || !isObject(body)) return undefined
   return { suffix, body, qos: qos === 0 || qos === 2 ? qos : 1 }

@@ -4,7 +4,7 @@ import { isObject, parsePayload } from '../../payload.ts'
 import type { UplinkRoute } from '../config/route.ts'
 import { applyPreset } from './presets.ts'
 
-export interface Converted {
+export interface ConvertedMessage {
   /** The topic below that of the device. */
   readonly suffix: string
   readonly body: JsonObject
@@ -15,7 +15,11 @@ const BYTES_LIKELY = 64
 const BASE64_LIKELY = 256
 
 /** Returns undefined if nothing is left to send. `receivedAt` is in milliseconds since 1970. */
-export function convert(route: UplinkRoute, message: JsonObject, receivedAt: number): Converted | undefined {
+export function convert(
+  route: UplinkRoute,
+  message: JsonObject,
+  receivedAt: number,
+): ConvertedMessage | undefined {
   switch (route.to.kind) {
     case 'telemetry':
       return toTelemetry(route, route.to.name, message, receivedAt)
@@ -33,7 +37,7 @@ function toTelemetry(
   name: string | undefined,
   message: JsonObject,
   receivedAt: number,
-): Converted | undefined {
+): ConvertedMessage | undefined {
   const value = clean(select(route, message), 0)
   if (value === undefined) return undefined
   const measuredAt = route.timestamp === 'header' ? stampOf(message) : undefined
@@ -49,7 +53,7 @@ function toTelemetry(
 }
 
 /** A rcl_interfaces/Log, or a text. */
-function toLog(message: JsonObject, receivedAt: number): Converted | undefined {
+function toLog(message: JsonObject, receivedAt: number): ConvertedMessage | undefined {
   const { msg, data, level, name } = message
   const text = typeof msg === 'string' ? msg : data
   if (typeof text !== 'string') return undefined

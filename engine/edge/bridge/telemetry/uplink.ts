@@ -5,9 +5,9 @@ import type { UplinkRoute } from '../config/route.ts'
 import { isChanged } from './change.ts'
 import { RouteWatch } from './route-watch.ts'
 import { Throttle } from './throttle.ts'
-import { type Converted, convert } from './to-telemetry.ts'
+import { type ConvertedMessage, convert } from './to-telemetry.ts'
 
-export type Send = (converted: Converted, qos: 0 | 1 | 2) => void
+export type Send = (converted: ConvertedMessage, qos: 0 | 1 | 2) => void
 
 interface HeldMessage {
   readonly message: JsonObject
@@ -109,6 +109,6 @@ export class Uplink {
 }
 
 /** `bytes` is the size of the frame. Escapes and times make a message a little longer, not twice as long. */
-function isSmall({ body }: Converted, bytes: number): boolean {
+function isSmall({ body }: ConvertedMessage, bytes: number): boolean {
   return bytes <= PAYLOAD_BYTES_MAX / 4 || Buffer.byteLength(JSON.stringify(body)) <= PAYLOAD_BYTES_MAX
 }

@@ -16,11 +16,11 @@ export function downlinkRoute(entry: string): DownlinkRoute {
   return first(entry, (config) => config.downlinks[0])
 }
 
-type Read = ReturnType<typeof readEntries>
+type ConfigResult = ReturnType<typeof readEntries>
 
 function first<Route>(
   entry: string,
-  pick: (config: (Read & { kind: 'read' })['config']) => Route | undefined,
+  pick: (config: (ConfigResult & { kind: 'read' })['config']) => Route | undefined,
 ): Route {
   const read = readEntries(entry)
   if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems))

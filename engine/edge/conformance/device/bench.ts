@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../../../../schemas/json.ts'
-import { Skipped, Unmet } from '../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../verdict.ts'
 import { Broker } from './broker.ts'
 import type { BrokerConnection } from './broker-connection.ts'
 import { Downloads } from './downloads.ts'
@@ -80,9 +80,9 @@ export class Bench {
         isPerson ? LONGEST_WITHOUT_PERSON_MS : CONNECTED_WITHIN_MS,
       )
     } catch (error) {
-      if (!(error instanceof Unmet) || program === undefined) throw error
+      if (!(error instanceof UnmetCheck) || program === undefined) throw error
       const said = program.output === '' ? 'nothing' : program.output
-      throw new Unmet(`${error.message}; the program wrote: ${said.slice(-500)}`)
+      throw new UnmetCheck(`${error.message}; the program wrote: ${said.slice(-500)}`)
     }
   }
 
@@ -115,7 +115,7 @@ export class Bench {
   /** The program, which the check starts and ends. A device that somebody else runs cannot be ended from here. */
   get program(): Program {
     if (this.#program === undefined)
-      throw new Skipped('the kit must start the device for this: give it the line with --run')
+      throw new SkippedCheck('the kit must start the device for this: give it the line with --run')
     return this.#program
   }
 

@@ -3,17 +3,17 @@ import type { Socket } from 'node:net'
 import { generate, type IConnectPacket, type IPublishPacket, type Packet, parser } from 'mqtt-packet'
 import { parsePayload } from '../../payload.ts'
 import type { Manners } from './manners.ts'
-import { type Published, type Recording, type Subscribed, takes } from './recording.ts'
+import { type PublishedMessage, type Recording, type SubscribedTopic, takes } from './recording.ts'
 
 export interface BrokerConnectionPorts {
   readonly manners: Readonly<Manners>
   readonly seen: () => void
   readonly nextNumber: () => number
-  readonly published: (message: Published) => void
+  readonly published: (message: PublishedMessage) => void
   readonly accepted: (connection: BrokerConnection) => void
 }
 
-interface ReceivedPublish extends Published {
+interface ReceivedPublish extends PublishedMessage {
   isAcknowledged: boolean
 }
 
@@ -26,7 +26,7 @@ export class BrokerConnection implements Recording {
   closedAt: number | undefined
   disturbedAt: number | undefined
   readonly published: ReceivedPublish[] = []
-  readonly subscribed: Subscribed[] = []
+  readonly subscribed: SubscribedTopic[] = []
   readonly #socket: Socket
   readonly #ports: BrokerConnectionPorts
   readonly #parser: ReturnType<typeof parser>

@@ -3,10 +3,10 @@
 import { EventEmitter } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { JsonObject } from '../../../../schemas/json.ts'
-import { Unmet } from '../verdict.ts'
+import { UnmetCheck } from '../verdict.ts'
 import { BrokerConnection } from './broker-connection.ts'
 import type { Manners } from './manners.ts'
-import type { Published, Recording } from './recording.ts'
+import type { PublishedMessage, Recording } from './recording.ts'
 
 export interface BrokerOptions {
   readonly deviceId: string
@@ -18,7 +18,7 @@ export interface BrokerOptions {
 interface BrokerSignals {
   /** Something was seen. */
   readonly seen: []
-  readonly published: [message: Published]
+  readonly published: [message: PublishedMessage]
 }
 
 const SUBSCRIBED_WITHIN_MS = 10_000
@@ -68,7 +68,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
   }
 
   /** What the device published on a topic below its own, in order, after so many messages. */
-  published(suffix: string, after = 0): readonly Published[] {
+  published(suffix: string, after = 0): readonly PublishedMessage[] {
     const topic = this.topic(suffix)
     return this.#connections.flatMap(({ published }) =>
       published.filter((message) => message.topic === topic && message.number > after),
@@ -119,7 +119,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
       }
       const timer = setTimeout(() => {
         look()
-        end(() => reject(new Unmet(`not seen within ${withinMs / 1_000} s: ${what}`)))
+        end(() => reject(new UnmetCheck(`not seen within ${withinMs / 1_000} s: ${what}`)))
       }, withinMs)
       const stop = () => end(() => reject(signal?.reason))
       this.on('seen', look)

@@ -31,7 +31,7 @@ export interface Check {
   readonly lane: Lane
   readonly clause: string
   readonly title: string
-  /** Resolves if the device meets it. Throws `Unmet` or `Skipped` otherwise. */
+  /** Resolves if the device meets it. Throws `UnmetCheck` or `SkippedCheck` otherwise. */
   readonly run: (bench: Bench, recordings: readonly Recording[]) => Promise<void>
 }
 

@@ -1,7 +1,7 @@
 // Examines a device: runs the checks of a profile against it and says what was found.
 import { area, isChosen } from '../ids.ts'
 import { type Finding, type Report, toReport } from '../report.ts'
-import { Skipped, Unmet } from '../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../verdict.ts'
 import { Bench, type DeviceUnderTest } from './bench.ts'
 import { type Check, LANES, PROFILE_AREAS, type Profile } from './check.ts'
 import { COMMAND_CHECKS } from './checks/commands.ts'
@@ -88,9 +88,9 @@ async function examineOne(check: Check, bench: Bench, benches: readonly Bench[])
     )
     return finding('pass')
   } catch (error) {
-    if (error instanceof Skipped) return finding('skipped', { reason: error.message })
+    if (error instanceof SkippedCheck) return finding('skipped', { reason: error.message })
     if (bench.device.signal.aborted) return finding('skipped', { reason: 'the examination was interrupted' })
-    if (!(error instanceof Unmet)) throw error
+    if (!(error instanceof UnmetCheck)) throw error
     const { message: reason, evidence } = error
     return finding('fail', { reason, ...(evidence !== undefined && { evidence }) })
   }

@@ -2,10 +2,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { isSameVersion } from '../../../../schemas/same-version.ts'
-import { Unmet } from '../verdict.ts'
+import { UnmetCheck } from '../verdict.ts'
 import type { Bench } from './bench.ts'
 import type { Serving } from './downloads.ts'
-import { type Published, shown } from './recording.ts'
+import { type PublishedMessage, shown } from './recording.ts'
 
 export interface Order {
   readonly message: JsonObject
@@ -74,11 +74,11 @@ export async function offer(bench: Bench, order: Order): Promise<void> {
 }
 
 /** What the device said of the order, in order of time. */
-export function reportsOf({ broker }: Bench, { deploymentId }: Order): readonly Published[] {
+export function reportsOf({ broker }: Bench, { deploymentId }: Order): readonly PublishedMessage[] {
   return broker.published('ota/status').filter(({ body }) => body?.['deployment_id'] === deploymentId)
 }
 
-export function said(bench: Bench, order: Order, ...words: readonly string[]): Published | undefined {
+export function said(bench: Bench, order: Order, ...words: readonly string[]): PublishedMessage | undefined {
   return reportsOf(bench, order).find(({ body }) => words.includes(String(body?.['status']).toLowerCase()))
 }
 
@@ -100,14 +100,15 @@ export async function knownVersion(bench: Bench): Promise<string> {
 export async function installed(bench: Bench, order: Order, withinMs = UPDATED_MS): Promise<void> {
   const isDone = () => {
     const refused = said(bench, order, 'failed', 'rejected')
-    if (refused !== undefined) throw new Unmet(`it did not install version ${order.version}`, shown(refused))
+    if (refused !== undefined)
+      throw new UnmetCheck(`it did not install version ${order.version}`, shown(refused))
     const version = runningVersion(bench)
     return version !== undefined && isSameVersion(version, order.version) ? true : undefined
   }
   await bench.until(`status says firmware_version ${order.version} after a restart`, isDone, withinMs)
   const since = Date.parse(String(order.message['issued_at']))
   if ((bench.broker.current?.openedAt ?? 0) < since)
-    throw new Unmet('it says the new version without having connected anew')
+    throw new UnmetCheck('it says the new version without having connected anew')
 }
 
 /** The device must not install this. Resolves once it has refused it, or kept quiet about it for as long as it may take. */
@@ -124,8 +125,8 @@ export async function refuses(
   if (wrong !== undefined) {
     // The next check finds the device at rest.
     await installed(bench, order, SETTLED_MS).catch(() => undefined)
-    throw new Unmet('it installs what it should refuse', shown(wrong))
+    throw new UnmetCheck('it installs what it should refuse', shown(wrong))
   }
   const after = await knownVersion(bench)
-  if (!isSameVersion(before, after)) throw new Unmet(`it runs ${after} now, and ran ${before} before`)
+  if (!isSameVersion(before, after)) throw new UnmetCheck(`it runs ${after} now, and ran ${before} before`)
 }

@@ -1,4 +1,4 @@
-import type { Published } from './recording.ts'
+import type { PublishedMessage } from './recording.ts'
 
 /** How the broker treats the device. */
 export interface Manners {
@@ -6,5 +6,5 @@ export interface Manners {
   door: 'open' | 'refuse' | 'cut'
   /** False: nothing that comes is answered, as if the network were dead. */
   answers: boolean
-  acknowledges: (message: Published) => boolean
+  acknowledges: (message: PublishedMessage) => boolean
 }

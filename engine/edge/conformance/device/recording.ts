@@ -2,7 +2,7 @@
 import type { IConnectPacket } from 'mqtt-packet'
 import type { JsonObject } from '../../../../schemas/json.ts'
 
-export interface Published {
+export interface PublishedMessage {
   /** Counts the messages of all connections of a broker. */
   readonly number: number
   /** Milliseconds since 1970. */
@@ -19,7 +19,7 @@ export interface Published {
   readonly isAcknowledged: boolean
 }
 
-export interface Subscribed {
+export interface SubscribedTopic {
   readonly at: number
   readonly topic: string
   readonly qos: number
@@ -33,8 +33,8 @@ export interface Recording {
   readonly closedAt: number | undefined
   /** When the kit began to leave something unanswered. */
   readonly disturbedAt: number | undefined
-  readonly published: readonly Published[]
-  readonly subscribed: readonly Subscribed[]
+  readonly published: readonly PublishedMessage[]
+  readonly subscribed: readonly SubscribedTopic[]
 }
 
 /** A recording as far as the kit did nothing unusual to the connection. */
@@ -43,7 +43,7 @@ export function calmUntil({ closedAt, disturbedAt }: Recording, now: number): nu
 }
 
 /** One line that shows the packet. */
-export function shown({ topic, qos, retain, payload }: Published): string {
+export function shown({ topic, qos, retain, payload }: PublishedMessage): string {
   const text = payload.subarray(0, 300).toString('utf8')
   return `PUBLISH ${topic} (QoS ${qos}${retain ? ', retained' : ''}): ${text}`
 }

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { isObject } from '../../payload.ts'
 import type { Broker } from './broker.ts'
-import type { Published } from './recording.ts'
+import type { PublishedMessage } from './recording.ts'
 
 export class ShadowService {
   readonly #broker: Broker
@@ -58,7 +58,7 @@ export class ShadowService {
     this.#desired = {}
   }
 
-  #take({ topic, body, payload }: Published): void {
+  #take({ topic, body, payload }: PublishedMessage): void {
     if (topic === this.#broker.topic('shadow/get')) this.#answer(body, payload)
     if (topic === this.#broker.topic('shadow/reported') && body !== undefined) this.#merge(body)
   }

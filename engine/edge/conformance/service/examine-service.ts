@@ -1,7 +1,7 @@
 // Examines a service, with devices of its own that it removes at the end.
 import { isChosen } from '../ids.ts'
 import { type Finding, type Report, toReport } from '../report.ts'
-import { Skipped, Unmet } from '../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../verdict.ts'
 import { SERVICE_CHECKS } from './checks.ts'
 import { Run, type ServiceUnderTest } from './run.ts'
 import type { ServiceCheck } from './steps.ts'
@@ -66,8 +66,8 @@ async function examineOne(check: ServiceCheck, run: Run): Promise<Finding> {
     if (run.signal.aborted)
       return { ...about, result: 'skipped', reason: 'the examination was interrupted', ...duration }
     const reason = error instanceof Error ? error.message : String(error)
-    if (error instanceof Skipped) return { ...about, result: 'skipped', reason, ...duration }
-    const evidence = error instanceof Unmet ? error.evidence : undefined
+    if (error instanceof SkippedCheck) return { ...about, result: 'skipped', reason, ...duration }
+    const evidence = error instanceof UnmetCheck ? error.evidence : undefined
     return { ...about, result: 'fail', reason, ...(evidence !== undefined && { evidence }), ...duration }
   }
 }

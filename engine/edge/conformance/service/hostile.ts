@@ -1,6 +1,6 @@
 // Requests that no program means, each of which has to be refused with a reason.
 import type { Json } from '../../../../schemas/json.ts'
-import { Unmet } from '../verdict.ts'
+import { UnmetCheck } from '../verdict.ts'
 import type { Run } from './run.ts'
 
 const NO_SUCH = 'no-such-device'
@@ -33,9 +33,9 @@ export async function hostile(run: Run): Promise<void> {
   for (const [method, path, body] of asked) {
     const answer = await run.rest.call(method, path, body === undefined ? {} : { body })
     const what = `${method} ${path} ${JSON.stringify(body ?? null).slice(0, 100)}`
-    if (answer.status >= 500) throw new Unmet(`${what} is answered ${answer.status}`, answer.body)
-    if (answer.status < 400) throw new Unmet(`${what} is answered ${answer.status}`, answer.body)
+    if (answer.status >= 500) throw new UnmetCheck(`${what} is answered ${answer.status}`, answer.body)
+    if (answer.status < 400) throw new UnmetCheck(`${what} is answered ${answer.status}`, answer.body)
     if (!answer.type.startsWith('application/problem+json') || typeof answer.body['code'] !== 'string')
-      throw new Unmet(`${what} is answered ${answer.status} without a problem document`, answer.body)
+      throw new UnmetCheck(`${what} is answered ${answer.status} without a problem document`, answer.body)
   }
 }

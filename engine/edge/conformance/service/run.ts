@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { parsePayload } from '../../payload.ts'
-import { Skipped, Unmet } from '../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../verdict.ts'
 import { type Answer, Rest } from './rest.ts'
 
 export interface ServiceUnderTest {
@@ -139,7 +139,7 @@ export class Run {
     for (const end = Date.now() + withinMs; ; ) {
       const found = await find()
       if (found !== undefined) return found
-      if (Date.now() > end) throw new Unmet(`not seen within ${withinMs / 1_000} s: ${what}`)
+      if (Date.now() > end) throw new UnmetCheck(`not seen within ${withinMs / 1_000} s: ${what}`)
       await sleep(50, undefined, { signal: this.signal })
     }
   }
@@ -148,7 +148,7 @@ export class Run {
   async restart(): Promise<void> {
     const { restartLine } = this.#service
     if (restartLine === undefined)
-      throw new Skipped('no line was given that restarts the service (--restart)')
+      throw new SkippedCheck('no line was given that restarts the service (--restart)')
     await promisify(exec)(restartLine, { timeout: RESTART_MS, signal: this.signal })
     // Not by `rest`: while it starts, 503 is right.
     const isReady = async () => (await fetch(`${this.url}/readyz`)).ok
@@ -204,5 +204,5 @@ export function hasNoImages({ status, body }: Answer): boolean {
 
 export function expectStatus(answer: Answer, wanted: number, what: string): void {
   if (answer.status !== wanted)
-    throw new Unmet(`${what} is answered ${answer.status}, not ${wanted}`, answer.body)
+    throw new UnmetCheck(`${what} is answered ${answer.status}, not ${wanted}`, answer.body)
 }

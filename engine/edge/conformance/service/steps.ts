@@ -1,7 +1,7 @@
 // What the checks of a service do again and again.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { Level } from '../report.ts'
-import { Unmet } from '../verdict.ts'
+import { UnmetCheck } from '../verdict.ts'
 import { type Device, expectStatus, type Run, type Session } from './run.ts'
 
 export interface ServiceCheck {
@@ -34,7 +34,7 @@ export async function isRefused(run: Run, device: Device): Promise<void> {
   if (session === undefined) return
   const isOut = () => (session.client.connected ? undefined : true)
   await run.until('its end', isOut, OUT_MS).catch(() => {
-    throw new Unmet(`it lets in ${device.id}, which it should refuse`)
+    throw new UnmetCheck(`it lets in ${device.id}, which it should refuse`)
   })
 }
 
@@ -57,7 +57,7 @@ export async function told(run: Run, { inbox }: Session, suffix: string): Promis
   return body ?? {}
 }
 
-export interface Ordered {
+export interface SentCommand {
   readonly device: Device
   readonly session: Session
   /** How REST calls the command. */
@@ -67,7 +67,7 @@ export interface Ordered {
 }
 
 /** A device that was sent a command. */
-export async function ordered(run: Run, body: JsonObject): Promise<Ordered> {
+export async function ordered(run: Run, body: JsonObject): Promise<SentCommand> {
   const device = await run.register()
   const session = await run.connect(device)
   await run.subscribe(session, device, 'command')
@@ -86,7 +86,7 @@ export async function send(run: Run, { id }: Device, body: JsonObject): Promise<
 
 export async function hasCommand(
   run: Run,
-  { device, id }: Pick<Ordered, 'device' | 'id'>,
+  { device, id }: Pick<SentCommand, 'device' | 'id'>,
   wanted: string,
 ): Promise<JsonObject> {
   return run.until(`the command is ${wanted}`, async () => {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Fault } from '../scenario/scenario.ts'
 import { draw, numberOf } from './draw.ts'
 
-export type Distorted =
+export type DistortedMessage =
   | { readonly kind: 'sent'; readonly fields: JsonObject }
   /** Bytes that are no JSON. */
   | { readonly kind: 'raw'; readonly text: string }
@@ -25,7 +25,7 @@ export function isActive(fault: Fault, elapsedSec: number): boolean {
   return elapsedSec >= fault.atSec && (fault.forSec === undefined || elapsedSec < fault.atSec + fault.forSec)
 }
 
-export function distort(fault: Fault, fields: JsonObject, moment: DistortedMoment): Distorted {
+export function distort(fault: Fault, fields: JsonObject, moment: DistortedMoment): DistortedMessage {
   const { seed, device, nth, sinceSec, last } = moment
   const isHit = 100 * draw(seed, WHAT, device, nth) < fault.messagePercent
   switch (fault.kind) {
@@ -72,7 +72,7 @@ export function nextChangeSec(fault: Fault, elapsedSec: number): number | undefi
   return Math.min(end, elapsedSec + rest)
 }
 
-function sent(fields: JsonObject): Distorted {
+function sent(fields: JsonObject): DistortedMessage {
   return { kind: 'sent', fields }
 }
 

@@ -74,10 +74,10 @@ export interface Summary {
   readonly commands: Readonly<Record<string, number>>
   readonly ota: Readonly<Record<string, number>>
   readonly errors: Readonly<Record<string, number>>
-  readonly expect: readonly Judged[]
+  readonly expect: readonly JudgedExpectation[]
 }
 
-export interface Judged extends Expectation {
+export interface JudgedExpectation extends Expectation {
   readonly actual: number
   readonly met: boolean
 }
@@ -102,7 +102,7 @@ export function summaryOf(
 }
 
 /** What was not counted is zero. */
-export function judge(expectation: Expectation, summary: Omit<Summary, 'expect'>): Judged {
+export function judge(expectation: Expectation, summary: Omit<Summary, 'expect'>): JudgedExpectation {
   const found = expectation.metric
     .split('.')
     .reduce<unknown>((at, name) => Reflect.get(Object(at), name), summary)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { cutFrames } from './frames.ts'
 import { type Sink, Tray } from './tray.ts'
 
-class Taken implements Sink {
+class RecordingSink implements Sink {
   readonly writes: Buffer[] = []
 
   write(bytes: Uint8Array): void {
@@ -22,7 +22,7 @@ class Taken implements Sink {
 
 test('what one link says in a row goes out in one write, and others in their own', () => {
   const tray = new Tray()
-  const [a, b] = [new Taken(), new Taken()]
+  const [a, b] = [new RecordingSink(), new RecordingSink()]
   tray.publish(a, { topic: 'fleet/a/telemetry', payload: '{"x":1}', head: 0x32, packetId: 1 })
   tray.publish(a, { topic: 'fleet/a/status', payload: '{"mode":"größer"}', head: 0x33, packetId: 300 })
   tray.publish(b, { topic: 'fleet/b/telemetry', payload: '{}', head: 0x30, packetId: 0 })
@@ -39,7 +39,7 @@ test('what one link says in a row goes out in one write, and others in their own
 
 test.each([10, 200, 20_000, 65_500, 300_000])('a payload of %i bytes arrives whole', (size) => {
   const tray = new Tray()
-  const sink = new Taken()
+  const sink = new RecordingSink()
   for (let packetId = 1; packetId <= 3; packetId++)
     tray.publish(sink, { topic: 't', payload: 'x'.repeat(size), head: 0x32, packetId })
   tray.flush()

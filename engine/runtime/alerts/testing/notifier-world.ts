@@ -15,7 +15,7 @@ import type { NotifierSignal } from '../notifier.ts'
 
 export const START = Millis(Date.UTC(2026, 10, 22, 14))
 
-export interface Received {
+export interface ReceivedPost {
   readonly at: number
   readonly url: string
   readonly id: string
@@ -38,7 +38,7 @@ export const answered = (status: number, retryAfterSec?: number): SendResult => 
 export class NotifierWorld {
   readonly time = new SimTime(START)
   readonly store = new MemoryStore({ partitionOf })
-  readonly received: Received[] = []
+  readonly received: ReceivedPost[] = []
   readonly signals: NotifierSignal[] = []
   readonly feed: FeedEvent[] = []
   /** What receivers answer. */

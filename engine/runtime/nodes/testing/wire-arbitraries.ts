@@ -17,7 +17,7 @@ import type { FirmwareRecord } from '../../../domain/ota/firmware-record.ts'
 import { deployment } from '../../../domain/ota/testing/deployment.ts'
 import type { Author, Shadow } from '../../../domain/shadow/record.ts'
 import type { DeviceView } from '../../../ports/device-view.ts'
-import type { BroadcastRequest, BroadcastState, RequestOutcome, Signed } from '../../../ports/engine.ts'
+import type { Authorship, BroadcastRequest, BroadcastState, RequestOutcome } from '../../../ports/engine.ts'
 import type { EngineRefusal } from '../../../ports/engine-refusal.ts'
 import type { Answer, Ask, Position } from '../../shard/protocol.ts'
 import { idOf } from '../../shard/testing/items.ts'
@@ -57,7 +57,7 @@ const author: fc.Arbitrary<Author> = fc.record({
   kind: fc.constantFrom('user', 'device', 'system', 'ota'),
   id: name,
 })
-const signed: fc.Arbitrary<Signed> = fc.oneof(
+const signed: fc.Arbitrary<Authorship> = fc.oneof(
   author,
   name,
   fc.record({
@@ -73,7 +73,7 @@ const signed: fc.Arbitrary<Signed> = fc.oneof(
       { requiredKeys: ['actor', 'action'] },
     ),
   }),
-) as fc.Arbitrary<Signed>
+) as fc.Arbitrary<Authorship>
 
 const wish = fc.record(
   {

@@ -18,7 +18,7 @@ export interface Subscription {
 }
 
 /** What the credentials of a client say of it. Empty for one that was let in while authentication was away. */
-export interface Verified {
+export interface VerifiedClient {
   readonly attributes?: Readonly<Record<string, string>> | undefined
   /** The list in its token. */
   readonly acl?: readonly AclRule[] | undefined
@@ -26,7 +26,7 @@ export interface Verified {
 }
 
 /** A client that is let in, or the code of the CONNACK that refuses it. */
-export type Admission = Verified | number
+export type Admission = VerifiedClient | number
 
 /** The part of the front that a connection needs. */
 export interface Hub {
@@ -71,7 +71,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 
 export class FrontConnection {
   clientId = ''
-  verified: Verified = {}
+  verified: VerifiedClient = {}
   readonly #hub: Hub
   readonly #socket: Socket
   readonly #upstream: Socket

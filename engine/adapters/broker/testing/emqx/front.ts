@@ -4,7 +4,13 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import { type EmqxEventName, EmqxRules } from '../../../../../deploy/testing/emqx.ts'
 import type { Columns } from '../../../../../deploy/testing/rule.ts'
-import { type Admission, FrontConnection, type Hub, type Subscription, type Verified } from './connection.ts'
+import {
+  type Admission,
+  FrontConnection,
+  type Hub,
+  type Subscription,
+  type VerifiedClient,
+} from './connection.ts'
 import { Republisher } from './rules.ts'
 
 interface Attempt {
@@ -15,13 +21,13 @@ interface Attempt {
 
 export interface FrontOptions {
   /** Returns what the credentials of a device say, or whether they are right. By default all are. */
-  readonly authenticate?: (attempt: Attempt) => Verified | boolean | Promise<Verified | boolean>
+  readonly authenticate?: (attempt: Attempt) => VerifiedClient | boolean | Promise<VerifiedClient | boolean>
 }
 
 export interface Account {
   readonly user: string
   readonly password: string
-  readonly verified: Verified
+  readonly verified: VerifiedClient
 }
 
 interface MoreFrontOptions extends FrontOptions {

@@ -50,7 +50,7 @@ main()
 setInterval(() => {}, 1000)
 `
 
-interface Seen {
+interface BrokerFacts {
   readonly args: readonly string[]
   readonly root: string
   readonly env: Readonly<Record<string, string>>
@@ -86,7 +86,7 @@ describe('the harness for EMQX itself', () => {
     return emqx
   }
   // Written by the program above.
-  const seen = () => JSON.parse(readFileSync(join(home, 'seen.json'), 'utf8')) as Seen
+  const seen = () => JSON.parse(readFileSync(join(home, 'seen.json'), 'utf8')) as BrokerFacts
   const runs = (pid: number) => {
     try {
       process.kill(pid, 0)

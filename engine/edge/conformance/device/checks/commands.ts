@@ -1,10 +1,10 @@
 // CMD: how a device carries out commands.
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../../../schemas/json.ts'
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { type Published, shown } from '../recording.ts'
+import { type PublishedMessage, shown } from '../recording.ts'
 
 const CLAUSE = 'DEVICES.md, What a device is sent'
 const ANSWER_MS = 10_000
@@ -37,13 +37,13 @@ export const COMMAND_CHECKS: readonly Check[] = [
     await bench.ready()
     await bench.broker.send('command', order)
     const done = await bench.never(() => answer(bench, order, ['completed']), QUIET_MS)
-    if (done !== undefined) throw new Unmet('it carried out a command that had expired', shown(done))
+    if (done !== undefined) throw new UnmetCheck('it carried out a command that had expired', shown(done))
     await ask(bench, bench.device.command)
   }),
   check('CMD-06', 'it says failed or rejected to a command that it does not know', async (bench) => {
     const answer = await obeyed(bench, orderOf('no_such_command'))
     if (!NOT_DONE.includes(answer.body?.['status']))
-      throw new Unmet('it does not refuse a command that it cannot know', shown(answer))
+      throw new UnmetCheck('it does not refuse a command that it cannot know', shown(answer))
   }),
   check('CMD-07', 'a command that is cancelled ends without completing', cancels),
   check('CMD-08', 'it ignores what is no command, and stays connected', ignoresNonsense),
@@ -53,7 +53,7 @@ export const COMMAND_CHECKS: readonly Check[] = [
       for (const message of bench.broker.published('command/ack')) {
         const result = message.body?.['result']
         const size = result === undefined ? 0 : Buffer.byteLength(JSON.stringify(result))
-        if (size > RESULT_BYTES_MAX) throw new Unmet(`a result has ${size} bytes`, shown(message))
+        if (size > RESULT_BYTES_MAX) throw new UnmetCheck(`a result has ${size} bytes`, shown(message))
       }
     }),
   },
@@ -83,14 +83,14 @@ function answer(
   { request_id: id }: JsonObject,
   words: readonly unknown[] = FINAL,
   since = 0,
-): Published | undefined {
+): PublishedMessage | undefined {
   return broker
     .published('command/ack', since)
     .findLast(({ body }) => body?.['request_id'] === id && words.includes(body?.['status']))
 }
 
 /** Sends the command and waits for its end. */
-async function obeyed(bench: Bench, order: JsonObject): Promise<Published> {
+async function obeyed(bench: Bench, order: JsonObject): Promise<PublishedMessage> {
   await bench.ready()
   const since = bench.broker.messages
   await bench.broker.send('command', order)
@@ -104,21 +104,24 @@ async function obeyed(bench: Bench, order: JsonObject): Promise<Published> {
 async function ask(bench: Bench, command: string): Promise<void> {
   const done = await obeyed(bench, orderOf(command))
   if (done.body?.['status'] === 'rejected')
-    throw new Unmet(`it does not know ${command}; name a command that it knows with --command`, shown(done))
+    throw new UnmetCheck(
+      `it does not know ${command}; name a command that it knows with --command`,
+      shown(done),
+    )
 }
 
 interface SentOrder {
   readonly order: JsonObject
-  readonly first: Published
+  readonly first: PublishedMessage
 }
 
 /** Delivered again, the command has the same answer as before: another end would be another run. */
 async function isTheSame(bench: Bench, { order, first }: SentOrder): Promise<void> {
   const second = await obeyed(bench, order)
-  const core = ({ body }: Published) =>
+  const core = ({ body }: PublishedMessage) =>
     JSON.stringify([body?.['status'], body?.['executed_at'], body?.['result'], body?.['error']])
   if (core(first) !== core(second))
-    throw new Unmet(
+    throw new UnmetCheck(
       'it carried a command out twice: its second answer is not the first one again',
       `${shown(first)}; then ${shown(second)}`,
     )
@@ -146,13 +149,13 @@ async function diesDuring(bench: Bench): Promise<void> {
   await bench.killAndStart()
   const again = await obeyed(bench, order)
   if (again.body?.['status'] === 'completed')
-    throw new Unmet('it was killed during a command, and carried it out once more', shown(again))
+    throw new UnmetCheck('it was killed during a command, and carried it out once more', shown(again))
 }
 
 async function cancels(bench: Bench): Promise<void> {
   const { slowCommand: slow } = bench.device
   if (slow === undefined)
-    throw new Skipped('name a command that takes some seconds, like --slow-command \'drive={"sec":5}\'')
+    throw new SkippedCheck('name a command that takes some seconds, like --slow-command \'drive={"sec":5}\'')
   const order = orderOf(slow.command, slow.data)
   await bench.ready()
   await bench.broker.send('command', order)
@@ -166,7 +169,7 @@ async function cancels(bench: Bench): Promise<void> {
   // Nothing waits for it any more, so the next command is carried out at once.
   await ask(bench, bench.device.command)
   const done = answer(bench, order, ['completed'])
-  if (done !== undefined) throw new Unmet('it completed a command that was cancelled', shown(done))
+  if (done !== undefined) throw new UnmetCheck('it completed a command that was cancelled', shown(done))
 }
 
 async function ignoresNonsense(bench: Bench): Promise<void> {
@@ -187,7 +190,7 @@ async function ignoresNonsense(bench: Bench): Promise<void> {
   for (const payload of bad) await bench.broker.send('command', payload)
   await ask(bench, bench.device.command)
   if (connection.closedAt !== undefined)
-    throw new Unmet('it disconnected because of a message that is no command')
+    throw new UnmetCheck('it disconnected because of a message that is no command')
 }
 
 async function keepsOrder(bench: Bench): Promise<void> {
@@ -203,5 +206,5 @@ async function keepsOrder(bench: Bench): Promise<void> {
   const acks = bench.broker.published('command/ack')
   const places = ends().map((end) => (end === undefined ? -1 : acks.indexOf(end)))
   if (places.some((place, index) => index > 0 && place < (places[index - 1] ?? 0)))
-    throw new Unmet('it ended a later command before an earlier one')
+    throw new UnmetCheck('it ended a later command before an earlier one')
 }

@@ -1,5 +1,5 @@
 // CONN: what a device does to stay connected. Checks that only look at what was recorded are in `recorded.ts`.
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
 
@@ -61,7 +61,7 @@ async function comesBack(bench: Bench): Promise<void> {
   }
   const spread = Math.max(...waits) - Math.min(...waits)
   if (spread < SPREAD_LEAST_MS)
-    throw new Unmet(
+    throw new UnmetCheck(
       'it waits the same time before each connect, so a whole fleet would come back at one moment',
       `waits in ms: ${waits.join(', ')}`,
     )
@@ -74,7 +74,7 @@ async function comesBack(bench: Bench): Promise<void> {
   const tries = bench.broker.recordings.length - before
   // The first two may follow each other quickly: the connection stood until then.
   if (tries > forMs / 1_000 + 2)
-    throw new Unmet(
+    throw new UnmetCheck(
       `it tried to connect ${tries} times within ${forMs / 1_000} s`,
       `tries after ms: ${bench.broker.recordings.slice(before).map(({ openedAt }) => openedAt - cutStart(bench, before))}`,
     )
@@ -101,7 +101,7 @@ async function staysPolite(bench: Bench): Promise<void> {
   const tries = bench.broker.recordings.slice(before)
   const allowed = Math.ceil((REFUSED_TRIES_A_MINUTE * forMs) / 60_000)
   if (tries.length > allowed)
-    throw new Unmet(
+    throw new UnmetCheck(
       `it tried ${tries.length} times within ${forMs / 1_000} s although it was refused; ${allowed} are allowed`,
       `tries after s: ${tries.map(({ openedAt }) => Math.round((openedAt - first.openedAt) / 100) / 10)}`,
     )
@@ -116,9 +116,9 @@ async function saysGoodbye(bench: Bench): Promise<void> {
   const last = connection.published.findLast((message) => message.topic === topic)
   const evidence = last?.payload.toString('utf8')
   if (last?.body?.['status'] !== 'offline')
-    throw new Unmet('its last word on status is not offline', evidence)
+    throw new UnmetCheck('its last word on status is not offline', evidence)
   if (last.body['session_id'] !== sessionId)
-    throw new Unmet('its farewell names another session than its first message', evidence)
+    throw new UnmetCheck('its farewell names another session than its first message', evidence)
   await bench.ready()
 }
 
@@ -126,7 +126,7 @@ async function noticesSilence(bench: Bench): Promise<void> {
   const connection = await bench.ready()
   await isGreeted(bench)
   const keepaliveSec = connection.connect?.keepalive ?? 0
-  if (keepaliveSec === 0) throw new Unmet('it connects with a keep-alive of 0, so it notices nothing')
+  if (keepaliveSec === 0) throw new UnmetCheck('it connects with a keep-alive of 0, so it notices nothing')
   bench.broker.manners.answers = false
   const withinMs = keepaliveSec * 1_500 + NOTICE_EXTRA_MS
   const before = bench.broker.recordings.length
@@ -150,7 +150,8 @@ async function isGreeted(bench: Bench): Promise<{ readonly sessionId: unknown }>
     )
     return { sessionId: birth.body?.['session_id'] }
   } catch (error) {
-    if (error instanceof Unmet) throw new Skipped('the device does not say that it is online: see CONN-03')
+    if (error instanceof UnmetCheck)
+      throw new SkippedCheck('the device does not say that it is online: see CONN-03')
     throw error
   }
 }

@@ -1,6 +1,6 @@
 // OTA: how a device takes firmware.
 import { isSameVersion } from '../../../../../schemas/same-version.ts'
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check, Lane } from '../check.ts'
 import {
@@ -62,7 +62,7 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
     const order = await updates(bench, { cutAt: 0.5 })
     const [, second] = bench.downloads.requests.filter(({ name }) => name === order.image)
     if (second === undefined || !/^bytes=[1-9]\d*-/.test(second.range ?? ''))
-      throw new Unmet(
+      throw new UnmetCheck(
         'it began anew instead of asking for the rest of the image',
         `GET with Range: ${second?.range ?? 'none'}`,
       )
@@ -83,7 +83,7 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
       SOON_MS,
     )
     await bench.never(() => (installs() > before.installs ? true : undefined), QUIET_MS)
-    if (installs() > before.installs) throw new Unmet('it installed the same firmware twice')
+    if (installs() > before.installs) throw new UnmetCheck('it installed the same firmware twice')
   }),
   check(
     'OTA-10',
@@ -101,7 +101,7 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
     await offer(bench, order)
     const find = () => said(bench, order, 'already_installed', 'succeeded')
     await bench.until('already_installed on ota/status', find, SOON_MS)
-    if (isAskedFor(bench, order)) throw new Unmet('it downloads what it runs already')
+    if (isAskedFor(bench, order)) throw new UnmetCheck('it downloads what it runs already')
   }),
   check('OTA-14', 'it refuses firmware for another type of device', async (bench) => {
     const order = makeOrder(bench, { version: await other(bench), fields: { device_type: 'another_type' } })
@@ -116,7 +116,7 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
     const past = new Date(Date.now() - 60_000).toISOString()
     const order = makeOrder(bench, { version: await other(bench), fields: { expires_at: past } })
     await refuses(bench, order, { quietMs: QUIET_MS })
-    if (isAskedFor(bench, order)) throw new Unmet('it downloads an image that it was offered too late')
+    if (isAskedFor(bench, order)) throw new UnmetCheck('it downloads an image that it was offered too late')
   }),
   { ...check('OTA-18', 'a device that puts an update off says until when', defers), level: 'SHOULD' },
   check('OTA-19', 'a download that stands still for a minute goes on', async (bench) => {
@@ -172,7 +172,7 @@ async function waits(bench: Bench): Promise<void> {
   for (const [index, at] of times.entries()) {
     const waited = at - (times[index - 1] ?? 0)
     if (index > 0 && index < 3 && waited < RETRY_AFTER_SEC * 1_000 - EARLY_MS)
-      throw new Unmet(`it asked again after ${waited} ms; Retry-After was ${RETRY_AFTER_SEC} s`)
+      throw new UnmetCheck(`it asked again after ${waited} ms; Retry-After was ${RETRY_AFTER_SEC} s`)
   }
 }
 
@@ -199,7 +199,7 @@ async function dies(bench: Bench): Promise<void> {
   await bench.killAndStart()
   const after = await knownVersion(bench)
   if (!isSameVersion(after, before))
-    throw new Unmet(`killed in a download it runs ${after}, and ran ${before} before`)
+    throw new UnmetCheck(`killed in a download it runs ${after}, and ran ${before} before`)
   await offer(bench, order)
   await installed(bench, order)
   const next = makeOrder(bench, { version: nextVersion(goal) })
@@ -209,7 +209,7 @@ async function dies(bench: Bench): Promise<void> {
   await bench.ready()
   const now = await knownVersion(bench)
   if (!isSameVersion(now, goal) && !isSameVersion(now, next.version))
-    throw new Unmet(`killed in an installation it runs ${now}, neither ${goal} nor ${next.version}`)
+    throw new UnmetCheck(`killed in an installation it runs ${now}, neither ${goal} nor ${next.version}`)
 }
 
 async function cancels(bench: Bench): Promise<void> {
@@ -230,9 +230,9 @@ async function cancels(bench: Bench): Promise<void> {
   const until = Date.now() + wholeMs
   while (isOver() === undefined && Date.now() < until) await bench.wait(50)
   const wrong = said(bench, order, 'installing', 'rebooting')
-  if (wrong !== undefined) throw new Unmet('it installs although it was told to stop', shown(wrong))
+  if (wrong !== undefined) throw new UnmetCheck('it installs although it was told to stop', shown(wrong))
   const after = await knownVersion(bench)
-  if (!isSameVersion(before, after)) throw new Unmet(`it runs ${after} now, and ran ${before} before`)
+  if (!isSameVersion(before, after)) throw new UnmetCheck(`it runs ${after} now, and ran ${before} before`)
 }
 
 /** A device need not check manifests. One that installs this does not; one that refuses it has to refuse all three. */
@@ -245,7 +245,7 @@ async function distrusts(bench: Bench): Promise<void> {
   await bench.never(isOver, REFUSED_MS)
   if (isTaken() !== undefined) {
     await installed(bench, forged)
-    throw new Skipped('the device does not check manifests')
+    throw new SkippedCheck('the device does not check manifests')
   }
   const [head = '', body = ''] = String(forged.message['manifest']).split('.')
   const unsigned = makeOrder(bench, { version })
@@ -262,11 +262,11 @@ async function defers(bench: Bench): Promise<void> {
   const deferred = bench.broker
     .published('ota/status')
     .filter(({ body }) => String(body?.['status']).toLowerCase() === 'deferred')
-  if (deferred.length === 0) throw new Skipped('the device put nothing off')
+  if (deferred.length === 0) throw new SkippedCheck('the device put nothing off')
   for (const message of deferred) {
     const { until, retry_after_sec: after } = message.body ?? {}
     const isTime = typeof until === 'string' && !Number.isNaN(Date.parse(until))
     if (!isTime && !(typeof after === 'number' && after >= 0))
-      throw new Unmet('it puts an update off and does not say for how long', shown(message))
+      throw new UnmetCheck('it puts an update off and does not say for how long', shown(message))
   }
 }

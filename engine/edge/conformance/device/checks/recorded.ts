@@ -1,8 +1,8 @@
 // Checks that look at everything that was recorded, whatever it was recorded for.
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { calmUntil, type Published, type Recording, shown } from '../recording.ts'
+import { calmUntil, type PublishedMessage, type Recording, shown } from '../recording.ts'
 
 const CONNECT = 'DEVICES.md, Connect'
 const STATUS = 'DEVICES.md, What a device publishes'
@@ -28,7 +28,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
       await bench.ready()
       for (const { connect } of both(bench, recordings))
         if (connect !== undefined && connect.clientId !== bench.device.deviceId)
-          throw new Unmet(
+          throw new UnmetCheck(
             `it connects as ${JSON.stringify(connect.clientId)}, not as ${bench.device.deviceId}`,
             `CONNECT with client id ${connect.clientId}`,
           )
@@ -78,10 +78,10 @@ export const RECORDED_CHECKS: readonly Check[] = [
       const own = bench.broker.topic('')
       for (const { published, subscribed } of both(bench, recordings)) {
         const stray = published.find(({ topic }) => !topic.startsWith(own))
-        if (stray !== undefined) throw new Unmet('it publishes outside its own topics', shown(stray))
+        if (stray !== undefined) throw new UnmetCheck('it publishes outside its own topics', shown(stray))
         const filter = subscribed.find(({ topic }) => !topic.startsWith(own))
         if (filter !== undefined)
-          throw new Unmet('it subscribes outside its own topics', `SUBSCRIBE ${filter.topic}`)
+          throw new UnmetCheck('it subscribes outside its own topics', `SUBSCRIBE ${filter.topic}`)
       }
     },
   },
@@ -157,28 +157,29 @@ function accepted(bench: Bench, recordings: readonly Recording[]): readonly Reco
 async function noneOf(
   bench: Bench,
   recordings: readonly Recording[],
-  { wrong, reason }: { readonly wrong: (message: Published) => boolean; readonly reason: string },
+  { wrong, reason }: { readonly wrong: (message: PublishedMessage) => boolean; readonly reason: string },
 ): Promise<void> {
   await bench.ready()
   const found = both(bench, recordings)
     .flatMap(({ published }) => published)
     .find(wrong)
-  if (found !== undefined) throw new Unmet(reason, shown(found))
+  if (found !== undefined) throw new UnmetCheck(reason, shown(found))
 }
 
 async function hasWill(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   await bench.ready()
   for (const { connect } of accepted(bench, recordings)) {
     const will = connect?.will
-    if (will === undefined) throw new Unmet('it connects without a last will')
+    if (will === undefined) throw new UnmetCheck('it connects without a last will')
     const text = will.payload.toString()
     const evidence = `will on ${will.topic} (QoS ${will.qos ?? 0}${will.retain ? ', retained' : ''}): ${text}`
     if (will.topic !== bench.broker.topic('status'))
-      throw new Unmet('its last will is not on its own status', evidence)
+      throw new UnmetCheck('its last will is not on its own status', evidence)
     if (will.qos !== 1 || will.retain !== true)
-      throw new Unmet('its last will is not of QoS 1 and retained', evidence)
-    if (typeof sessionOf(text) !== 'string') throw new Unmet('its last will has no session_id', evidence)
-    if (field(text, 'status') !== 'offline') throw new Unmet('its last will does not say offline', evidence)
+      throw new UnmetCheck('its last will is not of QoS 1 and retained', evidence)
+    if (typeof sessionOf(text) !== 'string') throw new UnmetCheck('its last will has no session_id', evidence)
+    if (field(text, 'status') !== 'offline')
+      throw new UnmetCheck('its last will does not say offline', evidence)
   }
 }
 
@@ -192,15 +193,16 @@ async function isBorn(bench: Bench, recordings: readonly Recording[]): Promise<v
     const birth = published.find((message) => message.topic === topic)
     if (birth === undefined) {
       const lasted = calmUntil(recording, Date.now()) - acceptedAt
-      if (lasted > BIRTH_MS + GRACE_MS) throw new Unmet('it was connected and never said that it is online')
+      if (lasted > BIRTH_MS + GRACE_MS)
+        throw new UnmetCheck('it was connected and never said that it is online')
       continue
     }
-    if (birth.at - acceptedAt > BIRTH_MS) throw new Unmet('it says late that it is online', shown(birth))
+    if (birth.at - acceptedAt > BIRTH_MS) throw new UnmetCheck('it says late that it is online', shown(birth))
     if (birth.body?.['status'] !== 'online')
-      throw new Unmet('its first message on status does not say online', shown(birth))
+      throw new UnmetCheck('its first message on status does not say online', shown(birth))
     const will = connect?.will?.payload.toString()
     if (will !== undefined && birth.body['session_id'] !== sessionOf(will))
-      throw new Unmet(
+      throw new UnmetCheck(
         'its first message names another session than its last will',
         `${shown(birth)}; will: ${will}`,
       )
@@ -212,9 +214,9 @@ async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): P
   await bench.connectAnew()
   const ids = accepted(bench, recordings).map(({ connect }) => sessionOf(connect?.will?.payload.toString()))
   const known = ids.filter((id) => typeof id === 'string')
-  if (known.length < 2) throw new Skipped('its last wills name no session: see CONN-02')
+  if (known.length < 2) throw new SkippedCheck('its last wills name no session: see CONN-02')
   if (new Set(known).size < known.length)
-    throw new Unmet(
+    throw new UnmetCheck(
       'two connects have the same session id, so the service cannot tell an old last will from a new one',
       `session ids: ${known.join(', ')}`,
     )
@@ -234,7 +236,9 @@ async function beats(bench: Bench, recordings: readonly Recording[]): Promise<vo
     for (const [index, at] of times.entries()) {
       const gap = Math.min(times[index + 1] ?? end, end) - at
       if (gap > HEARTBEAT_MS + GRACE_MS)
-        throw new Unmet(`it published nothing for ${Math.round(gap / 1_000)} s, so it counts as offline soon`)
+        throw new UnmetCheck(
+          `it published nothing for ${Math.round(gap / 1_000)} s, so it counts as offline soon`,
+        )
     }
   }
 }
@@ -245,7 +249,7 @@ async function tellsSeldom(bench: Bench, recordings: readonly Recording[]): Prom
   const told = both(bench, recordings).flatMap(({ published }) =>
     published.filter(({ topic: at, body }) => at === topic && body?.['progress'] !== undefined),
   )
-  if (told.length === 0) throw new Skipped('the device told no progress')
+  if (told.length === 0) throw new SkippedCheck('the device told no progress')
   for (const message of told) {
     const { at, body } = message
     const near = told.filter((other) => {
@@ -253,7 +257,7 @@ async function tellsSeldom(bench: Bench, recordings: readonly Recording[]): Prom
       return isSame && other.at >= at && other.at < at + PROGRESS_MS
     })
     if (near.length > PROGRESS_MAX)
-      throw new Unmet(
+      throw new UnmetCheck(
         `it told its progress ${near.length} times within ${PROGRESS_MS / 1_000} s`,
         shown(message),
       )
@@ -265,7 +269,7 @@ async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): 
   await subscribedOnce(bench, recordings)
   const connection = await bench.connectAnew()
   const [first] = accepted(bench, recordings).filter(({ subscribed }) => subscribed.length > 0)
-  if (first === undefined) throw new Skipped('the device subscribes to nothing')
+  if (first === undefined) throw new SkippedCheck('the device subscribes to nothing')
   const wanted = new Set(first.subscribed.map(({ topic }) => topic))
   const missing = ({ subscribed }: Recording) => {
     const topics = new Set(subscribed.map(({ topic }) => topic))
@@ -278,7 +282,7 @@ async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): 
     const lasted = calmUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
     const [topic] = missing(recording)
     if (topic !== undefined && lasted >= BIRTH_MS)
-      throw new Unmet(
+      throw new UnmetCheck(
         'after a later connect it did not subscribe to what it subscribed to before',
         `no SUBSCRIBE for ${topic} within 5 s of CONNACK`,
       )
@@ -299,9 +303,9 @@ async function subscribes(
   for (const { subscribed, acceptedAt = 0 } of accepted(bench, about.recordings)) {
     const found = subscribed.find((subscription) => subscription.topic === topic)
     if (found === undefined) continue
-    if (found.at - acceptedAt > BIRTH_MS) throw new Unmet(`it subscribes to ${topic} late`)
+    if (found.at - acceptedAt > BIRTH_MS) throw new UnmetCheck(`it subscribes to ${topic} late`)
     if (found.qos < 1)
-      throw new Unmet('it subscribes with QoS 0, so a message may be lost', `SUBSCRIBE ${topic} QoS 0`)
+      throw new UnmetCheck('it subscribes with QoS 0, so a message may be lost', `SUBSCRIBE ${topic} QoS 0`)
   }
 }
 
@@ -316,7 +320,7 @@ async function subscribedOnce(bench: Bench, recordings: readonly Recording[]): P
   await bench
     .until('it subscribes', () => (isSeen() ? true : undefined), BIRTH_MS)
     .catch((error: unknown) => {
-      if (!(error instanceof Unmet)) throw error
+      if (!(error instanceof UnmetCheck)) throw error
     })
 }
 

@@ -1,10 +1,10 @@
 // SHD: how a device follows its shadow.
 import type { Json, JsonObject } from '../../../../../schemas/json.ts'
 import { isObject } from '../../../payload.ts'
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { type Published, shown } from '../recording.ts'
+import { type PublishedMessage, shown } from '../recording.ts'
 
 const CLAUSE = 'DEVICES.md, What a device is sent'
 const REPORT_MS = 10_000
@@ -31,7 +31,8 @@ export const SHADOW_CHECKS: readonly Check[] = [
     bench.shadow.forget()
     await bench.broker.send('shadow/desired', bench.shadow.message(bench.shadow.version, {}))
     const report = await bench.never(() => reports(bench, since)[0], QUIET_MS)
-    if (report !== undefined) throw new Unmet('it reports although there was nothing to do', shown(report))
+    if (report !== undefined)
+      throw new UnmetCheck('it reports although there was nothing to do', shown(report))
   }),
   check(
     'SHD-05',
@@ -79,11 +80,11 @@ async function begin(bench: Bench): Promise<void> {
   bench.shadow.forget()
 }
 
-function reports({ broker }: Bench, since: number): readonly Published[] {
+function reports({ broker }: Bench, since: number): readonly PublishedMessage[] {
   return broker.published('shadow/reported', since)
 }
 
-function stateOf({ body }: Published): JsonObject {
+function stateOf({ body }: PublishedMessage): JsonObject {
   const state = body?.['state']
   return isObject(state) ? state : (body ?? {})
 }
@@ -117,7 +118,8 @@ async function ignoresOlder(bench: Bench): Promise<void> {
   await bench.broker.send('shadow/desired', bench.shadow.message(older, { [name]: stale }))
   const find = () => reports(bench, since).find((message) => same(stateOf(message)[name], stale))
   const report = await bench.never(find, QUIET_MS)
-  if (report !== undefined) throw new Unmet(`it applied version ${older} after a later one`, shown(report))
+  if (report !== undefined)
+    throw new UnmetCheck(`it applied version ${older} after a later one`, shown(report))
 }
 
 async function reportsAgain(bench: Bench): Promise<void> {
@@ -131,9 +133,9 @@ async function reportsAgain(bench: Bench): Promise<void> {
     return isObject(body?.['state']) && typeof body['version'] === 'number'
   })
   if (!canHear && named === undefined)
-    throw new Skipped('the device names no version in its reports, so none is refused as outdated')
+    throw new SkippedCheck('the device names no version in its reports, so none is refused as outdated')
   if (!canHear)
-    throw new Unmet('its reports name a version, and it does not subscribe to shadow/reported/rejected')
+    throw new UnmetCheck('its reports name a version, and it does not subscribe to shadow/reported/rejected')
   bench.shadow.forget()
   const wanted = fieldOf(bench)
   bench.shadow.refusesNext = 1
@@ -145,7 +147,7 @@ async function reportsAgain(bench: Bench): Promise<void> {
     bench.shadow.refusesNext = 0
   }
   if (bench.broker.published('shadow/get', since).length === 0)
-    throw new Unmet('it reported again without reading the shadow first')
+    throw new UnmetCheck('it reported again without reading the shadow first')
 }
 
 async function comesBack(bench: Bench): Promise<void> {
@@ -168,5 +170,5 @@ async function comesBack(bench: Bench): Promise<void> {
   const find = () =>
     reports(bench, since).find((message) => same(stateOf(message)[name], Object(stale['state'])[name]))
   const report = await bench.never(find, QUIET_MS)
-  if (report !== undefined) throw new Unmet('it ended with what was outdated', shown(report))
+  if (report !== undefined) throw new UnmetCheck('it ended with what was outdated', shown(report))
 }

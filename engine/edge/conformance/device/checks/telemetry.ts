@@ -1,10 +1,10 @@
 // TEL and LOG: what a device measures and says.
 import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
 import { isObject } from '../../../payload.ts'
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { type Published, type Recording, shown } from '../recording.ts'
+import { type PublishedMessage, type Recording, shown } from '../recording.ts'
 
 const CLAUSE = 'DEVICES.md, What a device publishes'
 const MEASURED_MS = 120_000
@@ -53,7 +53,7 @@ export const TELEMETRY_CHECKS: readonly Check[] = [
       await measured(bench, recordings)
       const large = all(bench, recordings).find(({ payload }) => payload.length > BYTES_MAX)
       if (large !== undefined)
-        throw new Unmet(`a message on ${large.topic} has ${large.payload.length} bytes`)
+        throw new UnmetCheck(`a message on ${large.topic} has ${large.payload.length} bytes`)
     },
   },
   {
@@ -68,12 +68,15 @@ function check(id: string, title: string): Omit<Check, 'run'> {
   return { id, level: 'MUST', lane: 'last', clause: CLAUSE, title }
 }
 
-function all(bench: Bench, recordings: readonly Recording[]): readonly Published[] {
+function all(bench: Bench, recordings: readonly Recording[]): readonly PublishedMessage[] {
   return [...new Set([...recordings, ...bench.broker.recordings])].flatMap(({ published }) => published)
 }
 
 /** Messages with measurements; waits for the first one. */
-async function measured(bench: Bench, recordings: readonly Recording[]): Promise<readonly Published[]> {
+async function measured(
+  bench: Bench,
+  recordings: readonly Recording[],
+): Promise<readonly PublishedMessage[]> {
   const find = () => all(bench, recordings).filter((message) => isTelemetry(bench, message))
   if (find().length > 0) return find()
   if (bench.broker.current === undefined) await bench.ready()
@@ -81,44 +84,47 @@ async function measured(bench: Bench, recordings: readonly Recording[]): Promise
   return find()
 }
 
-function isTelemetry(bench: Bench, { topic }: Published): boolean {
+function isTelemetry(bench: Bench, { topic }: PublishedMessage): boolean {
   const own = bench.broker.topic('telemetry')
   return topic === own || topic.startsWith(`${own}/`)
 }
 
-function isReadable(bench: Bench, message: Published): void {
+function isReadable(bench: Bench, message: PublishedMessage): void {
   const value = parse(message)
   const isNamed = message.topic !== bench.broker.topic('telemetry')
   if (isObject(value)) return
   if (isNamed && ['number', 'string', 'boolean'].includes(typeof value)) return
   if (Array.isArray(value) && value.length > 0 && value.every(isObject)) return
-  throw new Unmet('it sends measurements that cannot be read', shown(message))
+  throw new UnmetCheck('it sends measurements that cannot be read', shown(message))
 }
 
-function isPlausible(message: Published): void {
+function isPlausible(message: PublishedMessage): void {
   const text = message.payload.toString('utf8')
   if (NOT_FINITE.test(text) && !isJson(text))
-    throw new Unmet('it sends a number that is none: leave out what was not measured', shown(message))
+    throw new UnmetCheck('it sends a number that is none: leave out what was not measured', shown(message))
   const value = parse(message)
   for (const report of Array.isArray(value) ? value : [value]) {
     const { timestamp } = isObject(report) ? report : {}
     if (timestamp === undefined) continue
     const at = typeof timestamp === 'number' ? timestamp : Date.parse(String(timestamp))
     if (typeof timestamp === 'string' && !TIME_WITH_ZONE.test(timestamp))
-      throw new Unmet('a timestamp is not ISO 8601 in UTC, like 2026-03-01T08:30:00.000Z', shown(message))
+      throw new UnmetCheck(
+        'a timestamp is not ISO 8601 in UTC, like 2026-03-01T08:30:00.000Z',
+        shown(message),
+      )
     if (!(at > EARLIEST && at < message.at + AHEAD_MS))
-      throw new Unmet('a timestamp is no milliseconds since 1970, or the clock is wrong', shown(message))
+      throw new UnmetCheck('a timestamp is no milliseconds since 1970, or the clock is wrong', shown(message))
   }
 }
 
 /** Keeps acknowledgements back, then cuts the connection for a while. Returns what was on its way, and what came of it. */
 async function interrupted(bench: Bench): Promise<{
-  readonly withheld: readonly Published[]
-  readonly again: readonly Published[]
+  readonly withheld: readonly PublishedMessage[]
+  readonly again: readonly PublishedMessage[]
 }> {
   const connection = await bench.ready()
   const { manners } = bench.broker
-  const isMeant = (message: Published) => isTelemetry(bench, message)
+  const isMeant = (message: PublishedMessage) => isTelemetry(bench, message)
   manners.acknowledges = (message) => !isMeant(message)
   const since = Date.now()
   const find = () => connection.published.filter((message) => isMeant(message) && message.at >= since)
@@ -127,7 +133,7 @@ async function interrupted(bench: Bench): Promise<{
   const withheld = find()
   const weak = withheld.find(({ qos }) => qos === 0)
   if (weak !== undefined)
-    throw new Unmet('it measures with QoS 0, so what is lost on the way is lost for good', shown(weak))
+    throw new UnmetCheck('it measures with QoS 0, so what is lost on the way is lost for good', shown(weak))
   manners.door = 'cut'
   bench.broker.cut()
   await bench.wait(CUT_MS * bench.device.pace)
@@ -139,16 +145,16 @@ async function interrupted(bench: Bench): Promise<{
     bench.broker.recordings.flatMap(({ published }) =>
       published.filter(({ topic, at }) => topics.has(topic) && at >= backAt),
     )
-  const isThere = (wanted: Published) => came().some((message) => isAlike(wanted, message))
+  const isThere = (wanted: PublishedMessage) => came().some((message) => isAlike(wanted, message))
   await bench
     .until('what was under way comes again', () => (withheld.every(isThere) ? true : undefined), AGAIN_MS)
     .catch((error: unknown) => {
-      if (!(error instanceof Unmet)) throw error
+      if (!(error instanceof UnmetCheck)) throw error
     })
   return { withheld, again: came() }
 }
 
-function isAlike(one: Published, other: Published): boolean {
+function isAlike(one: PublishedMessage, other: PublishedMessage): boolean {
   return one.topic === other.topic && one.payload.equals(other.payload)
 }
 
@@ -156,7 +162,7 @@ async function comesAgain(bench: Bench): Promise<void> {
   const { withheld, again } = await interrupted(bench)
   const lost = withheld.filter((wanted) => !again.some((message) => isAlike(wanted, message)))
   if (lost[0] !== undefined)
-    throw new Unmet(
+    throw new UnmetCheck(
       `${lost.length} of ${withheld.length} messages that were never acknowledged did not come again`,
       shown(lost[0]),
     )
@@ -170,7 +176,7 @@ async function hasOwnTime(bench: Bench): Promise<void> {
   const value = parse(message)
   const reports = Array.isArray(value) ? value : [value]
   if (!reports.every((report) => isObject(report) && report['timestamp'] !== undefined))
-    throw new Unmet(
+    throw new UnmetCheck(
       'its measurements have no timestamp, so what is sent late gets a wrong time',
       shown(message),
     )
@@ -184,7 +190,7 @@ async function isBounded(bench: Bench): Promise<void> {
   for (const { qos, isAcknowledged, messageId } of connection.published)
     if (qos > 0 && !isAcknowledged && messageId !== undefined) ids.add(messageId)
   if (ids.size > IN_FLIGHT_MAX)
-    throw new Unmet(
+    throw new UnmetCheck(
       `it sent ${ids.size} messages without waiting for an acknowledgement; ${IN_FLIGHT_MAX} at most are right`,
     )
   await bench.ready()
@@ -194,12 +200,12 @@ async function logsWell(bench: Bench, recordings: readonly Recording[]): Promise
   await bench.ready()
   const topic = bench.broker.topic('log')
   const lines = all(bench, recordings).filter((message) => message.topic === topic)
-  if (lines.length === 0) throw new Skipped('the device logged nothing')
+  if (lines.length === 0) throw new SkippedCheck('the device logged nothing')
   for (const message of lines) {
     const value = parse(message)
     const entries = Array.isArray(value) ? value : [value]
     const isWell = entries.length <= LINES_MAX && entries.every(isLine)
-    if (!isWell) throw new Unmet('a log line has no level and message that can be read', shown(message))
+    if (!isWell) throw new UnmetCheck('a log line has no level and message that can be read', shown(message))
   }
 }
 
@@ -221,7 +227,7 @@ function isJson(text: string): boolean {
 }
 
 /** Undefined if it is no JSON. Numbers that JSON does not have are null here: TEL-02 is about them. */
-function parse({ payload }: Published): unknown {
+function parse({ payload }: PublishedMessage): unknown {
   try {
     return JSON.parse(payload.toString('utf8').replace(NOT_FINITE, 'null'))
   } catch {

@@ -1,7 +1,7 @@
 // AUTH: who may log in, and what each role may do.
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../../../schemas/json.ts'
-import { Unmet } from '../../verdict.ts'
+import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
 import { check, isRefused, type ServiceCheck } from '../steps.ts'
 
@@ -26,7 +26,7 @@ export const ACCOUNTS: readonly ServiceCheck[] = [
       const revoked = await run.rest.post(`/auth/devices/${device.id}/revoke`, {})
       if (revoked.status >= 300) expectStatus(revoked, 200, 'POST /auth/devices/{id}/revoke')
       await run.until('the session ends', () => (client.connected ? undefined : true))
-      if (Date.now() - at > REVOKED_MS) throw new Unmet(`its session ended after ${Date.now() - at} ms`)
+      if (Date.now() - at > REVOKED_MS) throw new UnmetCheck(`its session ended after ${Date.now() - at} ms`)
       await isRefused(run, { ...device })
     },
   },
@@ -64,7 +64,8 @@ async function logins(run: Run): Promise<void> {
   const token = String(second.body['access_token'])
   const me = await rest.get('/auth/me', { token })
   expectStatus(me, 200, 'GET /auth/me')
-  if (me.body['role'] !== 'viewer') throw new Unmet('it says another role than the user was given', me.body)
+  if (me.body['role'] !== 'viewer')
+    throw new UnmetCheck('it says another role than the user was given', me.body)
   const last = refreshOf(second.body)
   const left = await rest.post('/auth/logout', last, { token })
   if (left.status >= 300) expectStatus(left, 204, 'POST /auth/logout')

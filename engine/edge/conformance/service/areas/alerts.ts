@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { parsePayload } from '../../../payload.ts'
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import { type Device, expectStatus, type Run, type Session } from '../run.ts'
 import { check, rowsOf, type ServiceCheck } from '../steps.ts'
 
@@ -48,10 +48,11 @@ export const ALERTS: readonly ServiceCheck[] = [
       await session.say('telemetry', { heat: 91 })
       const [again] = await has(run, device, 'firing', 1)
       if (again?.['alert_id'] !== first?.['alert_id'] || again?.['count'] !== 2)
-        throw new Unmet('it is another alert, or not counted again', JSON.stringify([first, again]))
+        throw new UnmetCheck('it is another alert, or not counted again', JSON.stringify([first, again]))
       await session.say('telemetry', { heat: 20 })
       const [resolved] = await has(run, device, 'resolved', 1)
-      if (resolved?.['reason'] !== 'recovered') throw new Unmet('the reason is not `recovered`', resolved)
+      if (resolved?.['reason'] !== 'recovered')
+        throw new UnmetCheck('the reason is not `recovered`', resolved)
     },
   },
   {
@@ -72,7 +73,8 @@ export const ALERTS: readonly ServiceCheck[] = [
       await session.say('telemetry', { heat: 20 })
       await session.say('telemetry', { heat: 93 })
       const [next] = await has(run, device, 'firing', 1)
-      if (next?.['alert_id'] === alert?.['alert_id']) throw new Unmet('a resolved alert fires again', next)
+      if (next?.['alert_id'] === alert?.['alert_id'])
+        throw new UnmetCheck('a resolved alert fires again', next)
       await has(run, device, 'resolved', 1)
     },
   },
@@ -144,14 +146,15 @@ async function flapping(run: Run): Promise<void> {
   await has(run, device, 'resolved', 1)
   await session.say('telemetry', { heat: 91 })
   const [second] = await has(run, device, 'firing', 1)
-  if (second?.['alert_id'] === first?.['alert_id']) throw new Unmet('a resolved alert fires again', second)
+  if (second?.['alert_id'] === first?.['alert_id'])
+    throw new UnmetCheck('a resolved alert fires again', second)
   await session.say('telemetry', { heat: 20 })
   const [quiet] = await has(run, device, 'recovering', 1)
-  if (quiet?.['flapping'] !== true) throw new Unmet('the second episode is not said to flap', quiet)
+  if (quiet?.['flapping'] !== true) throw new UnmetCheck('the second episode is not said to flap', quiet)
   await session.say('telemetry', { heat: 92 })
   const [again] = await has(run, device, 'firing', 1)
   if (again?.['alert_id'] !== second?.['alert_id'] || !(Number(again?.['count']) > 1))
-    throw new Unmet('what flaps is another alert, or is not counted', again)
+    throw new UnmetCheck('what flaps is another alert, or is not counted', again)
   await session.say('telemetry', { heat: 20 })
   await has(run, device, 'recovering', 1)
   await has(run, device, 'resolved', 2, 3 * HOLD_SEC * 1_000)
@@ -177,13 +180,13 @@ async function silence(run: Run): Promise<void> {
   await run.until('the silence ends', async () => ((await isMuted()) ? undefined : true))
 }
 
-interface Hooked {
+interface WebhookRequest {
   readonly headers: IncomingHttpHeaders
   readonly text: string
 }
 
 async function webhook(run: Run): Promise<void> {
-  const seen: Hooked[] = []
+  const seen: WebhookRequest[] = []
   const sink = createServer((request, answer) => {
     let text = ''
     request.setEncoding('utf8')
@@ -203,7 +206,7 @@ async function webhook(run: Run): Promise<void> {
     const about = { type: 'webhook', url, group: run.group, group_wait_sec: WAIT_SEC }
     const made = await run.rest.post('/alerts/channels', about)
     if (made.body['code'] === 'WEBHOOK_TARGET_FORBIDDEN')
-      throw new Skipped(`FLEET_WEBHOOK_ALLOW of the service does not name 127.0.0.1:${port}`)
+      throw new SkippedCheck(`FLEET_WEBHOOK_ALLOW of the service does not name 127.0.0.1:${port}`)
     expectStatus(made, 201, 'POST /alerts/channels')
     const channel = String(made.body['channel_id'])
     run.later(() => run.rest.call('DELETE', `/alerts/channels/${channel}`))
@@ -217,16 +220,16 @@ async function webhook(run: Run): Promise<void> {
     )
     const isSigned = signatureOf(String(made.body['secret']), fired)
     if (!String(fired.headers['webhook-signature']).split(' ').includes(isSigned))
-      throw new Unmet('the signature is not that of the secret', JSON.stringify(fired.headers))
+      throw new UnmetCheck('the signature is not that of the secret', JSON.stringify(fired.headers))
     const count = seen.filter(({ text }) => text.includes('"alert.fired"')).length
-    if (count !== 1) throw new Unmet(`${count} messages tell of alerts that fired together`)
+    if (count !== 1) throw new UnmetCheck(`${count} messages tell of alerts that fired together`)
   } finally {
     sink.close()
   }
 }
 
 /** The signature that Standard Webhooks asks for. */
-function signatureOf(secret: string, { headers, text }: Hooked): string {
+function signatureOf(secret: string, { headers, text }: WebhookRequest): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`
   return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`

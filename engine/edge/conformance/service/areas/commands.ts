@@ -1,6 +1,6 @@
 // CMD and GW: commands with every way that they end, broadcasts, and sub-devices.
 import type { JsonObject } from '../../../../../schemas/json.ts'
-import { Unmet } from '../../verdict.ts'
+import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
 import { check, hasCommand, ordered, rowsOf, type ServiceCheck, send, status, told } from '../steps.ts'
 
@@ -41,7 +41,7 @@ export const COMMANDS: readonly ServiceCheck[] = [
         await hasCommand(run, about, 'acked')
         await about.session.say('command/ack', { request_id: about.order, status: word, error })
         const body = await hasCommand(run, about, word)
-        if (!JSON.stringify(body).includes('NO_BAY')) throw new Unmet('the device’s error is lost', body)
+        if (!JSON.stringify(body).includes('NO_BAY')) throw new UnmetCheck('the device’s error is lost', body)
       }
     },
   },
@@ -102,7 +102,7 @@ export const COMMANDS: readonly ServiceCheck[] = [
       })
       const { body } = await run.rest.get(`/telemetry/${stranger.id}`)
       if (Object(body['data']).n !== undefined)
-        throw new Unmet('a gateway spoke for a device that is not its own', body)
+        throw new UnmetCheck('a gateway spoke for a device that is not its own', body)
     },
   },
   {
@@ -171,5 +171,5 @@ async function broadcast(run: Run): Promise<void> {
     return counts['completed'] === 2 && counts['failed'] === 1 ? true : undefined
   })
   const failed = rowsOf((await run.rest.get(`${path}/devices?status=failed`)).body)
-  if (failed.length !== 1) throw new Unmet(`it lists ${failed.length} devices that failed, not one`)
+  if (failed.length !== 1) throw new UnmetCheck(`it lists ${failed.length} devices that failed, not one`)
 }

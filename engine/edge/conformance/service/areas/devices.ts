@@ -1,5 +1,5 @@
 // REG, MQTT and PRES: devices, who may connect and say what, and when they are there.
-import { Unmet } from '../../verdict.ts'
+import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
 import { check, hasStatus, isRefused, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
 
@@ -16,7 +16,8 @@ export const DEVICES: readonly ServiceCheck[] = [
       const { body } = await run.rest.get(`/devices?group=${encodeURIComponent(run.group)}&per_page=200`)
       const isListed =
         Array.isArray(body['data']) && body['data'].some((each) => Object(each).device_id === id)
-      if (!isListed) throw new Unmet('a device that was registered is not in the list of its group', body)
+      if (!isListed)
+        throw new UnmetCheck('a device that was registered is not in the list of its group', body)
       const changed = await run.rest.call('PATCH', `/devices/${id}`, { body: { name: 'another name' } })
       expectStatus(changed, 200, 'PATCH /devices/{id}')
       const twice = await run.rest.post('/devices', { device_id: id, name: id, type: 'mqtt_device' })
@@ -118,8 +119,8 @@ export const DEVICES: readonly ServiceCheck[] = [
       // By the service's own clock, so that the way to it does not count.
       const silentMs = Date.parse(String(body['updated_at'])) - Date.parse(String(body['last_seen_at']))
       const lateMs = silentMs - SILENCE_SEC * 1_000
-      if (lateMs < 0) throw new Unmet(`it is offline ${-lateMs} ms before its deadline`, body)
-      if (lateMs > LATE_MS) throw new Unmet(`it is offline ${lateMs} ms after its deadline`, body)
+      if (lateMs < 0) throw new UnmetCheck(`it is offline ${-lateMs} ms before its deadline`, body)
+      if (lateMs > LATE_MS) throw new UnmetCheck(`it is offline ${lateMs} ms after its deadline`, body)
     },
   },
 ]
@@ -145,7 +146,7 @@ async function namespace(run: Run): Promise<void> {
       ([answer]) => (answer?.qos ?? 128) < 128,
       () => false,
     )
-    if (granted) throw new Unmet(`it grants ${device.id} the subscription ${filter}`)
+    if (granted) throw new UnmetCheck(`it grants ${device.id} the subscription ${filter}`)
   }
   await secret.say('telemetry', { last: true })
   await run.until('the other device’s own value', async () => {
@@ -153,7 +154,7 @@ async function namespace(run: Run): Promise<void> {
     return Object(body['data']).last === true ? true : undefined
   })
   const { body } = await run.rest.get(`/telemetry/${other.id}`)
-  if (Object(body['data']).n !== 1) throw new Unmet('a device spoke for another one', body)
+  if (Object(body['data']).n !== 1) throw new UnmetCheck('a device spoke for another one', body)
 }
 
 async function feedback(run: Run): Promise<void> {
@@ -169,12 +170,12 @@ async function feedback(run: Run): Promise<void> {
     await run.subscribe(session, device, 'error')
     await session.say(suffix, text)
     const error = await told(run, session, 'error').catch(() => {
-      throw new Unmet(`a device is told nothing of its mistake on ${suffix}`)
+      throw new UnmetCheck(`a device is told nothing of its mistake on ${suffix}`)
     })
     if (code !== undefined && error['code'] !== code)
-      throw new Unmet(`it is told ${error['code']}, not ${code}`, error)
+      throw new UnmetCheck(`it is told ${error['code']}, not ${code}`, error)
     for (const word of ['code', 'detail', 'topic', 'advice', 'timestamp'])
-      if (typeof error[word] !== 'string') throw new Unmet(`the message on error has no ${word}`, error)
+      if (typeof error[word] !== 'string') throw new UnmetCheck(`the message on error has no ${word}`, error)
     await run.until(`the dead letter of ${suffix}`, async () => {
       const { body } = await run.rest.get(`/dead-letters?device_id=${device.id}`)
       return rowsOf(body).find(({ topic }) => topic === `fleet/${device.id}/${suffix}`)

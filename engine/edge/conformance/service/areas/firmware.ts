@@ -1,7 +1,7 @@
 // OTA: uploads, ranges, the ways that an update ends, places and canaries.
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../../../../../schemas/json.ts'
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import { type Device, expectStatus, hasNoImages, type Run, type Session } from '../run.ts'
 import { check, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
 
@@ -73,7 +73,7 @@ function uploadOf(run: Run, { version, image, fields = {} }: Upload) {
 
 async function upload(run: Run, wanted: Upload): Promise<JsonObject> {
   const made = await uploadOf(run, wanted)
-  if (hasNoImages(made)) throw new Skipped('the service has no storage for images')
+  if (hasNoImages(made)) throw new SkippedCheck('the service has no storage for images')
   expectStatus(made, 201, 'POST /ota/firmware')
   run.later(() => run.rest.call('DELETE', `/ota/firmware/${made.body['firmware_id']}?force=true`))
   return made.body
@@ -125,8 +125,8 @@ async function update(run: Run): Promise<void> {
 async function ranges(url: string, image: string): Promise<void> {
   const whole = await fetch(url)
   const etag = whole.headers.get('etag')
-  if (whole.status !== 200 || (await whole.text()) !== image) throw new Unmet('the image is another one')
-  if (etag === null) throw new Unmet('the image has no ETag, so a download cannot go on safely')
+  if (whole.status !== 200 || (await whole.text()) !== image) throw new UnmetCheck('the image is another one')
+  if (etag === null) throw new UnmetCheck('the image has no ETag, so a download cannot go on safely')
   const last = image.length - 1
   const table: readonly (readonly [Readonly<Record<string, string>>, number, string])[] = [
     [{ range: 'bytes=0-0' }, 206, image.slice(0, 1)],
@@ -141,12 +141,12 @@ async function ranges(url: string, image: string): Promise<void> {
     const answer = await fetch(url, { headers })
     const text = await answer.text()
     if (answer.status !== wanted || (wanted < 400 && text !== body))
-      throw new Unmet(`${JSON.stringify(headers)} is answered ${answer.status}, not ${wanted}`, text)
+      throw new UnmetCheck(`${JSON.stringify(headers)} is answered ${answer.status}, not ${wanted}`, text)
   }
   // Not the last letter, which may have bits that mean nothing.
   const forged = url.replace(/.(?=.{9}$)/, (letter) => (letter === 'a' ? 'b' : 'a'))
   const { status: refused } = await fetch(forged)
-  if (refused !== 403) throw new Unmet(`an address that was changed is answered ${refused}, not 403`)
+  if (refused !== 403) throw new UnmetCheck(`an address that was changed is answered ${refused}, not 403`)
 }
 
 async function uploads(run: Run): Promise<void> {
@@ -154,11 +154,11 @@ async function uploads(run: Run): Promise<void> {
   const image = Buffer.alloc(STREAMED_BYTES, run.id)
   const sha256 = createHash('sha256').update(image).digest('hex')
   const wrong = await uploadOf(run, { version, image: 'other bytes', fields: { sha256 } })
-  if (hasNoImages(wrong)) throw new Skipped('the service has no storage for images')
+  if (hasNoImages(wrong)) throw new SkippedCheck('the service has no storage for images')
   expectStatus(wrong, 422, 'an upload whose hash is another one')
   const made = await upload(run, { version, image, fields: { sha256 } })
   if (made['sha256'] !== sha256 || made['size_bytes'] !== STREAMED_BYTES)
-    throw new Unmet('size or hash of the image are not those of the upload', made)
+    throw new UnmetCheck('size or hash of the image are not those of the upload', made)
   expectStatus(
     await uploadOf(run, { version, image: 'other bytes' }),
     409,
@@ -260,7 +260,7 @@ async function rows(run: Run): Promise<void> {
       ROWS_MS,
     )
     .catch((error: unknown) => {
-      throw last === undefined ? error : new Unmet('a job has not ended as it should', last)
+      throw last === undefined ? error : new UnmetCheck('a job has not ended as it should', last)
     })
   const deviceOf = (code: string) => devices[BEHAVIOURS.findIndex((each) => each.code === code)]?.device
   await endsLate(run, deviceOf('TIMED_OUT_REBOOT'), { path, version })
@@ -299,7 +299,7 @@ async function isRetried(
   const retried = await run.rest.post(`${path}/${device.id}/retry`, {})
   if (retried.status >= 300) expectStatus(retried, 200, 'POST …/devices/{id}/retry')
   const { attempt = 0 } = await told(run, session, 'ota')
-  if (!(Number(attempt) > 1)) throw new Unmet(`the retry is told as attempt ${attempt}`)
+  if (!(Number(attempt) > 1)) throw new UnmetCheck(`the retry is told as attempt ${attempt}`)
   for (const report of INSTALLED)
     await session.say('ota/status', { deployment_id: deployment, attempt, ...report })
   await session.client.endAsync()
@@ -365,12 +365,12 @@ async function canary(run: Run): Promise<void> {
   const isTold = ({ session }: Updatable): boolean => session.inbox.some(({ topic }) => topic === 'ota')
   for (let round = 0; waiting.length > 0; round++) {
     const one = await run.until('a device that is told', () => waiting.find(isTold))
-    if (round === 0 && one !== first) throw new Unmet('another device than the canary is told first')
+    if (round === 0 && one !== first) throw new UnmetCheck('another device than the canary is told first')
     await restart(run, one, { deployment, version })
     waiting.splice(waiting.indexOf(one), 1)
     const tooMany = waiting.filter(isTold)
     if (tooMany.length > 1)
-      throw new Unmet(`${tooMany.length} devices are told at once, and there is one place`)
+      throw new UnmetCheck(`${tooMany.length} devices are told at once, and there is one place`)
   }
   await completed(run, deployment)
 }

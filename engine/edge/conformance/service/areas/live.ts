@@ -1,7 +1,7 @@
 // WS, ERR and OPS: the live stream, wrong requests, and what operators look at.
 import { WebSocket } from 'ws'
 import type { JsonObject } from '../../../../../schemas/json.ts'
-import { Skipped, Unmet } from '../../verdict.ts'
+import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import { hostile } from '../hostile.ts'
 import { expectStatus, type Run } from '../run.ts'
 import { check, type ServiceCheck } from '../steps.ts'
@@ -69,12 +69,12 @@ export const LIVE: readonly ServiceCheck[] = [
       const answer = await fetch(`${run.url}/metrics`)
       const text = await answer.text()
       if ([401, 404].includes(answer.status))
-        throw new Skipped('its metrics are not on this port, or need a token')
-      if (answer.status !== 200) throw new Unmet(`GET /metrics is answered ${answer.status}`)
+        throw new SkippedCheck('its metrics are not on this port, or need a token')
+      if (answer.status !== 200) throw new UnmetCheck(`GET /metrics is answered ${answer.status}`)
       if (!/^fleet_ingest_messages_total\{/m.test(text))
-        throw new Unmet('no metric counts messages', text.slice(0, 500))
+        throw new UnmetCheck('no metric counts messages', text.slice(0, 500))
       const named = text.split('\n').find((line) => line.includes('conf-'))
-      if (named !== undefined) throw new Unmet('a metric names a device', named)
+      if (named !== undefined) throw new UnmetCheck('a metric names a device', named)
     },
   },
 ]
@@ -103,7 +103,7 @@ async function open(run: Run, hello: Hello): Promise<Live> {
   const next = (what: string, is: (frame: JsonObject) => boolean) => run.until(what, () => frames.find(is))
   const isIn = () => (frames.some(({ type }) => type === 'auth_ok') ? ('in' as const) : undefined)
   const came = await run.until('auth_ok on /ws', () => isIn() ?? closed())
-  if (came !== 'in') throw new Unmet(`/ws closes a good login with ${came}`)
+  if (came !== 'in') throw new UnmetCheck(`/ws closes a good login with ${came}`)
   let count = 0
   return {
     socket,
@@ -152,7 +152,7 @@ async function logins(run: Run): Promise<void> {
     const code = await run.until('the end of a login that is wrong', closed)
     socket.terminate()
     if (![UNAUTHENTICATED, 401].includes(code) || frames.some(({ type }) => type === 'auth_ok'))
-      throw new Unmet(`/ws ends ${JSON.stringify(Object.keys(hello))} of a wrong login with ${code}`)
+      throw new UnmetCheck(`/ws ends ${JSON.stringify(Object.keys(hello))} of a wrong login with ${code}`)
   }
 }
 
@@ -176,7 +176,7 @@ async function filters(run: Run): Promise<void> {
     await live.next('the new value', (frame) => JSON.stringify(frame).includes('"last"'))
     const wrong = live.frames.find((frame) => JSON.stringify(frame).includes(other.id))
     if (wrong !== undefined)
-      throw new Unmet('a subscription is told of a device that its filter leaves out', wrong)
+      throw new UnmetCheck('a subscription is told of a device that its filter leaves out', wrong)
     live.socket.send(
       JSON.stringify({ type: 'subscribe', id: 'x', channel: 'telemetry', filter: { tga: 'a' } }),
     )
@@ -211,7 +211,7 @@ async function slowReader(run: Run): Promise<void> {
     await run.until('the newest value, after the pause', () => live.frames.find(isLast), BEHIND_MS)
     const resync = live.frames.find(({ type }) => type === 'resync')
     if (!(Number(resync?.['dropped']) > 0))
-      throw new Unmet('it is not told that messages were left out', resync)
+      throw new UnmetCheck('it is not told that messages were left out', resync)
   } finally {
     live.socket.terminate()
   }

@@ -1,6 +1,6 @@
 // TEL and SHD: values and buckets, and the shadow.
 import type { JsonObject } from '../../../../../schemas/json.ts'
-import { Unmet } from '../../verdict.ts'
+import { UnmetCheck } from '../../verdict.ts'
 import type { Run } from '../run.ts'
 import { check, rowsOf, type ServiceCheck } from '../steps.ts'
 
@@ -82,7 +82,8 @@ export const TELEMETRY: readonly ServiceCheck[] = [
         run.rest.call('PUT', `${path}/desired`, { body: { n }, ifMatch: Number(version) }),
       )
       const won = (await Promise.all(writes)).filter((answer) => answer.status === 200)
-      if (won.length !== 1) throw new Unmet(`${won.length} of 100 writers of the same version won, not one`)
+      if (won.length !== 1)
+        throw new UnmetCheck(`${won.length} of 100 writers of the same version won, not one`)
       const wanted = Object((await run.rest.get(path)).body['desired']) as JsonObject
       await run.until('the device is told what is desired', () =>
         session.inbox.some(({ body }) => Object(body?.['state']).n === wanted['n']) ? true : undefined,
@@ -131,7 +132,7 @@ async function buckets(run: Run): Promise<void> {
 }
 
 function isSame(row: JsonObject, wanted: Bucket | undefined): void {
-  if (wanted === undefined) throw new Unmet('a bucket where no point is', row)
+  if (wanted === undefined) throw new UnmetCheck('a bucket where no point is', row)
   const { count, min, max, sum } = wanted
   const isNear = (name: string, value: number): boolean => Math.abs(Number(row[name]) - value) < 1e-9
   if (
@@ -140,5 +141,8 @@ function isSame(row: JsonObject, wanted: Bucket | undefined): void {
     !isNear('max', max) ||
     !isNear('avg', sum / count)
   )
-    throw new Unmet(`a bucket should say count ${count}, min ${min}, max ${max}, avg ${sum / count}`, row)
+    throw new UnmetCheck(
+      `a bucket should say count ${count}, min ${min}, max ${max}, avg ${sum / count}`,
+      row,
+    )
 }

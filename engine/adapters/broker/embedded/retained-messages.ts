@@ -13,7 +13,7 @@ function isKept(suffix: string): boolean {
   return isRetainable(suffix) || (parseSubSuffix(suffix)?.suffix ?? suffix) === DESIRED
 }
 
-export class Retained {
+export class RetainedMessages {
   readonly #devices = new Map<DeviceId, Map<string, Message>>()
 
   /** An empty payload clears the topic. */

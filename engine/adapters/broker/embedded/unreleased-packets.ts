@@ -4,7 +4,7 @@ import { LIMITS } from '../../../limits.ts'
 
 export type Repeat = 'new' | 'taken' | 'durable' | 'full'
 
-export class Unreleased {
+export class UnreleasedPackets {
   /** Packet ids; the value is true once the message is durable. */
   readonly #ids = new Map<number, boolean>()
   /** Ids of messages that were repeated before they were durable. */
