@@ -9,10 +9,10 @@ import type { Role } from '../../schemas/vocabulary.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { type AccountEdits, createAccountEdits } from './account-edits.ts'
-import type { Authenticated } from './authenticate.ts'
+import type { Authentication } from './authenticate.ts'
 import { refuseCommon } from './common-passwords.ts'
 import { LoginLimiter } from './login-limiter.ts'
-import { createLogins, type LoggedIn, type Logins, type LoginsOptions } from './logins.ts'
+import { createLogins, type Logins, type LoginsOptions, type OpenedLogin } from './logins.ts'
 import { normalEmail } from './normal-email.ts'
 import { hashingBusy, type Passwords } from './passwords.ts'
 
@@ -36,12 +36,12 @@ export interface Accounts extends AccountEdits {
     readonly password: string
     readonly from: LoginOrigin
     readonly browser?: RefreshGrant['browser']
-  }): Promise<LoggedIn | Refusal>
+  }): Promise<OpenedLogin | Refusal>
   /** Logs the user of a ticket in. */
   enter(
-    proven: Extract<Authenticated, { readonly kind: 'user' }>,
+    proven: Extract<Authentication, { readonly kind: 'user' }>,
     about: { readonly from: LoginOrigin; readonly browser?: RefreshGrant['browser'] },
-  ): Promise<LoggedIn | Refusal>
+  ): Promise<OpenedLogin | Refusal>
   readonly logins: Logins
   /** Ends one login, or all of the user's if no refresh token is named. */
   logout(userId: UserId, refreshToken: string | undefined): Promise<void>
@@ -127,7 +127,7 @@ async function noteLogin({ users, clock }: AccountsOptions, id: UserId, isProven
 /** The sender of a request for a new user. */
 export interface Registrant {
   /** Finds the user of the bearer token. It is called only if the mode needs one. */
-  authenticate(): Promise<Authenticated | undefined>
+  authenticate(): Promise<Authentication | undefined>
   /** Sent from this very machine. */
   readonly isLocal: boolean
   readonly ip: string

@@ -9,7 +9,7 @@ import { type ApiKeys, isApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
 import type { AccessClaims, Tokens } from './tokens.ts'
 
-export type Authenticated =
+export type Authentication =
   | {
       readonly kind: 'user'
       readonly user: Caller
@@ -20,7 +20,7 @@ export type Authenticated =
     }
   | Refusal
 
-export type Authenticate = (token: string) => Promise<Authenticated>
+export type Authenticate = (token: string) => Promise<Authentication>
 
 export interface AuthenticateOptions {
   readonly tokens: Pick<Tokens, 'verifyAccess'>
@@ -41,7 +41,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
   const admitted = async (
     current: () => Caller | undefined,
     expiresAt: Millis | undefined,
-  ): Promise<Authenticated> => {
+  ): Promise<Authentication> => {
     let user = current()
     if (user === undefined) {
       // The login may have been at another node a moment ago.

@@ -12,7 +12,7 @@ export interface RenewalPorts {
   readonly devices: Pick<Directory, 'get'>
 }
 
-export type Renewed =
+export type RenewalOutcome =
   | { readonly kind: 'renewed'; readonly deviceId: DeviceId; readonly issued: IssuedToken }
   | { readonly kind: 'void' }
 
@@ -21,7 +21,7 @@ export async function renewToken(
   { tokens, devices }: RenewalPorts,
   shown: string,
   ttlSec: number | undefined,
-): Promise<Renewed> {
+): Promise<RenewalOutcome> {
   const verified = await tokens.verifyDevice(shown)
   if (verified.kind === 'void') return { kind: 'void' }
   const { deviceId, issuedAt, expiresAt, mayPublish, maySubscribe } = verified.claims

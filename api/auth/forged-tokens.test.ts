@@ -3,7 +3,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
-import type { Answered } from '../testing/rest.ts'
+import type { RestAnswer } from '../testing/rest.ts'
 import { NOW, SECRET } from '../testing/rest.ts'
 import { openKeyRing } from './key-ring.ts'
 import { base64, deviceId, forge, openWithAdmin } from './testing/forge.ts'
@@ -159,7 +159,7 @@ const OTHERS: Readonly<Record<string, Forgery>> = {
 }
 
 /** The answer without what differs from request to request. */
-const shown = ({ status, headers, body }: Answered) => ({
+const shown = ({ status, headers, body }: RestAnswer) => ({
   status,
   challenge: headers['www-authenticate'],
   type: headers['content-type'],

@@ -18,7 +18,7 @@ import type { Tokens } from './tokens.ts'
 const SECRET_BYTES = 32
 const PREFIX = 'rt_'
 
-export interface LoggedIn {
+export interface OpenedLogin {
   readonly kind: 'logged_in'
   readonly userId: UserId
   readonly accessToken: string
@@ -47,8 +47,8 @@ export interface Logins {
   open(
     user: User,
     about: { readonly at: Millis; readonly from: LoginOrigin; readonly browser?: RefreshGrant['browser'] },
-  ): Promise<LoggedIn>
-  renew(refreshToken: string, use: LoginUse): Promise<LoggedIn | Refusal>
+  ): Promise<OpenedLogin>
+  renew(refreshToken: string, use: LoginUse): Promise<OpenedLogin | Refusal>
   end(userId: UserId, refreshToken: string): Promise<void>
   /** Ends the login of a browser's token. Resolves with its user, if there is one. */
   endBrowser(refreshToken: string): Promise<UserId | undefined>
@@ -61,14 +61,14 @@ export interface Logins {
 export function createLogins(options: LoginsOptions): Logins {
   const { users, tokens, ids, clock, refreshRotation, logger } = options
 
-  async function loggedIn(grant: RefreshGrant, refreshToken: string, at: Millis): Promise<LoggedIn> {
+  async function loggedIn(grant: RefreshGrant, refreshToken: string, at: Millis): Promise<OpenedLogin> {
     const { userId, family: login } = grant
     const { token } = await tokens.issueAccess({ userId, login, at })
     const rememberedUntil = grant.browser?.isRemembered === true ? grant.expiresAt : undefined
     return { kind: 'logged_in', userId, accessToken: token, refreshToken, rememberedUntil }
   }
 
-  function renewed(before: RefreshGrant, refreshToken: string, { at, from }: Moment): Renewed {
+  function renewed(before: RefreshGrant, refreshToken: string, { at, from }: Moment): Renewal {
     if (before.replaced !== undefined) return { grant: before }
     const grant = { ...before, from }
     if (!refreshRotation && before.browser === undefined)
@@ -162,7 +162,7 @@ interface Moment {
   readonly from: LoginOrigin
 }
 
-interface Renewed {
+interface Renewal {
   readonly grant: RefreshGrant
   readonly successor?: RefreshGrant
 }

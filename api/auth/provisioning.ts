@@ -30,7 +30,7 @@ export interface Wish {
   readonly requestId?: string | undefined
 }
 
-export interface Provisioned {
+export interface ProvisioningResult {
   readonly kind: 'provisioned'
   readonly device: DeviceRecord
   readonly issued: IssuedToken
@@ -41,7 +41,7 @@ export interface Provisioned {
 export interface Provisioning {
   /** Says whether the key is good for the device as far as the key alone shows it. Takes no place. */
   check(wish: Wish): Promise<ProvisioningKey | Refusal>
-  provision(wish: Wish): Promise<Provisioned | Refusal>
+  provision(wish: Wish): Promise<ProvisioningResult | Refusal>
 }
 
 export interface ProvisioningPorts {
@@ -61,7 +61,7 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
     return unfit(key, { deviceId, now: clock.now() }) ?? key
   }
 
-  async function provision(wish: Wish, key: ProvisioningKey): Promise<Provisioned | Refusal> {
+  async function provision(wish: Wish, key: ProvisioningKey): Promise<ProvisioningResult | Refusal> {
     const aheadMs = rate.take(key.id, clock.ticks())
     if (aheadMs <= 0)
       return refused('RATE_LIMIT_EXCEEDED', {
@@ -83,7 +83,7 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
     wish: Wish,
     key: ProvisioningKey,
     { device, isRepeated }: { readonly device: DeviceRecord; readonly isRepeated: boolean },
-  ): Promise<Provisioned | Refusal> {
+  ): Promise<ProvisioningResult | Refusal> {
     const { deviceId } = wish
     let latest: DeviceRecord | undefined = device
     for (let tries = 0; tries < TRIES_MAX && latest !== undefined; tries++) {
@@ -124,7 +124,7 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
     return outcome
   }
 
-  async function provisioned(device: DeviceRecord, isRepeated: boolean): Promise<Provisioned> {
+  async function provisioned(device: DeviceRecord, isRepeated: boolean): Promise<ProvisioningResult> {
     const ttlSec = BODY_LIMITS.deviceTokenHoursMax * 3600
     const about = { deviceId: device.id, validFrom: device.tokensValidFrom, ttlSec }
     return { kind: 'provisioned', device, issued: await tokens.issueDevice(about), isRepeated }

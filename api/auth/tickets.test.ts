@@ -3,10 +3,10 @@ import { MemoryTickets } from '../../engine/adapters/tickets/memory.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { OpenTicket } from '../../engine/ports/tickets.ts'
 import { StandingTime } from '../../engine/testing/standing-time.ts'
-import type { Authenticated } from './authenticate.ts'
+import type { Authentication } from './authenticate.ts'
 import { Tickets } from './tickets.ts'
 
-const VOID: Authenticated = { kind: 'refused', code: 'UNAUTHENTICATED', detail: {} }
+const VOID: Authentication = { kind: 'refused', code: 'UNAUTHENTICATED', detail: {} }
 
 function setUp() {
   const clock = new StandingTime(0)

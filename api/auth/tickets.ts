@@ -8,7 +8,7 @@ import { LIMITS } from '../../engine/limits.ts'
 import type { OpenTickets } from '../../engine/ports/tickets.ts'
 import { refused } from '../refusal.ts'
 import { sealed, sealingKey, unsealed } from '../sealing.ts'
-import type { Authenticate, Authenticated } from './authenticate.ts'
+import type { Authenticate, Authentication } from './authenticate.ts'
 
 const SECRET_BYTES = 32
 const USES = {
@@ -36,7 +36,7 @@ export class Tickets {
   }
 
   /** Uses a ticket up, even if its token turns out to be void. */
-  async redeem(ticket: string, purpose = ''): Promise<Authenticated> {
+  async redeem(ticket: string, purpose = ''): Promise<Authentication> {
     const { id, key } = keyOf({ ticket, purpose, ...this.#use })
     const kept = await this.#open.take(id)
     if (kept === undefined) {

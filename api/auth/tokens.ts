@@ -36,7 +36,7 @@ export interface DeviceClaims {
   readonly issuedAt: Millis
   readonly expiresAt: Millis
 }
-export type Verified<Claims> =
+export type Verification<Claims> =
   | { readonly kind: 'valid'; readonly claims: Claims }
   | { readonly kind: 'void'; readonly why: 'expired' | 'invalid' }
 
@@ -51,7 +51,7 @@ export interface Tokens {
     readonly at: Millis
     readonly login?: string
   }): Promise<IssuedToken>
-  verifyAccess(token: string): Promise<Verified<AccessClaims>>
+  verifyAccess(token: string): Promise<Verification<AccessClaims>>
   /** The token is never issued before `validFrom`, even if the clock was set back. */
   issueDevice(about: {
     readonly deviceId: DeviceId
@@ -59,7 +59,7 @@ export interface Tokens {
     readonly ttlSec: number
     readonly scopes?: readonly TokenScope[] | undefined
   }): Promise<IssuedToken>
-  verifyDevice(token: string): Promise<Verified<DeviceClaims>>
+  verifyDevice(token: string): Promise<Verification<DeviceClaims>>
   /** The public keys by which others verify our tokens; empty if a secret signs. */
   readonly publicKeys: readonly JWK[]
   /** The id of the key that signs. */
@@ -94,9 +94,9 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
     return { token, expiresAt: Millis(expires * 1000) }
   }
 
-  async function verify(sort: Sort, token: string): Promise<Verified<Signed>> {
+  async function verify(sort: Sort, token: string): Promise<Verification<SignedToken>> {
     if (token.length > API_LIMITS.tokenCharsMax || !isCompact(token)) return INVALID
-    let result: Verified<Signed> = INVALID
+    let result: Verification<SignedToken> = INVALID
     for (const key of candidates(believed, token)) {
       result = await verifyBy(key, token, { sort, now: clock.now() })
       if (result !== INVALID) break
@@ -174,7 +174,7 @@ function aclOf(deviceId: DeviceId, { publish, subscribe }: Topics) {
   ]
 }
 
-interface Signed {
+interface SignedToken {
   readonly subject: string
   readonly issuedAt: Millis
   readonly expiresAt: Millis
@@ -207,7 +207,7 @@ async function verifyBy(
   key: TokenKey,
   token: string,
   { sort, now }: { readonly sort: Sort; readonly now: Millis },
-): Promise<Verified<Signed>> {
+): Promise<Verification<SignedToken>> {
   try {
     const { payload, protectedHeader } = await jwtVerify(token, key.verify, {
       algorithms: [key.alg],
@@ -229,7 +229,7 @@ function isOf(sort: Sort, audience: JWTPayload['aud'], type: string | undefined)
   return isType && (audience === undefined || audience === sort.audience)
 }
 
-function toSigned(payload: JWTPayload, sort: Sort): Verified<Signed> {
+function toSigned(payload: JWTPayload, sort: Sort): Verification<SignedToken> {
   const { sub, exp, iat, jti } = payload
   // `exp: 1e400` would be parsed as Infinity and never expire.
   const sound = typeof sub === 'string' && Number.isSafeInteger(exp) && Number.isSafeInteger(iat)
@@ -241,7 +241,7 @@ function toSigned(payload: JWTPayload, sort: Sort): Verified<Signed> {
   return { kind: 'valid', claims: { subject: sub, issuedAt, expiresAt: Millis(exp * 1000), payload } }
 }
 
-function toAccessClaims({ subject, issuedAt, expiresAt, payload }: Signed): Verified<AccessClaims> {
+function toAccessClaims({ subject, issuedAt, expiresAt, payload }: SignedToken): Verification<AccessClaims> {
   const { sid: login } = payload
   // Our tokens never live longer, and `iat` is rounded down to seconds.
   const lives = expiresAt - Math.floor(issuedAt / 1000) * 1000
@@ -250,7 +250,7 @@ function toAccessClaims({ subject, issuedAt, expiresAt, payload }: Signed): Veri
   return { kind: 'valid', claims: { userId: UserId(subject), login, issuedAt, expiresAt } }
 }
 
-function toDeviceClaims({ subject, issuedAt, expiresAt, payload }: Signed): Verified<DeviceClaims> {
+function toDeviceClaims({ subject, issuedAt, expiresAt, payload }: SignedToken): Verification<DeviceClaims> {
   const deviceId = parseDeviceId(subject)
   const { scope, topics } = payload
   if (deviceId === undefined || scope !== 'device' || typeof topics !== 'object' || topics === null)
@@ -271,7 +271,7 @@ class VerifiedTokens {
     this.#clock = clock
   }
 
-  get(token: string): Verified<AccessClaims> | undefined {
+  get(token: string): Verification<AccessClaims> | undefined {
     const claims = this.#claims.get(token)
     if (claims === undefined) return undefined
     if (claims.expiresAt > this.#clock.now()) return { kind: 'valid', claims }

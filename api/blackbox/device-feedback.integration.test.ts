@@ -17,7 +17,7 @@ test.beforeAll(async ({ service: given }) => {
   admin = await service.admin()
 })
 
-interface Told {
+interface DeviceError {
   readonly code: string
   readonly topic: string
   readonly detail: string
@@ -25,11 +25,11 @@ interface Told {
 }
 
 /** Subscribes to `error` and collects what comes. */
-async function hearErrors(client: MqttClient, id: string): Promise<readonly Told[]> {
-  const told: Told[] = []
+async function hearErrors(client: MqttClient, id: string): Promise<readonly DeviceError[]> {
+  const told: DeviceError[] = []
   client.on('message', (topic, payload) => {
     // Written by the service under test; a wrong shape fails the test.
-    if (topic === `fleet/${id}/error`) told.push(JSON.parse(payload.toString()) as Told)
+    if (topic === `fleet/${id}/error`) told.push(JSON.parse(payload.toString()) as DeviceError)
   })
   await client.subscribeAsync(`fleet/${id}/error`, { qos: 0 })
   return told
@@ -73,7 +73,7 @@ test('an answer to a command that nobody gave is told, too', async () => {
 test('a device that uses a forbidden topic is told at once, or in its next session if this one ends for it', async () => {
   const token = await registerDevice(admin, 'stranger')
   let client = await connectDevice(service, 'stranger', token)
-  let told: readonly Told[] = IS_EMQX ? await hearErrors(client, 'stranger') : []
+  let told: readonly DeviceError[] = IS_EMQX ? await hearErrors(client, 'stranger') : []
   const closed = closedOf(client)
   client.publish('fleet/typo/telemetry', '{"a":1}', { qos: 1 })
   if (!IS_EMQX) {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../schemas/operation.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
-import { type Answered, SECRET } from '../testing/rest.ts'
+import { type RestAnswer, SECRET } from '../testing/rest.ts'
 import { validRequests, wrongRequests } from './testing/requests.ts'
 import { openWorld } from './testing/world.ts'
 
@@ -71,7 +71,7 @@ describe.each(operations)('%s', (_, operation) => {
 })
 
 /** Checks more than the harness, which looks for undeclared fields. */
-function expectNoSecret({ replies }: Operation, { text }: Answered): void {
+function expectNoSecret({ replies }: Operation, { text }: RestAnswer): void {
   expect(text).not.toMatch(/plain:|hash of a secret|password_?hash|secret_?hash/i)
   expect(text).not.toContain(SECRET)
   if (!/_token|api_key|flp_/.test(JSON.stringify(replies)))

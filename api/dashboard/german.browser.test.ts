@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { axeViolations, settled, tooWide } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { englishTexts } from './testing/english.ts'
-import { type Furnished, furnish } from './testing/furnished.ts'
+import { type FurnishedFleet, furnish } from './testing/furnished.ts'
 import { dashboardSuite } from './testing/suite.ts'
 import { go } from './testing/walk.ts'
 
@@ -66,7 +66,7 @@ const PHONE = { width: 320, height: 800 }
 const ZOOMED = { width: 640, height: 450 }
 
 const suite = dashboardSuite()
-let furnished: Furnished
+let furnished: FurnishedFleet
 
 describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
   beforeAll(async () => {

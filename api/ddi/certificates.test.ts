@@ -19,7 +19,7 @@ const dir = mkdtempSync(join(tmpdir(), 'fleet-ddi-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 const openServer = httpServers()
 
-interface Sent {
+interface SentCredentials {
   readonly cert?: Buffer
   readonly key?: Buffer
   readonly authorization?: string
@@ -46,7 +46,7 @@ test('a device may show its certificate instead of a token, and a gateway its ow
   const { token } = await tokens.issueDevice({ deviceId, validFrom, ttlSec: 3_600 })
 
   const ca = readFileSync(join(dir, 'ours', 'ca.crt'))
-  const get = (path: string, { authorization, ...shown }: Sent = {}) =>
+  const get = (path: string, { authorization, ...shown }: SentCredentials = {}) =>
     new Promise<number | undefined>((resolve, reject) => {
       const headers = authorization === undefined ? {} : { authorization }
       request({ host: 'localhost', port, path, ca, headers, agent: false, ...shown }, (response) =>
@@ -55,7 +55,7 @@ test('a device may show its certificate instead of a token, and a gateway its ow
         .on('error', reject)
         .end()
     })
-  const poll = (id: string, sent?: Sent) => get(`/DEFAULT/controller/v1/${id}`, sent)
+  const poll = (id: string, sent?: SentCredentials) => get(`/DEFAULT/controller/v1/${id}`, sent)
   const shown = (made: CertificateFiles) => ({
     cert: readFileSync(made.certificate),
     key: readFileSync(made.key),
@@ -70,7 +70,7 @@ test('a device may show its certificate instead of a token, and a gateway its ow
   expect(await poll('dev', { authorization })).toBe(200)
   // It is good for the DDI alone.
   expect(await get('/api/v1/devices', own)).toBe(401)
-  const wrong: readonly (readonly [string, string, Sent])[] = [
+  const wrong: readonly (readonly [string, string, SentCredentials])[] = [
     ['none', 'dev', {}],
     ['of another device', 'gw', own],
     ['of no gateway', 'sub', own],

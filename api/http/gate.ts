@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
-import type { Authenticated } from '../auth/authenticate.ts'
+import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import type { Rates } from '../rates/rates.ts'
@@ -135,7 +135,7 @@ const noToken = () => refused('UNAUTHENTICATED', { message: 'send Authorization:
 export async function authenticate(
   request: FastifyRequest,
   services: Services,
-): Promise<Authenticated | undefined> {
+): Promise<Authentication | undefined> {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
   const token = bearerOf(authorization)
@@ -149,7 +149,7 @@ export async function authenticate(
 async function authenticateByTicket(
   request: FastifyRequest,
   { downloadTickets }: Services,
-): Promise<Authenticated | undefined> {
+): Promise<Authentication | undefined> {
   const { path, ticket } = splitTicket(request.url)
   if (ticket === undefined || request.method !== 'GET') return undefined
   const authenticated = await downloadTickets.redeem(ticket, path)

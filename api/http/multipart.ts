@@ -31,7 +31,7 @@ export interface FormOptions<Taken> {
 }
 
 /** Thrown into a file that is not wanted any more. */
-class GivenUp extends Error {}
+class AbandonedUpload extends Error {}
 
 /** The rest of a body that was refused is left to the caller. */
 export async function readForm<Taken>(
@@ -81,9 +81,9 @@ class Form<Taken> {
       const taken = file && { name: file.name, type: file.type, taken: await file.taken }
       return { kind: 'form', fields: this.#fields, file: taken }
     }
-    file?.content.destroy(new GivenUp('the upload was given up'))
+    file?.content.destroy(new AbandonedUpload('the upload was given up'))
     await file?.taken.catch((error: unknown) => {
-      if (!(error instanceof GivenUp)) throw error
+      if (!(error instanceof AbandonedUpload)) throw error
     })
     return refusal
   }

@@ -38,14 +38,14 @@ export interface RepeatKey {
 }
 
 type FoundAnswer = { readonly kind: 'repeat'; readonly answer: Answer } | Refusal
-export type Recalled = { readonly kind: 'new' } | FoundAnswer
+export type RecallResult = { readonly kind: 'new' } | FoundAnswer
 
 type Result = Answer | FileAnswer | FirmwareFile | Refusal
 
 export interface Repeats {
   /** Undefined if the request has no key. */
   keyOf(request: RepeatableRequest): RepeatKey | Refusal | undefined
-  recall(key: RepeatKey): Promise<Recalled>
+  recall(key: RepeatKey): Promise<RecallResult>
   keep(key: RepeatKey, answer: Answer): Promise<void>
   /** Runs the request, or repeats the answer it had. A file is generated again. */
   once(key: RepeatKey, run: () => Promise<Result>): Promise<Result>

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Authorship } from '../../engine/index.ts'
 import type { AuditDraft } from '../../engine/ports/audit.ts'
 import type { Access, Operation } from '../../schemas/operation.ts'
-import type { Authenticated } from '../auth/authenticate.ts'
+import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Refusal } from '../refusal.ts'
 import type { Answer, FileAnswer, FirmwareFile } from './answer.ts'
@@ -30,19 +30,19 @@ export interface Call<Params, Query, Body, User> {
   readonly url: string
   header(name: string): string | undefined
   /** The caller of a public route, if there is a bearer token. */
-  authenticate(): Promise<Authenticated | undefined>
+  authenticate(): Promise<Authentication | undefined>
 }
 
 /** The part of a call that a helper needs to send a request to the engine. */
 export type SignedCall = Pick<Call<unknown, unknown, unknown, Caller>, 'user' | 'sign'>
 
 type MaybeLater<T> = T | Promise<T>
-type Handled = MaybeLater<Answer | FileAnswer | FirmwareFile | Refusal>
+type HandlerResult = MaybeLater<Answer | FileAnswer | FirmwareFile | Refusal>
 
 export interface Route extends Operation {
   /** The bound of an upload, beside what its form may have around it. */
   readonly bodyBytesMax?: number | undefined
-  handle(call: Call<unknown, unknown, unknown, unknown>): Handled
+  handle(call: Call<unknown, unknown, unknown, unknown>): HandlerResult
 }
 
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined
@@ -60,7 +60,7 @@ type CallOf<O extends Operation> = Call<
 interface Handler<O extends Operation> {
   // A method, not a property: its parameter may be narrower than what `Route` promises, because the server
   // validates and authenticates by the same data before it calls.
-  handle(call: CallOf<O>): Handled
+  handle(call: CallOf<O>): HandlerResult
 }
 
 export function route<O extends Operation>(operation: O, handle: Handler<O>['handle']): Route {

@@ -2,27 +2,27 @@
 import type { TSchema } from 'typebox'
 import type { Json } from '../../schemas/json.ts'
 
-interface Described {
+interface SchemaFacts {
   readonly examples?: readonly Json[]
   readonly default?: Json
   readonly enum?: readonly Json[]
   readonly const?: Json
-  readonly anyOf?: readonly Described[]
+  readonly anyOf?: readonly SchemaFacts[]
   readonly type?: string
-  readonly properties?: Readonly<Record<string, Described>>
+  readonly properties?: Readonly<Record<string, SchemaFacts>>
   readonly required?: readonly string[]
-  readonly items?: Described
+  readonly items?: SchemaFacts
   readonly minimum?: number
 }
 
 /** Returns the schema's example number `index`, or its first one. */
 export function exampleOf(schema: TSchema, index = 0): Json {
   // Our schemas are JSON schemas; these keywords describe their values.
-  const described = schema as Described
+  const described = schema as SchemaFacts
   return described.examples?.[index] ?? built(described)
 }
 
-function built(schema: Described): Json {
+function built(schema: SchemaFacts): Json {
   const [example] = schema.examples ?? []
   if (example !== undefined) return example
   if (schema.default !== undefined) return schema.default
@@ -48,7 +48,7 @@ function built(schema: Described): Json {
 }
 
 /** Leaves out optional fields whose example is null. */
-function object({ properties = {}, required = [] }: Described): Json {
+function object({ properties = {}, required = [] }: SchemaFacts): Json {
   const fields = Object.entries(properties).map(([name, field]) => [name, built(field)] as const)
   return Object.fromEntries(fields.filter(([name, value]) => required.includes(name) || value !== null))
 }

@@ -13,7 +13,7 @@ import type { Schedule } from '../../engine/ports/schedule.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-interface Untold {
+interface UnreportedUse {
   readonly limit: RateLimit
   readonly key: string
   readonly since: number
@@ -28,7 +28,7 @@ export interface RateSharesOptions {
 
 export class RateShares {
   readonly #options: RateSharesOptions
-  readonly #untold = new Map<string, Untold>()
+  readonly #untold = new Map<string, UnreportedUse>()
   #isDue = false
 
   constructor(options: RateSharesOptions) {
@@ -72,8 +72,8 @@ export class RateShares {
     this.#shareSoon()
   }
 
-  #next(): readonly (readonly [string, Untold])[] {
-    const next: (readonly [string, Untold])[] = []
+  #next(): readonly (readonly [string, UnreportedUse])[] {
+    const next: (readonly [string, UnreportedUse])[] = []
     for (const entry of this.#untold) {
       if (next.length >= API_LIMITS.rateSharesAtOnceMax) break
       this.#untold.delete(entry[0])

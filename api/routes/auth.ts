@@ -22,7 +22,7 @@ import {
 } from '../../schemas/operations/auth.ts'
 import { renewToken } from '../auth/device-renewal.ts'
 import { loginOrigin } from '../auth/login-origin.ts'
-import type { LoggedIn } from '../auth/logins.ts'
+import type { OpenedLogin } from '../auth/logins.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import { type Answer, answer } from '../http/answer.ts'
@@ -135,7 +135,7 @@ export function authRoutes({
   ]
 }
 
-function loginAnswer({ userId, accessToken, refreshToken }: LoggedIn): Answer {
+function loginAnswer({ userId, accessToken, refreshToken }: OpenedLogin): Answer {
   const body: Login = {
     access_token: accessToken,
     refresh_token: refreshToken,

@@ -16,29 +16,29 @@ import { toMembers } from './deployment-request.ts'
 const NAMED_KEPT_MAX = 50
 
 type Engine = Pick<Services, 'engine'>
-export type Meant = Pick<BroadcastRequest, 'group' | 'chosen' | 'within'>
+export type BroadcastScope = Pick<BroadcastRequest, 'group' | 'chosen' | 'within'>
 
-export function toMeant(
+export function toScope(
   services: Engine,
   body: Pick<BroadcastWishBody, 'group' | 'target'>,
   user: Caller,
-): { readonly kind: 'meant'; readonly meant: Meant } | Refusal {
+): { readonly kind: 'scope'; readonly scope: BroadcastScope } | Refusal {
   const { group, target } = body
   const within = scopeOf(user)
   if (group !== undefined && target !== undefined)
     return invalid('/target', { code: 'NOT_ALLOWED', message: 'cannot be given together with group' })
-  if (group !== undefined) return { kind: 'meant', meant: { group, within } }
+  if (group !== undefined) return { kind: 'scope', scope: { group, within } }
   if (target === undefined)
     return invalid('/group', { code: 'REQUIRED', message: 'is missing: give a group or a target' })
   if (target.type === 'group' && typeof target.value === 'string' && target.value !== '')
-    return { kind: 'meant', meant: { group: target.value, within } }
+    return { kind: 'scope', scope: { group: target.value, within } }
   if (target.type === 'group')
     return invalid('/target/value', { code: 'NOT_ALLOWED', message: 'must name a group' })
   const found = toMembers(services, target, user)
   if (found.kind === 'refused') return found
   const { members } = found
   const limited = members.kind === 'matching' ? members.filter.group : undefined
-  return { kind: 'meant', meant: { group: limited, chosen: { target: toKept(target), members }, within } }
+  return { kind: 'scope', scope: { group: limited, chosen: { target: toKept(target), members }, within } }
 }
 
 /** What is kept of a target. */
@@ -48,7 +48,10 @@ export function toKept({ type, value }: BroadcastTargetBody): BroadcastTarget {
   return { type, value: Array.isArray(json) ? json.slice(0, NAMED_KEPT_MAX) : json }
 }
 
-export function* devicesMeant({ engine }: Engine, { group, chosen, within }: Meant): Iterable<DeviceSummary> {
+export function* devicesInScope(
+  { engine }: Engine,
+  { group, chosen, within }: BroadcastScope,
+): Iterable<DeviceSummary> {
   const ids: Iterable<DeviceId> =
     chosen?.members.kind === 'named'
       ? new Set(chosen.members.deviceIds)

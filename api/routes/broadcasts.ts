@@ -25,7 +25,7 @@ import { idFor, type RepeatKey } from '../http/repeats.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { devicesMeant, toKept, toMeant } from './broadcast-target.ts'
+import { devicesInScope, toKept, toScope } from './broadcast-target.ts'
 import { parseStatuses, unfitTypes, wishRefusal } from './command-checks.ts'
 
 export function broadcastRoutes(services: Services): readonly Route[] {
@@ -89,15 +89,15 @@ async function broadcast(
   // Devices whose type does not allow the command are skipped.
   const refusal = wishRefusal(body, undefined) ?? reservedName(body.command)
   if (refusal !== undefined) return refusal
-  const found = toMeant(services, body, user)
+  const found = toScope(services, body, user)
   if (found.kind === 'refused') return found
   const unfit = unfitTypes(body, deviceTypes.defined.values())
   if (isDryRun) {
     const reasonOf = ({ status, type }: DeviceSummary) => skipReason({ status, unfit: own(unfit, type) })
-    return answer(200, targetPreview(devicesMeant(services, found.meant), reasonOf))
+    return answer(200, targetPreview(devicesInScope(services, found.scope), reasonOf))
   }
   const request = {
-    ...found.meant,
+    ...found.scope,
     expectedTotal: body.expected_total,
     command: body.command,
     data: body.data ?? undefined,

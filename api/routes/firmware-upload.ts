@@ -93,7 +93,7 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
   }
 }
 
-interface Received extends Upload {
+interface ReceivedImage extends Upload {
   readonly form: Form
   readonly file: FilePart
   readonly image: UploadedImage
@@ -101,7 +101,7 @@ interface Received extends Upload {
 
 async function toFirmware(
   services: Services,
-  { form, file, image, check, header, user }: Received,
+  { form, file, image, check, header, user }: ReceivedImage,
 ): Promise<{ readonly kind: 'firmware'; readonly firmware: NewFirmware } | Refusal> {
   // A form of a web page sends empty texts for what was left out.
   const given = Object.fromEntries(Object.entries(form.fields).filter(([, value]) => value !== ''))

@@ -33,7 +33,7 @@ type FoundCommand =
   | { readonly place: CommandPlace; readonly kept: KeptCommand }
   | { readonly place: CommandPlace; readonly past: PastCommand }
 
-interface CommandsFound {
+interface CommandMatches {
   readonly rows: readonly FoundCommand[]
   /** Where the next page goes on. */
   readonly next: CommandPlace | undefined
@@ -75,7 +75,7 @@ async function findCommands(
   engine: Engine,
   { deviceId, group, within, deviceIds, isMeant }: FleetSelection,
   filter: CommandFilter,
-): Promise<CommandsFound> {
+): Promise<CommandMatches> {
   const { statuses, limit } = filter
   const kept = await engine.keptCommands({ ...filter, deviceId, group, within, limit: limit + 1 })
   const found = new Map<string, FoundCommand>(
@@ -102,7 +102,7 @@ async function findCommands(
 function toPage(
   found: ReadonlyMap<string, FoundCommand>,
   { limit, down }: { readonly limit: number; readonly down: CommandPlace | undefined },
-): CommandsFound {
+): CommandMatches {
   const known = [...found.values()]
     .filter(({ place }) => down === undefined || byCreation(place, down) <= 0)
     .sort((a, b) => byCreation(a.place, b.place))

@@ -31,14 +31,14 @@ interface RegisterOptions {
   readonly repeatKey: RepeatKey | undefined
 }
 
-type Planned = Extract<ReturnType<typeof toRegistration>, { kind: 'registration' }>
+type PlannedRegistration = Extract<ReturnType<typeof toRegistration>, { kind: 'registration' }>
 
 export async function registerRows(
   rows: readonly Row[],
   options: RegisterOptions,
 ): Promise<readonly BulkRow[]> {
   const results: BulkRow[] = []
-  const planned: (readonly [index: number, Planned])[] = []
+  const planned: (readonly [index: number, PlannedRegistration])[] = []
   const seen = new Map<string, number>()
   for (const [index, row] of rows.entries()) {
     if (index % API_LIMITS.rowsCheckedAtOnce === API_LIMITS.rowsCheckedAtOnce - 1) await setImmediate()
@@ -74,7 +74,7 @@ export async function registerRows(
 
 /** A parent may be a gateway among the same rows. */
 function checkParents(
-  planned: readonly (readonly [index: number, Planned])[],
+  planned: readonly (readonly [index: number, PlannedRegistration])[],
   results: BulkRow[],
   options: RegisterOptions,
 ): void {
@@ -98,7 +98,7 @@ function planOf(
   row: Row,
   { services, check, repeatKey }: RegisterOptions,
   seen: Map<string, number>,
-): Planned | Refusal {
+): PlannedRegistration | Refusal {
   if (row.kind === 'unread') return row.refusal
   const body = withoutReport(row.body)
   // Only the first mistakes of a row are reported.
@@ -132,7 +132,7 @@ type Report = Readonly<Partial<Record<(typeof REPORT_COLUMNS)[number], unknown>>
 
 async function registerOne(
   row: number,
-  plan: Planned,
+  plan: PlannedRegistration,
   { services, sign }: RegisterOptions,
 ): Promise<BulkRow> {
   const unfit = unfitParentOf(plan, { services })
@@ -146,13 +146,17 @@ async function registerOne(
 }
 
 function unfitParentOf(
-  { deviceId, request }: Planned,
+  { deviceId, request }: PlannedRegistration,
   { services }: Pick<RegisterOptions, 'services'>,
 ): Refusal | undefined {
   return unfitParent(services.engine.devices, deviceId, request.parentId)
 }
 
-function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refusal, plan?: Planned): BulkRow {
+function failed(
+  { row, ...rest }: { row: number; body?: object },
+  refusal: Refusal,
+  plan?: PlannedRegistration,
+): BulkRow {
   const { code, detail } = refusal
   const { message = REFUSALS[code].title, errors } = detail
   const named = rest.body !== undefined && 'device_id' in rest.body ? rest.body.device_id : null

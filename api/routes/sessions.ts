@@ -10,7 +10,7 @@ import {
 } from '../../schemas/operations/sessions.ts'
 import type { BrowserSession, BrowserSessionBody, UserSession } from '../../schemas/session.ts'
 import { loginOrigin } from '../auth/login-origin.ts'
-import type { LoggedIn } from '../auth/logins.ts'
+import type { OpenedLogin } from '../auth/logins.ts'
 import { sessionCookie } from '../auth/session-cookie.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { bearerOf } from '../http/gate.ts'
@@ -27,7 +27,7 @@ export function sessionRoutes(services: Services): readonly Route[] {
   const { logins } = accounts
   const cookie = sessionCookie(tokens.signingKeyId)
 
-  function sessionAnswer(opened: LoggedIn | Refusal, isSecure: boolean): Answer | Refusal {
+  function sessionAnswer(opened: OpenedLogin | Refusal, isSecure: boolean): Answer | Refusal {
     if (opened.kind === 'refused') return opened
     const { userId, accessToken, refreshToken, rememberedUntil } = opened
     const user = users.get(userId)

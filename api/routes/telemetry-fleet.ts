@@ -137,7 +137,7 @@ const seriesOf = async (engine: Engine, { metrics, asked, ids, among }: Question
 }
 
 /** An answer, and the buckets it took; undefined if they are not known. */
-interface Worked {
+interface DeviceAnswer {
   readonly result: Answer | Refusal
   readonly buckets: ReturnType<typeof extentOf> | undefined
 }
@@ -145,7 +145,7 @@ interface Worked {
 async function deviceAnswer(
   engine: Engine,
   question: Question & { readonly total: number; readonly window: Window; readonly url: string },
-): Promise<Worked> {
+): Promise<DeviceAnswer> {
   const { metrics, asked, ids, total, window, url } = question
   const series = await seriesOf(engine, question, 'device')
   if (series.kind === 'refused') return { result: series, buckets: undefined }
@@ -162,7 +162,10 @@ async function deviceAnswer(
   return { result, buckets: extentOf(series.found, { ...asked, series: ids.length * metrics.length }) }
 }
 
-async function groupAnswer(engine: Engine, question: Question & { readonly total: number }): Promise<Worked> {
+async function groupAnswer(
+  engine: Engine,
+  question: Question & { readonly total: number },
+): Promise<DeviceAnswer> {
   const { query, metrics, asked, total } = question
   const series = await seriesOf(engine, question, 'group')
   if (series.kind === 'refused') return { result: series, buckets: undefined }

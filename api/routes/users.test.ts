@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type HarnessOptions, openHarness, type Sent } from '../testing/rest.ts'
+import { type HarnessOptions, openHarness, type RestCall } from '../testing/rest.ts'
 
 const USERS = '/api/v1/users'
 const AUTH = '/api/v1/auth'
@@ -268,7 +268,7 @@ describe('of their own account, anyone', () => {
 test('internal fields are in no answer about users', async () => {
   const { request, token, ada, enter } = await openWithAda()
   const login = await enter()
-  const calls: readonly (readonly [string, Sent])[] = [
+  const calls: readonly (readonly [string, RestCall])[] = [
     [`GET ${USERS}`, { token }],
     [`GET ${USERS}/${ada.id}`, { token }],
     [`PATCH ${USERS}/${ada.id}`, { token, body: { name: 'x' } }],

@@ -8,7 +8,7 @@ import { plainUrl } from '../http/route-match.ts'
 import { headersOfRefusal, headersOfSuccess, RESPONSE_HEADERS } from '../openapi/headers.ts'
 import { refusalsOf } from '../openapi/refusals-of.ts'
 
-export interface Told {
+export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   /** Parsed, if it is JSON. */
@@ -23,7 +23,7 @@ const compiled = new Map<Reply, ValidateFunction>()
 
 /** Fails a test whose answer is not what the operations, and so the OpenAPI, promise. */
 export function createConformance(operations: readonly Operation[]) {
-  return (method: string, url: string, told: Told): void => {
+  return (method: string, url: string, told: HttpAnswer): void => {
     const { status, headers, body, text } = told
     const line = `${method} ${url} → ${status}`
     expect(headers['x-request-id'], line).toMatch(/^[\w.:/+=@-]+$/)
@@ -51,7 +51,7 @@ export function createConformance(operations: readonly Operation[]) {
   }
 }
 
-function check(line: string, reply: Reply, { body, text }: Told): void {
+function check(line: string, reply: Reply, { body, text }: HttpAnswer): void {
   const fits = compiled.get(reply) ?? ajv.compile(Object(closed(reply)))
   compiled.set(reply, fits)
   if (!fits(body)) expect.fail(`${line}: ${text}: ${JSON.stringify(fits.errors)}`)
@@ -60,7 +60,7 @@ function check(line: string, reply: Reply, { body, text }: Told): void {
 /** An answer has exactly those of the documented headers that its operation promises. */
 function checkHeaders(
   line: string,
-  headers: Told['headers'],
+  headers: HttpAnswer['headers'],
   sent: readonly { readonly name: string; readonly isAlways: boolean }[],
 ): void {
   for (const name of Object.keys(RESPONSE_HEADERS)) {
@@ -101,7 +101,7 @@ function isPath(pattern: string, url: string): boolean {
 }
 
 /** A page or a file in the place of JSON. */
-function isOther({ isPage, files = [] }: Operation, headers: Told['headers']): boolean {
+function isOther({ isPage, files = [] }: Operation, headers: HttpAnswer['headers']): boolean {
   const type = String(headers['content-type']).replace(/;.*/, '')
   return files.includes(type) || (isPage === true && type === 'text/html')
 }

@@ -52,13 +52,13 @@ export interface HarnessOptions {
   readonly pages?: Pages
 }
 
-export interface Sent {
+export interface RestCall {
   readonly token?: string | undefined
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Answered {
+export interface RestAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   // Tests reach into bodies freely; the schemas are checked before.
@@ -114,7 +114,7 @@ export function openHarness(options: HarnessOptions = {}) {
   })
   const conforms = createConformance(routes)
 
-  async function request(line: string, { token, body, headers = {} }: Sent = {}): Promise<Answered> {
+  async function request(line: string, { token, body, headers = {} }: RestCall = {}): Promise<RestAnswer> {
     await engine.opened
     const [method = 'GET', url = '/'] = line.split(' ')
     const response = await app.inject({
@@ -127,7 +127,7 @@ export function openHarness(options: HarnessOptions = {}) {
     const isPacked = response.headers['content-encoding'] === 'gzip'
     const text = isPacked ? gunzipSync(response.rawPayload).toString() : response.payload
     const type = String(response.headers['content-type'] ?? '')
-    const answered: Answered = {
+    const answered: RestAnswer = {
       status: response.statusCode,
       headers: response.headers,
       body: /^application\/(problem\+)?json/.test(type) && text !== '' ? JSON.parse(text) : text,

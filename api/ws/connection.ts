@@ -13,7 +13,7 @@ import {
   parseClientFrame,
   type Subscribe,
 } from '../../schemas/ws.ts'
-import type { Authenticated } from '../auth/authenticate.ts'
+import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { Budget } from './budget.ts'
@@ -33,9 +33,9 @@ export interface SocketLogger {
 export interface ConnectionPorts extends Omit<SubscriptionsPorts, keyof SubscriptionsHost | 'budget'> {
   readonly id: string
   readonly heldBudget: Budget
-  readonly authenticate: (token: string) => Promise<Authenticated>
+  readonly authenticate: (token: string) => Promise<Authentication>
   /** A ticket can be redeemed once. */
-  readonly redeemTicket: (ticket: string) => Promise<Authenticated>
+  readonly redeemTicket: (ticket: string) => Promise<Authentication>
   readonly logger: SocketLogger | undefined
   readonly onClosed: (connection: Connection) => void
   /** Sockets that this user has, with this one. */
@@ -217,7 +217,7 @@ export class Connection implements WireEvents, Subscriber {
     }
   }
 
-  #admit(answer: Authenticated): void {
+  #admit(answer: Authentication): void {
     if (this.#isClosed) return
     const isFirst = !this.#login.isOpen
     this.#login.admit(answer)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { RawClient, Received } from './testing/raw-client.ts'
+import type { RawClient, ReceivedFrame } from './testing/raw-client.ts'
 import {
   around,
   openSocketService,
@@ -35,7 +35,7 @@ async function reportAndRename(name: string): Promise<void> {
   await fleet.edit(name, { name: `${name} renamed` })
 }
 
-const devicesOf = (events: readonly Received[]) => events.map((event) => event['device_id'])
+const devicesOf = (events: readonly ReceivedFrame[]) => events.map((event) => event['device_id'])
 
 describe('an event', () => {
   test('a telemetry event holds what the device reported', async () => {
@@ -176,7 +176,7 @@ describe('a snapshot', () => {
     const client = await service.login('olaf')
     client.send({ type: 'subscribe', id: 's1', channel: 'devices', snapshot: true })
     const { data } = await client.next('snapshot')
-    expect(devicesOf(data as Received[])).toEqual(['north'])
+    expect(devicesOf(data as ReceivedFrame[])).toEqual(['north'])
     for (let i = 0; i < 9; i++) await fleet.addDevice(`more-${i}`, { group: 'eu' })
     client.send({ type: 'subscribe', id: 's2', channel: 'devices', snapshot: true })
     const large = await client.next('snapshot', (frame) => frame['id'] === 's2')
@@ -202,7 +202,7 @@ describe('a snapshot', () => {
   })
 
   const ofNorth = { id: 's1', snapshot: true, filter: { device_id: 'north' } }
-  const numbersOf = (events: readonly Received[]) =>
+  const numbersOf = (events: readonly ReceivedFrame[]) =>
     events.map(({ data }) => (data as { data: { n: number } }).data.n)
 
   test('the reports after a snapshot follow it: none is missing and none comes twice', async () => {

@@ -6,7 +6,7 @@ import type { Clock } from '../../engine/ports/clock.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { type CloseReason, frameText } from '../../schemas/ws.ts'
-import type { Authenticated } from '../auth/authenticate.ts'
+import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { API_LIMITS } from '../limits.ts'
 import { refusal, type SocketRefusal } from './refusal-frame.ts'
@@ -21,7 +21,7 @@ export interface LoginPorts {
   readonly end: (why: CloseReason, about: SocketRefusal) => void
 }
 
-type Holder = Extract<Authenticated, { readonly kind: 'user' }>
+type Holder = Extract<Authentication, { readonly kind: 'user' }>
 
 /** A longer timer would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
@@ -49,7 +49,7 @@ export class Login {
     return this.#holder !== undefined
   }
 
-  admit(answer: Authenticated): void {
+  admit(answer: Authentication): void {
     if (answer.kind === 'refused') {
       this.#ports.end('unauthenticated', answer)
       return

@@ -1,7 +1,7 @@
 // What /ws tells of shadows and commands.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { Received } from './testing/raw-client.ts'
+import type { ReceivedFrame } from './testing/raw-client.ts'
 import {
   around,
   id,
@@ -29,7 +29,7 @@ afterEach(() => service.close())
 const acknowledge = (request_id: string, ...steps: readonly JsonObject[]) =>
   fleet.say('north', 'command/ack', ...steps.map((step) => ({ request_id, ...step })))
 
-const dataOf = (events: readonly Received[], field: string) =>
+const dataOf = (events: readonly ReceivedFrame[], field: string) =>
   events.map(({ data }) => Reflect.get(Object(data), field))
 
 describe('the channel of commands', () => {

@@ -20,7 +20,7 @@ export interface Addressee {
   maySee(notice: Notice): boolean
 }
 
-interface Behind {
+interface HeldNotices {
   /** Keyed by subject; a notice without a subject is its own key. */
   readonly held: Map<string | Notice, Notice>
   dropped: number
@@ -46,7 +46,7 @@ export class Outbox {
   readonly #ports: OutboxPorts
   #queue: { readonly to: Addressee; readonly notice: Notice }[] = []
   #answers: string[] = []
-  readonly #behind = new Map<Addressee, Behind>()
+  readonly #behind = new Map<Addressee, HeldNotices>()
   #slow = false
   #closed = false
   #stopWatch: (() => void) | undefined
@@ -157,7 +157,7 @@ export class Outbox {
   }
 
   /** The oldest make room. */
-  #append(behind: Behind, notice: Notice): void {
+  #append(behind: HeldNotices, notice: Notice): void {
     const { budget, tally, limits } = this.#ports
     const take = () => behind.held.size < limits.heldEntriesMax && budget.take(costOf(notice))
     let isTaken = take()
@@ -206,10 +206,10 @@ export class Outbox {
     this.#ports.budget.give(costOf(notice))
   }
 
-  #behindOf(to: Addressee): Behind {
+  #behindOf(to: Addressee): HeldNotices {
     const known = this.#behind.get(to)
     if (known !== undefined) return known
-    const fresh: Behind = { held: new Map(), dropped: 0 }
+    const fresh: HeldNotices = { held: new Map(), dropped: 0 }
     this.#behind.set(to, fresh)
     return fresh
   }

@@ -11,20 +11,20 @@ const POLL_MS = 50
 const WATCHED = 16
 const ROWS_METRIC = 'fleet_clickhouse_insert_rows_total'
 
-export interface Expected {
+export interface ExpectedCount {
   readonly id: string
   /** Messages acknowledged since the device was registered. */
   readonly messages: number
 }
 
 /** Adds up what the devices sent in these runs. */
-export function expectedOf(ids: readonly string[], runs: readonly RunResult[]): readonly Expected[] {
+export function expectedOf(ids: readonly string[], runs: readonly RunResult[]): readonly ExpectedCount[] {
   return ids.map((id, at) => ({ id, messages: runs.reduce((sum, run) => sum + (run.perDevice[at] ?? 0), 0) }))
 }
 
 /** Waits until the service has inserted as many rows as were acknowledged and the last ones of some devices are
  *  queryable. Resolves with that time; `countExactly` then proves it. */
-export async function waitForRows(rest: Rest, devices: readonly Expected[]): Promise<number> {
+export async function waitForRows(rest: Rest, devices: readonly ExpectedCount[]): Promise<number> {
   const points = METRICS.length * devices.reduce((sum, { messages }) => sum + messages, 0)
   const isMetered = (await rowsInserted(rest)) !== undefined
   const polling = { deadlineMs: ARRIVAL_MS, everyMs: POLL_MS }
@@ -35,7 +35,7 @@ export async function waitForRows(rest: Rest, devices: readonly Expected[]): Pro
   })
 }
 
-export interface Counted {
+export interface CountResult {
   readonly devices: number
   readonly expected: number
   /** Differs from `expected` by each missing and each duplicated point of any device. */
@@ -45,9 +45,9 @@ export interface Counted {
 /** Counts the messages of up to `devicesMax` devices, spread over all, by the points of one metric. */
 export async function countExactly(
   rest: Rest,
-  devices: readonly Expected[],
+  devices: readonly ExpectedCount[],
   devicesMax: number,
-): Promise<Counted> {
+): Promise<CountResult> {
   const checked = spread(devices, devicesMax)
   const counts = await rest.countPoints(
     checked.map(({ id }) => id),

@@ -12,7 +12,7 @@ const ARRIVAL_MS = 5_000
 const SUBSCRIBE_MS = 10_000
 const RING = 1024
 
-export interface Probed {
+export interface ProbeResult {
   readonly latency: Histogram
   readonly lost: number
 }
@@ -68,7 +68,7 @@ export class Probe {
     }
   }
 
-  async finish(): Promise<Probed> {
+  async finish(): Promise<ProbeResult> {
     this.#stopped = true
     const end = ticks() + ARRIVAL_MS
     while (this.#arrived < this.#sentAt.length && ticks() < end) await sleep(5)

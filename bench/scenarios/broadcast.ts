@@ -37,7 +37,7 @@ async function measure(bench: Bench, session: Session, publishers: Generator): P
   const sockets = { ...service.mqtt, connectsAtOnce: CONNECTS_AT_ONCE }
   await publishers.open({ ...sockets, devices: others, ringSize: 256, greet: false })
   await generator.listen({ ...sockets, devices })
-  const watch = (durationMs: number): Promise<Felt> => watchOthers(session, publishers, durationMs)
+  const watch = (durationMs: number): Promise<OtherDelays> => watchOthers(session, publishers, durationMs)
   const calm = await watch(bench.quick ? 1_000 : 3_000)
 
   const noise = new NoiseMeter()
@@ -67,12 +67,16 @@ async function measure(bench: Bench, session: Session, publishers: Generator): P
   addOthers(bench, scenario, { calm, felt })
 }
 
-interface Felt {
+interface OtherDelays {
   readonly puback: Percentiles
   readonly rest: Percentiles
 }
 
-async function watchOthers(session: Session, publishers: Generator, durationMs: number): Promise<Felt> {
+async function watchOthers(
+  session: Session,
+  publishers: Generator,
+  durationMs: number,
+): Promise<OtherDelays> {
   const run = publishers.paced({ messagesPerSec: MESSAGES_PER_SEC, durationMs, burst: 1, probe: undefined })
   const [{ latencyMicros }, rest] = await Promise.all([run, timeReads(session, durationMs)])
   return { puback: latencyMicros, rest }
@@ -106,7 +110,7 @@ async function timeReads({ service, rest }: Session, durationMs: number): Promis
 function addOthers(
   bench: Bench,
   scenario: string,
-  { calm, felt }: { readonly calm: Felt; readonly felt: Felt },
+  { calm, felt }: { readonly calm: OtherDelays; readonly felt: OtherDelays },
 ): void {
   const add = (name: string, before: Percentiles, { p50, p99, max, count }: Percentiles, how: string): void =>
     bench.add({

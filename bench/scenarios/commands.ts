@@ -20,7 +20,7 @@ export const commands: Scenario = {
   },
 }
 
-interface Measured {
+interface Measurement {
   readonly run: CommandsResult
   readonly cpu: CpuUse
   readonly noise: string
@@ -42,7 +42,7 @@ async function runOnce(
   { service, rest, devices, generator }: Session,
   durationMs: number,
   perSec: number | undefined,
-): Promise<Measured> {
+): Promise<Measurement> {
   const noise = new NoiseMeter()
   const before = sampleCpu(service.pid)
   const run = await generator.commands({
@@ -63,7 +63,7 @@ function rateOf({ sent, lost, firstSentAt, lastCompletedAt }: CommandsResult): n
 
 const ms = (micros: number): string => toDigits(micros / 1000)
 
-function addFull(bench: Bench, { run, cpu, noise }: Measured, perSec: number): void {
+function addFull(bench: Bench, { run, cpu, noise }: Measurement, perSec: number): void {
   const { sent, completedMicros, cpuMicros } = run
   bench.add({
     scenario: 'commands, full load',
@@ -78,7 +78,7 @@ function addFull(bench: Bench, { run, cpu, noise }: Measured, perSec: number): v
   })
 }
 
-function addHalf(bench: Bench, { run, noise }: Measured, perSec: number): void {
+function addHalf(bench: Bench, { run, noise }: Measurement, perSec: number): void {
   const { acceptedMicros, receivedMicros, completedMicros } = run
   bench.add({
     scenario: 'commands, half load',

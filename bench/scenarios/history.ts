@@ -84,7 +84,7 @@ async function timeQueries(bench: Bench, rest: Rest, next: () => HistoryQuery): 
   return latency.percentiles()
 }
 
-interface Timed {
+interface TimedReads {
   readonly scenario: string
   readonly last: Percentiles
   readonly earlier: Percentiles
@@ -92,7 +92,7 @@ interface Timed {
   readonly noise: string
 }
 
-function addFigures(bench: Bench, { scenario, last, earlier, isLarge, noise }: Timed): void {
+function addFigures(bench: Bench, { scenario, last, earlier, isLarge, noise }: TimedReads): void {
   const target = isLarge ? { target: { kind: 'at_most', value: 20 } as const } : {}
   for (const [name, { p50, p99, max }] of [
     ['last hour at 1m, p99', last],

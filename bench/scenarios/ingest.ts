@@ -46,7 +46,7 @@ export const ingest: Scenario = {
   },
 }
 
-interface Measured {
+interface Measurement {
   readonly sockets: number
   readonly durability: Durability
   readonly run: RunResult
@@ -97,7 +97,7 @@ async function measure(bench: Bench, session: Session, durability: Durability): 
   addResident(bench, ingestName(sockets, durability), service.pid)
 }
 
-function addFigures(bench: Bench, measured: Measured): void {
+function addFigures(bench: Bench, measured: Measurement): void {
   const { sockets, durability, run, seconds, cpu, stages, noise } = measured
   const scenario = ingestName(sockets, durability)
   const rate = run.messages / seconds

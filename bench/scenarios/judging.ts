@@ -146,13 +146,13 @@ function collector(): () => void {
   return runInNewContext('gc') as () => void
 }
 
-interface Judged {
+interface JudgingRun {
   readonly watches: readonly (Watch | undefined)[]
   readonly messages: number
   readonly sent: SentMessage
 }
 
-function costOf(judged: Judged): { readonly nanos: number; readonly noise: string } {
+function costOf(judged: JudgingRun): { readonly nanos: number; readonly noise: string } {
   const noise = new NoiseMeter()
   // The first round tells each rule that its metric is known.
   judgeMessages(judged)
@@ -171,7 +171,7 @@ function costOf(judged: Judged): { readonly nanos: number; readonly noise: strin
 let lastAt = START * 1_000
 
 /** Returns the number of messages that flagged a rule. */
-function judgeMessages({ watches, messages, sent: { shape, columns } }: Judged): number {
+function judgeMessages({ watches, messages, sent: { shape, columns } }: JudgingRun): number {
   const { slotValues } = columns.shapes
   // A number of the module would be allocated anew with each message, which is no cost of rules.
   let at = lastAt

@@ -62,14 +62,14 @@ async function findBest(session: Session, runs: RunResult[], window: number): Pr
   return run(5_000)
 }
 
-interface Paced {
+interface PacedRun {
   readonly run: RunResult
   readonly messagesPerSec: number
   readonly burst: number
   readonly noise: string
 }
 
-function addFigures(bench: Bench, { run, messagesPerSec, burst, noise }: Paced): void {
+function addFigures(bench: Bench, { run, messagesPerSec, burst, noise }: PacedRun): void {
   const scenario = `half load, ${burst === 1 ? 'single messages' : `bursts of ${burst}`}`
   const ms = (micros: number): number => micros / 1000
   const puback = run.latencyMicros

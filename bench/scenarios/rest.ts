@@ -59,7 +59,7 @@ async function measureSnapshot(bench: Bench, { service, rest, devices, generator
   }
 }
 
-interface Fired {
+interface LoadRun {
   readonly perSec: number
   readonly p50: number
   readonly p99: number
@@ -77,7 +77,7 @@ interface Fire {
   readonly connections: number
 }
 
-async function fire({ bench, url, pid, token, paths, connections }: Fire): Promise<Fired> {
+async function fire({ bench, url, pid, token, paths, connections }: Fire): Promise<LoadRun> {
   const noise = new NoiseMeter()
   const before = sampleCpu(pid)
   const result = await autocannon({
@@ -100,9 +100,9 @@ async function fire({ bench, url, pid, token, paths, connections }: Fire): Promi
 
 function addSnapshot(
   bench: Bench,
-  { floor, service, bytes }: { readonly floor: Fired; readonly service: Fired; readonly bytes: number },
+  { floor, service, bytes }: { readonly floor: LoadRun; readonly service: LoadRun; readonly bytes: number },
 ): void {
-  const each = ({ cpu, requests }: Fired): string => toDigits(cpu.totalMicros / requests)
+  const each = ({ cpu, requests }: LoadRun): string => toDigits(cpu.totalMicros / requests)
   bench.add(
     {
       scenario: 'REST reads',

@@ -23,7 +23,7 @@ export const shadows: Scenario = {
   },
 }
 
-interface Measured {
+interface Measurement {
   readonly run: ShadowsResult
   readonly cpu: CpuUse
   readonly noise: string
@@ -50,7 +50,7 @@ async function measure(bench: Bench, session: Session): Promise<void> {
 async function runOnce(
   { service, rest, devices, generator }: Session,
   job: Pick<Parameters<Session['generator']['shadows']>[0], 'verb' | 'durationMs' | 'versions'>,
-): Promise<Measured> {
+): Promise<Measurement> {
   const noise = new NoiseMeter()
   const before = sampleCpu(service.pid)
   const ids = devices.map(({ id }) => id)
@@ -74,7 +74,7 @@ async function countMissing({ rest, devices }: Session, versions: readonly numbe
   return missing
 }
 
-function addFigures(bench: Bench, { run, cpu, noise }: Measured, reads: Measured): void {
+function addFigures(bench: Bench, { run, cpu, noise }: Measurement, reads: Measurement): void {
   const rate = ({ requests, firstSentAt, lastAt }: ShadowsResult): number =>
     (1000 * requests) / (lastAt - firstSentAt)
   const ms = (micros: number): string => toDigits(micros / 1000)

@@ -10,7 +10,7 @@ import { residentOfTree } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
-import { type Tracked, track } from '../targets/children.ts'
+import { type TrackedProcess, track } from '../targets/children.ts'
 import { type Service, startService } from '../targets/service.ts'
 
 const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
@@ -163,7 +163,7 @@ interface SummaryText {
 }
 
 interface Running {
-  readonly child: Tracked
+  readonly child: TrackedProcess
   readonly summary: Promise<SummaryText>
 }
 

@@ -5,12 +5,12 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '../measure/deadline.ts'
-import { type Tracked, track } from './children.ts'
+import { type TrackedProcess, track } from './children.ts'
 import { addressOf, startProgram } from './ready-line.ts'
 
 const READY_MS = 20_000
 
-export interface BareBroker extends Tracked {
+export interface BareBroker extends TrackedProcess {
   readonly mqtt: { readonly host: string; readonly port: number }
 }
 

@@ -5,7 +5,7 @@ import { within } from '../measure/deadline.ts'
 const KILL_MS = 15_000
 const running = new Set<ChildProcess>()
 
-export interface Tracked {
+export interface TrackedProcess {
   readonly pid: number
   /** Resolves once the process is gone. */
   readonly gone: Promise<void>
@@ -13,7 +13,7 @@ export interface Tracked {
   kill(signal?: NodeJS.Signals): Promise<void>
 }
 
-export function track(child: ChildProcess): Tracked {
+export function track(child: ChildProcess): TrackedProcess {
   const { pid } = child
   if (pid === undefined) throw new Error(`cannot start ${child.spawnfile}`)
   running.add(child)

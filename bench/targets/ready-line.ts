@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { within } from '../measure/deadline.ts'
-import { type Tracked, track } from './children.ts'
+import { type TrackedProcess, track } from './children.ts'
 
 const STDERR_KEPT = 4_000
 
-export interface Program extends Tracked {
+export interface Program extends TrackedProcess {
   readonly ready: ReadyLine
 }
 

@@ -14,7 +14,7 @@ export interface Rule {
 
 type Evaluate = (columns: Columns) => unknown
 
-interface Selected {
+interface SelectedField {
   readonly path: readonly string[]
   readonly evaluate: Evaluate
 }
@@ -48,7 +48,7 @@ export function parseRule(sql: string): Rule {
 }
 
 /** A column is seen by those after it. */
-function evaluate(wanted: readonly Selected[], columns: Columns): Columns {
+function evaluate(wanted: readonly SelectedField[], columns: Columns): Columns {
   const selected: Record<string, unknown> = {}
   for (const { path, evaluate: value } of wanted) put(selected, path, value({ ...columns, ...selected }))
   return selected
@@ -85,9 +85,9 @@ function tokensOf(text: string): string[] {
   return found
 }
 
-function parseSelect(text: string): readonly Selected[] {
+function parseSelect(text: string): readonly SelectedField[] {
   const tokens = tokensOf(text)
-  const selected: Selected[] = []
+  const selected: SelectedField[] = []
   while (tokens.length > 0) {
     const first = tokens[0] ?? ''
     const value = parseValue(tokens)

@@ -16,7 +16,7 @@ import { planFaults } from './faults.ts'
 import { haunt } from './nemesis.ts'
 import { ENDED } from './program.ts'
 import { RecordKeeper } from './record-keeper.ts'
-import { Recorder, type Recording, type Rollout, type Stored, writeRecording } from './recording.ts'
+import { type DeviceOutcome, Recorder, type Recording, type Rollout, writeRecording } from './recording.ts'
 import { FIRST_VERSION, Rollouts, UPDATING } from './rollouts.ts'
 import { ADMIN, type System, type SystemOptions } from './system.ts'
 import { UpdatingDevice } from './updating-device.ts'
@@ -86,7 +86,7 @@ class Run {
   readonly #dice: (what: number) => ReturnType<typeof seeded>
   readonly #devices: ChaosDevice[] = []
   readonly #updating: UpdatingDevice[] = []
-  readonly #stored = new Map<string, Stored>()
+  readonly #stored = new Map<string, DeviceOutcome>()
   #rollouts: readonly Rollout[] = []
   #token = ''
   // Timed messages begin an hour ago, so they come late, and each has its own second.

@@ -2,7 +2,7 @@
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import { toShadowState } from './caller.ts'
 import { ask } from './client.ts'
-import type { Call, Change, FinalCommand, Step, Stored } from './recording.ts'
+import type { Call, Change, DeviceOutcome, FinalCommand, Step } from './recording.ts'
 
 const AT_ONCE = 6
 const POINTS_AT_ONCE = 10_000
@@ -24,9 +24,9 @@ export interface CollectOptions {
 export async function collect(
   devices: readonly string[],
   options: CollectOptions,
-): Promise<readonly Stored[]> {
+): Promise<readonly DeviceOutcome[]> {
   const collector = new Collector(options)
-  const stored: Stored[] = []
+  const stored: DeviceOutcome[] = []
   const left = [...devices]
   const workers = Array.from({ length: AT_ONCE }, async () => {
     for (let device = left.pop(); device !== undefined; device = left.pop())
@@ -43,7 +43,7 @@ class Collector {
     this.#options = options
   }
 
-  async collect(device: string): Promise<Stored> {
+  async collect(device: string): Promise<DeviceOutcome> {
     const { firstAt, stepMs, calls } = this.#options
     const plain = await this.#points(device, 'plain')
     const timed = await this.#points(device, 'timed')

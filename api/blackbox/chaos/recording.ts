@@ -109,7 +109,7 @@ export interface FinalCommand {
 }
 
 /** The state of a device in the service at the end of the run. */
-export interface Stored {
+export interface DeviceOutcome {
   readonly device: string
   /** Values in the order of their times. */
   readonly plain: readonly number[]
@@ -179,7 +179,7 @@ export interface Recording {
   readonly receipts: readonly Receipt[]
   readonly calls: readonly Call[]
   readonly faults: readonly FaultNote[]
-  readonly stored: readonly Stored[]
+  readonly stored: readonly DeviceOutcome[]
   readonly orders: readonly Order[]
   readonly boots: readonly Boot[]
   readonly rollouts: readonly Rollout[]

@@ -56,13 +56,13 @@ export function drop(client: MqttClient): void {
   client.stream.destroy()
 }
 
-export type Knocked = { readonly kind: 'connack'; readonly code: number } | { readonly kind: 'cut' }
+export type ConnectOutcome = { readonly kind: 'connack'; readonly code: number } | { readonly kind: 'cut' }
 
 /** Sends one CONNECT and resolves with the outcome. */
 export async function knock(
   service: Pick<Service, 'mqttUrl'>,
   connect: Partial<IConnectPacket> & { readonly clientId: string },
-): Promise<Knocked> {
+): Promise<ConnectOutcome> {
   const version = connect.protocolVersion ?? 4
   const bytes = packets.generate({
     cmd: 'connect',

@@ -6,7 +6,7 @@ import { type Rest, registerDevice } from './service-rest.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
-export interface Received {
+export interface ReceivedMessage {
   /** The topic after `fleet/{device_id}/`. */
   readonly suffix: string
   readonly body: Body
@@ -18,8 +18,8 @@ export interface ListeningDevice {
   readonly id: string
   readonly token: string
   readonly client: MqttClient
-  readonly inbox: readonly Received[]
-  next(what: string, fits: (message: Received) => boolean): Promise<Received>
+  readonly inbox: readonly ReceivedMessage[]
+  next(what: string, fits: (message: ReceivedMessage) => boolean): Promise<ReceivedMessage>
   /** The received commands, in order. */
   commands(): readonly Body[]
   say(suffix: string, body: unknown): Promise<unknown>
@@ -37,7 +37,7 @@ export async function listen(
   const { id, about } = device
   const token = device.token ?? (await registerDevice(rest, id, about))
   const client = await connectDevice(service, id, token, options)
-  const inbox: Received[] = []
+  const inbox: ReceivedMessage[] = []
   // Packets are noted as they arrive, since the client reports a QoS 2 message only at the end of its handshake.
   client.on('packetreceive', (packet) => {
     if (packet.cmd !== 'publish') return

@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Taken {
+export interface ReceivedCall {
   readonly id: string
   readonly type: string
   readonly alerts: readonly string[]
@@ -11,7 +11,7 @@ export interface Taken {
 }
 
 export class WebhookSink {
-  readonly taken: Taken[] = []
+  readonly taken: ReceivedCall[] = []
   /** The status to answer with, or 0 to leave it to the test. */
   answer: (response: ServerResponse) => number = () => 200
   readonly #server = createServer((request, response) => {

@@ -2,7 +2,12 @@
 // and for the TLS of the service. It needs no running service.
 import type { Command } from 'commander'
 import type { Area } from '../area.ts'
-import { Authority, AuthorityError, type CertificateFiles, type Issued } from '../certs/authority.ts'
+import {
+  Authority,
+  AuthorityError,
+  type CertificateFiles,
+  type IssuedCertificate,
+} from '../certs/authority.ts'
 import { requestFiles, type SignedFile, signFiles } from '../certs/sign-files.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -10,7 +15,7 @@ import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 
-const COLUMNS: readonly Column<Issued>[] = [
+const COLUMNS: readonly Column<IssuedCertificate>[] = [
   ['NAME', ({ name }) => name],
   ['KIND', ({ kind }) => kind],
   ['EXPIRES', ({ expires_at }) => expires_at],

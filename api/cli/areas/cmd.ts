@@ -44,7 +44,7 @@ export const cmd: Area = (command, cli) => {
   cancel(command, cli)
 }
 
-interface Connected {
+interface CommandConnection {
   readonly cli: Cli
   readonly client: Client
 }
@@ -80,7 +80,7 @@ function send(cmdCommand: Command, cli: Cli): void {
 }
 
 /** Nobody should wait for a device that is not there without knowing it. */
-async function tellIfAway({ cli, client }: Connected, deviceId: string): Promise<void> {
+async function tellIfAway({ cli, client }: CommandConnection, deviceId: string): Promise<void> {
   const { status, connectivity, last_seen_at: seenAt } = await client.getDevice({ device_id: deviceId })
   if (connectivity.connected) return
   const seen = seenAt === null ? 'has never connected' : `was last heard at ${seenAt}`
@@ -90,7 +90,7 @@ async function tellIfAway({ cli, client }: Connected, deviceId: string): Promise
 }
 
 async function awaitEnd(
-  { cli, client }: Connected,
+  { cli, client }: CommandConnection,
   sent: CommandBody,
   wait: number | true,
 ): Promise<CommandBody> {

@@ -150,7 +150,7 @@ function feedArea<Item>({ channel, columns, choice, examples, ofFleet, ofDevice 
   }
 }
 
-interface Followed {
+interface FollowOptions {
   readonly cli: Cli
   /** Undefined means all devices, or those of the group. */
   readonly deviceId: string | undefined
@@ -159,7 +159,7 @@ interface Followed {
 }
 
 async function followFeed<Item>(
-  { cli, deviceId, group, channel }: Followed,
+  { cli, deviceId, group, channel }: FollowOptions,
   columns: readonly Column<Item>[],
   isWanted: (item: Item) => boolean,
 ): Promise<void> {

@@ -39,13 +39,13 @@ export const login: Area = (command, cli) => {
     })
 }
 
-interface LoggedIn {
+interface LoginIdentity {
   readonly context: Context
   /** An API key has no e-mail address. */
   readonly who: { readonly email: string | null; readonly name: string; readonly role: string }
 }
 
-async function logIn(cli: Cli, url: string, options: LoginOptions): Promise<LoggedIn> {
+async function logIn(cli: Cli, url: string, options: LoginOptions): Promise<LoginIdentity> {
   const { createClient } = await import('../../../schemas/client.ts')
   const base = { baseUrl: url, signal: cli.signal }
   if (options.apiKeyStdin === true) {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
 import { type Issuer, keyFromPem, keyToPem, makeCertificate, makeCrl, newKey } from './x509.ts'
 
-export interface Issued {
+export interface IssuedCertificate {
   readonly serial: string
   readonly kind: 'server' | 'device'
   readonly name: string
@@ -32,7 +32,7 @@ export interface DeviceRequest {
 }
 
 interface CertificateRequest {
-  readonly kind: Issued['kind']
+  readonly kind: IssuedCertificate['kind']
   readonly name: DeviceId | string
   readonly hosts?: readonly string[]
   readonly key: Issuer['key']
@@ -45,7 +45,7 @@ interface Ledger {
   readonly crl_url: string | null
   readonly crl_number: number
   readonly expires_at: string
-  readonly issued: readonly Issued[]
+  readonly issued: readonly IssuedCertificate[]
 }
 
 const DAY_MS = 86_400_000
@@ -90,7 +90,7 @@ export class Authority {
     return new Authority(dir, JSON.parse(readFileSync(path, 'utf8')) as Ledger)
   }
 
-  issued(): readonly Issued[] {
+  issued(): readonly IssuedCertificate[] {
     return this.#ledger.issued
   }
 
@@ -133,8 +133,8 @@ export class Authority {
   }
 
   /** Revokes all certificates of a device, or the one with this serial number. Returns those newly revoked. */
-  revoke(deviceIdOrSerial: string, { now }: { now: number }): readonly Issued[] {
-    const isMeant = ({ name, serial }: Issued) =>
+  revoke(deviceIdOrSerial: string, { now }: { now: number }): readonly IssuedCertificate[] {
+    const isMeant = ({ name, serial }: IssuedCertificate) =>
       name === deviceIdOrSerial || serial === deviceIdOrSerial.toUpperCase()
     const meant = this.#ledger.issued.filter(isMeant)
     if (meant.length === 0)
@@ -160,7 +160,7 @@ export class Authority {
   }
 
   #make({ kind, name, hosts = [], key, days, now }: CertificateRequest): {
-    readonly entry: Issued
+    readonly entry: IssuedCertificate
     readonly pem: string
   } {
     // A certificate is never valid for longer than its CA.
@@ -178,7 +178,7 @@ export class Authority {
   }
 
   /** Comes before the files: a certificate missing from the ledger could not be revoked. */
-  #enter(entries: readonly Issued[], now: number): void {
+  #enter(entries: readonly IssuedCertificate[], now: number): void {
     this.#ledger = { ...this.#ledger, issued: [...this.#ledger.issued, ...entries] }
     this.#save({ now })
   }

@@ -20,7 +20,7 @@ interface SignOptions {
   readonly now: number
 }
 
-type Judged = { readonly kind: 'fit'; readonly request: DeviceRequest } | Unfit
+type RequestVerdict = { readonly kind: 'fit'; readonly request: DeviceRequest } | Unfit
 interface Unfit {
   readonly kind: 'unfit'
   readonly why: string
@@ -64,7 +64,7 @@ export function signFiles(
   )
 }
 
-function judge(file: string, named: string | undefined): Judged {
+function judge(file: string, named: string | undefined): RequestVerdict {
   const { size } = statSync(file)
   if (size > REQUEST_BYTES_MAX) return unfit('it is larger than any signing request')
   const read = readSigningRequest(readFileSync(file))
@@ -86,7 +86,7 @@ function judge(file: string, named: string | undefined): Judged {
 }
 
 /** The second certificate would overwrite the first. */
-function withoutRepeats(judged: Judged, seen: Set<string>): Judged {
+function withoutRepeats(judged: RequestVerdict, seen: Set<string>): RequestVerdict {
   if (judged.kind === 'unfit') return judged
   const { deviceId } = judged.request
   if (seen.has(deviceId)) return unfit(`another file before it is a request of ${deviceId}, too`)

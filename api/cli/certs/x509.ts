@@ -45,7 +45,7 @@ export interface CertificateOptions {
   readonly until: number
 }
 
-export interface Revoked {
+export interface RevokedCertificate {
   /** Hexadecimal. */
   readonly serial: string
   readonly at: number
@@ -111,7 +111,7 @@ export function makeCrl(
     number,
     from,
     until,
-  }: { revoked: readonly Revoked[]; number: number; from: number; until: number },
+  }: { revoked: readonly RevokedCertificate[]; number: number; from: number; until: number },
 ): string {
   const entries = revoked.map(({ serial, at }) => sequence(integer(Buffer.from(serial, 'hex')), time(at)))
   const scope =

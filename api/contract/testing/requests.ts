@@ -7,7 +7,7 @@ import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { allowedMethods } from '../../http/route-match.ts'
 import { checkOf } from '../../http/validation.ts'
 import { MULTIPART, multipart } from '../../testing/multipart.ts'
-import { type JsonSchema, type Known, ODD, valuesOf } from './valid-values.ts'
+import { type JsonSchema, type KnownValues, ODD, valuesOf } from './valid-values.ts'
 
 export interface TriedRequest {
   readonly method: string
@@ -35,12 +35,12 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 // Our schemas are JSON schemas with these keywords.
 const asSchema = (schema: unknown) => schema as JsonSchema
 
-export function validRequests(operation: Operation, known: Known): Arbitrary<TriedRequest> {
+export function validRequests(operation: Operation, known: KnownValues): Arbitrary<TriedRequest> {
   return partsOf(operation, known).map((parts) => toRequest(operation, parts))
 }
 
 /** Makes requests with each kind of mistake that is possible for this operation. */
-export function wrongRequests(operation: Operation, known: Known): Arbitrary<WrongRequest> {
+export function wrongRequests(operation: Operation, known: KnownValues): Arbitrary<WrongRequest> {
   const { params, query, body, path, access } = operation
   // Ids that exist, so that only the mistake is refused.
   const right = partsOf(operation, known, true).map((parts) => ({
@@ -64,7 +64,7 @@ export function wrongRequests(operation: Operation, known: Known): Arbitrary<Wro
   return fc.oneof(...wrong)
 }
 
-function partsOf(operation: Operation, known: Known, isPlain = false): Arbitrary<Parts> {
+function partsOf(operation: Operation, known: KnownValues, isPlain = false): Arbitrary<Parts> {
   const { params, query, body, bodyOptional, bodyTypes } = operation
   const none = fc.constant({})
   const pathValues = fc.record(

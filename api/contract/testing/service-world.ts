@@ -5,11 +5,11 @@ import { connectDevice } from '../../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../../blackbox/testing/service-rest.ts'
 import { createConformance } from '../../testing/conformance.ts'
 import type { TriedRequest } from './requests.ts'
-import type { Known } from './valid-values.ts'
+import type { KnownValues } from './valid-values.ts'
 
 const ANSWER_MS = 20_000
 
-export const IN_SERVICE: Known = {
+export const IN_SERVICE: KnownValues = {
   device_id: ['r'],
   code: ['not-found'],
   group: ['a'],

@@ -23,7 +23,7 @@ export interface JsonSchema {
 }
 
 /** Values by the name of a field that exist in the world to which the requests are sent. */
-export type Known = Readonly<Record<string, readonly unknown[]>>
+export type KnownValues = Readonly<Record<string, readonly unknown[]>>
 
 /** A lookahead, whose groups contain no groups. */
 const LOOKAHEAD = /\(\?!(?:[^()]|\([^()]*\))*\)/g
@@ -50,7 +50,7 @@ export const ODD = [
 
 const OTHERS = ['id', 'device_id', 'type', 'role', 'created_at', 'access_token', 'password_hash', 'disabled']
 
-export function valuesOf(schema: JsonSchema, known: Known = {}): Arbitrary<unknown> {
+export function valuesOf(schema: JsonSchema, known: KnownValues = {}): Arbitrary<unknown> {
   const own = ownValues(schema, known)
   const { examples = [] } = schema
   return examples.length === 0
@@ -58,7 +58,7 @@ export function valuesOf(schema: JsonSchema, known: Known = {}): Arbitrary<unkno
     : fc.oneof({ weight: 4, arbitrary: own }, { weight: 1, arbitrary: fc.constantFrom(...examples) })
 }
 
-function ownValues(schema: JsonSchema, known: Known): Arbitrary<unknown> {
+function ownValues(schema: JsonSchema, known: KnownValues): Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   const { anyOf, ...rest } = schema
   if (anyOf !== undefined) return fc.oneof(...anyOf.map((kind) => valuesOf({ ...rest, ...kind }, known)))
@@ -107,14 +107,14 @@ function isWithin(text: string, min: number, max: number): boolean {
   return length >= min && length <= max
 }
 
-function listsOf(schema: JsonSchema, known: Known): Arbitrary<unknown[]> {
+function listsOf(schema: JsonSchema, known: KnownValues): Arbitrary<unknown[]> {
   const { items = {}, minItems = 0, maxItems = ITEMS_MAX } = schema
   const bounds = { minLength: minItems, maxLength: Math.min(maxItems, minItems + ITEMS_MAX) }
   const item = valuesOf(items, known)
   return schema.uniqueItems === true ? fc.uniqueArray(item, bounds) : fc.array(item, bounds)
 }
 
-function objectsOf(schema: JsonSchema, known: Known): Arbitrary<Record<string, unknown>> {
+function objectsOf(schema: JsonSchema, known: KnownValues): Arbitrary<Record<string, unknown>> {
   const { properties = {}, required = [], additionalProperties } = schema
   // Only what was read may be sent in a field that is read only.
   const writable = Object.entries(properties).filter(([, { readOnly }]) => readOnly !== true)

@@ -19,7 +19,7 @@ import { toCursor } from '../../http/cursor.ts'
 import { NOW, openHarness } from '../../testing/rest.ts'
 import { webhookChannel } from '../../testing/webhook-channel.ts'
 import type { TriedRequest } from './requests.ts'
-import type { Known } from './valid-values.ts'
+import type { KnownValues } from './valid-values.ts'
 
 const PASSWORD = 'correct horse'
 const STEP_MS = 250
@@ -31,7 +31,7 @@ const VIEW = {
 const CONDITION = { kind: 'threshold', metric: 'm', op: '>', value: 0 } as const
 
 export interface World {
-  readonly known: Known
+  readonly known: KnownValues
   send(request: TriedRequest): ReturnType<ReturnType<typeof openHarness>['request']>
   /** Resets the world before a request. */
   restore(): Promise<void>

@@ -24,7 +24,7 @@ export interface Login {
 }
 
 /** What a page is opened of. */
-interface Served {
+interface ServedPage {
   readonly httpUrl: string
 }
 
@@ -50,7 +50,7 @@ export class BrowserHarness {
   readonly #opened: OpenPage[] = []
 
   /** Opens a page of its own, with nothing of earlier ones in its storage. */
-  async open(service: Served, path: string, options: OpenOptions = {}): Promise<OpenPage> {
+  async open(service: ServedPage, path: string, options: OpenOptions = {}): Promise<OpenPage> {
     const { login, expected = [], before, ...contextOptions } = options
     const browser = await this.#launched()
     const context = await browser.newContext({
@@ -104,13 +104,13 @@ export class BrowserHarness {
 }
 
 /** The page asks for the session of its cookie only if it remembers that there was one. */
-function rememberedSession(service: Served): NonNullable<BrowserContextOptions['storageState']> {
+function rememberedSession(service: ServedPage): NonNullable<BrowserContextOptions['storageState']> {
   const { origin } = new URL(service.httpUrl)
   return { cookies: [], origins: [{ origin, localStorage: [{ name: 'fleet-has-session', value: '1' }] }] }
 }
 
 /** Gets the cookie of a session, as the form would: pages then begin as after a reload. The form has tests of its own. */
-async function logIn(context: BrowserContext, service: Served, login: Login): Promise<void> {
+async function logIn(context: BrowserContext, service: ServedPage, login: Login): Promise<void> {
   const response = await context.request.post(`${service.httpUrl}/api/v1/auth/session`, {
     data: { ...login },
     headers: { origin: service.httpUrl },

@@ -3,7 +3,7 @@ import { type Service, until } from '../../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../../blackbox/testing/service-clients.ts'
 import { type Rest, registerDevice } from '../../blackbox/testing/service-rest.ts'
 
-export interface Furnished {
+export interface FurnishedFleet {
   readonly deviceId: string
   /** Pages of single things, whose ids the service gave. */
   readonly paths: readonly string[]
@@ -16,7 +16,7 @@ const RULE = {
   condition: { kind: 'threshold', metric: 'temperature', op: '>', value: 80 },
 }
 
-export async function furnish(service: Service, admin: Rest): Promise<Furnished> {
+export async function furnish(service: Service, admin: Rest): Promise<FurnishedFleet> {
   const deviceId = 'pumpe-1'
   const token = await registerDevice(admin, deviceId, { group: 'werk/halle', tags: ['rot'] })
   const rule = await admin.post('/alerts/rules', RULE)

@@ -55,13 +55,14 @@ const EXAMPLES = {
   FLEET_EMQX_API_KEY: 'fleet',
   FLEET_EMQX_API_SECRET: '<secret of the key>',
 } as const satisfies Partial<Record<Name, string>>
-type Needed = keyof typeof EXAMPLES
+type RequiredName = keyof typeof EXAMPLES
 
 export function readCluster(read: Reader): ClusterSettings {
   const roles = readRoles(read)
   const mode = read.word('FLEET_MQTT_MODE', ['emqx', 'plain'], 'emqx')
   refuseMissing(read, { roles, mode })
-  const url = (name: Needed, schemes: readonly string[]) => read.url(name, schemes, EXAMPLES[name]) ?? ''
+  const url = (name: RequiredName, schemes: readonly string[]) =>
+    read.url(name, schemes, EXAMPLES[name]) ?? ''
   return {
     kind: 'cluster',
     roles,
@@ -110,7 +111,7 @@ function refuseMissing(
   { roles, mode }: Pick<ClusterSettings, 'roles'> & Pick<MqttSettings, 'mode'>,
 ): void {
   const [isEngine, isIngress] = [roles.includes('engine'), roles.includes('ingress')]
-  const needed: readonly Needed[] = [
+  const needed: readonly RequiredName[] = [
     'FLEET_NATS_URL',
     'FLEET_REDIS_URL',
     'FLEET_CLICKHOUSE_URL',
@@ -123,7 +124,7 @@ function refuseMissing(
   ]
   const [first, ...more] = needed.filter((name) => read.text(name) === undefined)
   if (first === undefined) return
-  const shown = (name: Needed) => `${name}=${EXAMPLES[name]}`
+  const shown = (name: RequiredName) => `${name}=${EXAMPLES[name]}`
   const also = more.length === 0 ? '' : `; also required: ${more.map(shown).join(' ')}`
   read.refuse(first, `is required in the cluster profile, for example ${shown(first)}${also}`)
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
-export interface Received {
+export interface ReceivedFrame {
   readonly type: string
   readonly [key: string]: unknown
 }
@@ -12,12 +12,12 @@ export interface RawClient {
   /** The status line and headers of the handshake. */
   readonly handshake: string
   /** Every text frame so far. */
-  readonly frames: readonly Received[]
+  readonly frames: readonly ReceivedFrame[]
   readonly closed: { readonly code: number; readonly reason: string } | undefined
   send(frame: unknown): void
   sendText(text: string, opcode?: number): void
   /** Resolves with the first frame, past or future, that fits. */
-  next(type: string, fits?: (frame: Received) => boolean): Promise<Received>
+  next(type: string, fits?: (frame: ReceivedFrame) => boolean): Promise<ReceivedFrame>
   until(condition: () => boolean, what?: string): Promise<void>
   close(): void
 }
@@ -51,7 +51,7 @@ export async function dial({ port, path = '/ws', protocols, headers = {} }: Dial
 
 class Client implements RawClient {
   readonly socket: Socket
-  readonly frames: Received[] = []
+  readonly frames: ReceivedFrame[] = []
   readonly #watchers = new Set<() => void>()
   handshake = ''
   closed: { readonly code: number; readonly reason: string } | undefined
@@ -84,7 +84,7 @@ class Client implements RawClient {
     this.socket.write(Buffer.concat([head, mask, body]))
   }
 
-  async next(type: string, fits: (frame: Received) => boolean = () => true): Promise<Received> {
+  async next(type: string, fits: (frame: ReceivedFrame) => boolean = () => true): Promise<ReceivedFrame> {
     const find = () => this.frames.find((frame) => frame.type === type && fits(frame))
     await this.until(() => find() !== undefined, `a frame ${type}`)
     return find() ?? { type }
@@ -146,7 +146,7 @@ class Client implements RawClient {
 
   #take(opcode: number, body: Buffer): void {
     // The tests' own server wrote it.
-    if (opcode === 1) this.frames.push(JSON.parse(body.toString()) as Received)
+    if (opcode === 1) this.frames.push(JSON.parse(body.toString()) as ReceivedFrame)
     if (opcode === 8) {
       this.closed = { code: body.readUInt16BE(0), reason: body.toString('utf8', 2) }
       this.socket.end()

@@ -7,7 +7,7 @@ import type { User } from '../../../engine/ports/users.ts'
 import { StandingTime } from '../../../engine/testing/standing-time.ts'
 import { CommandId, type DeviceId, Millis, parseDeviceId, UserId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Authenticated } from '../../auth/authenticate.ts'
+import type { Authentication } from '../../auth/authenticate.ts'
 import { API_LIMITS } from '../../limits.ts'
 import { createWorkBudget } from '../../rates/work-budget.ts'
 import { MemoryEngine } from '../../testing/memory-engine.ts'
@@ -121,7 +121,7 @@ export class SocketFleet {
   }
 
   /** A token is `<user>`, `<user>:<seconds to live>` or `<user>:never`. */
-  authenticate = async (token: string): Promise<Authenticated> => {
+  authenticate = async (token: string): Promise<Authentication> => {
     const [name, seconds = '3600'] = token.split(':')
     const current = () => {
       const user = this.engine.users.get(UserId(`usr_${name}`))
@@ -133,7 +133,7 @@ export class SocketFleet {
     return { kind: 'user', user, expiresAt, current }
   }
 
-  redeemTicket = async (ticket: string): Promise<Authenticated> => {
+  redeemTicket = async (ticket: string): Promise<Authentication> => {
     const token = this.tickets.get(ticket) ?? 'nobody'
     this.tickets.delete(ticket)
     return this.authenticate(token)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CommandStatus } from '../../../../schemas/vocabulary.ts'
-import type { CommandCall, Message, Recording, Step, Stored } from '../recording.ts'
+import type { CommandCall, DeviceOutcome, Message, Recording, Step } from '../recording.ts'
 import { checkCommands } from './commands.ts'
 import { DEVICE, message, recordingOf, textsOf } from './testing/recording.ts'
 
@@ -42,7 +42,7 @@ const answered = (status: 'completed' | 'failed', ackedAt?: number): Message => 
 
 function texts(
   statuses: readonly CommandStatus[],
-  parts: Partial<Recording> & { readonly more?: Partial<Stored> } = {},
+  parts: Partial<Recording> & { readonly more?: Partial<DeviceOutcome> } = {},
 ): readonly string[] {
   const { more, ...rest } = parts
   const status = statuses.at(-1) ?? 'pending'

@@ -1,7 +1,7 @@
 // Checks commands: each accepted one exists, moves as the table of moves allows, and ends as its device answered.
 import { COMMAND_MOVES, isOpen } from '../../../../engine/domain/command/moves.ts'
 import type { CommandStatus } from '../../../../schemas/vocabulary.ts'
-import type { CommandCall, FinalCommand, Message, Recording, Step, Stored } from '../recording.ts'
+import type { CommandCall, DeviceOutcome, FinalCommand, Message, Recording, Step } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { mayBeLost } from './losses.ts'
 import { type Operation, outOfOrder } from './real-time.ts'
@@ -40,7 +40,10 @@ function violation(device: string, text: string, isAbsence = false): Violation {
 }
 
 /** Each call makes at most one command, and every command has a call. */
-function strangers({ device, steps }: Stored, tokens: ReadonlySet<string | undefined>): readonly Violation[] {
+function strangers(
+  { device, steps }: DeviceOutcome,
+  tokens: ReadonlySet<string | undefined>,
+): readonly Violation[] {
   const first = steps.filter(({ token }) => token !== undefined)
   return [...groupedBy(first, ({ token }) => token)].flatMap(([token, made]) => {
     const ids = new Set(made.map(({ commandId }) => commandId))
@@ -50,7 +53,10 @@ function strangers({ device, steps }: Stored, tokens: ReadonlySet<string | undef
   })
 }
 
-function lost({ device, commands, steps }: Stored, calls: readonly CommandCall[]): readonly Violation[] {
+function lost(
+  { device, commands, steps }: DeviceOutcome,
+  calls: readonly CommandCall[],
+): readonly Violation[] {
   const told = new Set(steps.map(({ commandId }) => commandId))
   return calls
     .filter(({ kind, commandId }) => kind === 'command' && commandId !== undefined)
@@ -69,7 +75,7 @@ interface OneCommand {
   readonly answers: readonly Message[]
 }
 
-function checkOne(recording: Recording, stored: Stored, one: OneCommand): readonly Violation[] {
+function checkOne(recording: Recording, stored: DeviceOutcome, one: OneCommand): readonly Violation[] {
   const { device } = stored
   const { id, final } = one
   const steps = stored.steps.filter(({ commandId }) => commandId === id)

@@ -1,5 +1,5 @@
 // Checks messages of devices: each acknowledged one is stored once, in the order of sending.
-import type { Message, Recording, Stored } from '../recording.ts'
+import type { DeviceOutcome, Message, Recording } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { mayBeLost } from './losses.ts'
 import type { Violation } from './violation.ts'
@@ -26,7 +26,7 @@ function ofSeries(messages: readonly Message[], series: Message['series']): read
 
 function missing(
   { faults, promises }: Recording,
-  stored: Stored,
+  stored: DeviceOutcome,
   messages: readonly Message[],
 ): readonly Violation[] {
   const { device } = stored
@@ -42,7 +42,7 @@ function missing(
 }
 
 /** A message without a PUBACK is sent again and may be stored once per transmission. */
-function doubled({ device, plain }: Stored, messages: readonly Message[]): readonly Violation[] {
+function doubled({ device, plain }: DeviceOutcome, messages: readonly Message[]): readonly Violation[] {
   const counts = new Map<number, number>()
   for (const n of plain) counts.set(n, (counts.get(n) ?? 0) + 1)
   const sent = new Map(messages.map(({ n, sentAt }) => [n, sentAt.length]))
@@ -60,7 +60,7 @@ function doubled({ device, plain }: Stored, messages: readonly Message[]): reado
 }
 
 /** A message with its own time has one place, however often it was sent. */
-function misplaced({ device, timed }: Stored, messages: readonly Message[]): readonly Violation[] {
+function misplaced({ device, timed }: DeviceOutcome, messages: readonly Message[]): readonly Violation[] {
   const sent = new Set(messages.map(({ n }) => n))
   const seen = new Set<number>()
   return timed.flatMap(({ slot, value }): Violation[] => {
@@ -73,7 +73,7 @@ function misplaced({ device, timed }: Stored, messages: readonly Message[]): rea
 }
 
 /** The stored messages must be a part of the transmissions, in the same order. */
-function shuffled({ device, plain }: Stored, messages: readonly Message[]): readonly Violation[] {
+function shuffled({ device, plain }: DeviceOutcome, messages: readonly Message[]): readonly Violation[] {
   const wire = messages
     .flatMap(({ n, sentAt }) => sentAt.map((at) => ({ n, at })))
     .sort((a, b) => a.at - b.at)
@@ -90,6 +90,6 @@ function shuffled({ device, plain }: Stored, messages: readonly Message[]): read
   return []
 }
 
-function parked({ device, parked: count }: Stored): readonly Violation[] {
+function parked({ device, parked: count }: DeviceOutcome): readonly Violation[] {
   return count === 0 ? [] : [{ check: 'messages', device, text: `${count} messages are dead letters` }]
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Change, DesireCall, Message, ShadowCall, Stored } from '../recording.ts'
+import type { Change, DesireCall, DeviceOutcome, Message, ShadowCall } from '../recording.ts'
 import { checkShadows } from './shadows.ts'
 import { message, read, recordingOf, textsOf, wrote } from './testing/recording.ts'
 
@@ -13,7 +13,11 @@ const stored = { changes, shadow: { version: 3, desired: 'b', reported: 0 } }
 const writes = [wrote('a', [0, 10], 1), wrote('b', [30, 40], 3)]
 const messages = [message('report', 0, [15], 20)]
 
-function texts(calls: readonly (DesireCall | ShadowCall)[], more: Partial<Stored> = {}, said = messages) {
+function texts(
+  calls: readonly (DesireCall | ShadowCall)[],
+  more: Partial<DeviceOutcome> = {},
+  said = messages,
+) {
   return textsOf(checkShadows(recordingOf({ calls, messages: said, stored: { ...stored, ...more } })))
 }
 

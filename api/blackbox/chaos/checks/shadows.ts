@@ -1,6 +1,6 @@
 // Checks shadows: versions only grow, and each shadow is a linearizable register. A version is a state's place in the
 // order of states, and the history tells which write made it. So the order is known and need not be searched for.
-import type { Change, DesireCall, Message, Recording, ShadowCall, Stored } from '../recording.ts'
+import type { Change, DesireCall, DeviceOutcome, Message, Recording, ShadowCall } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { mayBeLost } from './losses.ts'
 import { type Operation, outOfOrder } from './real-time.ts'
@@ -30,11 +30,11 @@ interface Operations {
 
 class ShadowChecker {
   readonly #recording: Recording
-  readonly #stored: Stored
+  readonly #stored: DeviceOutcome
   readonly #did: Operations
   readonly #found: Violation[] = []
 
-  constructor(recording: Recording, stored: Stored, did: Operations) {
+  constructor(recording: Recording, stored: DeviceOutcome, did: Operations) {
     this.#recording = recording
     this.#stored = stored
     this.#did = did

@@ -1,19 +1,19 @@
 // Makes small recordings for the tests of the checkers: one device, and lists that are left out are empty.
 import type {
   DesireCall,
+  DeviceOutcome,
   Message,
   Recording,
   Series,
   ShadowCall,
   ShadowState,
-  Stored,
 } from '../../recording.ts'
 import type { Violation } from '../violation.ts'
 
 export const DEVICE = 'dev-0'
 
 export function recordingOf(
-  parts: Partial<Omit<Recording, 'stored'>> & { readonly stored?: Partial<Stored> },
+  parts: Partial<Omit<Recording, 'stored'>> & { readonly stored?: Partial<DeviceOutcome> },
 ): Recording {
   return {
     promises: { isPubackDurable: true, brokerLossMs: 0 },
