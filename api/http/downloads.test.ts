@@ -117,6 +117,38 @@ test('a reader who takes nothing is cut, and gives its place back', async () => 
   close()
 })
 
+test('no more bytes go out than the rate allows, and those that load share it evenly', async () => {
+  const time = new StandingTime(NOW)
+  const rate = 65_536
+  const settings = { ota: { ...OTA, downloadBytesPerSec: rate } }
+  const { ask, http, close } = await start({ settings, clock: time, schedule: time })
+  const idle = time.waiting
+  const taken = [0, 0]
+  for (const [i, device] of ['r', 's'].entries()) {
+    const { socket } = await ask(device)
+    socket.on('data', (chunk: Buffer) => {
+      taken[i] = (taken[i] ?? 0) + chunk.length
+    })
+    socket.resume()
+  }
+  const bytes = () => http.downloads().bytes
+  /** Both have sent what they may, and wait. A third timer looks after them. */
+  const wait = async (bytesMax: number) => {
+    await expect.poll(() => time.waiting === idle + 3 || bytes() > bytesMax, POLL).toBe(true)
+    expect(bytes()).toBeLessThanOrEqual(bytesMax)
+  }
+  // A quarter of a second each; the first one did not know of the other.
+  const begun = rate / 4 + rate / 8
+  await wait(begun)
+  for (let quarters = 1; quarters <= 12; quarters++) {
+    time.at += 250
+    await wait(begun + (quarters * rate) / 4)
+  }
+  expect(bytes()).toBe(begun + 3 * rate)
+  await expect.poll(() => Math.min(...taken), POLL).toBeGreaterThanOrEqual((rate * 11) / 8)
+  close()
+})
+
 /** Two nodes that count their downloads together, by a clock that stands still. */
 async function startTwo(downloadsMax: number) {
   const clock = new StandingTime(NOW)

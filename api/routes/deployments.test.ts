@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { many, openDeploying as opened, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
+import { uploadFirmware } from '../testing/updating-fleet.ts'
 
 describe('deploying', () => {
   test('every device gets the firmware, proves it, and says so in its record', async () => {
@@ -256,6 +257,36 @@ describe('going back', () => {
     expect(end).toMatchObject({ kind: 'rollback', status: 'completed' })
     expect(device('d0').version).toBe('1.0')
     expect(device('d0').told.at(-1)).toMatchObject({ action: 'rollback', local_ok: true, seq: 2 })
+  })
+
+  test('an admin names the version to go back to, and one that is not there is none', async () => {
+    const harness = await opened(many(1))
+    const { ends, send, device } = harness
+    await uploadFirmware(harness, '0.9')
+    const none = await send('POST /api/v1/ota/rollback/d0', { version: '0.8' })
+    expect(none).toMatchObject({ status: 409, body: { code: 'NO_PREVIOUS_FIRMWARE' } })
+    const back = await send('POST /api/v1/ota/rollback/d0', { version: '0.9' })
+    expect(back).toMatchObject({ status: 202, body: { from_version: '1.0', to_version: '0.9' } })
+    expect(await ends(back.body.deployment_id)).toMatchObject({ kind: 'rollback', status: 'completed' })
+    expect(device('d0').version).toBe('0.9')
+    expect(device('d0').told).toMatchObject([{ action: 'rollback', version: '0.9' }])
+  })
+
+  test('a rollback calls off the update that has not begun to install, and goes first', async () => {
+    const harness = await opened(many(1))
+    const { deploy, ends, send, device, until } = harness
+    await uploadFirmware(harness, '0.9')
+    device('d0').disconnect()
+    const waiting = (await deploy()).body.deployment_id
+    const jobs = async () => (await send(`GET ${PATH}/${waiting}/devices`)).body.data
+    await until(waiting, ({ held }) => Reflect.get(Object(held), 'offline') === 1)
+    const back = await send('POST /api/v1/ota/rollback/d0', { version: '0.9' })
+    expect(back.status).toBe(202)
+    expect(await jobs()).toMatchObject([{ status: 'cancelled', error: { code: 'SUPERSEDED' } }])
+    await device('d0').connect()
+    expect(await ends(back.body.deployment_id)).toMatchObject({ status: 'completed' })
+    expect(device('d0').told).toMatchObject([{ action: 'rollback', version: '0.9' }])
+    expect(await ends(waiting)).toMatchObject({ progress: { cancelled: 1, succeeded: 0 } })
   })
 
   test('without a former version there is no way back', async () => {

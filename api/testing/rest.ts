@@ -49,6 +49,7 @@ export interface HarnessOptions {
   readonly answers?: KeptAnswers
   readonly trustedProxies?: readonly string[]
   readonly ota?: Partial<OtaSettings>
+  readonly otaJwks?: readonly object[]
   readonly pages?: Pages
 }
 
@@ -104,7 +105,9 @@ export function openHarness(options: HarnessOptions = {}) {
       trustedProxies: options.trustedProxies ?? [],
       ota: { ...OTA, ...options.ota },
     },
-    otaJwks: [{ kty: 'OKP', crv: 'Ed25519', x: 'x', kid: 'test', alg: 'EdDSA', use: 'sig' }],
+    otaJwks: options.otaJwks ?? [
+      { kty: 'OKP', crv: 'Ed25519', x: 'x', kid: 'test', alg: 'EdDSA', use: 'sig' },
+    ],
     logger: options.logger ?? silentLogger,
     version: '0.0.0-test',
     pages: options.pages,

@@ -71,7 +71,8 @@ function grantedDeadline({ telling, awaySince, since, plan }: Job): number {
 }
 
 function offlineDeadline({ awaySince, plan }: Job): number {
-  return awaySince === undefined ? NEVER : awaySince + plan.offlineTtlSec * 1_000
+  if (awaySince === undefined) return NEVER
+  return Math.max(awaySince, plan.startAt ?? 0) + plan.offlineTtlSec * 1_000
 }
 
 function phaseDeadline(job: Job): number {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DeploymentId } from '../../../schemas/ids.ts'
+import { DeploymentId, Millis } from '../../../schemas/ids.ts'
 import { JOB_STATUSES } from '../../../schemas/vocabulary.ts'
 import { moveJob } from './job-moves.ts'
 import { isOpen, JOB_CAUSES, JOB_MOVES } from './job-table.ts'
@@ -340,6 +340,14 @@ describe('timers', () => {
       status: 'timed_out',
       error: { code: 'OFFLINE_TOO_LONG' },
     })
+  })
+
+  test('being away counts from the start of the deployment', () => {
+    const startAt = Millis(1_000_000_000)
+    const device = new UpdatedDevice().connect().enlist({ startAt }).disconnect()
+    expect(device.looksIn).toBe(1_000_000 + 604_800)
+    expect(device.look(1_000_000).job.status).toBe('pending')
+    expect(device.look(604_800).job.status).toBe('timed_out')
   })
 
   test('waiting for a place is not being away', () => {

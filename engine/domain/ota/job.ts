@@ -31,6 +31,8 @@ export interface JobPlan {
   readonly offlineTtlSec: number
   readonly rollsBack: boolean
   readonly force: boolean
+  /** The deployment begins then; a device may be away before. Undefined means at once. */
+  readonly startAt?: Millis | undefined
   /** What has to be so on the device before it begins. */
   readonly preconditions?: Condition | undefined
 }

@@ -195,6 +195,19 @@ test('what the device runs already, refuses, puts off or got too late is not dow
   expect(downloads).toBe(0)
 })
 
+test('an image that comes after the time for installing is kept, and installed with the next order', async () => {
+  const storage = memoryStorage()
+  const device = await boot('2.0.0', { storage })
+  await device.updates.take(message({ not_after: new Date(NOW).toISOString() }))
+  await until(() => statuses(device).includes('deferred'))
+  expect(statuses(device)).toEqual(['downloading', 'downloaded', 'deferred'])
+  expect(device.installed).toEqual([])
+  const notAfter = new Date(NOW + 1_000).toISOString()
+  await device.updates.take(message({ attempt: 2, seq: 2, not_after: notAfter }))
+  await device.rebooted
+  expect([device.installed.length, downloads]).toEqual([1, 1])
+})
+
 test('an image that does not match is not installed', async () => {
   const device = await boot('2.0.0')
   await device.updates.take(message({ sha256: 'f'.repeat(64) }))

@@ -214,7 +214,8 @@ export class FirmwareUpdates {
       if (signal.aborted) return
       await this.#move(message, 'downloading', { status: 'downloaded' })
       if (message.notAfter !== undefined && message.notAfter <= this.#ports.now())
-        return await this.#end(message, rejected('TOO_LATE', 'the time for installing is over'))
+        // The window has closed meanwhile. The image is kept for the next one.
+        return await this.#end(message, { status: 'deferred', retry_after_sec: 0 })
       await this.#move(message, 'installing', { status: 'installing' })
       await handlers.install(path, message)
       await this.#reboot(message, handlers)

@@ -27,7 +27,7 @@ const NOBODY: ReadonlySet<DeviceId> = new Set()
 
 export function planOf(deployment: Deployment, stage: number): JobPlan {
   const { id, kind, firmware, spec } = deployment
-  const { timeouts, retry, proof, stableSec, offlineTtlSec, force, preconditions } = spec
+  const { timeouts, retry, proof, stableSec, offlineTtlSec, startAt, force, preconditions } = spec
   return {
     deploymentId: id,
     kind,
@@ -45,6 +45,7 @@ export function planOf(deployment: Deployment, stage: number): JobPlan {
     backoffSec: retry.backoffSec,
     retryOn: retry.on,
     offlineTtlSec,
+    startAt,
     // A rollback is never rolled back.
     rollsBack: kind === 'install' && spec.rollbackOnFailure,
     force,

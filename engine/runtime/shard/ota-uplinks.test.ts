@@ -1,0 +1,51 @@
+// What becomes of a message on `ota/status` that says nothing about an update.
+import { describe, expect, test } from 'vitest'
+import { deviceOf, type TestItem, telemetry } from './testing/items.ts'
+import { online, ShardBench } from './testing/shard.ts'
+
+const said = (at: number, payload: string | Uint8Array): TestItem => ({
+  ...telemetry('a', at, {}),
+  suffix: 'ota/status',
+  payload: Buffer.from(payload),
+})
+const MALFORMED = ['MALFORMED_OTA_STATUS', 'a status of an update is a JSON object in UTF-8']
+
+describe('a status of an update', () => {
+  test.each([
+    ['nothing', ''],
+    ['a bare word', 'succeeded'],
+    ['JSON that was cut short', '{"deployment_id":"dep_1","status":"succ'],
+    ['a JSON text', '"succeeded"'],
+    ['a number', '100'],
+    ['null', 'null'],
+    ['a list', '[{"deployment_id":"dep_1","status":"succeeded"}]'],
+    ['two objects', '{"status":"downloading"}{"status":"downloaded"}'],
+    ['bytes that are no UTF-8', Buffer.from('{"status":"\xff"}', 'latin1')],
+    ['UTF-16', Buffer.from('{"status":"failed"}', 'utf16le')],
+  ])('that is %s is parked with its reason, and what it says', (_, payload) => {
+    const { proposal, counts } = new ShardBench([online]).apply([said(1, payload)])
+    expect(proposal.deadLetters.map(({ topic, reason, detail }) => [topic, reason, detail])).toEqual([
+      ['fleet/a/ota/status', ...MALFORMED],
+    ])
+    expect(Buffer.from(proposal.deadLetters[0]?.payload ?? [])).toEqual(Buffer.from(payload))
+    expect([counts.refused, proposal.changed]).toEqual([1, []])
+  })
+
+  test.each([
+    ['an unknown word', '{"deployment_id":"dep_1","status":"exploded"}'],
+    ['an unknown deployment', '{"deployment_id":"dep_9","status":"succeeded"}'],
+    ['no deployment', '{"status":"succeeded"}'],
+  ])('with %s is counted and changes nothing', (_, payload) => {
+    const { proposal, counts } = new ShardBench([online]).apply([said(1, payload)])
+    expect([proposal.deadLetters, proposal.changed, counts.ignored]).toEqual([[], [], 1])
+  })
+
+  test('of a sub-device is parked for the sub-device, under the topic that was used', () => {
+    const gateway = deviceOf('gw', { type: 'gateway', status: 'online' })
+    const bench = new ShardBench([gateway, deviceOf('a', { parentId: gateway.id, status: 'online' })])
+    const { proposal } = bench.apply([{ ...said(1, 'done'), via: 'gw' }])
+    expect(proposal.deadLetters.map(({ deviceId, topic, reason }) => [deviceId, topic, reason])).toEqual([
+      ['a', 'fleet/gw/sub/a/ota/status', 'MALFORMED_OTA_STATUS'],
+    ])
+  })
+})
