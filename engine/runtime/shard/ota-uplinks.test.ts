@@ -10,7 +10,7 @@ const said = (at: number, payload: string | Uint8Array): TestItem => ({
 })
 const MALFORMED = ['MALFORMED_OTA_STATUS', 'a status of an update is a JSON object in UTF-8']
 
-describe('a status of an update', () => {
+describe('the status of an update', () => {
   test.each([
     ['nothing', ''],
     ['a bare word', 'succeeded'],
@@ -40,7 +40,7 @@ describe('a status of an update', () => {
     expect([proposal.deadLetters, proposal.changed, counts.ignored]).toEqual([[], [], 1])
   })
 
-  test('of a sub-device is parked for the sub-device, under the topic that was used', () => {
+  test('a sub-device’s is parked for the sub-device, under the topic that was used', () => {
     const gateway = deviceOf('gw', { type: 'gateway', status: 'online' })
     const bench = new ShardBench([gateway, deviceOf('a', { parentId: gateway.id, status: 'online' })])
     const { proposal } = bench.apply([{ ...said(1, 'done'), via: 'gw' }])
