@@ -35,20 +35,37 @@ function openTwo() {
     late.push(changes)
     return 'written'
   })
+  let hasStoodStill = false
+  const catchUp = async () => {
+    catchUps += 1
+    for (const changes of late.splice(0)) there.apply(changes)
+  }
   const other = new HeldUsers(there, async () => 'written', {
     isUp: () => true,
-    catchUp: async () => {
-      catchUps += 1
-      for (const changes of late.splice(0)) there.apply(changes)
-    },
+    catchUp,
+    freshen: () => (hasStoodStill ? catchUp() : undefined),
   })
   const key = createSecretKey(Buffer.from('0123456789abcdef0123456789abcdef'))
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
   const tokens = openTokens({ keys: { signing, previous: [] }, clock })
   const keysOf = (users: HeldUsers) => createApiKeys({ users, clock, ids: createIds(clock) })
   const authenticate = createAuthenticate({ tokens, clock, users: other, apiKeys: keysOf(other) })
-  return { one, tokens, authenticate, keys: keysOf(one), clock, count: () => catchUps }
+  const standStill = () => {
+    hasStoodStill = true
+  }
+  return { one, standStill, tokens, authenticate, keys: keysOf(one), clock, count: () => catchUps }
 }
+
+test('a token that another node revoked while this one stood still is refused', async () => {
+  const { one, standStill, tokens, authenticate, clock } = openTwo()
+  await one.add(ADA)
+  const { token } = await tokens.issueAccess({ userId: ADA.id, at: clock.now() })
+  expect(await authenticate(token)).toMatchObject({ kind: 'user' })
+  await one.edit(ADA.id, (before) => ({ ...before, tokensValidFrom: Millis(clock.now() + 1) }))
+  expect(await authenticate(token)).toMatchObject({ kind: 'user' })
+  standStill()
+  expect(await authenticate(token)).toMatchObject({ code: 'UNAUTHENTICATED' })
+})
 
 test('a new token is valid at another node at once, which catches up only for tokens it does not know', async () => {
   const { one, tokens, authenticate, keys, clock, count } = openTwo()

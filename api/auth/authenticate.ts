@@ -25,7 +25,7 @@ export type Authenticate = (token: string) => Promise<Authentication>
 export interface AuthenticateOptions {
   readonly tokens: Pick<Tokens, 'verifyAccess'>
   readonly apiKeys: Pick<ApiKeys, 'find'>
-  readonly users: Pick<Users, 'get' | 'hasFamily' | 'catchUp'>
+  readonly users: Pick<Users, 'get' | 'hasFamily' | 'catchUp' | 'freshen'>
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -42,6 +42,8 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     current: () => Caller | undefined,
     expiresAt: Millis | undefined,
   ): Promise<Authentication> => {
+    // A revocation that another node wrote while this one stood still counts here, too.
+    await users.freshen()
     let user = current()
     if (user === undefined) {
       // The login may have been at another node a moment ago.

@@ -2,9 +2,10 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { LIMITS } from '../../engine/limits.ts'
 import { API_LIMITS } from '../limits.ts'
 import { ClusterServers, HAS_CLUSTER_SERVERS } from './testing/cluster.ts'
-import { type Service, ServiceHarness } from './testing/service.ts'
+import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { watch } from './testing/service-clients.ts'
 
 const RATE = 40
@@ -82,6 +83,26 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     expect((await here.post('/auth/logout', {})).status).toBe(204)
     expect((await closed)[0]).toBe(4401)
     expect((await there.get('/auth/me')).status).toBe(401)
+  })
+
+  test('a node that stood still lists what was registered meanwhile', async () => {
+    const { here, there } = await enter(one)
+    await here.post('/devices', { device_id: 'before', name: 'before', type: 'mqtt_device' })
+    await until(
+      'the device at both nodes',
+      async () => (await there.get('/devices?q=before')).body['total'] === 1,
+    )
+    other.kill('SIGSTOP')
+    try {
+      // The node stands still for longer than the look that it takes at Redis.
+      const stoodAt = performance.now()
+      await until('the standstill', () => performance.now() - stoodAt > 2 * LIMITS.storePollMs)
+      for (let i = 0; i < 3; i++)
+        await here.post('/devices', { device_id: `meanwhile-${i}`, name: 'x', type: 'mqtt_device' })
+    } finally {
+      other.kill('SIGCONT')
+    }
+    expect((await there.get('/devices?q=meanwhile')).body['total']).toBe(3)
   })
 
   test('a ticket for /ws is good once, at any node', async () => {

@@ -90,6 +90,16 @@ export function chargeWork(
   return work === undefined || caller === undefined ? undefined : services.work.charge(caller.id, work)
 }
 
+/** Lists are answered from memory, which a node that stood still has to bring up to date first. */
+export function catchUpWithDevices(
+  { request: { caller } }: Exchange,
+  _: Route,
+  { services: { engine } }: Tools,
+): undefined | Promise<undefined> {
+  if (caller === undefined) return undefined
+  return engine.devices.freshen()?.then(() => undefined)
+}
+
 /** A device outside of the caller's groups is one that does not exist. Another node may have registered it a moment ago. */
 export function findDevice(
   { request }: Exchange,

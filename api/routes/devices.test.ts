@@ -59,6 +59,21 @@ describe('registering a device', () => {
     expect((await send(`GET ${DEVICES}/new`)).status).toBe(200)
   })
 
+  test('a node that stood still answers a list only once it has caught up', async () => {
+    const { send, engine } = await asAdmin()
+    let isBehind = true
+    const list = engine.devices.list.bind(engine.devices)
+    vi.spyOn(engine.devices, 'list').mockImplementation((filter, page) =>
+      isBehind ? { devices: [], total: 0 } : list(filter, page),
+    )
+    await send(`POST ${DEVICES}`, { ...SENSOR, device_id: 'missed' })
+    expect((await send(`GET ${DEVICES}`)).body.total).toBe(0)
+    vi.spyOn(engine.devices, 'freshen').mockImplementation(async () => {
+      isBehind = false
+    })
+    expect((await send(`GET ${DEVICES}`)).body.total).toBe(1)
+  })
+
   test('a registration without an id gets one', async () => {
     const { send } = await asAdmin()
     const { body } = await send(`POST ${DEVICES}`, { name: 'x', type: 'simulator' })

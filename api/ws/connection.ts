@@ -207,6 +207,7 @@ export class Connection implements WireEvents, Subscriber {
       case 'auth':
         return this.#admit(await this.#ports.authenticate(frame.token))
       case 'subscribe':
+        await this.#ports.engine.devices.freshen()
         return this.#subscriptions.add(frame)
       case 'unsubscribe':
         return this.#subscriptions.remove(frame.id)

@@ -54,6 +54,9 @@ export const NODE_LIMITS = {
   storeTimeoutMs: 5_000,
   /** Longest time between two looks at what other processes wrote. */
   storePollMs: 1_000,
+  /** After this long without an answer, a process asks what was written before it answers from memory: it may have stood
+   *  still. Redis takes a little longer than the interval, and so may a busy process. */
+  storeHeardMsMax: 1_500,
   /** Without an answer for this long, writes of other processes may be missing here. */
   storeStaleMsMax: 3_000,
   /** Newest writes that are kept for other processes. A process that missed more loads everything again. */
@@ -92,4 +95,5 @@ assert(
   'everything that a node wants to hear fits one message',
 )
 assert(LIMITS.feedWantsEveryMs * 3 < LIMITS.feedWantsForgottenMs, 'two repetitions may be lost')
-assert(LIMITS.storePollMs < LIMITS.storeStaleMsMax, 'a quiet Redis does not look like a dead one')
+assert(LIMITS.storePollMs < LIMITS.storeHeardMsMax, 'a quiet Redis is not asked once more for every request')
+assert(LIMITS.storeHeardMsMax < LIMITS.storeStaleMsMax, 'a process catches up before it counts as behind')

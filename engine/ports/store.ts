@@ -226,6 +226,9 @@ export interface Directory {
   /** Resolves once every device is found that any process had saved before the call. Rejects with a fault while nobody can
    *  tell. */
   catchUp(): Promise<void>
+  /** Undefined if this process knew a moment ago of all that others had saved. Otherwise, as after it stood still, resolves
+   *  once it has caught up; after a second in any case, so that lists are answered while the store is away. */
+  freshen(): Promise<void> | undefined
   /** The fields that filters and scopes need: cheap enough for every feed event. */
   summary(id: DeviceId): DeviceSummary | undefined
   /** The devices registered as this one's sub-devices, decommissioned ones included. */

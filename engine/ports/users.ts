@@ -136,6 +136,9 @@ export interface Users {
   /** Resolves once all is here that any process wrote before the call: others see it a moment later. Changes of records
    *  begin with it by themselves. */
   catchUp(): Promise<void>
+  /** Undefined if this process knew a moment ago of all that others had written. Otherwise resolves once it has caught up;
+   *  after a second in any case. */
+  freshen(): Promise<void> | undefined
   get(id: UserId): User | undefined
   getByEmail(email: string): User | undefined
   count(): number

@@ -5,6 +5,8 @@
 // C1. Messages are numbered without gaps. A missing message was trimmed while this process was disconnected, so
 //     everything is loaded again.
 // C2. A number names the same message for ever. If it names another one, or none any more, Redis has lost data.
+// C3. `#heardAt` is a time at which nothing was missing here. A process that stood still finds answers that are old by now,
+//     so an answer that took too long counts for the time at which it was asked for.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { LIMITS } from '../../limits.ts'
@@ -40,6 +42,8 @@ export class Follower {
   #seq = 0
   #isLoaded = false
   #heardAt = Number.NEGATIVE_INFINITY
+  /** When Redis last did not answer who wanted to catch up. */
+  #missedAt = Number.NEGATIVE_INFINITY
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
 
@@ -82,8 +86,40 @@ export class Follower {
 
   /** Resolves once all messages that existed before the call are applied. */
   async catchUp(): Promise<void> {
+    const askedAt = performance.now()
     const seq = await this.#link.read((redis) => redis.get(`${this.#key}:seq`))
     await this.reached(Number(seq ?? 0))
+    this.#heardAt = Math.max(this.#heardAt, askedAt)
+  }
+
+  /** Undefined if Redis was heard of a moment ago, and while it does not answer. Otherwise resolves once this process has
+   *  caught up, and after a second in any case. */
+  freshen(): Promise<void> | undefined {
+    const now = performance.now()
+    if (isRecent(this.#heardAt, now) || isRecent(this.#missedAt, now)) return undefined
+    return this.#tryToCatchUp(now + LIMITS.storeKnownMs)
+  }
+
+  /** Never rejects. */
+  async #tryToCatchUp(until: number): Promise<void> {
+    const isOver = new AbortController()
+    const caughtUp = this.#caughtUp(isOver.signal)
+    const late = sleep(until - performance.now(), 'late', { signal: isOver.signal }).catch(() => 'aborted')
+    // A process that stood still is late by itself, so the time that was set counts.
+    if ((await Promise.race([caughtUp, late])) === 'late') this.#missedAt = until
+    isOver.abort()
+  }
+
+  /** The connection may have to be made again first. */
+  async #caughtUp(isOver: AbortSignal): Promise<void> {
+    while (!isOver.aborted && !this.#isClosed) {
+      try {
+        return await this.catchUp()
+      } catch (error) {
+        if (error instanceof Fault && !error.retryable) return
+        await sleep(LIMITS.storeReconnectMs)
+      }
+    }
   }
 
   /** Resolves once the message of this number is applied. */
@@ -127,16 +163,22 @@ export class Follower {
   }
 
   async #read(): Promise<void> {
-    const wait = ['COUNT', MESSAGES_AT_ONCE, 'BLOCK', LIMITS.storePollMs, 'STREAMS'] as const
+    const askedAt = performance.now()
+    const wait = isRecent(this.#heardAt, askedAt) ? ['BLOCK', LIMITS.storePollMs] : []
+    const bounds = ['COUNT', MESSAGES_AT_ONCE, ...wait, 'STREAMS'] as const
     // The answer is the stream's name and messages, or null if none arrived in time.
-    const found = (await this.#reader.callBuffer('XREAD', ...wait, this.#key, this.#id)) as
+    const found = (await this.#reader.callBuffer('XREAD', ...bounds, this.#key, this.#id)) as
       | readonly (readonly [Buffer, readonly Message[]])[]
       | null
     const messages = found?.[0]?.[1]
     // Nothing was written for a while, so there is time to check that this is still the same Redis.
     if (messages === undefined) await this.#check()
     else this.#take(messages)
-    this.#heardAt = performance.now()
+    // A full answer leaves something out.
+    if (!this.#isLoaded || messages?.length === MESSAGES_AT_ONCE) return
+    const now = performance.now()
+    // See C3.
+    this.#heardAt = Math.max(this.#heardAt, isRecent(askedAt, now) ? now : askedAt)
   }
 
   #take(messages: readonly Message[]): void {
@@ -156,12 +198,13 @@ export class Follower {
   }
 
   async #load(): Promise<void> {
+    const askedAt = performance.now()
     const last = await this.#last()
     await this.#followed.load(this.#reader)
     this.#id = last.id
     this.#seq = last.seq
     this.#isLoaded = true
-    this.#heardAt = performance.now()
+    this.#heardAt = askedAt
     this.#settle()
   }
 
@@ -189,6 +232,10 @@ export class Follower {
     this.#waiters = this.#waiters.filter(({ seq }) => seq > this.#seq)
     for (const { settle } of done) settle()
   }
+}
+
+function isRecent(at: number, now: number): boolean {
+  return now - at < LIMITS.storeHeardMsMax
 }
 
 /** A message id has the form `<number>-<token of the writer>`. */

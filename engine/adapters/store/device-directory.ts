@@ -5,15 +5,16 @@ import type { DeviceFilter, DevicePageQuery, Directory } from '../../ports/store
 import type { DeviceIndex } from './index/device-index.ts'
 
 /** What other processes saved. */
-type Others = Pick<Directory, 'known' | 'catchUp'>
+type Others = Pick<Directory, 'known' | 'catchUp' | 'freshen'>
 
-const NOBODY: Others = { known: async () => {}, catchUp: async () => {} }
+const NOBODY: Others = { known: async () => {}, catchUp: async () => {}, freshen: () => undefined }
 
 export class DeviceDirectory implements Directory {
   readonly #index: DeviceIndex
   readonly get: Directory['get']
   readonly known: Directory['known']
   readonly catchUp: Directory['catchUp']
+  readonly freshen: Directory['freshen']
 
   /** `others` may be left out if this process is the only one that saves devices. */
   constructor(index: DeviceIndex, read: Directory['get'], others: Others = NOBODY) {
@@ -21,6 +22,7 @@ export class DeviceDirectory implements Directory {
     this.get = read
     this.known = others.known
     this.catchUp = others.catchUp
+    this.freshen = others.freshen
   }
 
   summary(id: DeviceId) {

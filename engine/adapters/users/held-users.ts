@@ -24,8 +24,8 @@ import type { Directory, UserChange } from './directory.ts'
 export type WriteUsers = (changes: readonly UserChange[]) => Promise<'written' | 'overtaken'>
 
 /** The writes of other processes. */
-type Others = Pick<Users, 'isUp' | 'catchUp'>
-const NO_OTHERS: Others = { isUp: () => true, catchUp: async () => {} }
+type Others = Pick<Users, 'isUp' | 'catchUp' | 'freshen'>
+const NO_OTHERS: Others = { isUp: () => true, catchUp: async () => {}, freshen: () => undefined }
 
 class OvertakenEdit extends Error {}
 
@@ -51,6 +51,10 @@ export class HeldUsers implements Users {
 
   catchUp(): Promise<void> {
     return this.#others.catchUp()
+  }
+
+  freshen(): Promise<void> | undefined {
+    return this.#others.freshen()
   }
 
   get(id: UserId): User | undefined {

@@ -124,6 +124,7 @@ class RedisStore implements Store {
         await this.#replica.awaits(device, LIMITS.storeKnownMs)
       },
       catchUp: () => this.#follower.catchUp(),
+      freshen: () => this.#follower.freshen(),
     })
   }
 
