@@ -9,6 +9,8 @@ export const SHARD_LIMITS = {
   asksPerBatchMax: 256,
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,
+  /** Devices that a sweep judges before other work has its turn. Each may tell of an alert, which takes 50 to 100 µs. */
+  dueDevicesPerTaskMax: 128,
   /** Looks over which rates are taken, one at each sweep. */
   paceLooksMax: 40,
   /** Inserts of which the slowest are told. */

@@ -21,6 +21,8 @@ import { SimulatedDevice } from './simulated-device.ts'
 
 /** The group of all simulated devices. */
 export const GROUP = 'sim'
+/** So few that sweeps are cut, and that nodes die in between. */
+export const DUE_DEVICES_PER_TASK_MAX = 2
 const STARTS_AT = Millis(Date.UTC(2026, 0, 5, 10, 20))
 const NEVER = Millis(Date.UTC(2100, 0, 1))
 

@@ -24,7 +24,7 @@ import {
   isDead,
 } from './faults.ts'
 import { faultyThread } from './faulty-thread.ts'
-import { type FeedListener, Place, type Serving } from './place.ts'
+import { DUE_DEVICES_PER_TASK_MAX, type FeedListener, Place, type Serving } from './place.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
 import { SimTelemetry } from './telemetry.ts'
 
@@ -135,7 +135,7 @@ export class World extends Place {
         schedule: incarnation.schedule,
         openThread: (settings) =>
           faultyThread(
-            inlineThread(settings, () => 0),
+            inlineThread({ ...settings, dueDevicesPerTaskMax: DUE_DEVICES_PER_TASK_MAX }, () => 0),
             settings.progress,
             context,
           ),

@@ -24,6 +24,7 @@ const resultOf = (seq: number, vitals: WorkResult['vitals'] = []): WorkResult =>
   covered: Float64Array.from(upTo(seq)),
   isAllOut: true,
   blocksSince: Millis(0),
+  isSweepCut: false,
   vitals,
   counts: emptyCounts(),
   devices: 0,

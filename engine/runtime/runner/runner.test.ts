@@ -31,6 +31,37 @@ async function setUp(): Promise<RunnerBench> {
   return bench
 }
 
+describe('a sweep that is cut', () => {
+  /** Two devices will be found silent by the sweep at this time. */
+  const SILENT_MS = 1_000 + HEARTBEAT_MS
+  async function setUpTwo(): Promise<RunnerBench> {
+    const bench = await setUp()
+    await bench.append(registration('b', 2))
+    for (const id of ['a', 'b']) await bench.append(telemetry(id, 1_000, { x: 1 }))
+    await bench.time.advance(SILENT_MS - 1_000 - LIMITS.sweepEveryMs)
+    bench.performed.length = 0
+    bench.tasks.length = 0
+    return bench
+  }
+  const sweeps = ({ tasks }: RunnerBench) => tasks.flatMap(({ sweep }) => sweep ?? [])
+
+  test('goes on at once, without waiting for the time of the next one', async () => {
+    const bench = await setUpTwo()
+    await bench.time.advance(LIMITS.sweepEveryMs)
+    expect(bench.announced()).toEqual(['device.status a', 'device.status b'])
+    expect(sweeps(bench)).toEqual([START + SILENT_MS, 'rest'])
+  })
+
+  test('ends with its shard; the devices that it did not come by are due again', async () => {
+    const bench = await setUpTwo()
+    bench.fates.push('dies after')
+    await bench.time.advance(LIMITS.sweepEveryMs)
+    expect([bench.announced(), bench.losses]).toEqual([[], 1])
+    await bench.time.advance(HEARTBEAT_MS + 5_000)
+    expect(bench.announced()).toEqual(['device.status a', 'device.status b'])
+  })
+})
+
 test('rules that are set while the shard is loaded reach it', async () => {
   const bench = new RunnerBench()
   // Its first task is under way already, and has no rules.

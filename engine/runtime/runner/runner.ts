@@ -124,7 +124,7 @@ export class Runner {
     this.#holding.add(claims)
     this.#positions.join(partitions)
     // Nothing is known of their silence.
-    this.#silenceSweep.takeSweep(true)
+    this.#silenceSweep.forget()
     void this.#readBarrier.begin(partitions)
     this.#joining.add(partitions)
     this.#latch.set()
@@ -286,6 +286,7 @@ export class Runner {
 
   #take(task: WorkTask, result: WorkResult, isCheckpoint: boolean): void {
     this.#positions.cover(result.covered)
+    this.#silenceSweep.swept(result.isSweepCut)
     const inserted = this.#ports.inserter.insert(result.blocks)
     // There is room again.
     if (result.blocks.length > 0) void inserted.then(() => this.#latch.set())

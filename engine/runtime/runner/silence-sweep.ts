@@ -1,6 +1,7 @@
 // When a shard may sweep for silent devices, and when time was lost: after a pause of the process, while the log
 // failed, or when the clock was set, nobody was heard because nobody could be. Then every device counts as heard now.
 import type { Millis } from '../../../schemas/ids.ts'
+import type { WorkTask } from '../shard/protocol.ts'
 
 /** Sweeps come every quarter second; without one for this long, or with more time gone than passed, time was lost. */
 const LOST_TIME_MS = 2_000
@@ -20,6 +21,7 @@ export class SilenceSweep {
   #lastNow: number
   #dueAt: Millis | undefined
   #forgiveAt: Millis | undefined
+  #isCut = false
 
   constructor(times: Times) {
     this.#times = times
@@ -41,11 +43,23 @@ export class SilenceSweep {
     this.#dueAt = watermark
   }
 
-  /** The time to sweep at, if it is time. With entries unread, silence is only known up to the last one read. */
-  takeSweep(isCaughtUp: boolean): Millis | 'behind' | undefined {
+  /** The time to sweep at, if it is time. With entries unread, silence is only known up to the last one read. A sweep that
+   *  was cut ends first. */
+  takeSweep(isCaughtUp: boolean): WorkTask['sweep'] {
+    if (this.#isCut) return 'rest'
     const at = this.#dueAt
     this.#dueAt = undefined
     return at === undefined || isCaughtUp ? at : 'behind'
+  }
+
+  /** `isCut`: the shard has still to come by some devices. One that was opened anew has none to come by. */
+  swept(isCut: boolean): void {
+    this.#isCut = isCut
+  }
+
+  /** What was known of silence says nothing any more. A sweep that was cut goes on: it began before. */
+  forget(): void {
+    this.#dueAt = undefined
   }
 
   takeForgiveness(): Millis | undefined {

@@ -1,5 +1,6 @@
 // The time at which each actor must next be looked at: it may be silent, a command may be overdue, it may stop
 // flapping, or an alert may be due. A deadline is computed from record and vitals, so a restart loses none (R6).
+import { strict as assert } from 'node:assert'
 import { Millis } from '../../../schemas/ids.ts'
 import { commandDeadline } from '../../domain/device/command-events.ts'
 import { type HeartbeatTimeouts, heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
@@ -10,6 +11,15 @@ import { type Actor, isPolling, isReachable, otaWayOf, wayOf } from './actor.ts'
 import { Deadlines } from './deadlines.ts'
 import { calmsAt } from './sessions.ts'
 
+interface SweepUnderWay {
+  readonly now: Millis
+  /** Time of the sweep before. */
+  readonly since: number
+  readonly next: number
+  /** Slots from here on were claimed after it began. */
+  readonly end: number
+}
+
 export class ActorDeadlines {
   readonly #deadlines = new Deadlines()
   readonly #bySlot: Actor[] = []
@@ -17,8 +27,10 @@ export class ActorDeadlines {
   readonly #alertsDueAt: (actor: Actor) => number
   /** Devices count as heard at this time at least. */
   #forgivenAt = 0
-  /** Time of the last sweep. */
+  /** Time of the last sweep that began. */
   #sweptAt = 0
+  /** The sweep that is under way: it has still to come by the slots from `next` on. */
+  #sweep: SweepUnderWay | undefined
   /** Time of the current task. */
   #now = Millis(0)
 
@@ -68,7 +80,8 @@ export class ActorDeadlines {
     this.#deadlines.setPresence(slot, this.presence(actor, device))
     const isIdle = device.commands.length === 0
     const at = isIdle ? Number.POSITIVE_INFINITY : commandDeadline(device, wayOf(actor), this.#now)
-    const calmAt = calmsAt(actor, this.#sweptAt)
+    const sweptAt = this.#sweep !== undefined && this.#isAhead(slot) ? this.#sweep.since : this.#sweptAt
+    const calmAt = calmsAt(actor, sweptAt)
     const otaAt = device.firmware.jobs.length === 0 ? Number.POSITIVE_INFINITY : this.#otaDeadline(actor)
     this.#deadlines.setOther(slot, Math.min(at, calmAt, otaAt, this.#alertsDueAt(actor)))
   }
@@ -105,17 +118,40 @@ export class ActorDeadlines {
       : heartbeatTimeoutOf(device, this.#timeouts)
   }
 
-  /** Takes the actors that are due and clears their deadlines. `since` is the time of the sweep before this one. */
-  sweep(now: Millis): { readonly due: readonly Actor[]; readonly since: number } {
-    const since = this.#sweptAt
-    this.#sweptAt = Math.max(since, now)
-    const due: Actor[] = []
-    for (const slot of this.#deadlines.due(now)) {
-      const actor = this.#bySlot[slot]
-      if (actor === undefined) continue
-      this.#deadlines.clear(slot)
-      due.push(actor)
-    }
+  get isSweeping(): boolean {
+    return this.#sweep !== undefined
+  }
+
+  /** A sweep comes by every actor that there is now, in the order of their slots. */
+  beginSweep(now: Millis): void {
+    assert(this.#sweep === undefined, 'a sweep ends before the next one begins')
+    this.#sweep = { now, since: this.#sweptAt, next: 0, end: this.#deadlines.used }
+    this.#sweptAt = Math.max(this.#sweptAt, now)
+  }
+
+  /** Takes the next actors that are due, at most so many, and clears their deadlines. `since` is the time of the sweep
+   *  before this one. */
+  takeDue(max: number): { readonly due: readonly Actor[]; readonly since: number } {
+    if (this.#sweep === undefined) return { due: [], since: this.#sweptAt }
+    const { now, since, next, end } = this.#sweep
+    const slots = this.#deadlines.due(now, { from: next, until: end, max })
+    const last = slots.length < max ? end : (slots.at(-1) ?? end) + 1
+    this.#sweep = last < end ? { now, since, next: last, end } : undefined
+    const due = slots.flatMap((slot) => this.#bySlot[slot] ?? [])
+    for (const slot of slots) this.#deadlines.clear(slot)
     return { due, since }
+  }
+
+  /** Clears the deadlines of an actor if it is due and the sweep has still to come by it. */
+  takeIfDue({ slot }: Actor): boolean {
+    if (!this.#isAhead(slot) || this.#sweep === undefined) return false
+    if (!this.#deadlines.isDue(slot, this.#sweep.now)) return false
+    this.#deadlines.clear(slot)
+    return true
+  }
+
+  /** The sweep has still to come by this slot. */
+  #isAhead(slot: number): boolean {
+    return this.#sweep !== undefined && slot >= this.#sweep.next && slot < this.#sweep.end
   }
 }

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { Deadlines } from './deadlines.ts'
 
+const dueIn = (deadlines: Deadlines, now: number) =>
+  deadlines.due(now, { from: 0, until: deadlines.used, max: Number.POSITIVE_INFINITY })
+
 test('a sweep of 50 000 finds the due ones, also after a deadline was moved', () => {
   const deadlines = new Deadlines()
   for (let slot = 0; slot < 50_000; slot++) {
@@ -8,8 +11,8 @@ test('a sweep of 50 000 finds the due ones, also after a deadline was moved', ()
   }
   deadlines.setPresence(3, 60_000)
   deadlines.setPresence(49_999, 2)
-  expect(deadlines.due(5)).toEqual([0, 1, 2, 4, 5, 49_999])
-  expect(deadlines.due(100_000).length).toBe(50_000)
+  expect(dueIn(deadlines, 5)).toEqual([0, 1, 2, 4, 5, 49_999])
+  expect(dueIn(deadlines, 100_000).length).toBe(50_000)
 })
 
 test('a slot is due for whichever of its deadlines comes first, once', () => {
@@ -17,13 +20,21 @@ test('a slot is due for whichever of its deadlines comes first, once', () => {
   const slot = deadlines.claim()
   deadlines.setPresence(slot, 10)
   deadlines.setOther(slot, 5)
-  expect([deadlines.due(4), deadlines.due(5), deadlines.due(10)]).toEqual([[], [slot], [slot]])
+  expect([dueIn(deadlines, 4), dueIn(deadlines, 5), dueIn(deadlines, 10)]).toEqual([[], [slot], [slot]])
   deadlines.clear(slot)
-  expect(deadlines.due(10)).toEqual([])
+  expect(dueIn(deadlines, 10)).toEqual([])
 })
 
 test('a slot that was claimed and not set is never due', () => {
   const deadlines = new Deadlines()
   deadlines.claim()
-  expect(deadlines.due(Number.MAX_SAFE_INTEGER)).toEqual([])
+  expect(dueIn(deadlines, Number.MAX_SAFE_INTEGER)).toEqual([])
+})
+
+test('only the first of a range are found, as many as are asked for', () => {
+  const deadlines = new Deadlines()
+  for (let slot = 0; slot < 10; slot++) deadlines.setOther(deadlines.claim(), slot)
+  expect(deadlines.due(7, { from: 2, until: 10, max: 3 })).toEqual([2, 3, 4])
+  expect(deadlines.due(7, { from: 5, until: 7, max: 3 })).toEqual([5, 6])
+  expect(deadlines.due(7, { from: 6, until: 10, max: 3 })).toEqual([6, 7])
 })

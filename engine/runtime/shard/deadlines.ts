@@ -30,14 +30,22 @@ export class Deadlines {
     this.#other[slot] = NONE
   }
 
-  /** The slots with a deadline at or before `now`. */
-  due(now: number): readonly number[] {
-    const presence = this.#presence
-    const other = this.#other
+  /** Slots claimed so far. */
+  get used(): number {
+    return this.#used
+  }
+
+  isDue(slot: number, now: number): boolean {
+    return (this.#presence[slot] ?? NONE) <= now || (this.#other[slot] ?? NONE) <= now
+  }
+
+  /** The first slots of a range with a deadline at or before `now`. */
+  due(
+    now: number,
+    { from, until, max }: { readonly from: number; readonly until: number; readonly max: number },
+  ): readonly number[] {
     const due: number[] = []
-    for (let slot = 0; slot < this.#used; slot++) {
-      if ((presence[slot] ?? NONE) <= now || (other[slot] ?? NONE) <= now) due.push(slot)
-    }
+    for (let slot = from; slot < until && due.length < max; slot++) if (this.isDue(slot, now)) due.push(slot)
     return due
   }
 }

@@ -37,6 +37,8 @@ export interface ShardSettings extends HeartbeatTimeouts {
   readonly bootAt: Micros
   /** Unique for each incarnation of a shard, so that two incarnations never use the same block token. */
   readonly incarnation: string
+  /** Devices that one task of a sweep judges; as many as the limit says if it is not set. */
+  readonly dueDevicesPerTaskMax?: number
   /** Memory in which the shard notes the message that it is working on. */
   readonly progress: Progress
 }
@@ -127,8 +129,9 @@ export interface WorkTask {
   /** Whether rows are collected. If not, they will be read from the log again later. */
   readonly rows: boolean
   readonly asks: readonly Ask[]
-  /** Time to sweep at. `behind` stands for the time of the batch's last message, while there are unread entries. */
-  readonly sweep: Millis | 'behind' | undefined
+  /** Time to sweep at. `behind` stands for the time of the batch's last message, while there are unread entries, and
+   *  `rest` goes on with the sweep that was cut. */
+  readonly sweep: Millis | 'behind' | 'rest' | undefined
   /** Set after time was lost: every device counts as heard at this time. */
   readonly forgiveAt: Millis | undefined
   /** Telemetry older than this has settled rollups. */
@@ -218,6 +221,8 @@ export interface WorkResult {
   readonly isAllOut: boolean
   /** Time at which the first row of `blocks` was collected. */
   readonly blocksSince: Millis
+  /** Whether the sweep has still to come by devices that may be due. No other sweep begins before. */
+  readonly isSweepCut: boolean
   readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
   readonly counts: ShardCounts
   /** Alerts of the shard's devices; undefined if they are the same as when they were last told. */

@@ -114,7 +114,8 @@ describe('a rule that fits a device', () => {
 
   test('without room for its alert waits, judged again only once there is room', () => {
     const ids = Array.from({ length: ROOM + 2 }, (_, i) => `d${i}`)
-    const bench = new ShardBench(ids.map((id) => deviceOf(id, { status: 'online' })))
+    const devices = ids.map((id) => deviceOf(id, { status: 'online' }))
+    const bench = new ShardBench(devices, { dueDevicesPerTaskMax: ROOM + 3 })
     bench.work({ alertSettings: settingsOf(ruleOf()) })
     bench.work({ sweep: at(1) })
     const fired = bench.apply(ids.map((id) => telemetry(id, 2, '{"t":11}')))

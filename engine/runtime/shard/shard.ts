@@ -10,7 +10,6 @@ import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Millis, type Partition } from '../../../schemas/ids.ts'
 import { ITEM, readItems } from '../../domain/bundle.ts'
-import type { DeviceEvent } from '../../domain/device/events.ts'
 import { heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
@@ -19,7 +18,7 @@ import type { Entry } from '../../ports/log.ts'
 import type { StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { NO_WANTS } from '../feed.ts'
-import { type Actor, type Actors, countLetter, isAway, mayPark, newActor, restoreVitals } from './actor.ts'
+import { type Actor, type Actors, countLetter, mayPark, newActor, restoreVitals } from './actor.ts'
 import { ActorDeadlines } from './actor-deadlines.ts'
 import { answer } from './answers.ts'
 import type { Batch } from './batch.ts'
@@ -36,10 +35,11 @@ import { raise } from './raise.ts'
 import { isRepeated } from './repeats.ts'
 import { isReplay, isReplayedAgain } from './replays.ts'
 import { applyRequest } from './requests.ts'
-import { calmsAt, sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
+import { sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
 import { ShardAlerts } from './shard-alerts.ts'
 import { ShardFleet } from './shard-fleet.ts'
 import { mayBeSaid } from './sub-devices.ts'
+import { Sweep } from './sweep.ts'
 import { TakeOver } from './take-over.ts'
 import { takeVitals } from './taken-vitals.ts'
 import { applyMessage } from './uplinks.ts'
@@ -60,6 +60,7 @@ export class Shard {
   readonly #rows: CollectedRows
   readonly #alerts: ShardAlerts
   readonly #fleet: ShardFleet
+  readonly #sweep: Sweep
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
   readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
@@ -85,6 +86,12 @@ export class Shard {
       openMax: () => Math.ceil((LIMITS.alertsOpenMax * this.#partitions.size) / LIMITS.partitions),
     })
     this.#deadlines = new ActorDeadlines(settings, (actor) => this.#alerts.dueAt(actor, actor.device))
+    this.#sweep = new Sweep({
+      settings,
+      deadlines: this.#deadlines,
+      alerts: this.#alerts,
+      fleet: this.#fleet,
+    })
   }
 
   run(task: ShardTask): WorkResult | undefined {
@@ -144,8 +151,9 @@ export class Shard {
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined) {
-      this.#sweep(task.sweep, batch)
-      this.#takeOver.sayAgain(task.now, batch)
+      if (task.sweep !== 'rest') this.#beginSweep(task.sweep)
+      this.#sweep.goOn(batch)
+      if (task.sweep !== 'rest') this.#takeOver.sayAgain(task.now, batch)
     }
     // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
@@ -159,6 +167,7 @@ export class Shard {
       covered,
       isAllOut,
       blocksSince,
+      isSweepCut: this.#sweep.isCut,
       vitals,
       counts,
       devices: this.#actors.size,
@@ -239,15 +248,17 @@ export class Shard {
   #dispatch(incoming: Incoming, batch: Batch): void {
     const { item, isNew, isFirst } = incoming
     if (item.kind === ITEM.parked) return
+    if (!isFirst && item.kind !== ITEM.message && item.kind !== ITEM.request) return
+    // Written by the ingress from a valid device id.
+    const id = Buffer.from(item.id.buffer, item.id.byteOffset, item.id.length).toString('latin1') as DeviceId
+    const known = isNew && this.#sweep.isCut ? this.#actors.get(id) : undefined
+    if (known !== undefined) this.#sweep.judgeFirst(known, incoming, batch)
     if (item.kind === ITEM.request) {
       const own = isNew ? applyRequest(incoming, batch) : undefined
       if (own !== undefined) this.#touch(own, incoming, batch)
       return
     }
-    if (!isFirst && item.kind !== ITEM.message) return
-    const id = Buffer.from(item.id.buffer, item.id.byteOffset, item.id.length).toString('latin1')
-    // Written by the ingress from a valid device id.
-    const actor = this.#actorOf(id as DeviceId, batch)
+    const actor = this.#actorOf(id, batch)
     if (!mayBeSaid(actor, incoming, batch)) return
     if (actor === undefined) {
       batch.open.park(incoming, 'UNKNOWN_DEVICE', 'no such device is registered')
@@ -295,38 +306,13 @@ export class Shard {
       batch.decisions.decide(actor, { kind: 'heard', seenAt: at }, at)
   }
 
-  #sweep(sweep: Millis | 'behind', batch: Batch): void {
+  #beginSweep(sweep: Millis | 'behind'): void {
     const isBehind = sweep === 'behind'
     this.#fleet.behind(isBehind ? this.#reachedAt : undefined)
-    const now = isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep
-    const { open, decisions } = batch
+    if (!isBehind) this.#alerts.caughtUp(true)
     // Devices of a broker outside whose lane nobody read for a while come later in the log than others.
     const provesSilence = !isBehind || this.#settings.bootAt > 0
-    if (!isBehind) this.#alerts.caughtUp(true)
-    open.enter(now * 1000, undefined, undefined)
-    const { due, since } = this.#deadlines.sweep(now)
-    for (const actor of due) {
-      if (open.gone.has(actor.device.id)) continue
-      const device = decisions.deviceOf(actor)
-      // The vitals may have moved on since the deadline was set.
-      if (provesSilence && this.#deadlines.presence(actor, device) <= now) {
-        const event: DeviceEvent =
-          device.status === 'error'
-            ? { kind: 'recovered' }
-            : { kind: 'silent', seenAt: Millis(actor.heardAt) }
-        decisions.decide(actor, event, now)
-      }
-      if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
-      if (decisions.deviceOf(actor).firmware.jobs.length > 0)
-        decisions.decide(actor, { kind: 'ota_overdue', isAway: isAway(actor, now) }, now)
-      if (calmsAt(actor, since) <= now) {
-        this.#alerts.connection(actor, now)
-        tellConnection(actor, now, batch)
-        this.#fleet.note(actor)
-      }
-      this.#alerts.sweep(actor, now, decisions)
-      if (!open.devices.has(actor.device.id)) this.#deadlines.schedule(actor)
-    }
+    this.#sweep.begin(isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep, provesSilence)
   }
 
   #settle(now: Millis): void {

@@ -25,6 +25,7 @@ import {
 } from '../faults.ts'
 import { faultyThread } from '../faulty-thread.ts'
 import type { Ledger } from '../ledger.ts'
+import { DUE_DEVICES_PER_TASK_MAX } from '../place.ts'
 import { HEARTBEAT_MS } from '../simulated-device.ts'
 import type { SimTelemetry } from '../telemetry.ts'
 import { Life, type Link, Links, reached } from './links.ts'
@@ -110,7 +111,7 @@ export class SimNode {
         schedule,
         openThread: (settings) =>
           faultyThread(
-            inlineThread(settings, () => 0),
+            inlineThread({ ...settings, dueDevicesPerTaskMax: DUE_DEVICES_PER_TASK_MAX }, () => 0),
             settings.progress,
             context,
           ),

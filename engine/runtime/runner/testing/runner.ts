@@ -93,7 +93,8 @@ export class RunnerBench {
         store: this.store,
         inserter,
         openThread: (settings) => {
-          const thread = inlineThread(settings, () => 0)
+          // Two devices that are due make a sweep that is cut.
+          const thread = inlineThread({ ...settings, dueDevicesPerTaskMax: 1 }, () => 0)
           let end = (_: Error) => {}
           const hang = () =>
             new Promise<never>((_, reject) => {

@@ -41,6 +41,7 @@ export class ShardBench {
       vitals?: Uint8Array
       bootAt?: Millis
       typeHeartbeatMs?: ReadonlyMap<string, number>
+      dueDevicesPerTaskMax?: number
     } = {},
   ) {
     const settings = {
@@ -49,6 +50,7 @@ export class ShardBench {
       typeHeartbeatMs: options.typeHeartbeatMs,
       bootAt: Micros((options.bootAt ?? at(-1_000)) * 1000),
       incarnation: 'l',
+      ...(options.dueDevicesPerTaskMax && { dueDevicesPerTaskMax: options.dueDevicesPerTaskMax }),
       progress: newProgress(),
     }
     this.shard = new Shard(settings, () => 0)
