@@ -10,7 +10,7 @@ import type { Pages } from './pages.ts'
 import type { Route } from './route.ts'
 import type { Services } from './services.ts'
 
-export interface RequestDone {
+export interface FinishedRequest {
   readonly method: string
   /** The route's pattern, never the path: a metric's label must not grow with the fleet. */
   readonly route: string
@@ -22,7 +22,7 @@ export interface AppOptions {
   readonly services: Services
   readonly routes: readonly Route[]
   readonly logger: Logger
-  readonly onRequestDone?: ((done: RequestDone) => void) | undefined
+  readonly onRequestDone?: ((done: FinishedRequest) => void) | undefined
   /** While it returns true, answers carry `connection: close`, so that clients connect to another node. */
   readonly isDraining: () => boolean
   /** Names under which the service may be asked. Without them any name is taken. */

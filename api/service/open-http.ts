@@ -25,7 +25,7 @@ import { Tickets } from '../auth/tickets.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { serveDdi } from '../ddi/serve-ddi.ts'
 import { buildApp } from '../http/app.ts'
-import type { RequestDone } from '../http/app-options.ts'
+import type { FinishedRequest } from '../http/app-options.ts'
 import { type DownloadCounts, Downloads } from '../http/downloads.ts'
 import type { KnownHosts } from '../http/known-hosts.ts'
 import type { Pages } from '../http/pages.ts'
@@ -85,7 +85,7 @@ export interface HttpOptions {
   readonly hasDashboard?: boolean | undefined
   /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
-  readonly onRequestDone?: ((done: RequestDone) => void) | undefined
+  readonly onRequestDone?: ((done: FinishedRequest) => void) | undefined
   /** How long an upload may bring nothing, and a reader take nothing. */
   readonly standstill?: typeof STANDSTILL
 }

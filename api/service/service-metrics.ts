@@ -1,6 +1,6 @@
 // Metrics of the API, registered next to those of the engine.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
-import type { RequestDone } from '../http/app-options.ts'
+import type { FinishedRequest } from '../http/app-options.ts'
 import type { DownloadCounts } from '../http/downloads.ts'
 import type { SocketCounts } from '../ws/sockets.ts'
 
@@ -9,7 +9,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const EVENT_LOOP_EVERY_MS = 50
 
 export function watchService({ registry }: { readonly registry: Registry }): {
-  readonly requestDone: (done: RequestDone) => void
+  readonly requestDone: (done: FinishedRequest) => void
   readonly watchSockets: (counts: () => SocketCounts) => void
   readonly watchDownloads: (counts: () => DownloadCounts) => void
 } {

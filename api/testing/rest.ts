@@ -16,7 +16,7 @@ import type { Registration } from '../auth/accounts.ts'
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { Passwords } from '../auth/passwords.ts'
 import { openTokens } from '../auth/tokens.ts'
-import type { RequestDone } from '../http/app-options.ts'
+import type { FinishedRequest } from '../http/app-options.ts'
 import type { Pages } from '../http/pages.ts'
 import type { Logger } from '../logger.ts'
 import type { RequestRates } from '../rates/rates.ts'
@@ -76,7 +76,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const key = createSecretKey(Buffer.from(SECRET))
   const signing = { id: 'test', alg: 'HS256', sign: key, verify: key, jwk: undefined } as const
   const tokens = openTokens({ keys: options.keys ?? { signing, previous: [] }, clock })
-  const done: RequestDone[] = []
+  const done: FinishedRequest[] = []
   const answers = options.answers ?? new MemoryAnswers()
   const { app, routes, loginTickets, tickets, move } = createHttp({
     engine,

@@ -12,7 +12,7 @@ export interface CursorKeys {
   readonly onBlur: () => void
 }
 
-interface Shown {
+interface ChartView {
   readonly columns: Columns
   readonly span: Span
   readonly onRange: (range: TimeRange) => void
@@ -27,7 +27,7 @@ interface Place {
 /** Points of a step while Control is held. */
 const LEAP = 10
 
-export function useCursorKeys(plot: RefObject<uPlot | undefined>, shown: RefObject<Shown>): CursorKeys {
+export function useCursorKeys(plot: RefObject<uPlot | undefined>, shown: RefObject<ChartView>): CursorKeys {
   const [place, setPlace] = useState<Place | undefined>(undefined)
   const show = (next: Place | undefined) => {
     setPlace(next)

@@ -33,7 +33,7 @@ export interface AskOptions {
   readonly isFixed?: boolean
 }
 
-export interface Asked<Data> extends Answer<Data> {
+export interface LiveAnswer<Data> extends Answer<Data> {
   readonly operation: OperationId
   readonly reload: () => void
 }
@@ -43,7 +43,7 @@ export function useAnswer<Id extends OperationId>(
   id: Id,
   call: CallOf<Operations[Id]>,
   { everyMs, isWanted = true, isFixed = false }: AskOptions = {},
-): Asked<ReplyOf<Operations[Id]>> {
+): LiveAnswer<ReplyOf<Operations[Id]>> {
   const key = `${id} ${JSON.stringify(call)}`
   const entry = useMemo(() => entryOf(key, id, { call, isFixed }), [key])
   useEffect(() => {

@@ -3,7 +3,7 @@
 // that is told.
 import { type Aggregate, INTERVALS, type Interval } from '../../../../schemas/vocabulary.ts'
 import { fleet, RefusalError } from './client.ts'
-import { type KeepOptions, type Kept, useKept } from './kept.ts'
+import { type KeepOptions, type KeptAnswer, useKept } from './kept.ts'
 
 export interface HistoryWish {
   readonly deviceId: string
@@ -28,7 +28,7 @@ export interface History {
   readonly series: ReadonlyMap<string, readonly Bucket[]>
 }
 
-export type Histories = Kept<readonly History[]>
+export type Histories = KeptAnswer<readonly History[]>
 
 /** `shape` tells what is shown: with another one, the earlier data goes. `revision` asks again. */
 export function useHistories(wishes: readonly HistoryWish[], how: KeepOptions): Histories {

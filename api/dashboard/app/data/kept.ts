@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { NewestRequests } from './newest-requests.ts'
 
-export interface Kept<Data> {
+export interface KeptAnswer<Data> {
   readonly data: Data | undefined
   readonly error: unknown
   readonly isLoading: boolean
@@ -22,8 +22,8 @@ export function useKept<Data>(
   key: string,
   { shape, revision }: KeepOptions,
   load: (signal: AbortSignal) => Promise<Data>,
-): Kept<Data> {
-  const [state, setState] = useState<Kept<Data> & { readonly shape: string }>({ ...NOTHING, shape })
+): KeptAnswer<Data> {
+  const [state, setState] = useState<KeptAnswer<Data> & { readonly shape: string }>({ ...NOTHING, shape })
   const [requests] = useState(() => new NewestRequests())
   useEffect(() => {
     const mine = requests.begin(shape)

@@ -24,18 +24,18 @@ export interface Preferences {
   readonly devicePins: number
 }
 
-type Kept = JsonObject
+type StoredPreferences = JsonObject
 
 const KEY = 'fleet-preferences'
 const COLUMNS_CHARS_MAX = 2000
 
-const kept = signal<Kept>(keptHere())
+const kept = signal<StoredPreferences>(keptHere())
 export const preferences = computed(() => checked(kept.value))
 /** Why the service did not take the last change; it counts in this browser all the same. */
 export const preferencesError = signal<unknown>(undefined)
 
 /** What was chosen and is not on its way to the service yet. */
-let unsaved: Kept = {}
+let unsaved: StoredPreferences = {}
 let isSaving = false
 let account: string | undefined
 
@@ -81,7 +81,7 @@ async function load(): Promise<void> {
 export async function savePreferences(): Promise<void> {
   if (user.peek() == null || isSaving) return
   isSaving = true
-  let sent: Kept = {}
+  let sent: StoredPreferences = {}
   try {
     while (Object.keys(unsaved).length > 0) {
       sent = unsaved
@@ -98,7 +98,7 @@ export async function savePreferences(): Promise<void> {
   }
 }
 
-function keep(next: Kept): void {
+function keep(next: StoredPreferences): void {
   kept.value = next
   try {
     localStorage.setItem(KEY, JSON.stringify(next))
@@ -107,7 +107,7 @@ function keep(next: Kept): void {
   }
 }
 
-function keptHere(): Kept {
+function keptHere(): StoredPreferences {
   try {
     return { ...JSON.parse(localStorage.getItem(KEY) ?? '{}') }
   } catch {
@@ -116,7 +116,7 @@ function keptHere(): Kept {
   }
 }
 
-function checked(found: Kept): Preferences {
+function checked(found: StoredPreferences): Preferences {
   const byBrowser = navigator.language.startsWith('de') ? 'de' : 'en'
   const { timeZone, deviceColumns, devicePins } = found
   return {

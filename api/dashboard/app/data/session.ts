@@ -9,7 +9,7 @@ const PATH = '/api/v1/auth/session'
 /** A token is renewed this long before it ends. */
 const LEEWAY_MS = 10_000
 
-interface Granted {
+interface TokenGrant {
   readonly access_token: string
   readonly expires_in: number
   readonly user: Me
@@ -27,7 +27,7 @@ let token: string | undefined
 let endsAt = 0
 let renewal: Promise<string | undefined> | undefined
 
-type TabMessage = { readonly kind: 'granted'; readonly granted: Granted } | { readonly kind: 'ended' }
+type TabMessage = { readonly kind: 'granted'; readonly granted: TokenGrant } | { readonly kind: 'ended' }
 const tabs = new BroadcastChannel('fleet-session')
 tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
   if (data.kind === 'granted') take(data.granted)
@@ -89,12 +89,12 @@ export async function logOut(): Promise<void> {
   drop()
 }
 
-function accept(granted: Granted): void {
+function accept(granted: TokenGrant): void {
   take(granted)
   tabs.postMessage({ kind: 'granted', granted } satisfies TabMessage)
 }
 
-function take({ access_token, expires_in, user: me }: Granted): void {
+function take({ access_token, expires_in, user: me }: TokenGrant): void {
   token = access_token
   endsAt = performance.now() + expires_in * 1000
   user.value = me
@@ -126,7 +126,7 @@ function drop(): void {
   location.assign('/login')
 }
 
-export class LoginRefused extends Error {
+export class LoginRefusal extends Error {
   readonly problem: Problem
   constructor(problem: Problem) {
     super(problem.detail)
@@ -134,15 +134,15 @@ export class LoginRefused extends Error {
   }
 }
 
-async function post(path: string, body: object, mustSucceed = false): Promise<Granted | undefined> {
+async function post(path: string, body: object, mustSucceed = false): Promise<TokenGrant | undefined> {
   const response = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   noteClock(Date.parse(response.headers.get('date') ?? ''))
-  if (response.ok) return (await response.json()) as Granted
-  if (mustSucceed) throw new LoginRefused((await response.json()) as Problem)
+  if (response.ok) return (await response.json()) as TokenGrant
+  if (mustSucceed) throw new LoginRefusal((await response.json()) as Problem)
   if (response.status >= 500 || response.status === 429)
     throw new Error(`the session cannot be renewed: ${response.status}`)
   return undefined

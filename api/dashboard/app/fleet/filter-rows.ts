@@ -72,9 +72,9 @@ function metricTest(column: Float64Array, { operator, values }: Term): RowTest {
   }
 }
 
-type Asked = Pick<Term, 'operator' | 'values'>
+type FilterTerm = Pick<Term, 'operator' | 'values'>
 
-function keyTest(key: FilterKey, asked: Asked, { columns, nowMs }: FilterContext): RowTest {
+function keyTest(key: FilterKey, asked: FilterTerm, { columns, nowMs }: FilterContext): RowTest {
   const { operator, values } = asked
   const lower = values.map((value) => value.toLowerCase())
   switch (key) {
@@ -126,7 +126,7 @@ function placeTest(column: Uint16Array, words: readonly string[], fits: (word: s
   return (row) => wanted[column[row] ?? 0] === 1
 }
 
-function isVersion(word: string, { operator, values }: Asked): boolean {
+function isVersion(word: string, { operator, values }: FilterTerm): boolean {
   return values.some((value) => {
     if (operator === undefined || operator === '=') return word === value
     const order = compare(naturalKey(word), naturalKey(value))
@@ -138,7 +138,7 @@ function flagTest({ flags }: FleetColumns, flag: number, answers: readonly strin
   return (row) => answers.includes(((flags[row] ?? 0) & flag) === 0 ? 'no' : 'yes')
 }
 
-function ageTest(column: Float64Array, { operator, values }: Asked, nowMs: number): RowTest {
+function ageTest(column: Float64Array, { operator, values }: FilterTerm, nowMs: number): RowTest {
   const bounds = values.flatMap((value) => durationMs(value) ?? [])
   return (row) => {
     const at = column[row] ?? 0

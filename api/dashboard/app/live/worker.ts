@@ -8,13 +8,13 @@ const BATCH_MS = 100
 /** How many events of a subscription wait for the page. The oldest go first. */
 const EVENTS_MAX = 5000
 
-interface Kept {
+interface WatchQueue {
   readonly watch: Watch
   events: LiveEvent[]
   dropped: number
 }
 
-const watches = new Map<string, Kept>()
+const watches = new Map<string, WatchQueue>()
 let url = ''
 let token: string | undefined
 let socket: WebSocket | undefined
@@ -167,7 +167,7 @@ function take(text: string): void {
   }
 }
 
-function keep(kept: Kept, event: LiveEvent): void {
+function keep(kept: WatchQueue, event: LiveEvent): void {
   kept.events.push(event)
   if (kept.events.length <= EVENTS_MAX) return
   // In steps, because removing the first of a long list copies the others.

@@ -7,7 +7,7 @@ const t = words({
   limit: ['{metric} is {value}, the limit is {limit}', '{metric} ist {value}, die Grenze ist {limit}'],
 })
 
-interface Told {
+interface AlertFields {
   readonly type: string
   readonly metric: string | null
   readonly value: unknown
@@ -15,7 +15,7 @@ interface Told {
   readonly message: string
 }
 
-export function alertText({ type, metric, value, threshold, message }: Told): string {
+export function alertText({ type, metric, value, threshold, message }: AlertFields): string {
   const isOwnText = !message.endsWith(`: ${type} ${value} (${threshold})`)
   if (isOwnText || metric === null || typeof value !== 'number' || typeof threshold !== 'number')
     return plainText(message)

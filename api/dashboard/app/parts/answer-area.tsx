@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../schemas/client/errors.ts'
 import { may } from '../data/access.ts'
-import type { Asked } from '../data/answers.ts'
+import type { LiveAnswer } from '../data/answers.ts'
 import { words } from '../words/words.ts'
 import { ProblemCard } from './problem-card.tsx'
 import { RoleNeeded } from './role-needed.tsx'
@@ -18,7 +18,7 @@ export function AnswerArea<Data>({
   answer,
   children,
 }: {
-  readonly answer: Asked<Data>
+  readonly answer: LiveAnswer<Data>
   readonly children: (data: Data) => ComponentChildren
 }) {
   const { data, error, isLoading, operation, reload } = answer

@@ -1,13 +1,13 @@
 // A page of a list as a table: with its states while it is asked for, what stands in its place when it has no rows, and the
 // way to the other pages.
 import type { ComponentChildren } from 'preact'
-import type { Asked } from '../data/answers.ts'
+import type { LiveAnswer } from '../data/answers.ts'
 import { AnswerArea } from './answer-area.tsx'
 import { DataTable, type DataTableProps } from './data-table.tsx'
 import { Pager } from './pager.tsx'
 
 export interface AnswerTableProps<Row> extends Omit<DataTableProps<Row>, 'rows'> {
-  readonly answer: Asked<ListPage<Row>>
+  readonly answer: LiveAnswer<ListPage<Row>>
   /** What an empty list shows (D12). */
   readonly empty: ComponentChildren
 }

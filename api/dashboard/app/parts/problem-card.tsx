@@ -16,7 +16,7 @@ const t = words({
   about: ['About this problem', 'Mehr zu diesem Fehler'],
 })
 
-interface Told {
+interface ProblemText {
   readonly title: string
   readonly detail: string
   readonly problem?: Problem
@@ -52,7 +52,7 @@ export function ProblemCard({ error, onRetry }: { readonly error: unknown; reado
   )
 }
 
-function told(error: unknown): Told {
+function told(error: unknown): ProblemText {
   if (error instanceof RefusalError)
     return { title: error.problem.title, detail: error.problem.detail, problem: error.problem }
   if (hasProblem(error))

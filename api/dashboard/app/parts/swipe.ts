@@ -1,6 +1,6 @@
 // A swipe to the side with one finger. Whatever it does has a button beside it (WCAG 2.5.1).
 
-interface Swiped {
+interface SwipeAim {
   readonly target: EventTarget | null
   readonly isRight: boolean
 }
@@ -10,7 +10,7 @@ const FAR_PX = 56
 const LEVEL = 2
 
 /** Returns what ends it. The element needs `touch-action: pan-y`, or the browser takes the finger. */
-export function followSwipes(element: HTMLElement, onSwipe: (swiped: Swiped) => void): () => void {
+export function followSwipes(element: HTMLElement, onSwipe: (swiped: SwipeAim) => void): () => void {
   const ended = new AbortController()
   let began: PointerEvent | undefined
   const on = (name: 'pointerdown' | 'pointerup' | 'pointercancel', run: (event: PointerEvent) => void) =>

@@ -42,12 +42,12 @@ export function noteUsed(entry: Entry): void {
   recent.value = { owner: user.peek()?.id, entries: [entry, ...others].slice(0, RECENT_MAX) }
 }
 
-export interface Known {
+export interface PaletteSources {
   readonly saved: readonly SavedView[]
   readonly types: readonly DeviceType[]
 }
 
-export function entriesOf(text: string, { saved, types }: Known): readonly Entry[] {
+export function entriesOf(text: string, { saved, types }: PaletteSources): readonly Entry[] {
   const wanted = text.trim().toLowerCase()
   const fits = ({ name }: Entry) => name.toLowerCase().includes(wanted)
   const last = usedLast().filter(fits)

@@ -151,13 +151,17 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
   )
 }
 
-interface Said {
+interface ActionInput {
   readonly comment: string
   readonly snooze: Snooze
   readonly until: Until
 }
 
-function perform(action: AlertAction, alert_id: string, { comment, snooze, until }: Said): Promise<unknown> {
+function perform(
+  action: AlertAction,
+  alert_id: string,
+  { comment, snooze, until }: ActionInput,
+): Promise<unknown> {
   const said = comment.trim() === '' ? {} : { comment: comment.trim() }
   const snooze_sec = Number(snooze)
   switch (action) {

@@ -1,13 +1,13 @@
 // The value that a condition judges, and the lines that it must not cross: what a chart of the rule shows.
 import type { Condition } from '../../../../../schemas/alert-condition.ts'
 
-export interface Judged {
+export interface JudgedMetric {
   readonly metric: string
   readonly limits: readonly number[]
 }
 
 /** The first value of the tree that can be drawn; undefined if the condition judges none. */
-export function judgedMetric(condition: Condition): Judged | undefined {
+export function judgedMetric(condition: Condition): JudgedMetric | undefined {
   if ('all' in condition) return first(condition.all)
   if ('any' in condition) return first(condition.any)
   if ('not' in condition) return judgedMetric(condition.not)
@@ -27,7 +27,7 @@ export function judgedMetric(condition: Condition): Judged | undefined {
   }
 }
 
-function first(conditions: readonly Condition[]): Judged | undefined {
+function first(conditions: readonly Condition[]): JudgedMetric | undefined {
   for (const condition of conditions) {
     const found = judgedMetric(condition)
     if (found !== undefined) return found

@@ -9,7 +9,7 @@ import { useHistories } from '../../data/histories.ts'
 import { Button } from '../../parts/button.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { number, words } from '../../words/words.ts'
-import type { Judged } from './condition-metric.ts'
+import type { JudgedMetric } from './condition-metric.ts'
 
 const t = words({
   title: ['{metric} of {device}', '{metric} von {device}'],
@@ -22,7 +22,7 @@ const POINTS_ACROSS = 600
 
 export interface MomentChartProps {
   readonly deviceId: string
-  readonly judged: Judged
+  readonly judged: JudgedMetric
   readonly span: Span
   readonly markers: readonly Marker[]
 }

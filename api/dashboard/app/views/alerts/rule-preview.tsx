@@ -69,7 +69,7 @@ const ROWS_MAX = 20
 
 type RuleTestResult = ReplyOf<Operations['testAlertRule']>
 
-interface Tried {
+interface RuleTrial {
   readonly rule: RuleWishBody
   readonly result: RuleTestResult
   readonly fromMs: number
@@ -83,7 +83,7 @@ export interface RulePreviewProps {
 
 export function RulePreview({ rule }: RulePreviewProps) {
   const [from, setFrom] = useState<From>('-24h')
-  const [tried, setTried] = useState<Tried | undefined>(undefined)
+  const [tried, setTried] = useState<RuleTrial | undefined>(undefined)
   const write = useWrite(async (wish: RuleWishBody) => {
     setTried(undefined)
     const toMs = now.peek()
@@ -122,7 +122,9 @@ export function RulePreview({ rule }: RulePreviewProps) {
   )
 }
 
-function Summary({ result: { episodes, devices, points, notifications, truncated } }: Pick<Tried, 'result'>) {
+function Summary({
+  result: { episodes, devices, points, notifications, truncated },
+}: Pick<RuleTrial, 'result'>) {
   const affected = new Set(episodes.map(({ device_id }) => device_id)).size
   return (
     <>
@@ -139,7 +141,7 @@ function Summary({ result: { episodes, devices, points, notifications, truncated
 
 type Episode = RuleTestResult['episodes'][number]
 
-function Episodes({ tried: { rule, result, fromMs, toMs } }: { readonly tried: Tried }) {
+function Episodes({ tried: { rule, result, fromMs, toMs } }: { readonly tried: RuleTrial }) {
   const { episodes } = result
   const [drawn, setDrawn] = useState(episodes[0]?.device_id ?? '')
   const judged = judgedMetric(rule.condition)

@@ -62,7 +62,7 @@ export default function Compose() {
   )
 }
 
-interface Looked {
+interface ReviewedCommand {
   readonly wish: CommandWish
   readonly preview: TargetPreview
 }
@@ -71,7 +71,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const target = targetKind(TARGETS)
   const which = targetNames.value
   const [type, setType] = useState(types[0]?.name ?? '')
-  const [looked, setLooked] = useState<Looked | undefined>(undefined)
+  const [looked, setLooked] = useState<ReviewedCommand | undefined>(undefined)
   const [isConfirming, setConfirming] = useState(false)
   // Another wish is another request; the same one sent again is the same.
   const key = useMemo(newIdempotencyKey, [JSON.stringify(looked)])

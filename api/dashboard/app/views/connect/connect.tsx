@@ -13,13 +13,13 @@ import './connect.css'
 import { t } from './connect-words.ts'
 import { Ladder } from './ladder.tsx'
 import { Programs } from './programs.tsx'
-import { type Registered, RegisterForm } from './register-form.tsx'
+import { RegisterForm, type RegistrationReply } from './register-form.tsx'
 import { TokenPanel } from './token-panel.tsx'
 
 const isBulk = queryValue('bulk', flag)
 
 export default function Connect() {
-  const [device, setDevice] = useState<Registered | undefined>(undefined)
+  const [device, setDevice] = useState<RegistrationReply | undefined>(undefined)
   if (!may('registerDevice'))
     return (
       <Page title={t('title')}>
@@ -53,7 +53,7 @@ export default function Connect() {
 }
 
 interface RegisteredDeviceProps {
-  readonly device: Registered
+  readonly device: RegistrationReply
   readonly onNext: () => void
 }
 

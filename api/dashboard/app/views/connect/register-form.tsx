@@ -10,13 +10,17 @@ import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { t } from './connect-words.ts'
 
-export type Registered = Awaited<ReturnType<typeof fleet.registerDevice>>
+export type RegistrationReply = Awaited<ReturnType<typeof fleet.registerDevice>>
 type Body = CallOf<Operations['registerDevice']>['body']
 
 /** Groups that are offered while one types. */
 const GROUPS_MAX = 200
 
-export function RegisterForm({ onRegistered }: { readonly onRegistered: (device: Registered) => void }) {
+export function RegisterForm({
+  onRegistered,
+}: {
+  readonly onRegistered: (device: RegistrationReply) => void
+}) {
   const types = useAnswer('listDeviceTypes', {})
   const [name, setName] = useState('')
   const [id, setId] = useState('')

@@ -9,14 +9,14 @@ const AT_ONCE = 4
 const KEPT_MAX = 2000
 const GOOD_FOR_MS = 60_000
 
-interface Read {
+interface MetadataEntry {
   readonly leaves: Leaves
   readonly at: number
 }
 
 /** The leaves by device, as far as they were read. */
-export function useMetadata(ids: readonly string[], isWanted: boolean): ReadonlyMap<string, Read> {
-  const kept = useRef(new Map<string, Read>())
+export function useMetadata(ids: readonly string[], isWanted: boolean): ReadonlyMap<string, MetadataEntry> {
+  const kept = useRef(new Map<string, MetadataEntry>())
   const [, setRead] = useState(0)
   const key = isWanted ? ids.join(',') : ''
   useEffect(() => {

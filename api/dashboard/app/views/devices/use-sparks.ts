@@ -12,13 +12,13 @@ const GOOD_FOR_MS = 60_000
 
 export type Sparks = (metric: string, deviceId: string) => readonly (number | null)[] | undefined
 
-interface Read {
+interface SparksAnswer {
   readonly byMetric: ReadonlyMap<string, readonly (number | null)[]>
   readonly at: number
 }
 
 export function useSparks(metrics: readonly string[], ids: readonly string[]): Sparks {
-  const kept = useRef({ names: '', reads: new Map<string, Read>() })
+  const kept = useRef({ names: '', reads: new Map<string, SparksAnswer>() })
   const [, setRead] = useState(0)
   const names = metrics.join('\n')
   if (kept.current.names !== names) kept.current = { names, reads: new Map() }
@@ -53,9 +53,13 @@ export function useSparks(metrics: readonly string[], ids: readonly string[]): S
   return (metric, deviceId) => kept.current.reads.get(deviceId)?.byMetric.get(metric)
 }
 
-type Found = ReadonlyMap<string, Read['byMetric']>
+type SparksByDevice = ReadonlyMap<string, SparksAnswer['byMetric']>
 
-async function ask(metrics: readonly string[], ids: readonly string[], signal: AbortSignal): Promise<Found> {
+async function ask(
+  metrics: readonly string[],
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<SparksByDevice> {
   const nowMs = now.peek()
   const query = {
     metric: [metrics.join(',')],

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
-import { LoginRefused, logIn } from '../../data/session.ts'
+import { LoginRefusal, logIn } from '../../data/session.ts'
 import { address, navigate } from '../../navigation/navigation.ts'
 import { words } from '../../words/words.ts'
 import { LoginForm } from './login-form.tsx'
@@ -58,7 +58,7 @@ async function redeemTicket(): Promise<void> {
     await logIn({ ticket })
     goOn()
   } catch (error) {
-    if (error instanceof LoginRefused) isTicketSpent.value = true
+    if (error instanceof LoginRefusal) isTicketSpent.value = true
     else throw error
   }
 }

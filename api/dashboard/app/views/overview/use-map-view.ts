@@ -98,7 +98,7 @@ export function useMapView(
   }
 }
 
-interface Held {
+interface MapSurface {
   readonly size: Size
   readonly view: Signal<MapView>
   readonly drag: Signal<Drag>
@@ -118,7 +118,7 @@ class Hand {
   readonly #ended = new AbortController()
   #began: Spot | undefined
 
-  constructor(element: HTMLElement, { size, view, drag, box, onBox }: Held) {
+  constructor(element: HTMLElement, { size, view, drag, box, onBox }: MapSurface) {
     this.#element = element
     this.#size = size
     this.#view = view

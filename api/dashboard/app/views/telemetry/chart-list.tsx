@@ -10,7 +10,7 @@ import { words } from '../../words/words.ts'
 import { MarkerList } from './marker-list.tsx'
 import { OverviewStrip, type StripSource } from './overview-strip.tsx'
 import './telemetry.css'
-import { type Asked, logValue, tableValue } from './telemetry-values.ts'
+import { type ChartQuery, logValue, tableValue } from './telemetry-values.ts'
 
 const t = words({
   noted: [
@@ -28,7 +28,7 @@ export interface ChartOf {
 }
 
 export interface ChartListProps {
-  readonly asked: Asked
+  readonly asked: ChartQuery
   /** The interval that the service gave. */
   readonly given: Interval | undefined
   /** Undefined until the first answer. */

@@ -15,7 +15,7 @@ export const logValue = queryValue('log', flag)
 export const tableValue = queryValue('table', flag)
 export const marksValue = queryValue('marks', oneOf(['on', 'off'], 'on'))
 
-export interface Asked {
+export interface ChartQuery {
   /** Where the charts are: their width decides on the interval. */
   readonly place: RefObject<HTMLDivElement | null>
   readonly span: Span
@@ -25,7 +25,7 @@ export interface Asked {
 }
 
 /** The range and the interval that the address asks for. */
-export function useAsked(): Asked {
+export function useAsked(): ChartQuery {
   const place = useRef<HTMLDivElement>(null)
   const width = useWidth(place)
   const span = useSpan()

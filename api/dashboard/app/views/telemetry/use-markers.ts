@@ -19,7 +19,7 @@ export interface MarkersWish {
   readonly isWanted: boolean
 }
 
-interface Found {
+interface MarkedEntry {
   readonly deviceId: string
   readonly entry: TimelineEntry
 }
@@ -48,24 +48,24 @@ export function useMarkers({ devices, group = '', isWanted }: MarkersWish, span:
         devices.map((device_id) => fleet.listDeviceEvents({ device_id, query: range, signal })),
       )
       return answers.flatMap(({ data }, index) =>
-        data.map((entry): Found => ({ deviceId: devices[index] ?? '', entry })),
+        data.map((entry): MarkedEntry => ({ deviceId: devices[index] ?? '', entry })),
       )
     }
     const { data } = await fleet.listFleetEvents({ query: { ...range, group }, signal })
-    return data.map((entry): Found => ({ deviceId: entry.device_id, entry }))
+    return data.map((entry): MarkedEntry => ({ deviceId: entry.device_id, entry }))
   })
   return useMemo(() => found.data?.filter(isMark).map(markOf(isOne)) ?? NONE, [found.data])
 }
 
 /** A command is marked once, where it was sent, and what a device reports changes nothing that was wanted. */
-function isMark({ entry: { kind, data } }: Found): boolean {
+function isMark({ entry: { kind, data } }: MarkedEntry): boolean {
   if (kind === 'command') return data['status'] === 'pending'
   return kind !== 'shadow' || data['section'] === 'desired'
 }
 
 const markOf =
   (isOne: boolean) =>
-  ({ deviceId, entry }: Found): Marker => ({
+  ({ deviceId, entry }: MarkedEntry): Marker => ({
     at: Date.parse(entry.timestamp),
     kind: entry.kind,
     text: isOne ? entryText(entry) : `${deviceId}: ${entryText(entry)}`,

@@ -1,6 +1,6 @@
 // The metrics of a device with their last values, kept up by the socket.
 import { useEffect, useState } from 'preact/hooks'
-import { type Asked, useAnswer } from '../../../data/answers.ts'
+import { type LiveAnswer, useAnswer } from '../../../data/answers.ts'
 import { isPaused, useWatch } from '../../../live/live.ts'
 
 export interface LiveMetric {
@@ -13,7 +13,7 @@ export interface LiveMetric {
 export interface LiveMetrics {
   /** Undefined until they are known. */
   readonly list: readonly LiveMetric[] | undefined
-  readonly answer: Asked<unknown>
+  readonly answer: LiveAnswer<unknown>
 }
 
 type Heard = ReadonlyMap<string, { readonly value: unknown; readonly at: number }>
@@ -40,14 +40,14 @@ export function useLiveMetrics(deviceId: string): LiveMetrics {
   return { list: answer.data === undefined ? undefined : merged(answer.data.data, heard), answer }
 }
 
-interface Listed {
+interface MetricEntry {
   readonly metric: string
   readonly value: unknown
   readonly timestamp: string
   readonly unit: string | null
 }
 
-function merged(listed: readonly Listed[], heard: Heard): readonly LiveMetric[] {
+function merged(listed: readonly MetricEntry[], heard: Heard): readonly LiveMetric[] {
   const known = listed.map(({ metric: name, value, timestamp, unit }): LiveMetric => {
     const at = Date.parse(timestamp)
     const live = heard.get(name)

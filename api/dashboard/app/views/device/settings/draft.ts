@@ -11,9 +11,9 @@ export interface Draft {
   readonly metadata: string
 }
 
-type Described = Pick<DeviceBody, 'name' | 'description' | 'group' | 'tags' | 'metadata'>
+type DeviceFields = Pick<DeviceBody, 'name' | 'description' | 'group' | 'tags' | 'metadata'>
 
-export const draftOf = ({ name, description, group, tags, metadata }: Described): Draft => ({
+export const draftOf = ({ name, description, group, tags, metadata }: DeviceFields): Draft => ({
   name,
   description: description ?? '',
   group: group ?? '',
@@ -22,14 +22,14 @@ export const draftOf = ({ name, description, group, tags, metadata }: Described)
 })
 
 /** What can be changed of a device, as a document that can be merged: what is not set is not there. */
-export const documentOf = ({ name, description, group, tags, metadata }: Described): JsonObject => ({
+export const documentOf = ({ name, description, group, tags, metadata }: DeviceFields): JsonObject => ({
   ...fieldsOf({ name, description, group, tags }),
   // It was JSON on its way.
   metadata: metadata as JsonObject,
 })
 
 /** Only what differs, so that other fields stay as somebody else may have set them. */
-export function editsOf(base: Described, draft: Draft, metadata: JsonObject): readonly Edit[] {
+export function editsOf(base: DeviceFields, draft: Draft, metadata: JsonObject): readonly Edit[] {
   const before = draftOf(base)
   const wanted = fieldsOf({
     name: draft.name,
@@ -44,7 +44,7 @@ export function editsOf(base: Described, draft: Draft, metadata: JsonObject): re
   ]
 }
 
-type Fields = Pick<Described, 'name' | 'description' | 'group' | 'tags'>
+type Fields = Pick<DeviceFields, 'name' | 'description' | 'group' | 'tags'>
 
 const fieldsOf = ({ name, description, group, tags }: Fields): JsonObject => ({
   name,

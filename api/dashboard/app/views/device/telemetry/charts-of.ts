@@ -18,7 +18,7 @@ const t = words({
   critical: ['critical below {value}', 'kritisch unter {value}'],
 })
 
-export interface Wanted {
+export interface ChartsRequest {
   readonly deviceId: string
   readonly metrics: readonly Metric[]
   readonly fromMs: number
@@ -37,7 +37,7 @@ export function wishesOf({
   interval,
   shown,
   compare,
-}: Wanted): readonly HistoryWish[] {
+}: ChartsRequest): readonly HistoryWish[] {
   const aggregates = [...new Set([shown, 'min', 'max'] as const)]
   const one = { deviceId, metrics: metrics.map(({ metric }) => metric), fromMs, toMs, interval, aggregates }
   if (compare === '') return [one]
