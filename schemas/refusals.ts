@@ -12,7 +12,7 @@ export const REFUSALS = {
     status: 401,
     title: 'No valid access token',
     advice:
-      'Send `Authorization: Bearer <access_token>` with a token of `POST /api/v1/auth/login`. A token is void once its user is disabled, logged out everywhere or has another password or role.',
+      'Send `Authorization: Bearer <access_token>` with a token from `POST /api/v1/auth/login`. A token stops being valid when its user is disabled, is logged out everywhere, or gets another password or role.',
   },
   TOKEN_EXPIRED: {
     status: 401,
@@ -23,7 +23,8 @@ export const REFUSALS = {
   INVALID_CREDENTIALS: {
     status: 401,
     title: 'E-mail or password is wrong',
-    advice: 'Check e-mail and password. The answer is the same whether or not there is such a user.',
+    advice:
+      'Check the e-mail address and the password. The answer is the same whether or not a user with that address exists.',
   },
   FORBIDDEN: {
     status: 403,
@@ -34,18 +35,18 @@ export const REFUSALS = {
     status: 401,
     title: 'There is no such provisioning key',
     advice:
-      'Put a key on the device that was not deleted, exactly as `POST /api/v1/auth/provisioning-keys` answered it. It is shown there only.',
+      'Give the device a key that has not been deleted, exactly as `POST /api/v1/auth/provisioning-keys` returned it. No other answer shows it.',
   },
   PROVISIONING_KEY_EXPIRED: {
     status: 403,
     title: 'The provisioning key has expired',
-    advice: 'Have an admin create another provisioning key. Devices that it registered keep their tokens.',
+    advice: 'Ask an admin to create another provisioning key. Devices that it registered keep their tokens.',
   },
   PROVISIONING_KEY_USED_UP: {
     status: 403,
     title: 'The provisioning key has registered as many devices as it may',
     advice:
-      'Have an admin create another provisioning key, or reject devices that wait for approval and are not yours: their places are free then.',
+      'Ask an admin to create another provisioning key, or to reject devices that wait for approval and are not yours, which frees their places.',
   },
   PROVISIONING_ID_NOT_ALLOWED: {
     status: 403,
@@ -66,29 +67,29 @@ export const REFUSALS = {
   URL_EXPIRED: {
     status: 403,
     title: 'The download URL has expired',
-    advice: 'Publish `{"status":"refresh"}` on `ota/status`; the message comes again with a new URL.',
+    advice:
+      'Publish `{"status":"refresh"}` on `ota/status`. The service then sends the `ota` message again, with a new URL.',
   },
   REGISTRATION_LOCKED: {
     status: 403,
     title: 'Registration needs an admin',
-    advice: 'Let an admin register the user, with their access token.',
+    advice: 'Ask an admin to register the user, or send the request with the access token of an admin.',
   },
   MISDIRECTED_REQUEST: {
     status: 421,
-    title: 'This service does not go by that name',
+    title: 'The service is not known under this host name',
     advice:
-      'Use a name or address of the machine, or have the operator set `FLEET_PUBLIC_URL` to the address that you use. This keeps web pages of others from reaching the service through your browser.',
+      'Use a host name or address of the machine, or ask the operator to set `FLEET_PUBLIC_URL` to the address that you use. This check keeps other people’s web pages from reaching the service through your browser.',
   },
   NOT_FOUND: {
     status: 404,
     title: 'There is no such resource',
-    advice:
-      'Check the path and the id. Devices outside of your groups are answered as if they did not exist.',
+    advice: 'Check the path and the id. Devices outside your groups are treated as if they did not exist.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
     title: 'This method is not allowed here',
-    advice: 'Use one of the methods in the header `Allow`.',
+    advice: 'Use one of the methods that the header `Allow` lists.',
   },
   ALREADY_EXISTS: {
     status: 409,
@@ -98,7 +99,7 @@ export const REFUSALS = {
   INVALID_STATE_TRANSITION: {
     status: 409,
     title: 'This change of status is not possible',
-    advice: 'Read the resource again. `allowed` names what is possible now.',
+    advice: 'Read the resource again. `allowed` lists the changes that are possible now.',
   },
   HAS_SUB_DEVICES: {
     status: 409,
@@ -109,49 +110,51 @@ export const REFUSALS = {
     status: 409,
     title: 'The firmware is in use',
     advice:
-      'Wait until the `deployments` are final or cancel them. Yanking with `?force=true` aborts them; deleting with it takes the way back from devices that would return to this firmware.',
+      'Wait until the `deployments` are final, or cancel them. With `?force=true`, yanking aborts them, and deleting removes the firmware although devices then cannot roll back to it.',
   },
   FIRMWARE_YANKED: {
     status: 409,
     title: 'The firmware was withdrawn',
     advice:
-      'A firmware that was yanked is never sent again: choose another version. A device does not install it. A download of it is answered with 410.',
+      'Choose another version. A yanked firmware is never sent again, devices do not install it, and its download is answered with 410.',
   },
   FIRMWARE_DEPRECATED: {
     status: 409,
     title: 'The firmware is deprecated',
-    advice: 'Deploy another version, or say `force`.',
+    advice: 'Deploy another version, or set `force` to deploy this one anyway.',
   },
   AMBIGUOUS_FIRMWARE: {
     status: 422,
     title: 'Several device types have this version',
-    advice: 'Name one of `device_types` as `device_type`, or the `firmware_id`.',
+    advice: 'Send one of `device_types` as `device_type`, or send the `firmware_id`.',
   },
   NO_PREVIOUS_FIRMWARE: {
     status: 409,
-    title: 'There is no firmware to go back to',
-    advice: 'No other version of this device is known, or its image is gone. Deploy a version instead.',
+    title: 'There is no firmware to roll back to',
+    advice:
+      'No other version of this device is known, or its image has been deleted. Deploy a version instead.',
   },
   LAST_ADMIN: {
     status: 409,
     title: 'The last admin must remain an admin',
-    advice: 'Make another user an admin first, or enable one.',
+    advice: 'Make another user an admin first, or enable an admin who is disabled.',
   },
   LIMIT_REACHED: {
     status: 409,
     title: 'The limit for this resource is reached',
-    advice: 'Delete some that are no longer used. `limit` is the largest number allowed.',
+    advice: 'Delete resources of this kind that are no longer used. `limit` is the largest number allowed.',
   },
   CHANNEL_IN_USE: {
     status: 409,
     title: 'Rules send their alerts to this channel',
     advice:
-      'Have the rules in `rules` and the policies in `policies` use another channel first, or delete the channel with `?force=true`.',
+      'Change the rules in `rules` and the policies in `policies` to another channel first, or delete the channel with `?force=true`.',
   },
   SMTP_NOT_CONFIGURED: {
     status: 409,
     title: 'The service has no mail server',
-    advice: 'Have the operator set `FLEET_SMTP_URL` and `FLEET_SMTP_FROM`, or use a channel of another type.',
+    advice:
+      'Ask the operator to set `FLEET_SMTP_URL` and `FLEET_SMTP_FROM`, or use a channel of another type.',
   },
   DEVICE_DECOMMISSIONED: {
     status: 409,
@@ -162,13 +165,13 @@ export const REFUSALS = {
     status: 409,
     title: 'The rule belongs to a device type',
     advice:
-      'The file of device types makes this rule. Only the fields that `allowed` names can be changed; change the file for the others.',
+      'The service makes this rule from the file of device types. Only the fields that `allowed` lists can be changed here; change the others in the file.',
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 409,
     title: 'The idempotency key belongs to another request',
     advice:
-      'Use a new `Idempotency-Key` for every new request, and an earlier one only to repeat its request as it was.',
+      'Use a new `Idempotency-Key` for every new request. Send an earlier key only to repeat its request unchanged.',
   },
   IDEMPOTENCY_KEY_IN_USE: {
     status: 409,
@@ -180,24 +183,25 @@ export const REFUSALS = {
     status: 409,
     title: 'Shadow version conflict',
     advice:
-      'Somebody changed the shadow first. Read it again, or take `delta` and the version `expected` from the problem, and send your change with that version.',
+      'Somebody else changed the shadow first. Read it again, or take `delta` and the version `expected` from the problem, and send your change with that version.',
   },
   SHADOW_VERSION_GONE: {
     status: 410,
     title: 'This version of the shadow is no longer kept',
     advice:
-      'Choose a later version: `GET /api/v1/shadows/{device_id}/history` lists those that are kept, newest first. What a version was can also be written anew with `PUT …/desired?mode=replace`.',
+      'Choose a later version: `GET /api/v1/shadows/{device_id}/history` lists those that are kept, newest first. If you know what an older version contained, write it again with `PUT …/desired?mode=replace`.',
   },
   DOWNLOAD_WITHDRAWN: {
     status: 410,
-    title: 'The update was called off',
-    advice: 'Do not install it. The device is sent another message if there is another update for it.',
+    title: 'The update was cancelled',
+    advice:
+      'Do not install it. If there is another update for the device, the service sends another `ota` message.',
   },
   CURSOR_EXPIRED: {
     status: 410,
     title: 'The cursor is too old',
     advice:
-      'Ask again without `since` for the whole. A cursor is good at the node that gave it, for the same question and the same groups, until too much has changed.',
+      'Ask again without `since` to get everything. A cursor is valid only at the node that issued it, for the same question and the same groups, and until too much has changed.',
   },
   REQUEST_TIMEOUT: {
     status: 408,
@@ -218,40 +222,42 @@ export const REFUSALS = {
   RANGE_NOT_SATISFIABLE: {
     status: 416,
     title: 'The range lies beyond the end',
-    advice: 'Ask for bytes that exist: `Content-Range` has the size.',
+    advice: 'Ask for bytes within the file: `Content-Range` has its size.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     title: 'This content type is not accepted',
-    advice: 'Send the body with a `Content-Type` that the operation takes; the API documentation lists them.',
+    advice:
+      'Send the body with a `Content-Type` that the operation accepts; the API documentation lists them.',
   },
   WEBHOOK_TARGET_FORBIDDEN: {
     status: 422,
     title: 'This address is not public',
     advice:
-      'Use an address that is reachable from everywhere, or have the operator name it in `FLEET_WEBHOOK_ALLOW`. This keeps channels from reaching what only this machine and its network may reach.',
+      'Use an address that is reachable from the public internet, or ask the operator to list it in `FLEET_WEBHOOK_ALLOW`. This check keeps channels from reaching services that only this machine and its network may reach.',
   },
   NOT_TESTABLE: {
     status: 422,
     title: 'This rule cannot be tried out',
     advice:
-      'A trial reads stored points and the timeline. Kinds of conditions that neither of them tells of, as `detail` names, can only be judged live.',
+      'A trial reads stored points and the timeline. `detail` names the kinds of conditions that depend on something else and can only be judged live.',
   },
   UNKNOWN_PLACEHOLDER: {
     status: 422,
-    title: 'A placeholder means nothing',
-    advice: 'Use the placeholders of the documentation. `placeholder` is the one that is not among them.',
+    title: 'The template has an unknown placeholder',
+    advice: 'Use only the placeholders that the API documentation lists. `placeholder` is the unknown one.',
   },
   VALIDATION_FAILED: {
     status: 422,
     title: 'The request is not valid',
-    advice: 'Correct what `errors` lists. Each entry has the JSON pointer to a field and what it must be.',
+    advice:
+      'Correct what `errors` lists. Each entry has the JSON pointer to a field and says what the field must be.',
   },
   UNKNOWN_FIELD: {
     status: 422,
-    title: 'The body has a field that is not known',
+    title: 'The body has an unknown field',
     advice:
-      'Correct or leave out the fields that `errors` lists. Each entry has the JSON pointer to a field, and the name that was probably meant. What is yours to name goes into `metadata`.',
+      'Correct or leave out the fields that `errors` lists. Each entry has the JSON pointer to a field, and the name that was probably meant. Put fields of your own into `metadata`.',
   },
   IMMUTABLE_FIELD: {
     status: 422,
@@ -262,7 +268,7 @@ export const REFUSALS = {
     status: 422,
     title: 'The image has another checksum',
     advice:
-      'The bytes changed on the way, or `sha256` belongs to another file. Nothing was kept: send it again.',
+      'The bytes changed on the way, or `sha256` belongs to another file. Nothing was stored: upload the image again.',
   },
   SIGNATURE_REQUIRED: {
     status: 422,
@@ -283,30 +289,30 @@ export const REFUSALS = {
     status: 422,
     title: 'There is no device to send this to',
     advice:
-      'Check the group, or whatever else names the devices. None of the devices that it means takes this, or you may see none of them.',
+      'Check the group, or whatever else selects the devices. Either none of the selected devices accepts this, or you may see none of them.',
   },
   TARGET_CHANGED: {
     status: 409,
-    title: 'Another number of devices is meant by now',
+    title: 'The number of selected devices has changed',
     advice:
-      'Nothing was sent. Ask with `?dry_run=true` again, look at what has changed, and send the new `total` as `expected_total`.',
+      'Nothing was sent. Repeat the request with `?dry_run=true`, look at what has changed, and send the new `total` as `expected_total`.',
   },
   LETTER_NOT_REPLAYABLE: {
     status: 409,
     title: 'The message cannot be replayed',
     advice:
-      'Only the first bytes of a long message are kept, and one that could not be read has no topic. Discard it, and let the device send again.',
+      'Only the first bytes of a long message are stored, and a message that could not be read has no topic. Discard it, and let the device send it again.',
   },
   COMMAND_QUEUE_FULL: {
     status: 429,
     title: 'Too many commands wait for the device',
-    advice: 'Wait until some of the device’s commands end, or cancel some.',
+    advice: 'Wait until some of the device’s commands have ended, or cancel some.',
   },
   RATE_LIMIT_EXCEEDED: {
     status: 429,
     title: 'Too many requests',
     advice:
-      'Wait for `Retry-After` seconds. Spread requests, or follow the fleet on `/ws` instead of polling. An operator of the service can raise the limits.',
+      'Wait for `Retry-After` seconds. Spread your requests, or follow the fleet on `/ws` instead of polling. An operator of the service can raise the limits.',
   },
   HEADERS_TOO_LARGE: {
     status: 431,
@@ -316,19 +322,20 @@ export const REFUSALS = {
   INTERNAL: {
     status: 500,
     title: 'The service failed because of a bug',
-    advice: 'Give the `request_id` to the operator of the service, who finds the cause in the service’s log.',
+    advice:
+      'Give the `request_id` to the operator of the service, who can find the cause in the service’s log.',
   },
   STORAGE_FULL: {
     status: 507,
     title: 'There is no room for the image',
     advice:
-      'Delete firmware that is no longer used, or have the operator make room. `limit` and `used` are bytes.',
+      'Delete firmware that is no longer used, or ask the operator to add storage. `limit` and `used` are in bytes.',
   },
   DEPENDENCY_UNAVAILABLE: {
     status: 503,
     title: 'A part of the service is not available',
     advice:
-      'Try again after `Retry-After` seconds. It is unknown whether the request was carried out. `GET /readyz?verbose` tells which part is missing.',
+      'Try again after `Retry-After` seconds. It is unknown whether the request was carried out. `GET /readyz?verbose` shows which part is not available.',
   },
 } as const satisfies Readonly<
   Record<string, { readonly status: number; readonly title: string; readonly advice: string }>
@@ -339,7 +346,7 @@ export const CONDITIONS = {
   MQTT_CONNECTION_REFUSED: {
     title: 'A device was refused at CONNECT',
     advice:
-      'Look into `GET /api/v1/audit?action=mqtt.connect`, which has the reason of each refusal. The client id must be the id of a registered device, and the password its token; `POST /api/v1/auth/devices/token` issues a new one.',
+      'Read `GET /api/v1/audit?action=mqtt.connect`, which has the reason for each refusal. The client id must be the id of a registered device, and the password its token; `POST /api/v1/auth/devices/token` issues a new one.',
   },
   CERTIFICATE_EXPIRED: {
     title: 'A device was refused because its certificate has expired',
@@ -347,13 +354,14 @@ export const CONDITIONS = {
       'Issue a new certificate with the device’s id as its common name, and put it on the device. `fleet certs issue` does so with a CA of `fleet certs init`.',
   },
   PUBLISH_DENIED: {
-    title: 'A device published where it may not',
-    advice: 'A device publishes below `fleet/<its id>/` only, and only if its token has the scope `publish`.',
+    title: 'A device published to a topic that it may not use',
+    advice:
+      'A device may publish only below `fleet/<its id>/`, and only if its token has the scope `publish`.',
   },
   SUBSCRIBE_DENIED: {
-    title: 'A device subscribed to what it may not read',
+    title: 'A device subscribed to a topic that it may not read',
     advice:
-      'A device subscribes below `fleet/<its id>/` only, and only if its token has the scope `subscribe`.',
+      'A device may subscribe only below `fleet/<its id>/`, and only if its token has the scope `subscribe`.',
   },
 } as const satisfies Readonly<Record<string, { readonly title: string; readonly advice: string }>>
 

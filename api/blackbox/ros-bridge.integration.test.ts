@@ -297,9 +297,9 @@ test('a silent topic is told as ROS_BRIDGE_TIMEOUT and subscribed again, and the
   await until('the metrics say so', async () => (await route())?.stale === 1)
   await until('a socket is there', () => {
     ros.publish('/scan', { range: 3 })
-    return bridge?.said().stderr.includes('messages on /scan again')
+    return bridge?.said().stderr.includes('messages arrive on /scan again')
   })
-  await until('the log says so', () => said('messages on /scan again'))
+  await until('the log says so', () => said('messages arrive on /scan again'))
   await until('the fault is over', async () => {
     ros.publish('/scan', { range: 3 })
     return (await status()) === 'online'

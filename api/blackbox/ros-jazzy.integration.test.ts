@@ -97,7 +97,7 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
 
   test('after a kill of the server topics flow and commands work again', async () => {
     await ros.killServer()
-    await until('the bridge notices', () => bridge.said().stderr.includes('lost ROS'))
+    await until('the bridge notices', () => bridge.said().stderr.includes('lost the connection to ROS'))
     const refused = await order('lights', { data: true })
     expect(refused.body).toMatchObject({ status: 'failed', error: { code: 'ROS_DISCONNECTED' } })
     const before = await measured()

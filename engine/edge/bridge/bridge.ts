@@ -52,9 +52,9 @@ export class Bridge {
       publish: ({ suffix, body, qos }) => device.publish(suffix, body, qos),
       clock,
       drainHz: config.buffer.drainHz,
-      failed: (error) => log('error', `what was kept cannot be sent: ${textOf(error)}`),
+      failed: (error) => log('error', `cannot send the messages that are kept on disk: ${textOf(error)}`),
     })
-    const failed = (error: unknown) => log('warn', `the state could not be reported: ${textOf(error)}`)
+    const failed = (error: unknown) => log('warn', `cannot report the state to the service: ${textOf(error)}`)
     this.#reported = new ReportedState((patch) => device.report(patch), failed)
     this.#uplinks = config.uplinks.map(
       (route) =>
@@ -78,12 +78,13 @@ export class Bridge {
       },
       {
         opened: () => this.#rosIsOpen(),
-        closed: (reason) => log('warn', `lost ROS at ${config.ros.url}: ${reason}; connecting again`),
+        closed: (reason) =>
+          log('warn', `lost the connection to ROS at ${config.ros.url}: ${reason}; connecting again`),
         unreachable: (reason) =>
           log('warn', `cannot reach ROS at ${config.ros.url}: ${reason}; trying again`),
         message: (topic, message, bytes) => this.#take(topic, (uplink) => uplink.take(message, bytes)),
         oversized: (topic) => this.#take(topic, (uplink) => uplink.refuse()),
-        complaint: (text) => log('warn', `ROS says: ${text}`),
+        complaint: (text) => log('warn', `rosbridge reports: ${text}`),
       },
     )
     for (const route of config.downlinks) this.#handle(route)
@@ -100,12 +101,17 @@ export class Bridge {
       this.#delivery.connected()
     })
     this.#device.on('disconnected', (error) =>
-      this.#log('warn', `lost ${this.#config.mqtt.url}: ${error?.message ?? 'closed'}; connecting again`),
+      this.#log(
+        'warn',
+        `lost the connection to ${this.#config.mqtt.url}: ${error?.message ?? 'it was closed'}; connecting again`,
+      ),
     )
     this.#device.on('unreachable', (error) =>
       this.#log('warn', `cannot connect to ${this.#config.mqtt.url}: ${whyNot(error)}; trying again`),
     )
-    this.#device.on('dropped', (messages) => this.#log('warn', `${messages} messages dropped: no room`))
+    this.#device.on('dropped', (messages) =>
+      this.#log('warn', `dropped ${messages} messages, because too many wait to be sent`),
+    )
     this.#device.on('failed', (error) => this.#log('error', textOf(error)))
     await this.#device.connect()
   }
@@ -121,7 +127,8 @@ export class Bridge {
   async #openBuffer(): Promise<void> {
     const { path, bytesMax, ageMsMax } = this.#config.buffer
     if (path === undefined) return
-    const failed = (error: unknown) => this.#log('error', `nothing can be kept in ${path}: ${textOf(error)}`)
+    const failed = (error: unknown) =>
+      this.#log('error', `cannot write the buffer in ${path}, and messages are lost: ${textOf(error)}`)
     const ports = { now: () => this.#clock.now(), failed }
     // What the bridge says of itself is normal.
     const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])
@@ -192,7 +199,7 @@ export class Bridge {
   }
 
   #silenceEnded({ route }: Uplink): void {
-    const text = `messages on ${route.rosTopic} again`
+    const text = `messages arrive on ${route.rosTopic} again`
     this.#log('info', text)
     this.#say({ level: 'info', message: text, ros_topic: route.rosTopic })
     this.#tellFault(route.name, route.isTimeoutAFault ? 0 : undefined, text)

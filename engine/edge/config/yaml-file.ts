@@ -117,7 +117,7 @@ export class Section {
   }
 
   needed(key: string): string {
-    if (!this.has(key)) this.refuse(key, 'is needed')
+    if (!this.has(key)) this.refuse(key, 'is required')
     return this.text(key) ?? ''
   }
 

@@ -62,7 +62,7 @@ buffers: {}
     expect.stringMatching(/^8: bridges\[0\]\.throttle_hertz is not known; did you mean throttle_hz\?/),
     expect.stringMatching(/^10: bridges\[1\]\.mqtt_topic must be relative to fleet\/robot 7\/ or inside it/),
     expect.stringMatching(/^10: bridges\[1\]\.mqtt_topic must be telemetry/),
-    '11: bridges[2].ros_type is needed for mode topic',
+    '11: bridges[2].ros_type is required for mode topic',
     expect.stringMatching(/^12: bridges\[3\]\.mqtt_topic must be telemetry/),
     expect.stringMatching(/^13: buffers is not known; did you mean buffer\?/),
   ])
@@ -83,9 +83,9 @@ test('a value may come from the environment, and one that is not there is refuse
   expect(problemsOf(text)).toEqual(['3: mqtt.token needs the environment variable TOKEN, which is not set'])
 })
 
-test('a token or a certificate is needed, and a certificate needs its files', () => {
+test('a token or a certificate is required, and a certificate needs its files', () => {
   expect(problemsOf(MINIMAL.replace(', token: secret', ''))).toEqual([
-    '3: mqtt.token is needed: the token of the device, or token_file',
+    '3: mqtt.token is required: the token of the device, or token_file',
   ])
   const text = `${MINIMAL}connection: { auth: { method: certificate } }\n`
   expect(problemsOf(text)).toEqual([
@@ -107,7 +107,7 @@ test('TLS changes the port and the scheme', () => {
 test('one command has one route', () => {
   const entry = 'ros_topic: /a, mqtt_topic: command/go, direction: mqtt_to_ros, mode: service'
   expect(readEntries(entry, entry)).toMatchObject({
-    problems: [{ message: 'command/go has a route already' }],
+    problems: [{ message: 'command/go already has a route' }],
   })
 })
 

@@ -105,7 +105,7 @@ function readToken(mqtt: Section, method: 'token' | 'certificate'): string | und
   const file = readPem(mqtt, 'token_file')?.trim()
   if (token !== undefined && file !== undefined) mqtt.refuse('token_file', 'cannot be combined with token')
   if (method === 'token' && !mqtt.has('token') && !mqtt.has('token_file'))
-    mqtt.refuse('token', 'is needed: the token of the device, or token_file')
+    mqtt.refuse('token', 'is required: the token of the device, or token_file')
   return method === 'token' ? (token ?? file) : undefined
 }
 
@@ -137,9 +137,12 @@ function readFirmware(root: Section): BridgeConfig['firmware'] {
     root.refuse('firmware_version_file', 'cannot be combined with firmware_version')
   const command = ota.texts('command', WORDS_MAX)
   if (ota.has('command') && command.length === 0)
-    ota.refuse('command', 'must be a list: the program and its arguments')
+    ota.refuse('command', 'must be a list of the program and its arguments')
   if (command.length > 0 && versionFile === undefined)
-    ota.refuse('command', 'needs firmware_version_file, which tells the version that runs afterwards')
+    ota.refuse(
+      'command',
+      'needs firmware_version_file, from which the bridge reads the version that runs after an update',
+    )
   ota.end()
   return { version, versionFile, command }
 }

@@ -74,9 +74,10 @@ export function readRoutes(sections: readonly Section[], deviceId: string): Rout
   const taken = new Set<string>()
   for (const section of sections) {
     const direction = section.oneOf('direction', ['ros_to_mqtt', 'mqtt_to_ros'])
-    if (!section.has('direction')) section.refuse('direction', 'is needed: ros_to_mqtt or mqtt_to_ros')
+    if (!section.has('direction')) section.refuse('direction', 'is required: ros_to_mqtt or mqtt_to_ros')
     const rosTopic = section.needed('ros_topic')
-    if (rosTopic !== '' && !ROS_NAME.test(rosTopic)) section.refuse('ros_topic', 'is no name of ROS')
+    if (rosTopic !== '' && !ROS_NAME.test(rosTopic))
+      section.refuse('ros_topic', 'is not a name that ROS allows for a topic, service or action')
     const rosType = section.text('ros_type')
     if (rosType !== undefined && !TYPE.test(rosType))
       section.refuse('ros_type', 'must be like sensor_msgs/msg/BatteryState')
@@ -88,7 +89,7 @@ export function readRoutes(sections: readonly Section[], deviceId: string): Rout
     } else if (direction === 'mqtt_to_ros') {
       const downlink = readDownlink(section, common, suffix)
       if (downlink !== undefined && taken.has(suffix))
-        section.refuse('mqtt_topic', `${suffix} has a route already`)
+        section.refuse('mqtt_topic', `${suffix} already has a route`)
       taken.add(suffix)
       if (downlink !== undefined) downlinks.push(downlink)
     }
@@ -135,7 +136,7 @@ function readDownlink(section: Section, common: Common, suffix: string): Downlin
   section.oneOf('qos', [0, 1, 2])
   const latch = section.flag('latch')
   if (mode !== 'service' && common.rosType === undefined)
-    section.refuse('ros_type', `is needed for mode ${mode}`)
+    section.refuse('ros_type', `is required for mode ${mode}`)
   if (latch && mode !== 'topic') section.refuse('latch', 'is for mode topic only')
   if (suffix === 'shadow/desired') {
     if (mode === 'action') section.refuse('mode', 'must be topic or service for shadow/desired')

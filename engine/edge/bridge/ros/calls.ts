@@ -36,7 +36,10 @@ export class Calls {
     readonly ended: Promise<Json>
   } {
     if (this.#waiting.size >= WAITING_MAX)
-      throw new RosError('ROS_BUSY', `${WAITING_MAX} calls wait for an answer of ROS already`)
+      throw new RosError(
+        'ROS_BUSY',
+        `${WAITING_MAX} calls already wait for an answer from ROS; try again later`,
+      )
     const id = `fleet:call:${++this.#count}`
     const ended = new Promise<Json>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, feedback })

@@ -201,7 +201,7 @@ export class Rosbridge {
       }
     }
     const incoming = parseIncoming(bytes.toString('utf8'))
-    if (incoming === undefined) this.#events.complaint('the server sent something that is no JSON object')
+    if (incoming === undefined) this.#events.complaint('the server sent a message that is not a JSON object')
     else if (incoming.kind === 'message') this.#events.message(incoming.topic, incoming.message, bytes.length)
     else if (!this.#calls.take(incoming) && incoming.kind === 'status') this.#heed(incoming)
   }
@@ -234,7 +234,7 @@ export class Rosbridge {
     this.#stopTimer()
     for (const stop of this.#again.values()) stop()
     this.#again.clear()
-    const error = 'the connection to ROS broke, and whether this was carried out is not known'
+    const error = 'the connection to ROS broke, and it is unknown whether this was carried out'
     this.#calls.failAll(new RosError('ROS_DISCONNECTED', error))
     if (wasOpen) this.#events.closed(reason)
     else if (!this.#isClosed) this.#events.unreachable(reason)
@@ -246,7 +246,7 @@ export class Rosbridge {
   #sendOrThrow(frame: JsonObject): void {
     if (!this.#isOpen) throw new RosError('ROS_DISCONNECTED', 'the bridge is not connected to ROS')
     if ((this.#socket?.bufferedAmount ?? 0) > BACKLOG_BYTES_MAX)
-      throw new RosError('ROS_BUSY', 'ROS does not take what the bridge sends')
+      throw new RosError('ROS_BUSY', 'ROS does not read what the bridge sends fast enough; try again later')
     this.#send(frame)
   }
 

@@ -8,9 +8,9 @@ export function readExpectation(section: Section): Expectation {
   const metric = section.needed('metric')
   if (metric !== '' && !isMetric(metric)) section.refuse('metric', unknownName(metric, METRICS))
   const op = section.oneOf('op', OPERATORS)
-  if (!section.has('op')) section.refuse('op', `is needed, one of ${OPERATORS.join(', ')}`)
+  if (!section.has('op')) section.refuse('op', `is required, one of ${OPERATORS.join(', ')}`)
   const value = section.number('value', { min: -1e15, max: 1e15 })
-  if (!section.has('value')) section.refuse('value', 'is needed')
+  if (!section.has('value')) section.refuse('value', 'is required')
   section.end()
   return { metric, op: op ?? '==', value: value ?? 0 }
 }

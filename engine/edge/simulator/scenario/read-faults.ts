@@ -28,7 +28,7 @@ const KEYS: Readonly<Record<FaultKind, readonly string[]>> = {
 export function readFaults(type: Section): readonly FaultShare[] {
   const shares = type.anySections('faults', FAULTS_MAX).map((section): FaultShare => {
     const percent = section.number('percent', PERCENT) ?? 0
-    if (!section.has('percent')) section.refuse('percent', 'is needed')
+    if (!section.has('percent')) section.refuse('percent', 'is required')
     const fault = readFault(section, section.number('at_sec', SECONDS) ?? 0)
     return { percent, fault }
   })
@@ -40,7 +40,7 @@ export function readFaults(type: Section): readonly FaultShare[] {
 /** Reads all keys but those of its caller, and ends the section. */
 export function readFault(section: Section, atSec: number): Fault {
   const kind = section.oneOf('kind', FAULT_KINDS)
-  if (!section.has('kind')) section.refuse('kind', `is needed, one of ${FAULT_KINDS.join(', ')}`)
+  if (!section.has('kind')) section.refuse('kind', `is required, one of ${FAULT_KINDS.join(', ')}`)
   const keys = kind === undefined ? [] : KEYS[kind]
   const number = (key: string, range: Parameters<Section['number']>[1], otherwise: number): number =>
     keys.includes(key) ? (section.number(key, range) ?? otherwise) : otherwise

@@ -45,7 +45,7 @@ function readGenerator(section: Section, name: string, readFile: (path: string) 
   }
   const options = section.section(name)
   const kind = options.oneOf('kind', KINDS)
-  if (!options.has('kind')) options.refuse('kind', `is needed, one of ${KINDS.join(', ')}`)
+  if (!options.has('kind')) options.refuse('kind', `is required, one of ${KINDS.join(', ')}`)
   // The keys of an unknown kind are not known either.
   if (kind === undefined) return { kind: 'constant', value: 0 }
   const generator = read(kind, options, readFile)
@@ -110,7 +110,7 @@ function readBounds(options: Section): readonly [number, number] {
 function readValue(options: Section): Json {
   const value = options.value('value')
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value
-  options.refuse('value', 'is needed: a number, a text, true or false')
+  options.refuse('value', 'is required: a number, a text, true or false')
   return 0
 }
 

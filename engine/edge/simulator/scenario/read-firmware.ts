@@ -33,9 +33,9 @@ export function readFirmware(section: Section): FirmwarePlan {
 
 function readBehaviour(section: Section): Behaviour {
   const percent = section.number('percent', PERCENT) ?? 0
-  if (!section.has('percent')) section.refuse('percent', 'is needed')
+  if (!section.has('percent')) section.refuse('percent', 'is required')
   const read = section.oneOf('kind', KINDS)
-  if (!section.has('kind')) section.refuse('kind', `is needed, one of ${KINDS.join(', ')}`)
+  if (!section.has('kind')) section.refuse('kind', `is required, one of ${KINDS.join(', ')}`)
   const phase = read === 'stall' ? (section.oneOf('phase', STALLS) ?? 'downloading') : undefined
   const failures = read === 'download_fail' ? section.number('n', FAILURES) : undefined
   // The keys of an unknown kind are not known either.

@@ -8,7 +8,7 @@ const INTERVAL_SEC = { min: 0.05, max: 86_400 }
 
 export function readStep(section: Section, types: readonly TypePlan[]): Step {
   const atSec = section.number('at', AT_SEC) ?? 0
-  if (!section.has('at')) section.refuse('at', 'is needed: seconds from the beginning')
+  if (!section.has('at')) section.refuse('at', 'is required: seconds from the beginning')
   const of = section.text('type')
   const names = types.flatMap(({ type, idPrefix }) => [type, idPrefix])
   if (of !== undefined && !names.includes(of))
@@ -19,7 +19,7 @@ export function readStep(section: Section, types: readonly TypePlan[]): Step {
 
 function readAct(section: Section, atSec: number): Act {
   const kind = section.oneOf('do', STEP_KINDS)
-  if (!section.has('do')) section.refuse('do', `is needed, one of ${STEP_KINDS.join(', ')}`)
+  if (!section.has('do')) section.refuse('do', `is required, one of ${STEP_KINDS.join(', ')}`)
   switch (kind) {
     // The keys of an unknown step are not known either.
     case undefined:
@@ -32,7 +32,7 @@ function readAct(section: Section, atSec: number): Act {
       return act
     }
     case 'rate': {
-      if (!section.has('interval_sec')) section.refuse('interval_sec', 'is needed')
+      if (!section.has('interval_sec')) section.refuse('interval_sec', 'is required')
       const act = { kind, intervalSec: section.number('interval_sec', INTERVAL_SEC) ?? 1 }
       section.end()
       return act
@@ -46,6 +46,6 @@ function readAct(section: Section, atSec: number): Act {
 function readValue(section: Section): number | boolean | string {
   const value = section.value('value')
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value
-  section.refuse('value', 'is needed: a number, a text, true or false')
+  section.refuse('value', 'is required: a number, a text, true or false')
   return 0
 }

@@ -29,7 +29,7 @@ export const PING: CommandPlan = {
 export function readType(section: Section, readFile: (path: string) => string): TypePlan {
   const type = section.needed('type')
   const count = section.number('count', COUNT) ?? 0
-  if (!section.has('count')) section.refuse('count', 'is needed')
+  if (!section.has('count')) section.refuse('count', 'is required')
   const idPrefix = section.text('id_prefix') ?? `sim-${type.replaceAll('_', '-')}`
   if (!PREFIX.test(idPrefix))
     section.refuse('id_prefix', 'must be 1 to 40 letters, digits, - and _, and begin with a letter or digit')
