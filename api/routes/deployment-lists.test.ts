@@ -54,6 +54,27 @@ test('devices are found, and deployed to, by the version that they run', async (
   expect(rest.body).toMatchObject({ total: 2, skipped: {} })
 })
 
+test('a filter that cannot be read is refused, and is not left out so that everybody is meant', async () => {
+  const { deploy, read } = await openDeploying(many(2))
+  const refusalOf = async (value: unknown) => {
+    const { status, body } = await deploy({ target: { type: 'query', value } })
+    return [status, body.errors?.map(({ path }: { path: string }) => path)]
+  }
+  const at = (name: string) => [422, [`/target/value/${name}`]]
+  expect(await refusalOf({ parent_id: 'no such/id' })).toEqual(at('parent_id'))
+  expect(await refusalOf({ parent_id: 7 })).toEqual(at('parent_id'))
+  expect(await refusalOf({ status: 'on' })).toEqual(at('status'))
+  expect(await refusalOf({ statuss: 'online' })).toEqual(at('statuss'))
+  expect(await refusalOf({ tag: [1] })).toEqual(at('tag'))
+  expect(await refusalOf({ type: null })).toEqual(at('type'))
+  expect(await refusalOf(['online'])).toEqual([422, ['/target/value']])
+  expect(await refusalOf(null)).toEqual([422, ['/target/value']])
+  const nobody = await deploy({ target: { type: 'query', value: { parent_id: 'gw' } } })
+  expect(nobody).toMatchObject({ status: 422, body: { code: 'EMPTY_TARGET', total: 0 } })
+  const all = await deploy({ target: { type: 'query', value: { status: 'online', q: 'D' } } })
+  expect((await read(all.body.deployment_id)).total).toBe(2)
+})
+
 test('what a job waits for is counted and told', async () => {
   const { deploy, until, send, fleet } = await openDeploying(many(3, 'dies'))
   const made = await deploy({ max_concurrent: 1 })

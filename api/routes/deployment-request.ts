@@ -1,4 +1,5 @@
 // A wish for a deployment, read: every default filled in, its firmware found, and its target judged.
+import { checkTarget } from '../../engine/domain/alert/target.ts'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
 import { isZone } from '../../engine/domain/telemetry/zone.ts'
 import type { Members } from '../../engine/ports/deployments.ts'
@@ -131,10 +132,12 @@ export function toMembers(
     case 'type':
       return text === undefined ? invalid('/target/value', 'must be a type') : matching({ type: text })
     case 'query': {
-      const filter = toQuery(value)
-      return filter === undefined
-        ? invalid('/target/value', `takes ${QUERY_FIELDS.join(', ')}`)
-        : matching(filter)
+      const errors = checkTarget({ type, value })
+      if (errors.length === 0) return matching(toQuery(Object(value)))
+      return refused('VALIDATION_FAILED', {
+        message: 'the target has filters that no device can be looked for by',
+        errors: errors.map((error) => ({ ...error, in: 'body' })),
+      })
     }
   }
 }
@@ -157,41 +160,24 @@ function named(
   return { kind: 'found', members: { kind: 'named', deviceIds } }
 }
 
-const QUERY_FIELDS = [
-  'status',
-  'type',
-  'group',
-  'group_exact',
-  'tag',
-  'parent_id',
-  'firmware_version',
-  'q',
-] as const
-
-function toQuery(value: unknown): DeviceFilter | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const fields: Readonly<Record<string, unknown>> = { ...value }
-  const names: readonly string[] = QUERY_FIELDS
-  if (Object.keys(fields).some((name) => !names.includes(name))) return undefined
-  const { status, type, group, group_exact: groupExact, tag, parent_id: parentId, q } = fields
-  const { firmware_version: firmwareVersion } = fields
-  const texts = [type, group, firmwareVersion, q].every(
-    (each) => each === undefined || typeof each === 'string',
-  )
-  const known = DEVICE_STATUSES.find((each) => each === status)
+/** The filters of a target that was checked. */
+function toQuery(query: object): DeviceFilter {
+  const fields: Readonly<Record<string, unknown>> = { ...query }
+  const text = (name: string) => {
+    const value = fields[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const { group_exact: groupExact, tag, parent_id: parentId } = fields
   const tags = tag === undefined ? [] : [tag].flat()
-  const isRight =
-    texts && (status === undefined || known !== undefined) && tags.every((t) => typeof t === 'string')
-  if (!isRight) return undefined
   return {
-    status: known,
-    type: type as string | undefined,
-    group: group as string | undefined,
+    status: DEVICE_STATUSES.find((each) => each === fields['status']),
+    type: text('type'),
+    group: text('group'),
     groupExact: groupExact === true,
-    tags: tags.length === 0 ? undefined : (tags as string[]),
-    parentId: parentId === undefined ? undefined : parseDeviceId(parentId),
-    firmwareVersion: firmwareVersion as string | undefined,
-    q: q as string | undefined,
+    tags: tags.length === 0 ? undefined : tags.filter((each) => typeof each === 'string'),
+    parentId: parseDeviceId(parentId),
+    firmwareVersion: text('firmware_version'),
+    q: text('q'),
   }
 }
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { many, openDeploying, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
 import { NOW } from '../testing/rest.ts'
+import { uploadFirmware } from '../testing/updating-fleet.ts'
 
 const MINUTE_MS = 60_000
 const iso = (at: number) => new Date(at).toISOString()
@@ -112,4 +113,28 @@ test('a device for which eight updates wait takes no ninth, until one of them is
   expect(body.data).toMatchObject([{ device_id: 'd0', reason: 'queue_full' }])
   expect((await send(`POST ${PATH}/${ids[3]}/devices/d0/cancel`)).body.status).toBe('cancelled')
   expect((await deploy(wish)).status).toBe(201)
+})
+
+test('a device for which eight updates wait takes one that takes their place, and goes back', async () => {
+  const harness = await openDeploying(many(1))
+  const { deploy, send, device, until } = harness
+  await uploadFirmware(harness, '0.9')
+  device('d0').disconnect()
+  const fill = async (count: number) => {
+    for (let i = 0; i < count; i++) expect((await deploy()).status).toBe(201)
+    const last = (await send(`GET ${PATH}?per_page=1`)).body.data[0].deployment_id
+    await until(last, ({ held }) => Object.keys(Object(held)).length > 0)
+  }
+  const waiting = async () => {
+    const { jobs } = (await send('GET /api/v1/ota/devices/d0')).body
+    return jobs.filter(({ status }: { status: string }) => status === 'pending')
+  }
+  await fill(8)
+  const taken = await deploy({ supersede: true })
+  expect(taken.status).toBe(201)
+  await expect.poll(waiting).toMatchObject([{ deployment_id: taken.body.deployment_id }])
+  await fill(7)
+  const back = await send('POST /api/v1/ota/rollback/d0', { version: '0.9' })
+  expect(back.status).toBe(202)
+  await expect.poll(waiting).toMatchObject([{ deployment_id: back.body.deployment_id }])
 })

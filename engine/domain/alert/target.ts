@@ -128,6 +128,8 @@ function checkQuery(value: unknown): readonly FieldError[] {
       })
     else if (typeof given !== 'string' || given.length > LIMITS.nameCharsMax)
       errors.push({ path: at, code: 'WRONG_TYPE', message: 'must be a text' })
+    else if (name === 'parent_id' && parseDeviceId(given) === undefined)
+      errors.push({ path: at, code: 'WRONG_FORMAT', message: 'must be the id of a device' })
     else if (name === 'status' && !DEVICE_STATUSES.some((status) => status === given))
       errors.push({ path: at, code: 'NOT_ALLOWED', message: `must be one of ${DEVICE_STATUSES.join(', ')}` })
   }

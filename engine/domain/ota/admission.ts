@@ -17,7 +17,18 @@ export interface Aspirant {
 function skipReason(
   { state, type }: Aspirant,
   record: FirmwareRecord,
-  { force, isBack, now }: { readonly force: boolean; readonly isBack: boolean; readonly now: number },
+  {
+    force,
+    isBack,
+    makesRoom,
+    now,
+  }: {
+    readonly force: boolean
+    readonly isBack: boolean
+    /** What waits is cancelled. */
+    readonly makesRoom: boolean
+    readonly now: number
+  },
 ): OtaSkipReason | undefined {
   const { firmware, firmwareVersion: version } = state
   if (state.status === 'decommissioned') return 'decommissioned'
@@ -26,7 +37,7 @@ function skipReason(
   // What may be replaced says nothing about the way back.
   if (!isBack && !mayReplace(record, version)) return 'from_version'
   if (!force && isBlocked(firmware, record.id, now)) return 'blocked'
-  return queuedJobs(firmware) >= LIMITS.jobsQueuedMax ? 'queue_full' : undefined
+  return !makesRoom && queuedJobs(firmware) >= LIMITS.jobsQueuedMax ? 'queue_full' : undefined
 }
 
 /** An unknown version is none of those that may be replaced. */
@@ -56,7 +67,8 @@ export function toMembers(
   const taken: FirmwareState[] = []
   const skipped: { readonly deviceId: DeviceId; readonly reason: OtaSkipReason }[] = []
   for (const each of aspirants) {
-    const reason = skipReason(each, record, { force: spec.force, isBack, now })
+    const { force, supersede } = spec
+    const reason = skipReason(each, record, { force, isBack, makesRoom: supersede || isBack, now })
     if (reason === undefined) taken.push(each.state)
     else skipped.push({ deviceId: each.state.deviceId, reason })
   }
