@@ -180,6 +180,7 @@ describe('settings', () => {
     ['FLEET_HTPP_PORT', '1', 'is not a known setting; did you mean FLEET_HTTP_PORT?'],
     ['FLEET_COLOUR_OF_ROBOTS', '1', 'is not a known setting; known settings are FLEET_PROFILE'],
     ['FLEET_PROFILE', 'clustre', 'is "clustre"; expected one of embedded, cluster'],
+    ['FLEET_HOST', 'not a host', 'expected an address or a name of this machine'],
     ['FLEET_HTTP_PORT', '65536', 'is "65536"; expected a whole number from 0 to 65535'],
     ['FLEET_HTTP_PORT', '80 ', 'is "80 "; expected a whole number'],
     ['FLEET_MQTT_PORT', '-1', 'expected a whole number'],

@@ -102,7 +102,9 @@ export function readSettings(
   const read = new Reader(environment)
   const profile = read.word('FLEET_PROFILE', ['embedded', 'cluster'], 'embedded')
   refuseForeign(read, profile)
-  const host = read.text('FLEET_HOST') ?? (profile === 'embedded' ? '127.0.0.1' : '0.0.0.0')
+  const hosts = 'an address or a name of this machine, such as 127.0.0.1'
+  const host =
+    read.matching('FLEET_HOST', /^[\w.:%-]+$/, hosts) ?? (profile === 'embedded' ? '127.0.0.1' : '0.0.0.0')
   const tls = readTls(read)
   const settings: Settings = {
     profile: profile === 'embedded' ? readEmbedded(read, tls) : readCluster(read),
