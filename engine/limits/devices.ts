@@ -5,8 +5,14 @@ import { KIB, MIB } from './sizes.ts'
 
 export const DEVICE_LIMITS = {
   // --- devices
-  /** Connections, and runs of messages sent again, that are remembered to recognise a repeated message. */
-  originsPerDeviceMax: 4,
+  /** Connections of a device that are remembered to recognise a repeated message. As many as EMQX lets a device make within
+   *  a minute before it bans it, and one more. */
+  originsPerDeviceMax: 16,
+  /** Of older ones, by the broker's clock, only a few are kept. */
+  originFreshMs: 120_000,
+  oldOriginsPerDeviceMax: 4,
+  /** Runs of messages sent again that are remembered of a connection. */
+  runsPerOriginMax: 4,
   /** A device flaps when this many of its connects are remembered. */
   flappingConnectsMin: 5,
   /** Each connect is forgotten this long after the one before it. */

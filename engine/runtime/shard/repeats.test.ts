@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { unpack } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
 import { FLAG_DUP } from '../../domain/bundle.ts'
 import { telemetry } from './testing/items.ts'
@@ -47,6 +48,23 @@ describe('a message that the broker sends again', () => {
       again(3, 2),
     ])
     expect(valuesOf(bench.rows())).toEqual([9, 2, 3])
+  })
+
+  test('is known although the device has connected again and again since', () => {
+    const bench = new ShardBench([online])
+    const connections = Array.from({ length: 15 }, (_, i) => i + 1)
+    bench.apply(connections.map((connection) => said(connection, { connection })))
+    bench.apply([...connections.map((connection) => again(connection, connection)), again(16, 15)])
+    expect(valuesOf(bench.rows())).toEqual([...connections, 16])
+  })
+
+  test('of a connection long ago is forgotten, so a device that connects every day needs no more room', () => {
+    const bench = new ShardBench([online])
+    const HOUR = 3_600_000_000
+    for (let n = 1; n <= 20; n++) bench.apply([said(n * HOUR, { connection: n })])
+    const [packed] = bench.work({ vitals: true }).vitals
+    const origins = Object(unpack(packed?.bytes ?? new Uint8Array()))[10]
+    expect(origins.map(({ connection }: { connection: number }) => connection)).toEqual([17, 18, 19, 20])
   })
 
   test('is known through several readers that end one after the other', () => {

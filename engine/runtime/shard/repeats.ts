@@ -36,6 +36,7 @@ const CONNECTION_AT = 8
 const CONNECTION_BYTES = 6
 const COUNT_AT = 14
 const HIGH = 2 ** 32
+const MICROS_PER_MILLI = 1_000
 const NO_NAME: Name = [0, 0]
 
 /** Whether the log has the message already. */
@@ -45,9 +46,10 @@ export function isRepeated(actor: { origins: Origin[] | undefined }, incoming: I
   actor.origins ??= []
   const at = placeOf(incoming)
   const bytes = Buffer.from(buffer, byteOffset, length)
-  const origin = originOf(actor.origins, bytes.readUIntBE(CONNECTION_AT, CONNECTION_BYTES), at)
-  if (origin === undefined) return false
   const name: Name = [bytes.readUInt32BE(0) * HIGH + bytes.readUInt32BE(4), bytes.readUInt16BE(COUNT_AT)]
+  const connection = bytes.readUIntBE(CONNECTION_AT, CONNECTION_BYTES)
+  const origin = originOf(actor.origins, { connection, place: at, sentAt: name[0] })
+  if (origin === undefined) return false
   const isDup = (incoming.item.flags & FLAG_DUP) !== 0
   if (at > origin.place) advance(origin, { name, place: at, isDup })
   const { runs } = origin
@@ -58,14 +60,28 @@ export function isRepeated(actor: { origins: Origin[] | undefined }, incoming: I
   return run !== undefined && !isAfter(name, run.before)
 }
 
-function originOf(origins: Origin[], connection: number, place: number): Origin | undefined {
+function originOf(
+  origins: Origin[],
+  { connection, place, sentAt }: { connection: number; place: number; sentAt: number },
+): Origin | undefined {
   const known = origins.find((origin) => origin.connection === connection)
   // By D2: it was known, and has been forgotten since.
   if (known !== undefined || origins.some((origin) => origin.place >= place)) return known
   const origin: Origin = { connection, name: NO_NAME, place: place - 1, runs: [] }
-  if (origins.length === LIMITS.originsPerDeviceMax) origins.shift()
+  makeRoom(origins, sentAt)
   origins.push(origin)
   return origin
+}
+
+/** What a reader leaves behind when it dies may be of all connections of the last moments. */
+function makeRoom(origins: Origin[], sentAt: number): void {
+  const { originsPerDeviceMax, oldOriginsPerDeviceMax, originFreshMs } = LIMITS
+  const oldBefore = sentAt - originFreshMs * MICROS_PER_MILLI
+  for (let oldest = origins[0]; oldest !== undefined; oldest = origins[0]) {
+    const most = oldest.name[0] < oldBefore ? oldOriginsPerDeviceMax : originsPerDeviceMax
+    if (origins.length < most) return
+    origins.shift()
+  }
 }
 
 function advance(
@@ -78,7 +94,7 @@ function advance(
     const run = runs.at(-1)
     if (run !== undefined && isGoingOn(run, origin.name, name)) run.last = name
     else runs.push({ place, before: origin.name, last: name })
-    if (runs.length > LIMITS.originsPerDeviceMax) runs.shift()
+    if (runs.length > LIMITS.runsPerOriginMax) runs.shift()
   }
   if (isAfter(name, origin.name)) origin.name = name
 }
