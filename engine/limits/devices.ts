@@ -8,7 +8,7 @@ export const DEVICE_LIMITS = {
   /** Connections of a device that are remembered to recognise a repeated message. As many as EMQX lets a device make within
    *  a minute before it bans it, and one more. */
   originsPerDeviceMax: 16,
-  /** Of older ones, by the broker's clock, only a few are kept. */
+  /** A connection is old this long after its last message, by the broker's clock. Only a few old ones are kept. */
   originFreshMs: 120_000,
   oldOriginsPerDeviceMax: 4,
   /** Runs of messages sent again that are remembered of a connection. */

@@ -58,7 +58,7 @@ describe('a message that the broker sends again', () => {
     expect(valuesOf(bench.rows())).toEqual([...connections, 16])
   })
 
-  test('of a connection long ago is forgotten, so a device that connects every day needs no more room', () => {
+  test('is forgotten with a connection of long ago, so a device that connects every day needs no more room', () => {
     const bench = new ShardBench([online])
     const HOUR = 3_600_000_000
     for (let n = 1; n <= 20; n++) bench.apply([said(n * HOUR, { connection: n })])
