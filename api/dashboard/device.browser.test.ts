@@ -165,10 +165,10 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await device.endAsync()
   })
 
-  test('log lines come in live, are found, and stay text', async () => {
+  test('log lines come in live, are found, stay text, and reach a page that is far too slow', async () => {
     const token = await registerDevice(suite.admin, 'drive-1')
     const device = await connectDevice(suite.service, 'drive-1', token)
-    const { page } = await suite.open('/devices/drive-1/logs')
+    const { page, context } = await suite.open('/devices/drive-1/logs')
     await page.getByText('has not logged anything').waitFor()
     // The subscription is there once the page is live.
     await page.getByText('live', { exact: false }).first().waitFor()
@@ -198,6 +198,14 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
       await say('warn', 'the wheel slips again')
       return (await page.locator('.log-row').count()) > 0
     })
+    const cdp = await context.newCDPSession(page)
+    await cdp.send('Emulation.setCPUThrottlingRate', { rate: 6 })
+    for (let n = 0; n < 150; n++) await say('warn', `step ${n}`)
+    await cdp.send('Emulation.setCPUThrottlingRate', { rate: 1 })
+    await page.getByText('step 149').waitFor()
+    // Nothing was lost on the way, and what was chosen stays.
+    expect(await page.locator('.log-row', { hasText: /step \d/ }).count()).toBe(150)
+    expect(new URL(page.url()).searchParams.get('level')).toBe('warn')
     await device.endAsync()
   })
 

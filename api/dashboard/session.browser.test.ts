@@ -81,6 +81,20 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.locator('.freshness-live').waitFor()
   })
 
+  test('a service that says nothing while its connection stands is told of, until it speaks again', async () => {
+    const { page } = await suite.open('/devices')
+    await page.locator('.freshness-live').waitFor()
+    suite.service.kill('SIGSTOP')
+    try {
+      await page.getByText(/^● no news for \d+ sec/).waitFor()
+      await page.getByText(/^as of \d\d:\d\d:\d\d$/).waitFor()
+      expect(await page.getByText(/Not connected since/).count()).toBe(0)
+    } finally {
+      suite.service.kill('SIGCONT')
+    }
+    await page.locator('.freshness-live').waitFor()
+  })
+
   test('a minute without the service is counted, asked for less and less often, and over by itself', async () => {
     const { page, context } = await suite.open('/devices', {
       expected: AWAY,
@@ -221,6 +235,8 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
       before: async (context) => {
         // Pages of this machine are secure in every browser.
         await context.addInitScript("Object.defineProperty(globalThis, 'isSecureContext', { value: false })")
+        // There are no locks on such a line, and a browser may have no channel between its tabs.
+        await context.addInitScript('delete Navigator.prototype.locks; delete globalThis.BroadcastChannel')
         // A second build of the whole service would take the suite minutes.
         await context.route('**/api/v1/**', async (route) => {
           const response = await route.fetch()

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import type { Me } from '../../../../schemas/auth.ts'
 import type { Problem } from '../../../../schemas/problem.ts'
 import { noteClock } from '../words/time.ts'
+import { openChannel, Turns } from './turns.ts'
 
 const PATH = '/api/v1/auth/session'
 /** A token is renewed this long before it ends. */
@@ -28,11 +29,13 @@ let endsAt = 0
 let renewal: Promise<string | undefined> | undefined
 
 type TabMessage = { readonly kind: 'granted'; readonly granted: TokenGrant } | { readonly kind: 'ended' }
-const tabs = new BroadcastChannel('fleet-session')
-tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-  if (data.kind === 'granted') take(data.granted)
-  else drop()
-}
+/** Without it each tab renews for itself. */
+const tabs = openChannel('fleet-session')
+if (tabs !== undefined)
+  tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+    if (data.kind === 'granted') take(data.granted)
+    else drop()
+  }
 
 /** The token at hand, or a new one if it is about to end. Undefined without a login. */
 export async function accessToken(): Promise<string | undefined> {
@@ -85,13 +88,13 @@ export async function logIn(form: LoginForm | { readonly ticket: string }): Prom
 export async function logOut(): Promise<void> {
   const headers = new Headers(token === undefined ? [] : [['authorization', `Bearer ${token}`]])
   await fetch(PATH, { method: 'DELETE', headers }).catch(() => undefined)
-  tabs.postMessage({ kind: 'ended' } satisfies TabMessage)
+  tabs?.postMessage({ kind: 'ended' } satisfies TabMessage)
   drop()
 }
 
 function accept(granted: TokenGrant): void {
   take(granted)
-  tabs.postMessage({ kind: 'granted', granted } satisfies TabMessage)
+  tabs?.postMessage({ kind: 'granted', granted } satisfies TabMessage)
 }
 
 function take({ access_token, expires_in, user: me }: TokenGrant): void {
@@ -148,7 +151,12 @@ async function post(path: string, body: object, mustSucceed = false): Promise<To
   return undefined
 }
 
-/** One tab after the other. Without a secure context there are no locks, and the service's leeway has to do. */
+let turns: Turns | undefined
+
+/** One tab after the other. A browser without a channel, too, has to do with the service's leeway. */
 function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-  return 'locks' in navigator ? navigator.locks.request('fleet-session', work) : work()
+  if ('locks' in navigator) return navigator.locks.request('fleet-session', work)
+  const channel = turns === undefined ? openChannel('fleet-session-turns') : undefined
+  if (channel !== undefined) turns = new Turns(channel)
+  return turns === undefined ? work() : turns.run(work)
 }

@@ -131,6 +131,20 @@ describe('the index and its deltas', () => {
     expect(rowsOf(columns).map(({ id }) => id)).toEqual(['b', 'c'])
   })
 
+  test('a removal from before the index was read takes no device that has come back since', () => {
+    const model = new FleetModel()
+    model.put(device('a'))
+    model.put(device('a'))
+    const columns = new FleetColumns()
+    columns.load(model.index())
+    const pending = new PendingDeltas()
+    pending.add({ device_id: [], rev: [], removed: ['a'], removed_rev: [1] })
+    for (const made of pending.take()) columns.apply(made)
+    expect(columns.size).toBe(1)
+    columns.apply({ device_id: [], rev: [], removed: ['a'], removed_rev: [3] })
+    expect(columns.size).toBe(0)
+  })
+
   test('thousands of devices outgrow the first columns without a loss', () => {
     const model = new FleetModel()
     for (let i = 0; i < 5000; i++) model.put(device(`d${String(i).padStart(4, '0')}`, { seen: i + 1 }))

@@ -105,7 +105,11 @@ export class FleetColumns {
   }
 
   apply(delta: FleetDelta): void {
-    for (const id of delta.removed ?? []) this.#remove(id)
+    delta.removed?.forEach((id, i) => {
+      const wentAt = delta.removed_rev?.[i] ?? Number.POSITIVE_INFINITY
+      // By C2: it may have come back in an index that was read since.
+      if ((this.rev[this.#rows.get(id) ?? -1] ?? 0) <= wentAt) this.#remove(id)
+    })
     delta.device_id.forEach((id, i) => {
       // A frame that brings values only names devices that may not be in the index.
       if (!this.#rows.has(id) && delta.name === undefined) return

@@ -18,17 +18,18 @@ type Patch = { rev: number } & Partial<Record<(typeof COLUMNS)[number], unknown>
 
 export class PendingDeltas {
   readonly #patches = new Map<string, Patch>()
-  readonly #removed = new Set<string>()
+  /** With the `rev` at which they went. */
+  readonly #removed = new Map<string, number>()
 
   get isEmpty(): boolean {
     return this.#patches.size === 0 && this.#removed.size === 0
   }
 
   add(delta: FleetDelta): void {
-    for (const id of delta.removed ?? []) {
+    delta.removed?.forEach((id, i) => {
       this.#patches.delete(id)
-      this.#removed.add(id)
-    }
+      this.#removed.set(id, delta.removed_rev?.[i] ?? Number.MAX_SAFE_INTEGER)
+    })
     const present = COLUMNS.filter((column) => delta[column] !== undefined)
     delta.device_id.forEach((id, i) => {
       const patch: Patch = this.#patches.get(id) ?? { rev: 0 }
@@ -52,12 +53,13 @@ export class PendingDeltas {
       frame['device_id']?.push(id)
       for (const name of present) frame[name]?.push(patch[name])
     }
-    const removed = [...this.#removed]
+    const removed = [...this.#removed.keys()]
+    const removed_rev = [...this.#removed.values()]
     this.#patches.clear()
     this.#removed.clear()
     // The columns were copied from frames of this shape.
     const made = [...frames.values()] as unknown as FleetDelta[]
-    return removed.length === 0 ? made : [{ device_id: [], rev: [], removed }, ...made]
+    return removed.length === 0 ? made : [{ device_id: [], rev: [], removed, removed_rev }, ...made]
   }
 
   clear(): void {

@@ -8,6 +8,7 @@ import type { FleetIndex } from '../../../../schemas/fleet.ts'
 import type { FleetDelta, FleetStats } from '../../../../schemas/ws.ts'
 import { PendingDeltas } from '../fleet/pending-deltas.ts'
 import type { FromWorker } from './messages.ts'
+import type { EventFrame } from './subscriptions.ts'
 
 export const FLEET_ID = 'fleet'
 const SECOND_READ_MS = 1500
@@ -48,27 +49,24 @@ export class FleetFeed {
     this.#readIn(0)
   }
 
-  take(event: string, data: unknown): void {
+  take({ type, event, data }: EventFrame): void {
+    // The service left something out: it is read again.
+    if (type === 'resync') this.#readIn(0)
+    // The channel cannot be had.
+    if (type === 'error') this.#readIn(ASK_AGAIN_MS, true)
+    if (type !== 'event') return
     // The service's own tests check its frames.
     if (event === 'fleet.stats') this.#stats = data as FleetStats
     else this.#pending.add(data as FleetDelta)
   }
 
-  /** The service left something out: it is read again. */
-  resync(): void {
-    this.#readIn(0)
-  }
-
-  /** The channel cannot be had. */
-  refused(): void {
-    this.#readIn(ASK_AGAIN_MS, true)
-  }
-
-  handOver(): void {
-    if (!this.#isRead) return // by FF1
-    if (this.#pending.isEmpty && this.#stats === undefined) return
+  /** Gives whether there was something. */
+  handOver(): boolean {
+    if (!this.#isRead) return false // by FF1
+    if (this.#pending.isEmpty && this.#stats === undefined) return false
     this.#parts.say({ kind: 'fleet-deltas', deltas: this.#pending.take(), stats: this.#stats })
     this.#stats = undefined
+    return true
   }
 
   #readIn(ms: number, isRepeated = false): void {

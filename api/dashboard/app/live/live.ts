@@ -12,6 +12,8 @@ import workerUrl from './worker.ts?worker&url'
 export type Connection =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
+  /** Nothing came for a time in which something should have. */
+  | { readonly state: 'silent'; readonly since: number }
   /** The times are those of the browser's clock. */
   | { readonly state: 'away'; readonly since: number; readonly retryAt: number }
   | { readonly state: 'closed'; readonly reason: 'forbidden' | 'too-many' }
@@ -19,7 +21,7 @@ export type Connection =
 export const connection = signal<Connection>({ state: 'connecting' })
 /** The browser says it when the page is loaded; not every one does. */
 export const isThriftyLine = isThrifty(navigator)
-/** How many values the service had to leave out since the page was loaded. */
+/** How many values were left out since the page was loaded. */
 export const droppedCount = signal(0)
 /** The person stopped live updates with `.`: nothing on the page moves by itself (WCAG 2.2.2). */
 export const isPaused = signal(false)
@@ -42,7 +44,9 @@ export function goLive(): void {
   if (worker !== undefined) return
   worker = new Worker(trusted(workerUrl), { type: 'module', name: 'fleet-live' })
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => take(data)
-  document.addEventListener('visibilitychange', () => say({ kind: 'hidden', isHidden: document.hidden }))
+  const tellHidden = () => say({ kind: 'hidden', isHidden: document.hidden })
+  document.addEventListener('visibilitychange', tellHidden)
+  tellHidden()
   addEventListener('online', retryNow)
   const held = heldToken()
   if (held !== undefined) say({ kind: 'token', token: held })
@@ -93,6 +97,9 @@ function take(message: FromWorker): void {
       connection.value = { state: 'live' }
       isRightAskedFor = false
       break
+    case 'silent':
+      connection.value = { state: 'silent', since: Date.now() - message.forMs }
+      break
     case 'away': {
       const before = connection.peek()
       const since = before.state === 'away' ? before.since : Date.now()
@@ -116,6 +123,7 @@ function take(message: FromWorker): void {
         droppedCount.value += batch.dropped
         watchers.get(batch.id)?.onBatch(batch)
       }
+      say({ kind: 'taken' })
       break
     case 'fleet-index':
     case 'fleet-deltas':

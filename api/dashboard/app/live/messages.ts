@@ -25,6 +25,8 @@ export type ToWorker =
   | { readonly kind: 'watch'; readonly id: string; readonly watch: Watch }
   | { readonly kind: 'unwatch'; readonly id: string }
   | { readonly kind: 'hidden'; readonly isHidden: boolean }
+  /** The page has taken in the last batch. */
+  | { readonly kind: 'taken' }
   | { readonly kind: 'retry' }
 
 /** An event of a subscription. A snapshot comes as events, too. */
@@ -40,6 +42,8 @@ export type FromWorker =
   | { readonly kind: 'live' }
   /** `retryInMs` is how long it waits before the next try. */
   | { readonly kind: 'away'; readonly retryInMs: number }
+  /** The connection seems to stand, and nothing has come for so long. */
+  | { readonly kind: 'silent'; readonly forMs: number }
   | { readonly kind: 'token-wanted'; readonly isRefused: boolean }
   | { readonly kind: 'closed'; readonly reason: 'forbidden' | 'too-many' }
   | { readonly kind: 'batch'; readonly batches: readonly Batch[]; readonly newestTs: string | undefined }
@@ -55,6 +59,8 @@ export type FromWorker =
 export interface Batch {
   readonly id: string
   readonly events: readonly LiveEvent[]
-  /** What the service had to leave out before these. */
+  /** How many were left out before these. */
   readonly dropped: number
+  /** The subscription was away for a time and got no snapshot: something may have been missed, nobody knows how much. */
+  readonly hasGap: boolean
 }

@@ -66,7 +66,8 @@ export function useMetricColumns(metrics: readonly string[], inSight: readonly s
           values: metrics,
         }
       : undefined,
-    ({ events }) => {
+    ({ events, hasGap }) => {
+      if (hasGap) setAsked((times) => times + 1)
       // Frames of this channel are columns.
       for (const { event, data } of events) if (event === 'fleet.delta') take(data as SentValues)
     },

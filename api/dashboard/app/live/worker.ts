@@ -1,28 +1,29 @@
-// The socket of the page (D5): frames are read and decoded here, and the page gets one batch each 100 ms. While the tab is
-// hidden nothing is handed over; what came is kept up to a bound per subscription, and what falls out is counted.
+// The socket of the page (D5): frames are read and decoded here, and the page gets one batch each 100 ms, but never a second one
+// before it took the first: a page that is slow gets the newest values later, not a queue. While the tab is hidden nothing
+// is handed over; after five minutes most subscriptions end until somebody looks again.
 import { FLEET_ID, FleetFeed } from './fleet-feed.ts'
-import type { Batch, FromWorker, LiveEvent, ToWorker, Watch } from './messages.ts'
+import type { FromWorker, ToWorker } from './messages.ts'
 import { nextPauseMs } from './pauses.ts'
+import { type EventFrame, Subscriptions } from './subscriptions.ts'
+import { judgeSilence } from './vigil.ts'
 
 const BATCH_MS = 100
-/** How many events of a subscription wait for the page. The oldest go first. */
-const EVENTS_MAX = 5000
+const LOOK_EVERY_MS = 1000
+const REST_AFTER_MS = 5 * 60_000
 
-interface WatchQueue {
-  readonly watch: Watch
-  events: LiveEvent[]
-  dropped: number
-}
-
-const watches = new Map<string, WatchQueue>()
 let url = ''
 let token: string | undefined
 let socket: WebSocket | undefined
 let isAuthenticated = false
 let isHidden = false
+/** The page has what it was given last. */
+let isTaken = true
+let isSilent = false
+let heardAt = 0
 let tries = 0
 let newestTs: string | undefined
 let retry: ReturnType<typeof setTimeout> | undefined
+let rest: ReturnType<typeof setTimeout> | undefined
 
 const say = (message: FromWorker) => postMessage(message)
 const send = (frame: object) => {
@@ -30,6 +31,7 @@ const send = (frame: object) => {
 }
 
 const fleetFeed = new FleetFeed({ send, say, token: () => token })
+const subscriptions = new Subscriptions(send)
 
 addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
   switch (data.kind) {
@@ -47,15 +49,16 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
       if (isAuthenticated) fleetFeed.begin()
       break
     case 'watch':
-      watches.set(data.id, { watch: data.watch, events: [], dropped: 0 })
-      if (isAuthenticated) subscribe(data.id, data.watch)
+      subscriptions.watch(data.id, data.watch)
       break
     case 'unwatch':
-      watches.delete(data.id)
-      if (isAuthenticated) send({ type: 'unsubscribe', id: data.id })
+      subscriptions.unwatch(data.id)
       break
     case 'hidden':
-      isHidden = data.isHidden
+      hide(data.isHidden)
+      break
+    case 'taken':
+      isTaken = true
       break
     case 'retry':
       connect()
@@ -64,19 +67,40 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
 })
 
 setInterval(() => {
-  if (!isHidden) handOver()
+  if (!isHidden && isTaken) handOver()
 }, BATCH_MS)
+setInterval(look, LOOK_EVERY_MS)
+
+function hide(hidden: boolean): void {
+  isHidden = hidden
+  clearTimeout(rest)
+  if (hidden) rest = setTimeout(() => subscriptions.rest(true), REST_AFTER_MS)
+  else subscriptions.rest(false)
+}
 
 function handOver(): void {
-  fleetFeed.handOver()
-  const batches: Batch[] = []
-  for (const [id, kept] of watches) {
-    if (kept.events.length === 0 && kept.dropped === 0) continue
-    batches.push({ id, events: kept.events, dropped: kept.dropped })
-    kept.events = []
-    kept.dropped = 0
+  const hasFleet = fleetFeed.handOver()
+  const batches = subscriptions.handOver()
+  if (!hasFleet && batches.length === 0) return
+  isTaken = false
+  say({ kind: 'batch', batches, newestTs })
+  // An older one would not be the time of the service any more.
+  newestTs = undefined
+}
+
+function look(): void {
+  if (socket === undefined) return
+  const silentMs = Date.now() - heardAt
+  const judged = judgeSilence({ isOpen: isAuthenticated, silentMs })
+  if (judged === 'dead') {
+    // The browser may wait for the end of a dead line for minutes.
+    const dead = socket
+    closed(0)
+    dead.close()
+  } else if (judged === 'silent' && !isSilent) {
+    isSilent = true
+    say({ kind: 'silent', forMs: silentMs })
   }
-  if (batches.length > 0) say({ kind: 'batch', batches, newestTs })
 }
 
 function connect(): void {
@@ -91,6 +115,7 @@ function connect(): void {
   if (socket !== undefined && socket.readyState <= WebSocket.OPEN) return
   const opened = new WebSocket(url)
   socket = opened
+  heardAt = Date.now()
   // The token goes in the first frame: an address would end up in logs.
   opened.onopen = () => opened.send(JSON.stringify({ type: 'auth', token }))
   opened.onmessage = ({ data }) => {
@@ -104,9 +129,11 @@ function connect(): void {
 function closed(code: number): void {
   socket = undefined
   isAuthenticated = false
-  if (code === 4403 || code === 4429) {
-    say({ kind: 'closed', reason: code === 4403 ? 'forbidden' : 'too-many' })
-    if (code === 4403) return
+  isSilent = false
+  subscriptions.lost()
+  if (code === 4403) {
+    say({ kind: 'closed', reason: 'forbidden' })
+    return
   }
   if (code === 4401) {
     token = undefined
@@ -114,63 +141,34 @@ function closed(code: number): void {
   }
   const pauseMs = nextPauseMs(code, tries, Math.random())
   tries += 1
-  say({ kind: 'away', retryInMs: pauseMs })
+  // Other windows have to be closed first, so there is nothing to count down.
+  if (code === 4429) say({ kind: 'closed', reason: 'too-many' })
+  else say({ kind: 'away', retryInMs: pauseMs })
   retry = setTimeout(connect, pauseMs)
 }
 
-function subscribe(id: string, watch: Watch): void {
-  send({ type: 'subscribe', id, snapshot: true, ...watch })
-}
-
-interface Frame {
-  readonly type: string
-  readonly id?: string
-  readonly [member: string]: unknown
-}
-
 function take(text: string): void {
-  // The service's own tests check its frames.
-  const frame = JSON.parse(text) as Frame
-  const kept = frame.id === undefined ? undefined : watches.get(frame.id)
-  switch (frame.type) {
-    case 'auth_ok':
-      tries = 0
-      if (isAuthenticated) break
-      isAuthenticated = true
-      say({ kind: 'live' })
-      fleetFeed.begin()
-      for (const [id, { watch }] of watches) subscribe(id, watch)
-      break
-    case 'token_expiring':
-      say({ kind: 'token-wanted', isRefused: true })
-      break
-    case 'event':
-      newestTs = String(frame['ts'])
-      if (frame.id === FLEET_ID) fleetFeed.take(String(frame['event']), frame['data'])
-      if (kept !== undefined) keep(kept, frame as unknown as LiveEvent)
-      break
-    case 'snapshot':
-      // `data` is an entry, or a list of them.
-      if (kept !== undefined)
-        for (const data of [frame['data']].flat())
-          keep(kept, { event: 'snapshot', ts: newestTs ?? '', data, isSnapshot: true })
-      break
-    case 'resync':
-      if (frame.id === FLEET_ID) fleetFeed.resync()
-      if (kept !== undefined) kept.dropped += Number(frame['dropped'])
-      break
-    case 'error':
-      if (frame.id === FLEET_ID) fleetFeed.refused()
-      else if (frame.id !== undefined)
-        say({ kind: 'refused', id: frame.id, problem: frame['problem'] as never })
-      break
+  heardAt = Date.now()
+  if (isSilent) {
+    isSilent = false
+    say({ kind: 'live' })
   }
+  // The service's own tests check its frames.
+  const frame = JSON.parse(text) as EventFrame
+  if (frame.type === 'auth_ok') authenticated()
+  else if (frame.type === 'token_expiring') say({ kind: 'token-wanted', isRefused: true })
+  else if (frame.id === FLEET_ID) fleetFeed.take(frame)
+  else
+    for (const id of subscriptions.take(frame))
+      say({ kind: 'refused', id, problem: frame['problem'] as never })
+  if (frame.type === 'event') newestTs = String(frame['ts'])
 }
 
-function keep(kept: WatchQueue, event: LiveEvent): void {
-  kept.events.push(event)
-  if (kept.events.length <= EVENTS_MAX) return
-  // In steps, because removing the first of a long list copies the others.
-  kept.dropped += EVENTS_MAX / 10
-  kept.events.splice(0, EVENTS_MAX / 10)
+function authenticated(): void {
+  tries = 0
+  if (isAuthenticated) return
+  isAuthenticated = true
+  say({ kind: 'live' })
+  fleetFeed.begin()
+  subscriptions.connected()
 }

@@ -1,6 +1,6 @@
 // How fresh the page is: live, or away since when and when it tries again, and what was left out.
 import { connection, droppedCount, isPaused, isThriftyLine, retryNow } from '../live/live.ts'
-import { clockTime, now } from '../words/time.ts'
+import { clockTime, duration, now } from '../words/time.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
@@ -10,14 +10,13 @@ const t = words({
   connecting: ['connecting', 'verbindet'],
   paused: ['paused', 'angehalten'],
   away: ['not connected', 'nicht verbunden'],
+  silent: ['no news for {time}', 'seit {time} nichts Neues'],
   dropped: [
-    '{n} values were left out because this browser was too slow',
-    '{n} Werte wurden ausgelassen, weil dieser Browser zu langsam war',
+    '{n} values were left out while this tab was hidden or too slow',
+    '{n} Werte wurden ausgelassen, während dieser Tab verdeckt oder zu langsam war',
   ],
-  since: [
-    'Not connected since {time}, trying again in {seconds} s',
-    'Nicht verbunden seit {time}, neuer Versuch in {seconds} s',
-  ],
+  since: ['Not connected since {time}', 'Nicht verbunden seit {time}'],
+  again: [', trying again in {seconds} s', ', neuer Versuch in {seconds} s'],
   asOf: ['as of {time}', 'Stand {time}'],
   retry: ['Retry now', 'Jetzt versuchen'],
   forbidden: [
@@ -31,7 +30,8 @@ const t = words({
 })
 
 export function FreshnessDot() {
-  const { state } = connection.value
+  const at = connection.value
+  const { state } = at
   const isStill = isPaused.value && state === 'live'
   const word = isStill
     ? t('paused')
@@ -39,7 +39,10 @@ export function FreshnessDot() {
       ? t(isThriftyLine ? 'thrifty' : 'live')
       : state === 'connecting'
         ? t('connecting')
-        : t('away')
+        : at.state === 'silent'
+          ? // `now` makes it count on.
+            t('silent', { time: duration(now.value === 0 ? 0 : Date.now() - at.since) })
+          : t('away')
   const dropped = droppedCount.value
   return (
     <span
@@ -52,10 +55,10 @@ export function FreshnessDot() {
   )
 }
 
-/** When what is shown was last known to be so, while there is no connection. */
+/** When what is shown was last known to be so, while nothing new is heard. */
 export function AsOf() {
   const at = connection.value
-  if (at.state !== 'away') return null
+  if (at.state !== 'away' && at.state !== 'silent') return null
   return <span class="as-of">{t('asOf', { time: clockTime(at.since) })}</span>
 }
 
@@ -72,8 +75,10 @@ export function ConnectionBar() {
   // `now` makes it count down.
   const seconds = now.value === 0 ? 0 : Math.max(0, Math.ceil((at.retryAt - Date.now()) / 1000))
   return (
-    <p class="bar" role="status">
-      {t('since', { time: clockTime(at.since), seconds })}{' '}
+    <p class="bar">
+      <span role="status">{t('since', { time: clockTime(at.since) })}</span>
+      {/* Not in the part that is read out: it changes each second. */}
+      <span>{t('again', { seconds })}</span>{' '}
       <Button kind="quiet" onClick={retryNow}>
         {t('retry')}
       </Button>

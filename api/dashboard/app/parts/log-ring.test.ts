@@ -23,7 +23,11 @@ test('what was dropped is one line, until the history fills it without doubles',
   if (gap?.kind !== 'gap') throw new Error('there is a gap')
   expect(gap).toEqual({ kind: 'gap', at: 2, dropped: 37 })
   const after = withLines(twice, [line(9)], 100)
-  expect(filled(after, gap, [line(1), line(5), line(9)]).lines).toEqual([line(1), line(5), line(9)])
+  const found = [line(1), line(5), line(9)]
+  expect(filled(after, gap, found, true).lines).toEqual([line(1), line(5), line(9)])
+  // The history had more than it gave: what is left of the gap stays.
+  const rest = { kind: 'gap', at: 2, dropped: 36 }
+  expect(filled(after, gap, found, false).lines).toEqual([line(1), rest, line(5), line(9)])
 })
 
 test('levels and a text choose lines, and gaps stay', () => {

@@ -10,6 +10,7 @@ export interface LogLine {
 export interface GapLine {
   readonly kind: 'gap'
   readonly at: number
+  /** 0 if nobody knows how many. */
   readonly dropped: number
 }
 export type Line = LogLine | GapLine
@@ -35,11 +36,14 @@ export function withGap(ring: Ring, dropped: number, at: number, linesMax: numbe
   return withLines(ring, [{ kind: 'gap', at, dropped }], linesMax)
 }
 
-/** Replaces a gap by what the history has of it. Lines that are there already come once. */
-export function filled(ring: Ring, gap: GapLine, found: readonly LogLine[]): Ring {
+/** Replaces a gap by what the history has of it; there may be still more before what was found. Lines that are there already
+ *  come once. */
+export function filled(ring: Ring, gap: GapLine, found: readonly LogLine[], isWhole: boolean): Ring {
   const known = new Set(ring.lines.map(keyOf))
   const news = found.filter((line) => !known.has(keyOf(line)))
-  return { ...ring, lines: ring.lines.flatMap((line) => (line === gap ? news : [line])) }
+  const rest = gap.dropped === 0 ? gap : { ...gap, dropped: Math.max(1, gap.dropped - news.length) }
+  const instead = isWhole ? news : [rest, ...news]
+  return { ...ring, lines: ring.lines.flatMap((line) => (line === gap ? instead : [line])) }
 }
 
 const keyOf = (line: Line) => (line.kind === 'gap' ? '' : `${line.at} ${line.level} ${line.message}`)

@@ -10,6 +10,7 @@ const t = words({
     { one: '{n} line dropped here', other: '{n} lines dropped here' },
     { one: '{n} Zeile fehlt hier', other: '{n} Zeilen fehlen hier' },
   ],
+  unknown: ['Lines may be missing here', 'Hier können Zeilen fehlen'],
   load: ['Load them', 'Laden'],
 })
 
@@ -25,7 +26,7 @@ export function LogRow({ line, find, onFill }: LogRowProps) {
   if (line.kind === 'gap')
     return (
       <div class="log-gap">
-        ⋯ {t('dropped', { n: line.dropped })}{' '}
+        ⋯ {line.dropped === 0 ? t('unknown') : t('dropped', { n: line.dropped })}{' '}
         <Button kind="quiet" onClick={() => onFill(line)}>
           {t('load')}
         </Button>

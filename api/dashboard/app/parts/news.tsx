@@ -10,6 +10,7 @@ const t = words({
     { one: '{n} new entry', other: '{n} new entries' },
     { one: '{n} neuer Eintrag', other: '{n} neue Einträge' },
   ],
+  unknown: ['There may be new entries', 'Es kann neue Einträge geben'],
   none: ['Nothing new', 'Nichts Neues'],
 })
 
@@ -22,20 +23,26 @@ interface NewsProps {
 
 export function News({ watch, feedKey, onReload }: NewsProps) {
   const [count, setCount] = useState(0)
-  useEffect(() => setCount(0), [feedKey])
-  useWatch({ ...watch, snapshot: false }, ({ events, dropped }) => {
+  const [isUnknown, setUnknown] = useState(false)
+  const reset = () => {
+    setCount(0)
+    setUnknown(false)
+  }
+  useEffect(reset, [feedKey])
+  useWatch({ ...watch, snapshot: false }, ({ events, dropped, hasGap }) => {
     setCount((before) => before + events.length + dropped)
+    if (hasGap) setUnknown(true)
   })
   return (
     <Button
       icon="refresh-cw"
-      kind={count > 0 ? 'primary' : 'plain'}
+      kind={count > 0 || isUnknown ? 'primary' : 'plain'}
       onClick={() => {
-        setCount(0)
+        reset()
         onReload()
       }}
     >
-      {count > 0 ? t('news', { n: count }) : t('none')}
+      {isUnknown ? t('unknown') : count > 0 ? t('news', { n: count }) : t('none')}
     </Button>
   )
 }

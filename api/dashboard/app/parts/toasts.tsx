@@ -31,7 +31,12 @@ export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
       {toasts.value.map(({ id, text, undo, isFailure }) => (
-        <div key={id} class={isFailure === true ? 'toast toast-failure' : 'toast'}>
+        <div
+          key={id}
+          class={isFailure === true ? 'toast toast-failure' : 'toast'}
+          // What a person did and what failed is said at once.
+          role={isFailure === true ? 'alert' : undefined}
+        >
           <span>{text}</span>
           {undo !== undefined && (
             <Button

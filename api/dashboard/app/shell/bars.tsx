@@ -17,7 +17,7 @@ const t = words({
 
 /** Kept for as long as the browser's session lasts. */
 const READ = 'fleet-open-line-read'
-const isOpenLine = signal(!isSecureContext && sessionStorage.getItem(READ) === null)
+const isOpenLine = signal(!isSecureContext && !wasRead())
 
 export function Bars() {
   return (
@@ -37,8 +37,8 @@ export function Bars() {
           <Button
             kind="quiet"
             onClick={() => {
-              sessionStorage.setItem(READ, '1')
               isOpenLine.value = false
+              noteRead()
             }}
           >
             {t('understood')}
@@ -47,4 +47,21 @@ export function Bars() {
       )}
     </div>
   )
+}
+
+function wasRead(): boolean {
+  try {
+    return sessionStorage.getItem(READ) !== null
+  } catch {
+    // Storage may be switched off: then it is said again.
+    return false
+  }
+}
+
+function noteRead(): void {
+  try {
+    sessionStorage.setItem(READ, '1')
+  } catch {
+    // As above.
+  }
 }

@@ -15,6 +15,7 @@ import { areas } from './areas.ts'
 import { Bars } from './bars.tsx'
 import { isPaletteOpen, Palette } from './palette.tsx'
 import { isSheetOpen, ShortcutSheet } from './shortcut-sheet.tsx'
+import { SpokenChanges } from './spoken-changes.tsx'
 import { ViewsButton } from './views-button.tsx'
 
 const t = words({
@@ -62,7 +63,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const isCurrent = (prefix: string) =>
     prefix === '/' ? path === '/' : path === prefix || path.startsWith(`${prefix}/`)
   return (
-    <div class={connection.value.state === 'away' ? 'shell shell-away' : 'shell'}>
+    <div class={['away', 'silent'].includes(connection.value.state) ? 'shell shell-away' : 'shell'}>
       <a class="skip" href="#content">
         {t('skip')}
       </a>
@@ -125,6 +126,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {children}
       </main>
       <Toasts />
+      <SpokenChanges />
       {isPaletteOpen.value && <Palette />}
       {isSheetOpen.value && <ShortcutSheet />}
       {isSessionOver.value && <LoginDialog />}

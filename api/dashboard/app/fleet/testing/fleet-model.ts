@@ -46,6 +46,7 @@ export class FleetModel {
   }
 
   remove(id: string): void {
+    this.#revs += 1
     this.devices.delete(id)
   }
 
@@ -101,7 +102,7 @@ export class FleetModel {
       tags: rows.map(({ tags }) => tags),
       parent_id: rows.map(({ parent }) => parent),
       firmware: rows.map(({ firmware }) => firmware),
-      ...(removed.length === 0 ? {} : { removed }),
+      ...(removed.length === 0 ? {} : { removed, removed_rev: removed.map(() => this.#revs) }),
     }
   }
 }

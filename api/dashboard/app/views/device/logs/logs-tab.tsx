@@ -55,6 +55,8 @@ const t = words({
 const levels = queryValue('level', wordsOf())
 const find = queryValue('find', text('', 200))
 const PAGE = 200
+/** How long a line may take until the history has it. */
+const STORED_MS = 3000
 /** Lines on the page at once: the newest ones of those that match. */
 const DRAWN_MAX = 1000
 
@@ -93,10 +95,10 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
   useEffect(() => void load.run(undefined), [])
   const isLive = until === undefined
   const watch = { channel: 'logs', filter: { device_id: deviceId }, snapshot: false } as const
-  useWatch(isLive ? watch : undefined, ({ events, dropped }) => {
+  useWatch(isLive ? watch : undefined, ({ events, dropped, hasGap }) => {
     setRing((before) => {
       const gapped =
-        dropped > 0
+        dropped > 0 || hasGap
           ? withGap(before, dropped, Date.parse(events[0]?.ts ?? new Date().toISOString()), max)
           : before
       // Events of this channel have the body of a line.
@@ -115,8 +117,14 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
       device_id: deviceId,
       query: { limit: PAGE, from: new Date(before).toISOString(), to: new Date(after + 1).toISOString() },
     })
-    setRing((now) => filled(now, gap, page.data.map(toLine).reverse()))
+    setRing((now) => filled(now, gap, page.data.map(toLine).reverse(), page.next_cursor === null))
   })
+  const unknown = ring.lines.findLast((line) => line.kind === 'gap' && line.dropped === 0)
+  useEffect(() => {
+    if (unknown?.kind !== 'gap') return
+    const timer = setTimeout(() => void fill.run(unknown), STORED_MS)
+    return () => clearTimeout(timer)
+  }, [unknown])
   const lines = shownLines(ring.lines, { levels: levels.value, find: find.value })
   const isHeld = held !== undefined || isPaused.value
   const shown = (
