@@ -12,7 +12,7 @@ function tab(): Turns {
   return new Turns(channel)
 }
 
-test('of five tabs that begin at once, each has its turn, and never two at a time', async () => {
+test('each of five tabs that begin at once has its turn, and never two at a time', async () => {
   let [inside, most] = [0, 0]
   const seen: number[] = []
   const work = async (n: number) => {

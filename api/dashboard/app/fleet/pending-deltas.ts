@@ -18,7 +18,7 @@ type Patch = { rev: number } & Partial<Record<(typeof COLUMNS)[number], unknown>
 
 export class PendingDeltas {
   readonly #patches = new Map<string, Patch>()
-  /** With the `rev` at which they went. */
+  /** Keyed by device: the `rev` at which it went. */
   readonly #removed = new Map<string, number>()
 
   get isEmpty(): boolean {

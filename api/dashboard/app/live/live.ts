@@ -12,7 +12,7 @@ import workerUrl from './worker.ts?worker&url'
 export type Connection =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
-  /** Nothing came for a time in which something should have. */
+  /** The connection stands, but something should have come by now. */
   | { readonly state: 'silent'; readonly since: number }
   /** The times are those of the browser's clock. */
   | { readonly state: 'away'; readonly since: number; readonly retryAt: number }

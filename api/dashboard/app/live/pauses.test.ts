@@ -5,12 +5,12 @@ import { judgeSilence } from './vigil.ts'
 const most = (code: number, tries: number) => nextPauseMs(code, tries, 1)
 
 describe('the pause before the next connection', () => {
-  test('grows to half a minute, with full jitter', () => {
+  test('the pause grows to half a minute, with full jitter', () => {
     expect([0, 1, 2, 6, 50].map((tries) => most(1006, tries))).toEqual([500, 1000, 2000, 30_000, 30_000])
     expect(nextPauseMs(1006, 50, 0)).toBe(250)
   })
 
-  test('is short when the service says that it restarts, and long when there are too many sockets', () => {
+  test('the pause is short when the service says that it restarts, and long when there are too many sockets', () => {
     expect([nextPauseMs(1012, 0, 0), most(1012, 0)]).toEqual([0, 2000])
     expect(most(1012, 3)).toBe(4000)
     expect([nextPauseMs(4429, 0, 0), most(4429, 0)]).toEqual([10_000, 20_000])

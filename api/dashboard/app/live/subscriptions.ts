@@ -80,7 +80,7 @@ export class Subscriptions {
     this.#open.clear()
   }
 
-  /** By SU2. */
+  /** Ends most of them, or begins them again (SU2). */
   rest(isResting: boolean): void {
     this.#isResting = isResting
     for (const one of [...this.#open.values()]) if (!this.#isWanted(one)) this.#close(one)
