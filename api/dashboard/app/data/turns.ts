@@ -4,7 +4,7 @@ const DRAW_MS = 100
 /** A tab may be closed in its turn: after this long the others draw again. */
 const TURN_MS = 5000
 
-type Said =
+type TurnMessage =
   | { readonly kind: 'claim'; readonly id: number }
   | { readonly kind: 'mine'; readonly to: number }
   | { readonly kind: 'free' }
@@ -28,7 +28,7 @@ export class Turns {
 
   constructor(channel: BroadcastChannel) {
     this.#channel = channel
-    channel.onmessage = ({ data }: MessageEvent<Said>) => this.#hear(data)
+    channel.onmessage = ({ data }: MessageEvent<TurnMessage>) => this.#hear(data)
   }
 
   /** Resolves with what `work` gives, which runs while no other tab has its turn. */
@@ -63,7 +63,7 @@ export class Turns {
     })
   }
 
-  #hear(said: Said): void {
+  #hear(said: TurnMessage): void {
     if (said.kind === 'free') this.#onFree()
     else if (said.kind === 'mine') this.#isBeaten ||= said.to === this.#claim
     else if (this.#isMine) this.#say({ kind: 'mine', to: said.id })
@@ -72,7 +72,7 @@ export class Turns {
     else if (this.#claim !== undefined) this.#say({ kind: 'mine', to: said.id })
   }
 
-  #say(said: Said): void {
+  #say(said: TurnMessage): void {
     this.#channel.postMessage(said)
   }
 }

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import type { Watch } from './messages.ts'
 import { type EventFrame, Subscriptions } from './subscriptions.ts'
 
-interface Sent {
+interface SentFrame {
   readonly type: string
   readonly id: string
   readonly channel?: string
 }
 
 function subscriptions() {
-  const sent: Sent[] = []
-  const all = new Subscriptions((frame) => sent.push(frame as Sent))
+  const sent: SentFrame[] = []
+  const all = new Subscriptions((frame) => sent.push(frame as SentFrame))
   /** What was sent since it was asked last, without the names. */
   const said = () => sent.splice(0).map(({ type, channel = '' }) => `${type} ${channel}`.trim())
   const open = new Map<string, string>()

@@ -7,14 +7,14 @@ const DEAD_MS = 30_000
 /** How long a connection may take until it is open and its token accepted. */
 const OPENING_MS = 15_000
 
-export interface Heard {
+export interface SocketSilence {
   /** Whether the token was accepted on this connection. */
   readonly isOpen: boolean
   /** Since the last frame, or since the connection was begun. */
   readonly silentMs: number
 }
 
-export function judgeSilence({ isOpen, silentMs }: Heard): 'well' | 'silent' | 'dead' {
+export function judgeSilence({ isOpen, silentMs }: SocketSilence): 'well' | 'silent' | 'dead' {
   if (silentMs > (isOpen ? DEAD_MS : OPENING_MS)) return 'dead'
   return isOpen && silentMs > SILENT_MS ? 'silent' : 'well'
 }
