@@ -39,6 +39,12 @@ test('times go on with the clock that was followed, as far as a lease reaches', 
   expect(behind.nextAt()).toBeGreaterThan(last)
 })
 
+test('times of a new start lie in a later millisecond than the log, though the clock was set back', () => {
+  const time = new SimTime(Millis(START - 3_600_000))
+  const clock = new ReceiveClock(time, Micros(START * 1000 + 42))
+  expect(clock.nextAt()).toBe((START + 1) * 1000)
+})
+
 test('a lead ends some time after the clock that caused it is right again, and a wrong clock is not followed', async () => {
   const time = new SimTime(START)
   const [clock] = clocks(time, 0)

@@ -23,10 +23,11 @@ export class ReceiveClock {
   /** How far times are ahead of the clock (RC1). */
   #leadMs = 0
 
-  /** `latestAt` is the receive time of the last message in the log. */
+  /** `latestAt` is the receive time of the last message in the log. Times go on in the next millisecond, also if the clock was
+   *  set back: whether a device was registered when a message came is told by milliseconds. */
   constructor(clock: Clock, latestAt: Micros) {
     this.#clock = clock
-    this.#latestAt = latestAt
+    this.#latestAt = Math.floor(latestAt / 1000) * 1000 + 999
     this.#lastTicks = clock.ticks()
   }
 
