@@ -76,6 +76,11 @@ export const API_LIMITS = {
   valuesPerWork: 10_000,
   /** The same where each value comes from points and is written by itself. */
   measuredValuesPerWork: 2_000,
+  /** Points that are read one by one, for aggregates that are not kept by the hour, at the cost of a plain GET. Each such
+   *  aggregate of a question costs a third as much again. */
+  pointsPerWork: 25_000,
+  /** A series is taken to have a point in this time until its points were counted. */
+  assumedPointMs: 10_000,
   /** Time for which the clocks of a zone are looked up at the cost of a plain GET. */
   zoneMsPerWork: 365 * 86_400_000,
   /** Devices in a question, a file or a snapshot that cost as much as a plain GET. */

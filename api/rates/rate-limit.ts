@@ -4,7 +4,7 @@
 // L1. An instant is at most a window ahead, so a key that took nothing for a window can be forgotten. Keys are in the
 //     map of the current window or the one before, and the older map is dropped whole: no sweep, no timer per key.
 // L2. If there are too many keys, the older map is dropped early: some keys are forgotten too soon, none is refused.
-// L3. Requests that other nodes let through may move an instant further ahead. While there is such a debt, unpaid keys
+// L3. Requests that other nodes let through, and work that was more than it seemed, may move an instant further ahead. While there is such a debt, unpaid keys
 //     of the older map are kept when it is dropped.
 import { API_LIMITS } from '../limits.ts'
 
@@ -42,6 +42,11 @@ export class RateLimit {
 
   giveBack(key: string, count = 1): void {
     this.#recent.set(key, this.#paidAt(key) - this.stepMs * count)
+  }
+
+  /** Takes these even if there are not as many: what was done turned out to be more than was asked for. */
+  owe(key: string, now: number, count: number): void {
+    this.learn(key, Math.max(now, this.#paidAt(key)) + this.stepMs * count, now)
   }
 
   /** Other nodes took some: everything is paid off at `paidAt` or later. */

@@ -51,6 +51,21 @@ test('work is paid for before it is done, and what was not needed is given back'
   expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
 })
 
+test('what was needed beyond its price is owed', async () => {
+  const { clock, work } = open()
+  await work.spend('a', 1, async () => ({ result: 'done', price: DEAREST }))
+  expect(work.charge('a', MOST - DEAREST + 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
+  const twice = async () => ({ result: 'done', price: DEAREST })
+  clock.at += API_LIMITS.workBurstSec * 1_000
+  await Promise.all([work.spend('a', 1, twice), work.spend('a', 1, twice)])
+  clock.at += API_LIMITS.workBurstSec * 1_000
+  const left = 2 * (MOST - DEAREST)
+  expect([work.charge('a', left + 1)?.code, work.charge('a', left)]).toEqual([
+    'RATE_LIMIT_EXCEEDED',
+    undefined,
+  ])
+})
+
 test('work that fails is paid for', async () => {
   const { work } = open()
   const failing = async () => {

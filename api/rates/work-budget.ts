@@ -1,7 +1,8 @@
 // What one user may have the service work, beside the count of their requests: few requests can cost as much as
 // thousands. The unit is one plain GET.
 //
-// - Work is paid for before it is done, at the price of what is asked for. What was not needed is given back.
+// - Work is paid for before it is done, at the price of what is asked for. What was not needed is given back, and what was
+//   needed beside is owed.
 // - No price is above the budget less what a request costs by itself, so that whoever waits long enough is served.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { FLEET_SEARCH_WORK } from '../../schemas/operation.ts'
@@ -16,7 +17,7 @@ const SHARE_OF_ONE = 0.7
 export interface WorkBudget {
   /** Returns undefined if the user may have this work done. */
   charge(userId: string, price: number): Refusal | undefined
-  /** Charges for work that is worth less once it is done: `run` resolves with its result and its true price. */
+  /** Charges for work whose price is known once it is done: `run` resolves with its result and its true price. */
   spend<T>(
     userId: string,
     price: number,
@@ -55,8 +56,9 @@ export function createWorkBudget({ perSec, clock, shares }: WorkBudgetOptions): 
       // Work that failed is paid for.
       const done = await run()
       const rest = bounded(price) - bounded(done.price)
-      if (perSec === 0 || rest <= 0) return done.result
-      limit.giveBack(userId, rest)
+      if (perSec === 0 || rest === 0) return done.result
+      if (rest > 0) limit.giveBack(userId, rest)
+      else limit.owe(userId, clock.ticks(), -rest)
       shares?.tell(limit, userId, -rest)
       return done.result
     },

@@ -27,6 +27,7 @@ function asked(minutes: number, fill: SeriesRange['fill']): SeriesRange {
     ...{
       grid: [{ from: START, step: 60 }],
       aggregates: ['avg', 'count'],
+      read: ['avg', 'count'],
       price: 0,
       filePrice: 0,
       priceOf: () => 0,

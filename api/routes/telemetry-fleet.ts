@@ -17,6 +17,7 @@ import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 import { type BucketWriter, bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
+  type Extent,
   extentOf,
   fileAnswer,
   fileFormat,
@@ -74,6 +75,7 @@ export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
     const asked = parseBuckets(query, range, {
       interval: interval === 'raw' ? '1m' : interval,
       series: (isPaged ? ids.length : 1) * metrics.length,
+      sources: (isPaged ? ids.length : total) * metrics.length,
     })
     if (asked.kind === 'refused') return asked
     const question = { query, metrics, asked, ids, among, total, window, url }
@@ -131,7 +133,7 @@ interface Question {
 
 /** Does not query if there are no devices, since an empty list would mean all devices to the engine. */
 const seriesOf = async (engine: Engine, { metrics, asked, ids, among }: Question, by: 'device' | 'group') => {
-  const { from, to, grid, aggregates } = asked
+  const { from, to, grid, read: aggregates } = asked
   if (ids.length === 0) return { kind: 'found', found: [] } as const
   return await orTooMuch(engine.series({ deviceIds: ids, among, by, metrics, from, to, grid, aggregates }))
 }
@@ -139,7 +141,7 @@ const seriesOf = async (engine: Engine, { metrics, asked, ids, among }: Question
 /** An answer, and the buckets it took; undefined if they are not known. */
 interface DeviceAnswer {
   readonly result: Answer | Refusal
-  readonly buckets: ReturnType<typeof extentOf> | undefined
+  readonly buckets: Extent | undefined
 }
 
 async function deviceAnswer(

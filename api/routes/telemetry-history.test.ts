@@ -190,7 +190,7 @@ describe('files', () => {
 })
 
 describe('work of one user', () => {
-  const WIDE = 'from=now-30d&to=now&interval=5m&agg=avg,min,max,count,last,sum,first,stddev'
+  const WIDE = 'from=now-38d&to=now&interval=5m&agg=avg,min,max,count,last,sum'
 
   test('is bounded: a wide question is refused for a while after others like it', async () => {
     const { send, login, request, clock } = await openTelemetry({ requestRates: { work: 12 } })
@@ -221,6 +221,32 @@ describe('work of one user', () => {
     clock.at += 5_000
     for (let i = 0; i < 2; i++) expect((await ask('m')).status).toBe(200)
     expect((await ask('m')).body).toMatchObject({ limited: 'work' })
+  })
+
+  test('is dearer where every point is read, by the points that there were', async () => {
+    const { send, engine, login, request } = await openTelemetry({ requestRates: { work: 12 } })
+    const message = (_: unknown, i: number) => ({
+      device: 'r',
+      at: (NOW - (i + 1) * 70) * 1_000,
+      version: i,
+      values: { m: i },
+    })
+    await engine.telemetry.insert(pointsBlock(Array.from({ length: 50_000 }, message)))
+    const { token } = await login('viewer')
+    const question = (agg: string) => `GET ${HISTORY}?metric=m&from=now-1h&to=now&interval=1h&agg=${agg}`
+    const few = question('first,stddev,p50,p95,p99')
+    for (let i = 0; i < 9; i++) expect((await send(question('avg'))).status).toBe(200)
+    const answers: { readonly status: number; readonly body: { readonly data: readonly object[] } }[] = []
+    for (let i = 0; i < 9; i++) answers.push(await request(few, { token }))
+    expect(Object.keys(answers[0]?.body.data[0] ?? {})).toEqual([
+      'time',
+      'first',
+      'stddev',
+      'p50',
+      'p95',
+      'p99',
+    ])
+    expect(answers.map(({ status }) => status)).toContain(429)
   })
 
   test('is counted by what an answer holds, not by what it could hold', async () => {

@@ -106,7 +106,7 @@ async function bucketHistory(
   if (refusal !== undefined) return refusal
   const asked = parseBuckets(query, range, { interval, series: metrics.length })
   if (asked.kind === 'refused') return asked
-  const { grid, aggregates, from, to } = asked
+  const { grid, aggregates, read, from, to } = asked
   const about = { deviceIds: [deviceId], by: 'device', metrics, from, to, grid, aggregates } as const
   if (format !== undefined) {
     if (metrics.length === 0) return noMetrics()
@@ -116,7 +116,9 @@ async function bucketHistory(
     return file.kind === 'refused' ? file : fileAnswer(file.found, { name: deviceId, format, from, to })
   }
   return await work.spend<Answer | Refusal>(userId, asked.price, async () => {
-    const answered = await orTooMuch(metrics.length === 0 ? Promise.resolve([]) : engine.series(about))
+    const answered = await orTooMuch(
+      metrics.length === 0 ? Promise.resolve([]) : engine.series({ ...about, aggregates: read }),
+    )
     if (answered.kind === 'refused') return { result: answered, price: asked.price }
     const { found } = answered
     const write = bucketWriter(asked)

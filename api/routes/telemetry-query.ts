@@ -40,19 +40,30 @@ export interface Range {
   readonly to: Millis
 }
 
+/** How much of an answer was found, and how much is written. */
+export interface Extent {
+  /** Buckets that have points. */
+  readonly measured: number
+  /** All buckets of the answer. */
+  readonly written: number
+  /** Points in them, if they were counted. */
+  readonly points: number
+}
+
 export interface SeriesRange extends Omit<Range, 'kind'> {
   readonly kind: 'asked'
   readonly interval: Interval
   readonly grid: Grid
   readonly aggregates: readonly Aggregate[]
+  /** What the engine is asked for: the points have to be counted if they have a price. */
+  readonly read: readonly Aggregate[]
   readonly fill: Fill | undefined
   /** Starts of the buckets to fill, in seconds. */
   readonly starts: readonly number[]
   /** The price of the answer if every bucket has points, and of a file, which ClickHouse writes by itself. */
   readonly price: number
   readonly filePrice: number
-  /** The price of an answer with so many buckets, in which so many have points. */
-  priceOf(buckets: { readonly measured: number; readonly written: number }): number
+  priceOf(extent: Extent): number
 }
 
 export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
@@ -69,11 +80,15 @@ export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
   return range
 }
 
-/** `series` is the number of series in the answer. */
+/** `series` is the number of series in the answer, and `sources` of those that it is made of. */
 export function parseBuckets(
   query: PastQuery,
   { from, to }: Range,
-  { interval, series }: { readonly interval: Interval; readonly series: number },
+  {
+    interval,
+    series,
+    sources = series,
+  }: { readonly interval: Interval; readonly series: number; readonly sources?: number },
 ): SeriesRange | Refusal {
   const aggregates = parseAggregates(query.agg)
   if (aggregates.kind === 'refused') return aggregates
@@ -91,11 +106,13 @@ export function parseBuckets(
   // A day may be an hour shorter than the count of buckets assumes.
   const starts = fill === undefined ? [] : startsIn(grid, { from, to }, API_LIMITS.bucketsMax + 2)
   const zoneWork = zone === undefined ? 0 : (to - from) / API_LIMITS.zoneMsPerWork
-  const { measuredValuesPerWork, valuesPerWork } = API_LIMITS
-  const priceOf: SeriesRange['priceOf'] = ({ measured, written }) =>
+  const { measuredValuesPerWork, valuesPerWork, assumedPointMs } = API_LIMITS
+  const priceOf: SeriesRange['priceOf'] = ({ measured, written, points }) =>
     zoneWork +
+    pointsWork(points, aggregates.names) +
     (1 + aggregates.names.length) * (measured / measuredValuesPerWork + (written - measured) / valuesPerWork)
   const most = count * series
+  const points = Math.min(LIMITS.telemetryRowsReadMax, (sources * (to - from)) / assumedPointMs)
   return {
     kind: 'asked',
     from,
@@ -103,12 +120,26 @@ export function parseBuckets(
     interval,
     grid,
     aggregates: aggregates.names,
+    read:
+      detailsOf(aggregates.names) > 0
+        ? [...new Set([...aggregates.names, 'count'] as const)]
+        : aggregates.names,
     fill,
     starts,
-    price: priceOf({ measured: most, written: most }),
-    filePrice: priceOf({ measured: 0, written: most }),
+    price: priceOf({ measured: most, written: most, points }),
+    filePrice: priceOf({ measured: 0, written: most, points }),
     priceOf,
   }
+}
+
+/** Aggregates for which every point is read: rollups hold only what adds up exactly. */
+const DETAILS: ReadonlySet<Aggregate> = new Set(['first', 'stddev', 'p50', 'p95', 'p99'])
+
+const detailsOf = (aggregates: readonly Aggregate[]) => aggregates.filter((name) => DETAILS.has(name)).length
+
+function pointsWork(points: number, aggregates: readonly Aggregate[]): number {
+  const details = detailsOf(aggregates)
+  return details === 0 ? 0 : (points / API_LIMITS.pointsPerWork) * (1 + details / 3)
 }
 
 function parseAggregates(
@@ -146,13 +177,16 @@ function tooManyBuckets(
   return outOfRange('/interval', `would give ${count} buckets; at most ${most} are allowed${each}: ${advice}`)
 }
 
-/** How much of an answer was found, and how much is written. */
 export function extentOf(
-  found: readonly { readonly buckets: readonly unknown[] }[],
+  found: readonly { readonly buckets: readonly { readonly count?: number | undefined }[] }[],
   { fill, starts, series }: Pick<SeriesRange, 'fill' | 'starts'> & { readonly series: number },
-): Parameters<SeriesRange['priceOf']>[0] {
-  const measured = found.reduce((sum, { buckets }) => sum + buckets.length, 0)
-  return { measured, written: fill === undefined ? measured : starts.length * series }
+): Extent {
+  let [measured, points] = [0, 0]
+  for (const { buckets } of found) {
+    measured += buckets.length
+    for (const { count = 0 } of buckets) points += count
+  }
+  return { measured, written: fill === undefined ? measured : starts.length * series, points }
 }
 
 /** Parameters that work only with some others, as `[name, is it given, what it works with]`. */
