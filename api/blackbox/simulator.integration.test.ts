@@ -262,7 +262,7 @@ test('an expectation that is not met is exit code 1 and says what it is', async 
   const unmet = await play(`${SMALL}expect: [{ metric: connected, op: '==', value: 3 }]\n`)
   expect(unmet).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('expected connected == 3, and it is 2'),
+    stderr: expect.stringContaining('expected connected == 3, but it is 2'),
   })
   expect(JSON.parse(unmet.stdout)).toMatchObject({
     devices: 2,

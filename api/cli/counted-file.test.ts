@@ -6,5 +6,5 @@ import { openCounted } from './counted-file.ts'
 test('a file that is not there, and a folder, are refused by their name', async () => {
   const missing = join(tmpdir(), 'fleet-there-is-no-such-image.bin')
   await expect(openCounted(missing, () => {})).rejects.toThrow(`${missing} cannot be read: ENOENT`)
-  await expect(openCounted(tmpdir(), () => {})).rejects.toThrow(`${tmpdir()} is no file`)
+  await expect(openCounted(tmpdir(), () => {})).rejects.toThrow(`${tmpdir()} is not a file`)
 })

@@ -38,6 +38,6 @@ export async function openCounted(path: string, read: (bytes: number) => void): 
       throw new Failure(EXIT.usage, `${path} cannot be read: ${why}`)
     },
   )
-  if (!isFile) throw new Failure(EXIT.usage, `${path} is no file`)
+  if (!isFile) throw new Failure(EXIT.usage, `${path} is not a file`)
   return new CountedFile(await openAsBlob(path), basename(path), read)
 }

@@ -42,7 +42,7 @@ export const alerts: Area = (command, cli) => {
     })
   command
     .command('ack')
-    .description('acknowledge an alert: nobody is reminded of it any more')
+    .description('acknowledge an alert: no more reminders of it are sent')
     .argument(...ALERT_ARGUMENT)
     .option('--comment <text>', 'what you know of it')
     .action(async (alert_id: string, { comment }: { comment?: string }) => {
@@ -51,7 +51,7 @@ export const alerts: Area = (command, cli) => {
     })
   command
     .command('unack')
-    .description('take an acknowledgement back: it is reminded of again')
+    .description('withdraw an acknowledgement: reminders are sent again')
     .argument(...ALERT_ARGUMENT)
     .action(async (alert_id: string) => {
       const { client } = await cli.connect()
@@ -63,7 +63,11 @@ export const alerts: Area = (command, cli) => {
     .description('resolve an alert by hand')
     .argument(...ALERT_ARGUMENT)
     .option('--comment <text>', 'what you did')
-    .option('--snooze-sec <seconds>', 'no new alert of the rule before then', wholeNumber(0, 2_592_000))
+    .option(
+      '--snooze-sec <seconds>',
+      'time for which the rule raises no new alert',
+      wholeNumber(0, 2_592_000),
+    )
     .action(async (alert_id: string, { comment, snoozeSec }: { comment?: string; snoozeSec?: number }) => {
       const { client } = await cli.connect()
       const body = given({ comment, snooze_sec: snoozeSec })
@@ -71,7 +75,7 @@ export const alerts: Area = (command, cli) => {
     })
   command
     .command('snooze')
-    .description('remind nobody of an alert for a time')
+    .description('send no reminders of an alert for a time')
     .argument(...ALERT_ARGUMENT)
     .requiredOption('--for-sec <seconds>', 'how long', wholeNumber(1, ALERT_SNOOZE_SEC_MAX))
     .action(async (alert_id: string, { forSec }: { forSec: number }) => {
@@ -129,15 +133,15 @@ function listAlerts(command: Command, cli: Cli): void {
 function assign(command: Command, cli: Cli): void {
   command
     .command('assign')
-    .description('say who looks after an alert')
+    .description('assign an alert to a user')
     .argument(...ALERT_ARGUMENT)
     .argument('[user_id]', 'id of the user, from `fleet users list`')
     .option('--me', 'assign it to yourself')
-    .option('--nobody', 'take it from whoever has it')
+    .option('--nobody', 'remove the current assignee')
     .action(
       async (alert_id: string, userId: string | undefined, { me, nobody }: { me?: true; nobody?: true }) => {
         if ([userId, me, nobody].filter((said) => said !== undefined).length !== 1)
-          throw new Failure(EXIT.usage, 'say whom: the id of a user, --me or --nobody')
+          throw new Failure(EXIT.usage, 'name the user: pass the id of a user, --me or --nobody')
         const { client } = await cli.connect()
         const user_id = me === true ? (await client.me()).id : (userId ?? null)
         cli.output.list([await client.assignAlert({ alert_id, body: { user_id } })], ALERT_COLUMNS)

@@ -21,9 +21,13 @@ export const bridge: Area = (command, cli) => {
   command
     .command('ros')
     .description('run the ROS 2 bridge: one device, by its file')
-    .requiredOption('--config <file>', 'what is connected to what, in YAML')
+    .requiredOption('--config <file>', 'which topics of ROS and Fleet are connected, in YAML')
     .option('--check', 'check the file and end')
-    .addOption(new Option('--log-level <level>', 'what is written to stderr').choices(LEVELS).default('info'))
+    .addOption(
+      new Option('--log-level <level>', 'least level of the messages that are written to stderr')
+        .choices(LEVELS)
+        .default('info'),
+    )
     .addHelpText(
       'after',
       '\nIt reaches ROS through a rosbridge server (default ws://127.0.0.1:9090) and needs no ROS itself. It runs until\n' +

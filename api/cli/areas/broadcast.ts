@@ -90,7 +90,7 @@ function send(broadcastCommand: Command, cli: Cli): void {
     )
   addCommandOptions(command)
     .option('--wait', 'wait until every device has finished')
-    .option('--dry-run', 'tell which devices it would go to, and send nothing')
+    .option('--dry-run', 'print which devices would get it, and send nothing')
     .option('--key <key>', 'idempotency key: repeating it sends the broadcast only once (default: random)')
     .option(...YES_OPTION)
     .action(async (meant: Target, name: string, data: JsonObject | undefined, options: SendOptions) => {
@@ -147,7 +147,7 @@ interface SendOptions extends CommandOptions {
 function list(broadcastCommand: Command, cli: Cli): void {
   broadcastCommand
     .command('list')
-    .description('list the newest broadcasts and what came of them')
+    .description('list the newest broadcasts and their results')
     .option(...LIMIT_OPTION)
     .action(async ({ limit }: { limit: number }) => {
       const { client } = await cli.connect()
@@ -179,7 +179,7 @@ interface ShowOptions {
 function show(broadcastCommand: Command, cli: Cli): void {
   const command = broadcastCommand
     .command('show')
-    .description('list the devices of a broadcast and what became of their command')
+    .description('list the devices of a broadcast and the status of each command')
     .argument('<broadcast_id>', 'id of the broadcast')
     .option('--failed', `only devices whose command is ${FAILED.join(', ')}`)
     .option(...LIMIT_OPTION)

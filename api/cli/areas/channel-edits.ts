@@ -27,23 +27,23 @@ interface EditOptions {
 export function editChannel(parent: Command, cli: Cli): void {
   const command = parent
     .command('edit')
-    .description('change a channel; what is not named stays as it is')
+    .description('change a channel; fields that are not given stay as they are')
     .argument(...CHANNEL_ARGUMENT)
     .argument(
       '[file]',
       'JSON with the fields to change, - for standard input; such as what `show --json` printed, changed',
     )
     .option('--name <name>', 'name of the channel')
-    .option('--default', 'use it for rules that name no channels')
-    .option('--no-default', 'use it only for rules that name it')
-    .option('--group <group>', 'tell only of devices in this group and below it')
-    .option('--all-groups', 'tell of devices of all groups')
+    .option('--default', 'use the channel for rules that name no channels')
+    .option('--no-default', 'use the channel only for rules that name it')
+    .option('--group <group>', 'send only alerts of devices in this group and below it')
+    .option('--all-groups', 'send alerts of devices of all groups')
     .option('--disable', 'tell it nothing')
-    .option('--enable', 'tell it again, also after its address was gone')
+    .option('--enable', 'use the channel again, also after its address was gone')
     .option('--address <url>', 'new address of a chat, which is a secret, or of a webhook')
     .option('--template <file>', 'file with the body of a webhook as JSON, with placeholders')
     .option('--to <to...>', 'new addresses of mail')
-    .option('--fallback <channel_id>', 'channel that is told when this one cannot be reached')
+    .option('--fallback <channel_id>', 'channel to notify when this one cannot be reached')
     .addHelpText(
       'after',
       '\nExamples:\n  fleet channels edit ch_… --severity critical --no-default\n' +
@@ -67,9 +67,9 @@ export function editChannel(parent: Command, cli: Cli): void {
 function changes(options: EditOptions): EditChannelBody {
   const { name, severity, group, allGroups, enable, disable, template, to, fallback } = options
   if (enable === true && disable === true)
-    throw new Failure(EXIT.usage, 'give --enable or --disable, not both')
+    throw new Failure(EXIT.usage, 'pass --enable or --disable, not both')
   if (allGroups === true && group !== undefined)
-    throw new Failure(EXIT.usage, 'give --group or --all-groups, not both')
+    throw new Failure(EXIT.usage, 'pass --group or --all-groups, not both')
   return given({
     ...{ name, severity, default: options.default, to },
     group: allGroups === true ? null : group,

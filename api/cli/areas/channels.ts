@@ -95,8 +95,8 @@ function shared(command: Command): Command {
     .addOption(
       command.createOption('--severity <severities...>', 'tell only of these').choices(ALERT_SEVERITIES),
     )
-    .option('--default', 'use it for rules that name no channels')
-    .option('--group <group>', 'tell only of devices in this group and below it')
+    .option('--default', 'use the channel for rules that name no channels')
+    .option('--group <group>', 'send only alerts of devices in this group and below it')
 }
 
 function add(parent: Command, cli: Cli): void {
@@ -105,7 +105,7 @@ function add(parent: Command, cli: Cli): void {
     cli.output.item(await client.createChannel({ body: sharedBody(options, body) }), NEW_SECRET)
   }
   const chat = shared(parent.command('add-chat'))
-    .description('tell a chat, by the address of its webhook')
+    .description('send messages to a chat, through its incoming webhook')
     .argument('<webhook_url>', 'address that the chat gave, which is a secret')
     .option('--channel <channel>', 'channel of the chat, such as #ops')
   chat.addOption(chat.createOption('--format <format>', 'form of the messages').choices(CHAT_FORMATS))
@@ -118,7 +118,7 @@ function add(parent: Command, cli: Cli): void {
     },
   )
   shared(parent.command('add-webhook'))
-    .description('send each message to an address of yours, signed')
+    .description('send each message, signed, to an address of yours')
     .argument('<url>', 'address to send to')
     .option('--template <file>', 'file with the body as JSON, with placeholders such as {{alert.message}}')
     .action(async (url: string, { template, ...options }: SharedOptions & { template?: string }) => {
@@ -126,7 +126,7 @@ function add(parent: Command, cli: Cli): void {
       await create({ type: 'webhook', url, ...given({ template: text }) }, options)
     })
   shared(parent.command('add-email'))
-    .description('send mails, by the mail server of the service')
+    .description('send e-mail through the mail server of the service')
     .argument('<to...>', 'addresses to write to')
     .action(async (to: string[], options: SharedOptions) => {
       await create({ type: 'email', to }, options)
@@ -151,7 +151,7 @@ function rotateSecret(command: Command, cli: Cli): void {
   command
     .command('rotate-secret')
     .description(
-      'give a webhook a new secret, which is shown only now; for 24 hours the one before signs, too',
+      'give a webhook a new secret, which is shown only once; for 24 hours messages are also signed with the one before',
     )
     .argument(...CHANNEL_ARGUMENT)
     .action(async (channel_id: string) => {

@@ -75,17 +75,24 @@ function options(command: Command): Command {
     .option('--service <url>', 'examine the service at this address')
     .option('--token <token>', "an admin's access token or API key, for the service")
     .addOption(
-      new Option('--level <level>', 'read changes nothing, quick leaves out what takes long')
+      new Option('--level <level>', 'read: only checks that change nothing; quick: no checks that take long')
         .choices(['read', 'quick', 'full'])
         .default('full'),
     )
-    .option('--restart <line>', 'restart the service with this line of the shell, to see what it keeps')
-    .option('--webhook-port <port>', 'where this machine takes a webhook', wholeNumber(0, 65_535), 0)
+    .option('--restart <line>', 'shell command that restarts the service, to check what it keeps')
+    .option(
+      '--webhook-port <port>',
+      'port on which this machine receives webhooks',
+      wholeNumber(0, 65_535),
+      0,
+    )
     .option('--mqtt-url <url>', 'MQTT address of the service (default: the one it reports)')
     .addOption(
-      new Option('--profile <name>', 'what the device is meant to do').choices(PROFILES).default('full'),
+      new Option('--profile <name>', 'features that the device is expected to have')
+        .choices(PROFILES)
+        .default('full'),
     )
-    .option('--run <line>', 'start the device with this line of the shell (default: wait for it)')
+    .option('--run <line>', 'shell command that starts the device (default: wait for it)')
     .option('--port <port>', 'where the device connects', wholeNumber(0, 65_535), PORT_DEFAULT)
     .option('--type <type>', 'device type that firmware is for', 'conformance')
     .option('--command <name>', 'a command that the device knows', 'ping')
@@ -96,7 +103,7 @@ function options(command: Command): Command {
       field,
       FIELD_DEFAULT,
     )
-    .option('--pace <factor>', 'shorten what the kit itself decides how long to do: 0.1', pace, 1)
+    .option('--pace <factor>', 'factor for the times that the kit chooses itself, such as 0.1', pace, 1)
     .option('--only <id>', 'only this check or area, like CMD-03 or OTA; may be repeated', collect)
     .option('--junit <file>', 'write the findings to a file, too, in the form of JUnit')
 }

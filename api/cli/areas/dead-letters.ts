@@ -23,7 +23,7 @@ export const deadLetters: Area = (command, cli) => {
     .option(...DEVICE)
     .option(...REASON)
     .option(...LIMIT_OPTION)
-    .option('--follow', 'go on with those that come, until Ctrl-C (for admins)')
+    .option('--follow', 'keep printing new messages as they arrive, until Ctrl-C (for admins)')
     .addHelpText(
       'after',
       '\nExamples:\n  fleet dead-letters --device robot-7 --reason MALFORMED_STATUS\n  fleet dead-letters --follow\n  fleet dead-letters summary\n' +

@@ -42,10 +42,10 @@ export function editDevices(devicesCommand: Command, cli: Cli): void {
       .option('--name <name>', 'display name'),
   )
     .option('--add-tag <tag>', 'with --selector: tag to add to those that a device has (repeatable)', collect)
-    .option('--remove-tag <tag>', 'with --selector: tag to take away (repeatable)', collect)
+    .option('--remove-tag <tag>', 'with --selector: tag to remove (repeatable)', collect)
     .option('--reason <text>', 'reason for the change of status')
     .option('--if-match <etag>', 'only if the device still has this etag')
-    .option('--dry-run', 'with --selector: tell what would change, and change nothing')
+    .option('--dry-run', 'with --selector: print what would change, and change nothing')
     .option(...YES_OPTION)
     .addHelpText(
       'after',

@@ -37,7 +37,7 @@ function addTo(before: Selector, part: string): Selector {
   if (before[FIELDS[name]] !== undefined) throw new InvalidArgumentError(`${name} is given twice`)
   if (name !== 'status') return { ...before, [FIELDS[name]]: value }
   const status = DEVICE_STATUSES.find((known) => known === value)
-  if (status === undefined) throw new InvalidArgumentError(`status is one of ${DEVICE_STATUSES.join(', ')}`)
+  if (status === undefined) throw new InvalidArgumentError(`expected one of ${DEVICE_STATUSES.join(', ')}`)
   return { ...before, status }
 }
 

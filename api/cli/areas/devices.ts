@@ -164,7 +164,7 @@ function token(devicesCommand: Command, cli: Cli): void {
     .argument(...DEVICE_ARGUMENT)
     .option('--ttl-hours <hours>', 'validity of the token', wholeNumber(1, HOURS_MAX))
     .option('--ttl-sec <seconds>', 'validity in seconds instead', wholeNumber(60, SECONDS_MAX))
-    .option('--revoke-previous', 'void every earlier token of the device and end its sessions')
+    .option('--revoke-previous', 'revoke every earlier token of the device and end its sessions')
   command.addOption(
     command.createOption('--scope <scopes...>', 'permissions of the token').choices(TOKEN_SCOPES),
   )
@@ -188,7 +188,7 @@ interface TokenOptions {
 function revoke(command: Command, cli: Cli): void {
   command
     .command('revoke')
-    .description('void every token of a device and end its sessions')
+    .description('revoke every token of a device and end its sessions')
     .argument(...DEVICE_ARGUMENT)
     .option(...YES_OPTION)
     .action(async (deviceId: string, { yes }: { yes?: boolean }) => {

@@ -93,7 +93,7 @@ function upload(command: Command, cli: Cli): void {
     .argument('<version>', 'version of the firmware')
     .requiredOption('--type <type>', 'type of the devices that it is for')
     .option('--changelog <text>', 'what is new in it')
-    .option('--reports-as <version>', 'what a device says that runs it, if that is not the version')
+    .option('--reports-as <version>', 'version that a device reports when it runs this firmware, if another')
     .action(async (file: string, version: string, { type, changelog, reportsAs }: UploadOptions) => {
       const { client } = await cli.connect()
       const body = new FormData()
@@ -187,11 +187,11 @@ function deploy(command: Command, cli: Cli): void {
     .option('--type <type>', 'type of the devices, if several types have this version')
     .option(
       '--canary <percent>',
-      'update this share first, and the rest only if it goes well',
+      'update this share of the devices first, and the rest only if that goes well',
       wholeNumber(1, 100),
     )
     .option('--max-concurrent <devices>', 'devices that are updated at a time', wholeNumber(1, 1_000))
-    .option('--dry-run', 'only say how many devices it would be')
+    .option('--dry-run', 'only print how many devices it would be')
     .option('--watch', 'show the progress until the deployment ends')
     .option('--key <key>', 'idempotency key: repeating it deploys only once (default: random)')
     .action(async (version: string, to: ReturnType<typeof target>, options: DeployOptions) => {
@@ -222,7 +222,7 @@ function target(text: string): {
   if (text === 'all') return { type: 'all' }
   const [, kind, value] = /^(device|group|tag|type):(.+)$/.exec(text) ?? []
   if (value === undefined)
-    throw new InvalidArgumentError('It is all, device:ID, group:PATH, tag:TAG or type:TYPE.')
+    throw new InvalidArgumentError('expected all, device:ID, group:PATH, tag:TAG or type:TYPE')
   // The pattern lets only these through.
   return { type: kind as 'device' | 'group' | 'tag' | 'type', value }
 }
@@ -294,7 +294,7 @@ function act(command: Command, cli: Cli, action: keyof typeof ACTIONS): void {
 function rollback(command: Command, cli: Cli): void {
   command
     .command('rollback')
-    .description('take a device back to its previous firmware')
+    .description('roll a device back to its previous firmware')
     .argument('<device_id>', 'id of the device')
     .option('--to <version>', 'version to go back to (default: the previous one)')
     .option(...YES_OPTION)

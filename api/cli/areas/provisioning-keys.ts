@@ -75,10 +75,14 @@ function create(command: Command, cli: Cli): void {
     .command('create')
     .description('create a provisioning key; it is shown only once')
     .requiredOption('--type <type>', 'type of the devices')
-    .requiredOption('--devices <number>', 'number of devices that it registers', wholeNumber(1, 100_000))
+    .requiredOption(
+      '--devices <number>',
+      'number of devices that the key may register',
+      wholeNumber(1, 100_000),
+    )
     .option('--name <name>', 'name of the key, such as the batch of devices that get it')
     .option('--group <group>', 'group of the devices')
-    .option('--ids <pattern>', 'device ids that it is for, with * and ? (default: any)')
+    .option('--ids <pattern>', 'device ids that the key may register, with * and ? (default: any)')
     .option('--ttl <seconds>', 'lifetime of the key (default: 30 days)', wholeNumber(60, 157_680_000))
     .option('--expires <instant>', 'time at which the key expires, instead of --ttl')
     .option('--approval', 'each device waits until an admin approves it')

@@ -103,7 +103,7 @@ interface TestOptions {
 function testRule(command: Command, cli: Cli): void {
   command
     .command('test')
-    .description('try a rule on the past: what it would have raised. Nothing is kept, and nobody is told')
+    .description('try a rule on past data: which alerts it would have raised. Nothing is stored or sent')
     .argument('<file>', 'file with the rule as JSON')
     .requiredOption(...FROM_OPTION)
     .option(...TO_OPTION)

@@ -49,7 +49,11 @@ function get(command: Command, cli: Cli): void {
     .command('get')
     .description('show desired state, reported state and their difference')
     .argument(...DEVICE_ARGUMENT)
-    .option('--at-version <version>', 'as it was at this version', wholeNumber(0, VERSION_MAX))
+    .option(
+      '--at-version <version>',
+      'show the shadow as it was at this version',
+      wholeNumber(0, VERSION_MAX),
+    )
     .action(async (deviceId: string, { atVersion }: { atVersion?: number }) => {
       const { client } = await cli.connect()
       const query = given({ at_version: atVersion })

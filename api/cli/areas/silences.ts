@@ -41,7 +41,7 @@ export const silences: Area = (command, cli) => {
   create(command, cli)
   command
     .command('end')
-    .description('end a silence now: what still fires is told of')
+    .description('end a silence now: alerts that still fire are sent')
     .argument('<silence_id>', 'id of the silence, from `fleet silences list`')
     .action(async (silence_id: string) => {
       const { client } = await cli.connect()
@@ -63,8 +63,8 @@ interface CreateOptions {
 function create(parent: Command, cli: Cli): void {
   const command = parent
     .command('create')
-    .description('tell nobody of some alerts for a time: of those that match all that is given')
-    .argument('<comment>', 'why, for those who look for these alerts')
+    .description('send nothing for a time about the alerts that match all that is given')
+    .argument('<comment>', 'reason, shown to whoever looks for these alerts')
     .requiredOption('--for-sec <seconds>', 'how long, from now on', wholeNumber(1, FOR_SEC_MAX))
     .option('--rule <rule_id>', 'alerts of this rule')
     .option('--device <device_id>', 'alerts of this device')

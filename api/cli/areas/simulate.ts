@@ -34,7 +34,9 @@ interface SimulateOptions {
 function updateShares(text: string): UpdateShares {
   const shares = parseShares(text)
   if (shares !== undefined) return shares
-  throw new InvalidArgumentError(`It is name=percent, of ${UPDATE_KINDS.join(', ')}, 100 together at most.`)
+  throw new InvalidArgumentError(
+    `expected name=percent with the names ${UPDATE_KINDS.join(', ')}, together at most 100`,
+  )
 }
 
 function seconds(text: string): number {
@@ -48,7 +50,11 @@ export const simulate: Area = (command, cli) => {
     .argument('[count]', `number of devices (default: ${COUNT_DEFAULT})`, wholeNumber(1, COUNT_MAX))
     .option('--scenario <file>', 'devices, faults, timeline and expectations, in YAML')
     .option('--check', 'check the scenario and end')
-    .option('--seed <number>', 'decides all that is left to chance', wholeNumber(0, SEED_MAX))
+    .option(
+      '--seed <number>',
+      'seed of the random numbers: the same seed makes the same choices',
+      wholeNumber(0, SEED_MAX),
+    )
     .option('--duration <seconds>', 'end after this time (default: as the scenario says, or Ctrl-C)', seconds)
     .option(
       '--updates <shares>',
@@ -82,11 +88,14 @@ async function chosen(
   const changed = given({ seed, durationSec: duration })
   if (path !== undefined) {
     if (count !== undefined || updates !== undefined)
-      throw new Failure(EXIT.usage, 'a scenario says itself how many devices there are and how they update')
+      throw new Failure(
+        EXIT.usage,
+        'a scenario sets the number of devices and their updates itself; leave out [count] and --updates',
+      )
     return { ...(await read(path)), ...changed }
   }
   if (cli.options.json === true && duration === undefined)
-    cli.output.note('the summary comes at the end; --duration sets one')
+    cli.output.note('the summary is printed at the end; set the end with --duration, or press Ctrl-C')
   const { builtIn } = await import('../../../engine/edge/simulator/scenario/built-in.ts')
   const { openFilesMax, tooFewFiles } = await import('../../../engine/edge/simulator/fleet/sockets.ts')
   const wanted = count ?? COUNT_DEFAULT
@@ -140,7 +149,7 @@ function show(cli: Cli, summary: Summary): void {
   else cli.output.item({ ...plain, commands: pairs(commands), ota: pairs(ota), errors: pairs(errors) })
   const unmet = expect.filter(({ met }) => !met)
   for (const { metric, op, value, actual } of unmet)
-    cli.output.note(`expected ${metric} ${op} ${value}, and it is ${actual}`)
+    cli.output.note(`expected ${metric} ${op} ${value}, but it is ${actual}`)
   if (unmet.length > 0)
     throw new Failure(EXIT.failed, `${unmet.length} of ${expect.length} expectations are not met`)
 }

@@ -121,7 +121,7 @@ function edit(usersCommand: Command, cli: Cli): void {
     .option('--email <email>', 'e-mail address, used to log in')
     .option('--name <name>', 'display name')
     .option('--groups <groups...>', 'restrict the user to these group subtrees')
-    .option('--all-groups', 'lift the restriction to groups')
+    .option('--all-groups', 'remove the restriction to groups')
     .option('--disable', 'block logins')
     .option('--enable', 'allow logins again')
     .option(...PASSWORD_STDIN)
@@ -158,7 +158,7 @@ function remove(command: Command, cli: Cli): void {
 function resetPassword(command: Command): void {
   command
     .command('reset-password')
-    .description('set a new password beside the service, for somebody who cannot log in any more')
+    .description('set a new password without the API, for a user who can no longer log in')
     .argument('<email>', 'e-mail address of the user')
     .option(...PASSWORD_STDIN)
     .addHelpText(

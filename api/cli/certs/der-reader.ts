@@ -54,7 +54,7 @@ function contentAt(bytes: Buffer, at: number): { readonly start: number; readonl
   const sizeBytes = first < 0x80 ? 0 : first & 0x7f
   // Indefinite lengths are not DER, and no request has gigabytes.
   if (first === 0x80 || sizeBytes > 3 || at + 2 + sizeBytes > bytes.length)
-    throw new DerError('a length is wrong')
+    throw new DerError('a length is not valid')
   const length = sizeBytes === 0 ? first : bytes.readUIntBE(at + 2, sizeBytes)
   const start = at + 2 + sizeBytes
   if (start + length > bytes.length) throw new DerError('the bytes end too early')

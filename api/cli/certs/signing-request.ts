@@ -50,7 +50,7 @@ export function readSigningRequest(file: Buffer): SigningRequest {
 
 function judge(bytes: Buffer): SigningRequest {
   const [outer, ...more] = readValues(bytes)
-  if (more.length > 0) throw new DerError('something follows the request')
+  if (more.length > 0) throw new DerError('more bytes follow the request')
   const [info, algorithm, signature] = readValues(expectTag(outer, SEQUENCE).content)
   const [, subject, spki, attributes] = readValues(expectTag(info, SEQUENCE).content)
   const key = createPublicKey({ key: expectTag(spki, SEQUENCE).whole, format: 'der', type: 'spki' })
@@ -61,7 +61,7 @@ function judge(bytes: Buffer): SigningRequest {
   if (hash === undefined) return unfit('it is signed with an algorithm that is not known; use SHA-256')
   // The first byte of a bit string is the number of unused bits.
   const [unused, ...signed] = expectTag(signature, BITS).content
-  if (unused !== 0) throw new DerError('the signature is no whole number of bytes')
+  if (unused !== 0) throw new DerError('the signature is not a whole number of bytes')
   if (!verify(hash, expectTag(info, SEQUENCE).whole, key, Buffer.from(signed)))
     return unfit('its signature does not fit: whoever made it does not have the key, or it was changed')
   const wanted = extensionsOf(attributes)

@@ -55,7 +55,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const refused: string[] = []
   const skipped = (deviceId: string, reason: string): void => {
     if (refused.push(deviceId) <= LOGGED_MAX)
-      log({ deviceId, reason }, 'a simulated device is not registered')
+      log({ deviceId, reason }, 'a simulated device could not be registered')
   }
   const tokens = await enrol(
     { httpUrl: options.httpUrl, token: options.token, signal },

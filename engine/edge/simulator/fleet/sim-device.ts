@@ -218,7 +218,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   closed(cause: ErrorKind): void {
     if (cause === 'refused') {
       this.#state = 'off'
-      this.world.log({ deviceId: this.id }, 'the broker refuses the device, which gives up')
+      this.world.log({ deviceId: this.id }, 'the broker refused a simulated device, which does not try again')
       return
     }
     if (this.#state !== 'live' || this.#isBooting) return
