@@ -1,5 +1,6 @@
 // Output of a command: results go to stdout, so that they can be piped, and all other messages to stderr.
 import type { FailureReport } from './failure.ts'
+import { type Pages, take } from './paged.ts'
 import { cellText, clean, fieldsText, type Look, tableText } from './table.ts'
 
 export interface Writer {
@@ -17,6 +18,8 @@ export interface Output {
   item<Item extends object>(item: Item, fields?: readonly Column<Item>[]): void
   /** Prints a table. */
   list<Item>(items: readonly Item[], columns: readonly Column<Item>[]): void
+  /** Prints the first items of a list as a table, and notes if there are more. */
+  listFirst<Item>(pages: Pages<Item>, limit: number, columns: readonly Column<Item>[]): Promise<void>
   /** Prints one line of a continuing stream. */
   event(value: unknown, cells: () => readonly unknown[]): void
   /** Prints text unchanged. */
@@ -47,6 +50,16 @@ export function createOutput(
   }
   const json = (value: unknown) => stdout.write(`${jsonText(value, look.isTerminal ? 2 : undefined)}\n`)
   const progress = progressOn(stderr)
+  const list: Output['list'] = (items, columns) => {
+    if (isJson) return void json(items)
+    const rows = items.map((item) => columns.map(([, read]) => cellText(read(item), look)))
+    const head = columns.map(([title]) => title)
+    stdout.write(tableText(head, rows, look))
+  }
+  const note: Output['note'] = (text) => {
+    progress(undefined)
+    stderr.write(`${clean(text)}\n`)
+  }
   return {
     isJson,
     item(item, fields) {
@@ -60,11 +73,12 @@ export function createOutput(
         ),
       )
     },
-    list(items, columns) {
-      if (isJson) return void json(items)
-      const rows = items.map((item) => columns.map(([, read]) => cellText(read(item), look)))
-      const head = columns.map(([title]) => title)
-      stdout.write(tableText(head, rows, look))
+    list,
+    async listFirst(pages, limit, columns) {
+      const { items, hasMore } = await take(pages, limit, (count) => progress(`${count} read`))
+      progress(undefined)
+      list(items, columns)
+      if (hasMore) note(`only the first ${limit} are shown; use --limit to see more`)
     },
     event(value, cells) {
       progress(undefined)
@@ -75,10 +89,7 @@ export function createOutput(
       stdout.write(`${isJson ? jsonText(value) : line()}\n`)
     },
     text: (text) => void stdout.write(text),
-    note(text) {
-      progress(undefined)
-      stderr.write(`${clean(text)}\n`)
-    },
+    note,
     progress,
     failure(report) {
       progress(undefined)

@@ -15,12 +15,6 @@ export const LIMIT_OPTION = [
 /** The page size to request for a given limit. */
 export const pageSize = (limit: number): number => Math.min(limit, PAGE_MAX)
 
-export interface FirstItems<Item> {
-  readonly items: readonly Item[]
-  /** The list has more items than `items`. */
-  readonly hasMore: boolean
-}
-
 /** Lists have either a total or a cursor. */
 interface Page<Item> {
   readonly data: readonly Item[]
@@ -28,11 +22,13 @@ interface Page<Item> {
   readonly next_cursor?: string | null
 }
 
+export type Pages<Item> = AsyncIterable<Page<Item>>
+
 export async function take<Item>(
-  pages: AsyncIterable<Page<Item>>,
+  pages: Pages<Item>,
   limit: number,
-  onPage: (count: number) => void = () => undefined,
-): Promise<FirstItems<Item>> {
+  onPage: (count: number) => void,
+): Promise<{ readonly items: readonly Item[]; readonly hasMore: boolean }> {
   const items: Item[] = []
   for await (const { data, total, next_cursor: next = null } of pages) {
     items.push(...data)

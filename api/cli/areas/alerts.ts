@@ -9,7 +9,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 type AlertBody = Static<typeof AlertSchema>
 
@@ -124,9 +124,7 @@ function listAlerts(command: Command, cli: Cli): void {
       per_page: pageSize(limit),
       ...given({ severity: severity?.join(','), state, device_id: device, group }),
     }
-    const { items, hasMore } = await take(client.pages.listAlerts({ query }), limit)
-    cli.output.list(items, ALERT_COLUMNS)
-    if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
+    await cli.output.listFirst(client.pages.listAlerts({ query }), limit, ALERT_COLUMNS)
   })
 }
 

@@ -4,11 +4,10 @@ import type { ApiKeyBody } from '../../../schemas/api-keys.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { addDelete } from '../delete-command.ts'
 import { given } from '../given.ts'
-import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { confirm } from '../prompt.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 const COLUMNS: readonly Column<ApiKeyBody>[] = [
   ['ID', ({ id }) => id],
@@ -37,8 +36,11 @@ function list(command: Command, cli: Cli): void {
     .option(...LIMIT_OPTION)
     .action(async ({ limit }: { limit: number }) => {
       const { client } = await cli.connect()
-      const { items } = await take(client.pages.listApiKeys({ query: { per_page: pageSize(limit) } }), limit)
-      cli.output.list(items, COLUMNS)
+      await cli.output.listFirst(
+        client.pages.listApiKeys({ query: { per_page: pageSize(limit) } }),
+        limit,
+        COLUMNS,
+      )
     })
 }
 
@@ -75,15 +77,9 @@ function create(keysCommand: Command, cli: Cli): void {
 }
 
 function remove(command: Command, cli: Cli): void {
-  command
-    .command('delete')
-    .description('delete an API key, effective immediately')
-    .argument('<key_id>', 'id of the key, from `fleet api-keys list`')
-    .option(...YES_OPTION)
-    .action(async (key_id: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Delete ${key_id}?`, yes)
-      await client.deleteApiKey({ key_id })
-      cli.output.note(`deleted ${key_id}`)
-    })
+  addDelete(command, cli, {
+    description: 'delete an API key, effective immediately',
+    argument: ['<key_id>', 'id of the key, from `fleet api-keys list`'],
+    remove: (client, key_id) => client.deleteApiKey({ key_id }),
+  })
 }

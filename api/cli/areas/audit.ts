@@ -3,7 +3,7 @@ import { AUDIT_OUTCOMES } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import { given } from '../given.ts'
 import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 interface Options {
   readonly actor?: string
@@ -41,8 +41,7 @@ export const audit: Area = (command, cli) => {
       limit: pageSize(limit),
       ...given({ device_id: device }),
     }
-    const { items, hasMore } = await take(client.pages.listAudit({ query }), limit)
-    cli.output.list(items, [
+    await cli.output.listFirst(client.pages.listAudit({ query }), limit, [
       ['TIME', ({ at }) => at],
       ['WHO', ({ actor }) => actor.name ?? actor.id ?? actor.type],
       ['ACTION', ({ action }) => action],
@@ -53,6 +52,5 @@ export const audit: Area = (command, cli) => {
       ['IP', ({ ip }) => ip],
       ['COUNT', ({ count }) => count],
     ])
-    if (hasMore) cli.output.note(`only the newest ${limit} entries are shown; use --limit to see more`)
   })
 }

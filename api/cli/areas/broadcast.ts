@@ -14,7 +14,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { confirm } from '../prompt.ts'
 import { selector } from './device-selector.ts'
 
@@ -151,19 +151,18 @@ function list(broadcastCommand: Command, cli: Cli): void {
     .option(...LIMIT_OPTION)
     .action(async ({ limit }: { limit: number }) => {
       const { client } = await cli.connect()
-      const { items, hasMore } = await take(
+      await cli.output.listFirst(
         client.pages.listBroadcasts({ query: { per_page: pageSize(limit) } }),
         limit,
+        [
+          ['ID', ({ broadcast_id }) => broadcast_id],
+          ['TARGET', toTarget],
+          ['COMMAND', (found) => found.command],
+          ['STATUS', ({ status }) => status],
+          ['COMMANDS', ({ counts }) => countsText(counts)],
+          ['CREATED', ({ created_at }) => created_at],
+        ],
       )
-      cli.output.list(items, [
-        ['ID', ({ broadcast_id }) => broadcast_id],
-        ['TARGET', toTarget],
-        ['COMMAND', (found) => found.command],
-        ['STATUS', ({ status }) => status],
-        ['COMMANDS', ({ counts }) => countsText(counts)],
-        ['CREATED', ({ created_at }) => created_at],
-      ])
-      if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
     })
 }
 
@@ -194,8 +193,7 @@ function show(broadcastCommand: Command, cli: Cli): void {
       const { client } = await cli.connect()
       const wanted = failed === true ? [...FAILED] : status
       const query = { per_page: pageSize(limit), ...given({ status: wanted && [...wanted] }) }
-      const { items, hasMore } = await take(client.pages.listBroadcastDevices({ broadcast_id, query }), limit)
-      cli.output.list(items, [
+      await cli.output.listFirst(client.pages.listBroadcastDevices({ broadcast_id, query }), limit, [
         ['DEVICE', ({ device_id }) => device_id],
         ['STATUS', (found) => found.status],
         [
@@ -205,7 +203,6 @@ function show(broadcastCommand: Command, cli: Cli): void {
         ['COMPLETED', ({ completed_at }) => completed_at],
         ['COMMAND', ({ command_id }) => command_id],
       ])
-      if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
     })
 }
 

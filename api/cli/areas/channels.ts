@@ -13,7 +13,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { readText, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { confirm } from '../prompt.ts'
 import { CHANNEL_ARGUMENT, editChannel } from './channel-edits.ts'
 
@@ -66,8 +66,11 @@ function list(command: Command, cli: Cli): void {
     .option(...LIMIT_OPTION)
     .action(async ({ limit }: { limit: number }) => {
       const { client } = await cli.connect()
-      const { items } = await take(client.pages.listChannels({ query: { per_page: pageSize(limit) } }), limit)
-      cli.output.list(items, COLUMNS)
+      await cli.output.listFirst(
+        client.pages.listChannels({ query: { per_page: pageSize(limit) } }),
+        limit,
+        COLUMNS,
+      )
     })
 }
 
@@ -187,7 +190,7 @@ function deliveries(command: Command, cli: Cli): void {
     .action(async (channel_id: string, { limit }: { limit: number }) => {
       const { client } = await cli.connect()
       const pages = client.pages.listDeliveries({ channel_id, query: { per_page: pageSize(limit) } })
-      cli.output.list((await take(pages, limit)).items, DELIVERY_COLUMNS)
+      await cli.output.listFirst(pages, limit, DELIVERY_COLUMNS)
     })
 }
 

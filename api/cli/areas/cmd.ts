@@ -12,7 +12,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { DEVICE_ARGUMENT, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 const WAIT_SEC_MAX = 7 * 86_400
 /** Seconds between two looks at the status, so that progress is shown. */
@@ -134,8 +134,7 @@ function list(cmdCommand: Command, cli: Cli): void {
   command.action(async (deviceId: string, { status, limit }: { status?: string[]; limit: number }) => {
     const { client } = await cli.connect()
     const query = { per_page: pageSize(limit), ...given({ status }) }
-    const { items } = await take(client.pages.listCommands({ device_id: deviceId, query }), limit)
-    cli.output.list(items, [
+    await cli.output.listFirst(client.pages.listCommands({ device_id: deviceId, query }), limit, [
       ['ID', ({ command_id }) => command_id],
       ['COMMAND', (found) => found.command],
       ['STATUS', (found) => found.status],

@@ -5,7 +5,7 @@ import type { Cli } from '../cli.ts'
 import { followDeadLetters } from '../follow-dead-letters.ts'
 import { given } from '../given.ts'
 import { instant, YES_OPTION } from '../option-parsers.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { confirm } from '../prompt.ts'
 
 interface Options {
@@ -33,8 +33,7 @@ export const deadLetters: Area = (command, cli) => {
       if (follow) return await followDeadLetters(cli, { device, reason, recent: pageSize(limit) })
       const { client } = await cli.connect()
       const query = { per_page: pageSize(limit), ...given({ device_id: device, reason }) }
-      const { items, hasMore } = await take(client.pages.listDeadLetters({ query }), limit)
-      cli.output.list(items, [
+      await cli.output.listFirst(client.pages.listDeadLetters({ query }), limit, [
         ['TIME', ({ received_at }) => received_at],
         ['DEVICE', ({ device_id }) => device_id],
         ['TOPIC', ({ topic }) => topic],
@@ -42,7 +41,6 @@ export const deadLetters: Area = (command, cli) => {
         ['DETAIL', ({ detail }) => detail],
         ['PAYLOAD', ({ payload }) => payload],
       ])
-      if (hasMore) cli.output.note(`only the newest ${limit} are shown; use --limit to see more`)
     })
   summary(command, cli)
   actOnMany(command, cli, { name: 'replay', description: 'process messages once more, the oldest first' })

@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
 import { DEVICE_ARGUMENT, wholeNumber, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { confirm } from '../prompt.ts'
 import { editDevices } from './device-edits.ts'
 import { type FieldOptions, fieldsOf, withFields } from './device-fields.ts'
@@ -64,12 +64,8 @@ function list(command: Command, cli: Cli): void {
         ...filterOf(options),
         ...given({ sort }),
       }
-      const { items, hasMore } = await take(client.pages.listDevices({ query: asked }), limit, (count) =>
-        cli.output.progress(`${count} devices`),
-      )
-      cli.output.progress(undefined)
-      cli.output.list(items, COLUMNS)
-      if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
+      const pages = client.pages.listDevices({ query: asked })
+      await cli.output.listFirst(pages, limit, COLUMNS)
     })
 }
 

@@ -9,7 +9,7 @@ import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
 import { FROM_OPTION, TO_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, type Pages, pageSize } from '../paged.ts'
 import { watch } from '../watch.ts'
 
 interface Options {
@@ -100,8 +100,6 @@ interface FeedQuery {
   readonly kind?: string
 }
 
-type Pages<Item> = Parameters<typeof take<Item>>[0]
-
 /** What the two commands differ in. */
 interface FeedSpec<Item> {
   readonly channel: 'logs' | 'events'
@@ -142,10 +140,12 @@ function feedArea<Item>({ channel, columns, choice, examples, ofFleet, ofDevice 
       const { client } = await cli.connect()
       const query = { limit: pageSize(limit), ...given({ from, to, [name]: wanted?.join(',') }) }
       if (deviceId === undefined) {
-        const { items } = await take(ofFleet(client, { ...query, ...given({ group }) }), limit)
-        return cli.output.list(items, [DEVICE, ...columns])
+        return await cli.output.listFirst(ofFleet(client, { ...query, ...given({ group }) }), limit, [
+          DEVICE,
+          ...columns,
+        ])
       }
-      cli.output.list((await take(ofDevice(client, deviceId, query), limit)).items, columns)
+      await cli.output.listFirst(ofDevice(client, deviceId, query), limit, columns)
     })
   }
 }

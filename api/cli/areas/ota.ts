@@ -13,7 +13,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { progressBar } from '../progress-bar.ts'
 import { confirm } from '../prompt.ts'
 
@@ -158,7 +158,7 @@ function list(command: Command, cli: Cli): void {
     .action(async ({ type, limit }: { type?: string; limit: number }) => {
       const { client } = await cli.connect()
       const query = { per_page: pageSize(limit), ...given({ device_type: type }) }
-      cli.output.list((await take(client.pages.listFirmware({ query }), limit)).items, [
+      await cli.output.listFirst(client.pages.listFirmware({ query }), limit, [
         ['ID', ({ firmware_id }) => firmware_id],
         ['VERSION', ({ version }) => version],
         ['TYPE', ({ device_type }) => device_type],
@@ -240,7 +240,7 @@ function status(command: Command, cli: Cli): void {
       const { client } = connection
       if (id !== undefined) return cli.output.item(await client.getDeployment({ deployment_id: id }), FIELDS)
       const pages = client.pages.listDeployments({ query: { per_page: pageSize(options.limit) } })
-      cli.output.list((await take(pages, options.limit)).items, [
+      await cli.output.listFirst(pages, options.limit, [
         ['ID', ({ deployment_id }) => deployment_id],
         ['VERSION', ({ firmware_version }) => firmware_version],
         ['TYPE', ({ device_type }) => device_type],

@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import type { ProvisioningClaimBody, ProvisioningKeyBody } from '../../../schemas/provisioning.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { addDelete } from '../delete-command.ts'
 import { given } from '../given.ts'
-import { wholeNumber, YES_OPTION } from '../option-parsers.ts'
+import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { confirm } from '../prompt.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 const COLUMNS: readonly Column<ProvisioningKeyBody>[] = [
   ['ID', ({ id }) => id],
@@ -54,8 +54,7 @@ function list(command: Command, cli: Cli): void {
     .action(async ({ limit }: { limit: number }) => {
       const { client } = await cli.connect()
       const query = { per_page: pageSize(limit) }
-      const { items } = await take(client.pages.listProvisioningKeys({ query }), limit)
-      cli.output.list(items, COLUMNS)
+      await cli.output.listFirst(client.pages.listProvisioningKeys({ query }), limit, COLUMNS)
     })
 }
 
@@ -150,15 +149,9 @@ function reject(command: Command, cli: Cli): void {
 }
 
 function remove(command: Command, cli: Cli): void {
-  command
-    .command('delete')
-    .description('delete a provisioning key; devices that it registered stay')
-    .argument('<key_id>', 'id of the key, from `fleet provisioning-keys list`')
-    .option(...YES_OPTION)
-    .action(async (provisioning_key_id: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Delete ${provisioning_key_id}?`, yes)
-      await client.deleteProvisioningKey({ provisioning_key_id })
-      cli.output.note(`deleted ${provisioning_key_id}`)
-    })
+  addDelete(command, cli, {
+    description: 'delete a provisioning key; devices that it registered stay',
+    argument: ['<key_id>', 'id of the key, from `fleet provisioning-keys list`'],
+    remove: (client, id) => client.deleteProvisioningKey({ provisioning_key_id: id }),
+  })
 }

@@ -3,12 +3,12 @@ import type { Command } from 'commander'
 import type { ReplaceRuleBody, RuleBody, RuleTestResult, RuleWishBody } from '../../../schemas/alert-rule.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { addDelete } from '../delete-command.ts'
 import { given } from '../given.ts'
 import { ifUnchanged } from '../if-unchanged.ts'
-import { FROM_OPTION, readJsonFile, TO_OPTION, YES_OPTION } from '../option-parsers.ts'
+import { FROM_OPTION, readJsonFile, TO_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { confirm } from '../prompt.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 const RULE_COLUMNS: readonly Column<RuleBody>[] = [
   ['ID', ({ rule_id }) => rule_id],
@@ -40,7 +40,7 @@ export const rules: Area = (command, cli) => {
     .action(async ({ limit }: { limit: number }) => {
       const { client } = await cli.connect()
       const pages = client.pages.listAlertRules({ query: { per_page: pageSize(limit) } })
-      cli.output.list((await take(pages, limit)).items, RULE_COLUMNS)
+      await cli.output.listFirst(pages, limit, RULE_COLUMNS)
     })
   command
     .command('show')
@@ -81,17 +81,11 @@ export const rules: Area = (command, cli) => {
         const { client } = await cli.connect()
         cli.output.list([await client.editAlertRule({ rule_id, body: { enabled } })], RULE_COLUMNS)
       })
-  command
-    .command('delete')
-    .description('delete a rule, and resolve its alerts')
-    .argument(...RULE_ARGUMENT)
-    .option(...YES_OPTION)
-    .action(async (rule_id: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Delete ${rule_id}?`, yes)
-      await client.deleteAlertRule({ rule_id })
-      cli.output.note(`deleted ${rule_id}`)
-    })
+  addDelete(command, cli, {
+    description: 'delete a rule, and resolve its alerts',
+    argument: RULE_ARGUMENT,
+    remove: (client, rule_id) => client.deleteAlertRule({ rule_id }),
+  })
 }
 
 interface TestOptions {

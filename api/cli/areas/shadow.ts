@@ -6,7 +6,7 @@ import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
 import { DEVICE_ARGUMENT, FROM_OPTION, jsonObject, TO_OPTION, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 export const shadow: Area = (command, cli) => {
   command.addHelpText(
@@ -142,8 +142,7 @@ function history(shadowCommand: Command, cli: Cli): void {
       per_page: pageSize(limit),
       ...given({ section, from, to }),
     }
-    const { items } = await take(client.pages.getShadowHistory({ device_id: deviceId, query }), limit)
-    cli.output.list(items, [
+    await cli.output.listFirst(client.pages.getShadowHistory({ device_id: deviceId, query }), limit, [
       ['VERSION', ({ version }) => version],
       ['TIME', ({ timestamp }) => timestamp],
       ['SECTION', (entry) => entry.section],

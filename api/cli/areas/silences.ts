@@ -9,7 +9,7 @@ import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
 type SilenceBody = Static<typeof SilenceSchema>
 
@@ -36,7 +36,7 @@ export const silences: Area = (command, cli) => {
     .action(async ({ state, limit }: { state?: string; limit: number }) => {
       const { client } = await cli.connect()
       const query = { per_page: pageSize(limit), ...given({ state }) }
-      cli.output.list((await take(client.pages.listSilences({ query }), limit)).items, COLUMNS)
+      await cli.output.listFirst(client.pages.listSilences({ query }), limit, COLUMNS)
     })
   create(command, cli)
   command

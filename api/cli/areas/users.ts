@@ -4,11 +4,11 @@ import type { UserBody } from '../../../schemas/users.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { addDelete } from '../delete-command.ts'
 import { given } from '../given.ts'
-import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
-import { LIMIT_OPTION, pageSize, take } from '../paged.ts'
-import { askSecret, confirm, readSecret } from '../prompt.ts'
+import { LIMIT_OPTION, pageSize } from '../paged.ts'
+import { askSecret, readSecret } from '../prompt.ts'
 import { runService } from '../run-service.ts'
 
 const COLUMNS: readonly Column<UserBody>[] = [
@@ -53,9 +53,7 @@ function list(usersCommand: Command, cli: Cli): void {
       per_page: pageSize(limit),
       ...given({ q, role }),
     }
-    const { items, hasMore } = await take(client.pages.listUsers({ query }), limit)
-    cli.output.list(items, COLUMNS)
-    if (hasMore) cli.output.note(`only the first ${limit} are shown; use --limit to see more`)
+    await cli.output.listFirst(client.pages.listUsers({ query }), limit, COLUMNS)
   })
 }
 
@@ -142,17 +140,11 @@ function edit(usersCommand: Command, cli: Cli): void {
 }
 
 function remove(command: Command, cli: Cli): void {
-  command
-    .command('delete')
-    .description('delete a user and end all sessions')
-    .argument(...USER)
-    .option(...YES_OPTION)
-    .action(async (user_id: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Delete ${user_id}?`, yes)
-      await client.deleteUser({ user_id })
-      cli.output.note(`deleted ${user_id}`)
-    })
+  addDelete(command, cli, {
+    description: 'delete a user and end all sessions',
+    argument: USER,
+    remove: (client, user_id) => client.deleteUser({ user_id }),
+  })
 }
 
 function resetPassword(command: Command): void {
