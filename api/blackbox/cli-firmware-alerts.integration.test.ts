@@ -93,7 +93,7 @@ test('a rule is made from a file, and its alert is listed, acknowledged and reso
   expect(await run('alerts', 'assign', alert, '--nobody')).not.toContain(me)
   expect(await run('alerts', 'assign', alert, me)).toContain(me)
   const unclear = await cli.runHere(['alerts', 'assign', alert, me, '--me'], { env })
-  expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringContaining('say whom')])
+  expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringContaining('name the user')])
   const isSnoozed = async () =>
     (JSON.parse(await run('alerts', 'show', alert, '--json')) as { snoozed_until: unknown }).snoozed_until !==
     null

@@ -26,7 +26,7 @@ test.each([
   ['=x', 'expected name=value'],
   ['tga=x', 'did you mean tag?'],
   ['__proto__=x', '__proto__ is not known'],
-  ['status=away', 'status is one of'],
+  ['status=away', 'expected one of'],
   ['group=a,group=b', 'group is given twice'],
 ])('%s is refused', (text, why) => {
   expect(() => selector(text, undefined)).toThrow(why)
