@@ -27,7 +27,7 @@ export function AnswerArea<Data>({
     return <RoleNeeded operation={operation} />
   return (
     <div class={isLoading && error === undefined ? 'updating' : undefined}>
-      {error !== undefined && <ProblemCard error={error} onRetry={reload} />}
+      {error !== undefined && <ProblemCard isQuiet error={error} onRetry={reload} />}
       {data !== undefined && children(data)}
       {isLoading && data !== undefined && <span class="visually-hidden">{t('updating')}</span>}
     </div>

@@ -24,7 +24,7 @@ export function FeedArea<Entry>({ feed, empty, children }: FeedAreaProps<Entry>)
   return (
     <>
       {!isEmpty && children(entries)}
-      {error !== undefined && <ProblemCard error={error} onRetry={isEmpty ? reload : more} />}
+      {error !== undefined && <ProblemCard isQuiet error={error} onRetry={isEmpty ? reload : more} />}
       {isEmpty && error === undefined && cursor === null && empty}
       {cursor === null && !isEmpty && <p class="muted">{t('end')}</p>}
       {cursor != null && error === undefined && (

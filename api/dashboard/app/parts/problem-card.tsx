@@ -22,10 +22,17 @@ interface ProblemText {
   readonly problem?: Problem
 }
 
-export function ProblemCard({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
+interface ProblemCardProps {
+  readonly error: unknown
+  readonly onRetry?: () => void
+  /** Nobody did anything: what is read out waits for its turn. */
+  readonly isQuiet?: boolean
+}
+
+export function ProblemCard({ error, onRetry, isQuiet = false }: ProblemCardProps) {
   const { title, detail, problem } = told(error)
   return (
-    <div class="problem" role="alert">
+    <div class="problem" role={isQuiet ? 'status' : 'alert'}>
       <strong>{title}</strong>
       <p>{detail}</p>
       {problem?.errors !== undefined && (
