@@ -61,6 +61,16 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     expect(losses[0]?.message).toMatch(/has gone back from message 15 to 5/)
   })
 
+  test('a process that reads notices that NATS came back empty', async () => {
+    const name = bench.newName()
+    const log = await bench.open(await bench.link(server.url), { name, lost })
+    log.reader([P1], NOTHING)
+    await server.putBack('nothing')
+    await until(() => losses.length > 0)
+    expect(losses[0]?.message).toMatch(/is gone: NATS lost what it had acknowledged/)
+    await bench.open(await bench.link(server.url), { name })
+  })
+
   test('what an earlier life had settled stays for a store that was put back', async () => {
     const name = bench.newName()
     const before = await bench.open(await bench.link(server.url), { name })

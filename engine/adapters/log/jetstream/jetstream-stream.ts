@@ -1,7 +1,7 @@
 // The stream has one message per append, so that an append is atomic, costs one fsync and can be repeated as one. The
 // stream's sequence is the position in every partition.
 import { setTimeout as wait } from 'node:timers/promises'
-import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream'
+import { JetStreamApiCodes, JetStreamApiError, type StreamConfig } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
 import { Micros } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -66,6 +66,17 @@ export class LogStream {
   async state(): Promise<StreamState> {
     const { state } = await this.link.manager.streams.info(this.name)
     return { firstSeq: state.first_seq, lastSeq: state.last_seq, bytes: state.bytes }
+  }
+
+  /** Undefined if NATS knows of no such stream. */
+  async stateIfThere(): Promise<StreamState | undefined> {
+    try {
+      return await this.state()
+    } catch (error) {
+      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)
+        return undefined
+      throw error
+    }
   }
 
   /** The newest receive time up to this message. Undefined if the message is missing. */

@@ -166,11 +166,12 @@ class JetStreamLog implements Log {
     }
   }
 
-  /** Reports that a stream which reached `known` has only got to `seq` (J3). */
+  /** Reports that a stream which reached `known` has only got to `seq`, or that it is gone (J3). */
   #lose(seq: number, known: number): Fault {
+    const what = seq === GONE ? 'is gone' : `has gone back from message ${known} to ${seq}`
     this.#lost ??= new Fault('LOG_UNAVAILABLE', {
       retryable: false,
-      message: `the stream ${this.#stream.name} has gone back from message ${known} to ${seq}: NATS lost what it had acknowledged, or was put back to a copy; the process ends, and its next start says how to go on`,
+      message: `the stream ${this.#stream.name} ${what}: NATS lost what it had acknowledged, or was put back to a copy; the process ends, and its next start says how to go on`,
     })
     this.#options.lost?.(this.#lost)
     return this.#lost
@@ -235,10 +236,12 @@ class JetStreamLog implements Log {
     // An answer that was on its way when the connection broke never arrives.
     const forget = this.#stream.link.onChange(() => this.#lookSoon(0))
     try {
-      const { firstSeq, lastSeq } = await this.#stream.state()
-      this.#compare(lastSeq, known)
-      this.#ends.looked(lastSeq, askedAt)
-      for (const reader of this.#readers) reader.looked(firstSeq)
+      const state = await this.#stream.stateIfThere()
+      this.#compare(state?.lastSeq ?? GONE, known)
+      if (state !== undefined) {
+        this.#ends.looked(state.lastSeq, askedAt)
+        for (const reader of this.#readers) reader.looked(state.firstSeq)
+      }
     } catch {
       // The look failed. Readers notice by the time of the last successful one.
     }
@@ -246,6 +249,9 @@ class JetStreamLog implements Log {
     this.#lookSoon(LIMITS.logLookEveryMs)
   }
 }
+
+/** The end of a stream that NATS does not know: it came back empty. Only a start makes it again. */
+const GONE = -1
 
 function unavailable(error: unknown): unknown {
   const message = error instanceof Error ? error.message : String(error)
