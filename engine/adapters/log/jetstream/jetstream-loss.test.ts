@@ -102,6 +102,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     expect(show(await drain(settled))).toEqual(['1=a'])
     expect(gone).toEqual([])
     expect(show(await drain(log.reader([P1], NOTHING)))).toEqual(['1=a'])
+    await until(() => gone.length > 0)
     expect(gone).toEqual([
       expect.stringContaining('no longer has messages'),
       { stream: `${name}-log`, from: 1, to: first - 1 },
