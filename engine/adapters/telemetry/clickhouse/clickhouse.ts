@@ -120,7 +120,7 @@ export class ClickHouseTelemetry implements Telemetry {
 
   async series(query: SeriesQuery): Promise<readonly Series[]> {
     const statement = toStatement(query, plan(query, this.horizon()))
-    return statement === undefined ? [] : readSeries(await this.#query(statement), query)
+    return statement === undefined ? [] : await readSeries(await this.#query(statement), query)
   }
 
   async points(query: PointsQuery): Promise<readonly Point[]> {

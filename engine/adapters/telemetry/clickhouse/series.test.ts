@@ -135,14 +135,15 @@ test('no value from outside is part of the statement', () => {
   expect(statement?.params).toMatchObject({ device: "d'x", metric: "m'x" })
 })
 
-test('rows become the buckets of their series, and whole numbers may have more than 32 bits', () => {
-  const row = (metric: string, start: bigint, count: bigint, numbers: readonly number[]) => {
-    const whole = Buffer.alloc(16 + numbers.length * 8)
-    whole.writeBigInt64LE(start, 0)
-    whole.writeBigInt64LE(count, 8)
-    for (const [i, number] of numbers.entries()) whole.writeDoubleLE(number, 16 + i * 8)
-    return Buffer.concat([Buffer.from(`\x01d\x01${metric}`), whole])
-  }
+const row = (metric: string, start: bigint, count: bigint, numbers: readonly number[]) => {
+  const whole = Buffer.alloc(16 + numbers.length * 8)
+  whole.writeBigInt64LE(start, 0)
+  whole.writeBigInt64LE(count, 8)
+  for (const [i, number] of numbers.entries()) whole.writeDoubleLE(number, 16 + i * 8)
+  return Buffer.concat([Buffer.from(`\x01d\x01${metric}`), whole])
+}
+
+test('rows become the buckets of their series, and whole numbers may have more than 32 bits', async () => {
   const rows = Buffer.concat([
     row('m', 60n, 2n, [3, 1, 2, 1, 1.5, 7]),
     row('m', 4_200_000_000n, 9_000_000_000n, [9e9, 1, 1, 1, 1, 8]),
@@ -150,7 +151,7 @@ test('rows become the buckets of their series, and whole numbers may have more t
   ])
   const query = { ...QUERY, metrics: ['m', 'n'], aggregates: ['avg', 'count', 'p50', 'first'] } as const
   const span = { from: Millis(0), to: Millis(HOUR) }
-  const shown = readSeries(rows, { ...query, ...span }).map(({ deviceId, metric, buckets }) => [
+  const shown = (await readSeries(rows, { ...query, ...span })).map(({ deviceId, metric, buckets }) => [
     deviceId,
     metric,
     buckets.map(({ time, avg, count, p50, first, sum }) => [time, avg, count, p50, first, sum]),
@@ -166,4 +167,26 @@ test('rows become the buckets of their series, and whole numbers may have more t
     ],
     ['d', 'n', [[60_000, 5, 1, 5, 9, undefined]]],
   ])
+})
+
+test('others have their turn while a large answer is read', async () => {
+  const one = row('m', 60n, 2n, [3, 1, 2, 1])
+  const rows = Buffer.concat(Array.from({ length: 20_001 }, () => one))
+  let turns = 0
+  let isRead = false
+  const turn = () => {
+    turns++
+    if (!isRead) setImmediate(turn)
+  }
+  setImmediate(turn)
+  const query = {
+    ...QUERY,
+    metrics: ['m', 'n'],
+    from: Millis(0),
+    to: Millis(HOUR),
+    aggregates: ['avg'],
+  } as const
+  const [series] = await readSeries(rows, query)
+  isRead = true
+  expect([series?.buckets.length, turns > 2]).toEqual([20_001, true])
 })

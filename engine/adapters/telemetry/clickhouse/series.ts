@@ -4,6 +4,7 @@
 // S2. Rollups and raw points give the same columns for each bucket: count, sum, min, max, last and the time of last.
 // S3. The query of a single series is frequent and has the fastest form. All others read merged rows in order (FINAL),
 //     which needs no memory for the rows.
+import { setImmediate } from 'node:timers/promises'
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { Millis } from '../../../../schemas/ids.ts'
 import type { Aggregate } from '../../../../schemas/vocabulary.ts'
@@ -14,6 +15,9 @@ import type { DeviceChoice, Series, SeriesQuery } from '../../../ports/telemetry
 import type { Statement } from './clickhouse-link.ts'
 import type { Plan, Range } from './plan.ts'
 import { RowReader } from './row-reader.ts'
+
+/** Rows of an answer that are read at a time, which takes a few milliseconds. */
+const ROWS_AT_ONCE = 5_000
 
 export type Params = Record<string, string | number | readonly (string | number)[]>
 
@@ -181,14 +185,15 @@ function startOf(grid: Grid, seconds: string, params: Params): string {
 }
 
 /** Reads rows of RowBinary with the columns keys, start Int64, count UInt64, sum, min, max, last, details. The rows of a
- *  series follow each other. */
-export function readSeries(rows: Buffer, query: SeriesQuery): readonly Series[] {
+ *  series follow each other. Others have their turn after every few thousand rows. */
+export async function readSeries(rows: Buffer, query: SeriesQuery): Promise<readonly Series[]> {
   const keys = keysOf(query)
   const [hasDevice, hasMetric] = [keys.includes('device_id'), keys.includes('metric')]
   const shape = { details: detailsOf(query), asked: askedOf(query) }
   const reader = new RowReader(rows)
   const all: (Series & { readonly buckets: Bucket[] })[] = []
-  while (reader.hasMore()) {
+  for (let row = 0; reader.hasMore(); row++) {
+    if (row > 0 && row % ROWS_AT_ONCE === 0) await setImmediate()
     // The statement selects requested ids only.
     const id = (hasDevice ? reader.text() : query.deviceIds[0]) as DeviceId
     const deviceId = query.by === 'device' ? id : undefined
