@@ -96,12 +96,19 @@ test('a command goes to all that a selector matches, and one to a device that is
   ])
 })
 
-test('the list of devices says why one is in error', async () => {
+test('the list of devices says why one is in error, and the doctor that there is one', async () => {
   const client = await connectDevice(service, 'e1', await registerDevice(admin, 'e1'))
   await publish(client, 'e1', '{"diagnostics":[{"level":2,"name":"motor","message":"too hot"}]}')
   await until('the cause', async () =>
     /^e1\t.*\terror\t.*motor.*\n$/.test((await fleet('devices list --status error')).stdout),
   )
+  const { stdout, stderr } = await cli.runHere(['doctor'], {
+    env: { ...env, FLEET_DATA_DIR: '/no/such/folder' },
+  })
+  expect(stdout).toMatch(/^devices\twarn\t\d+ devices: .* 1 in error$/m)
+  expect(stderr).toContain('devices list --status error')
+  // The service runs, so what is to be known of a folder that is not there is nothing.
+  expect(stdout).not.toMatch(/^(data|disk)\t/m)
   await client.endAsync(true)
 })
 

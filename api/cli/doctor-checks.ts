@@ -40,7 +40,9 @@ export async function runChecks(cli: Cli): Promise<readonly Finding[]> {
   const { client } = await cli.connect({ triesMax: 1, timeoutMs: ANSWER_MS })
   const service = await checkService(client, url)
   const isThere = service[0]?.verdict === 'ok'
-  const remote = isThere ? [await checkClock(url), await checkLogin(client)] : []
+  const remote = isThere
+    ? [await checkClock(url), await checkLogin(client), ...(await checkDevices(client))]
+    : []
   const isHere = URL.canParse(url) && LOOPBACK.has(new URL(url).hostname)
   return [checkNode(), ...service, ...remote, ...(isHere ? await checkMachine(cli.environment, isThere) : [])]
 }
@@ -97,10 +99,23 @@ async function checkLogin(client: Client): Promise<Finding> {
   }
 }
 
+/** Nothing where nobody is logged in: that is a finding of its own. */
+async function checkDevices(client: Client): Promise<readonly Finding[]> {
+  const summary = await client.getFleetSummary({ query: {} }).catch(() => undefined)
+  if (summary === undefined) return []
+  const of = (status: string) => summary.data.find(({ key }) => key === status)?.total ?? 0
+  const detail = `${summary.total} devices: ${of('online')} online, ${of('offline')} offline, ${of('error')} in error`
+  if (of('error') === 0) return [ok('devices', detail)]
+  return [warn('devices', detail, 'see which ones with `fleet devices list --status error`')]
+}
+
 async function checkMachine({ service }: Environment, isRunning: boolean): Promise<readonly Finding[]> {
-  const { httpPort, mqttPort, dataDir } = service
-  const ports = isRunning ? [] : [await checkPort(httpPort, 'HTTP'), await checkPort(mqttPort, 'MQTT')]
-  return [...ports, checkData(resolve(dataDir)), checkDisk(resolve(dataDir))]
+  const { httpPort, mqttPort } = service
+  const dataDir = resolve(service.dataDir)
+  // A service that runs has its data elsewhere, if they are not here.
+  if (isRunning) return existsSync(dataDir) ? [checkData(dataDir), checkDisk(dataDir)] : []
+  const ports = [await checkPort(httpPort, 'HTTP'), await checkPort(mqttPort, 'MQTT')]
+  return [...ports, checkData(dataDir), checkDisk(dataDir)]
 }
 
 async function checkPort(port: number, use: 'HTTP' | 'MQTT'): Promise<Finding> {

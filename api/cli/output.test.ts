@@ -33,6 +33,17 @@ test('notes and progress never reach stdout, and progress is shown only on a ter
   expect(terminal.said()).toEqual({ stdout: 'a  1\n', stderr: '\r\u001b[Kworking\r\u001b[K' })
 })
 
+test('a list of nothing says so to a person, and is empty for a program', () => {
+  const said = (about: Parameters<typeof open>[0]) => {
+    const { output, said } = open(about)
+    output.list([], [['A', () => 1]])
+    return said()
+  }
+  expect(said({ isTTY: true })).toEqual({ stdout: '', stderr: 'nothing found\n' })
+  expect(said({})).toEqual({ stdout: '', stderr: '' })
+  expect(said({ isTTY: true, isJson: true })).toEqual({ stdout: '[]\n', stderr: '' })
+})
+
 test('a failure shows advice, and its code in JSON', () => {
   const report = toFailureReport(refusal('DEVICE_SHADOW_CONFLICT', { expected: 2, got: 1 }))
   const plain = open()

@@ -50,15 +50,17 @@ export function createOutput(
   }
   const json = (value: unknown) => stdout.write(`${jsonText(value, look.isTerminal ? 2 : undefined)}\n`)
   const progress = progressOn(stderr)
-  const list: Output['list'] = (items, columns) => {
-    if (isJson) return void json(items)
-    const rows = items.map((item) => columns.map(([, read]) => cellText(read(item), look)))
-    const head = columns.map(([title]) => title)
-    stdout.write(tableText(head, rows, look))
-  }
   const note: Output['note'] = (text) => {
     progress(undefined)
     stderr.write(`${clean(text)}\n`)
+  }
+  const list: Output['list'] = (items, columns) => {
+    if (isJson) return void json(items)
+    // A heading alone looks like a mistake. A program that reads this takes no lines for none.
+    if (items.length === 0 && look.isTerminal) return note('nothing found')
+    const rows = items.map((item) => columns.map(([, read]) => cellText(read(item), look)))
+    const head = columns.map(([title]) => title)
+    stdout.write(tableText(head, rows, look))
   }
   return {
     isJson,
