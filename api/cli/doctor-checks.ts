@@ -99,7 +99,7 @@ async function checkLogin(client: Client): Promise<Finding> {
   }
 }
 
-/** Nothing where nobody is logged in: that is a finding of its own. */
+/** No finding unless somebody is logged in: that is told already. */
 async function checkDevices(client: Client): Promise<readonly Finding[]> {
   const summary = await client.getFleetSummary({ query: {} }).catch(() => undefined)
   if (summary === undefined) return []
