@@ -54,3 +54,27 @@ test('the oldest messages that are not on their way are dropped, counted and sai
   await settle()
   expect([sent, failed, dropped(), outbox.waiting]).toEqual([[1, 2], [3, 4, 5], 3, 5])
 })
+
+test('none is lost, doubled or overtaken while more come than are acknowledged, over several connections', async () => {
+  const { outbox, sent, acks, publish, dropped } = open({ messagesMax: 20, bytesMax: 1_000, inFlightMax: 3 })
+  const [done, failed]: [number[], number[]] = [[], []]
+  for (let n = 1; n <= 200; n++) {
+    outbox.add(message(n)).then(
+      () => done.push(n),
+      () => failed.push(n),
+    )
+    if (n % 40 === 10) outbox.connected(publish)
+    if (n % 40 === 0) outbox.disconnected()
+    if (n % 3 === 0) acks.shift()?.()
+    await settle()
+  }
+  outbox.connected(publish)
+  while (outbox.waiting > 0) {
+    for (const ack of acks.splice(0)) ack()
+    await settle()
+  }
+  const inOrder = [...new Set(sent)]
+  expect(inOrder).toEqual(inOrder.toSorted((a, b) => a - b))
+  expect([...done, ...failed].sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i + 1))
+  expect([failed.length > 0, dropped()]).toEqual([true, failed.length])
+})

@@ -25,10 +25,12 @@ export type Publish = (message: OutgoingMessage) => Promise<void>
 export class Outbox {
   readonly #bounds: OutboxBounds
   readonly #dropped: (messages: number) => void
-  /** Oldest first; the first ones may be in flight. */
-  #entries: Entry[] = []
+  /** Sent and not acknowledged, oldest first. All of them are older than what waits. */
+  readonly #inFlight = new Set<Entry>()
+  /** Oldest first, from `#head` on. A full one is long, and shifting it would cost every message its length. */
+  #waiting: (Entry | undefined)[] = []
+  #head = 0
   #bytes = 0
-  #inFlight = 0
   #publish: Publish | undefined
 
   constructor(bounds: OutboxBounds, dropped: (messages: number) => void) {
@@ -37,13 +39,13 @@ export class Outbox {
   }
 
   get waiting(): number {
-    return this.#entries.length
+    return this.#inFlight.size + this.#waiting.length - this.#head
   }
 
   /** Resolves once the broker has acknowledged the message; rejects if there was no room for it. */
   add(message: OutgoingMessage): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#entries.push({ ...message, resolve, reject })
+      this.#waiting.push({ ...message, resolve, reject })
       this.#bytes += message.payload.length
       this.#makeRoom()
       this.#send()
@@ -53,27 +55,49 @@ export class Outbox {
   /** What was in flight is sent again. The service recognises points by their time. */
   connected(publish: Publish): void {
     this.#publish = publish
-    this.#inFlight = 0
+    this.#takeBack()
     this.#send()
   }
 
   disconnected(): void {
     this.#publish = undefined
-    this.#inFlight = 0
+    this.#takeBack()
   }
 
   close(): void {
     this.disconnected()
-    for (const { reject } of this.#entries.splice(0))
-      reject(new Error('the device was closed before this was sent'))
+    const left = this.#waiting.slice(this.#head)
+    this.#waiting = []
+    this.#head = 0
+    for (const entry of left) entry?.reject(new Error('the device was closed before this was sent'))
+  }
+
+  /** Whatever was in flight waits again, before the others. */
+  #takeBack(): void {
+    this.#waiting = [...this.#inFlight, ...this.#waiting.slice(this.#head)]
+    this.#head = 0
+    this.#inFlight.clear()
+  }
+
+  /** Takes the oldest one that waits. */
+  #next(): Entry | undefined {
+    const entry = this.#waiting[this.#head]
+    if (entry === undefined) return undefined
+    this.#waiting[this.#head++] = undefined
+    // Half of it is free: each message is moved about once.
+    if (this.#head * 2 > this.#waiting.length) {
+      this.#waiting.splice(0, this.#head)
+      this.#head = 0
+    }
+    return entry
   }
 
   #makeRoom(): void {
     const { messagesMax, bytesMax } = this.#bounds
     let dropped = 0
-    while (this.#entries.length > this.#inFlight + 1) {
-      if (this.#entries.length <= messagesMax && this.#bytes <= bytesMax) break
-      const [oldest] = this.#entries.splice(this.#inFlight, 1)
+    while (this.#waiting.length - this.#head > 1) {
+      if (this.waiting <= messagesMax && this.#bytes <= bytesMax) break
+      const oldest = this.#next()
       if (oldest === undefined) break
       this.#bytes -= oldest.payload.length
       oldest.reject(new Error('no room to keep this message until it can be sent'))
@@ -84,10 +108,10 @@ export class Outbox {
 
   #send(): void {
     const publish = this.#publish
-    while (publish !== undefined && this.#inFlight < this.#bounds.inFlightMax) {
-      const entry = this.#entries[this.#inFlight]
+    while (publish !== undefined && this.#inFlight.size < this.#bounds.inFlightMax) {
+      const entry = this.#next()
       if (entry === undefined) return
-      this.#inFlight++
+      this.#inFlight.add(entry)
       publish(entry).then(
         () => this.#sent(entry),
         () => {
@@ -98,11 +122,13 @@ export class Outbox {
   }
 
   #sent(entry: Entry): void {
-    const at = this.#entries.indexOf(entry)
-    if (at < 0) return
-    this.#entries.splice(at, 1)
+    if (!this.#inFlight.delete(entry)) {
+      // It was acknowledged over the connection before, and waits to be sent again.
+      const at = this.#waiting.indexOf(entry)
+      if (at < 0) return
+      this.#waiting.splice(at, 1)
+    }
     this.#bytes -= entry.payload.length
-    if (at < this.#inFlight) this.#inFlight--
     entry.resolve()
     this.#send()
   }
