@@ -72,7 +72,7 @@ export class Outbox {
     for (const entry of left) entry?.reject(new Error('the device was closed before this was sent'))
   }
 
-  /** Whatever was in flight waits again, before the others. */
+  /** Makes all that is in flight wait again, before the others. */
   #takeBack(): void {
     this.#waiting = [...this.#inFlight, ...this.#waiting.slice(this.#head)]
     this.#head = 0
