@@ -14,7 +14,13 @@ async function survives(
 ): Promise<void> {
   const said: string[] = []
   const say = (text: string) => void said.push(text)
-  const { violations, kept, counts } = await runChaos({ ...options, perSecond: 2, callers: 6, say })
+  const { violations, kept, counts } = await runChaos({
+    ...options,
+    perSecond: 2,
+    callers: 6,
+    losesData: false,
+    say,
+  })
   const told = violations.slice(0, 20).map(({ check, device, text }) => `${check} ${device}: ${text}`)
   const where = `seed ${options.seed}, kept in ${join(String(kept), 'recording.jsonl')}: ${said.join('; ')}`
   expect(told, where).toEqual([])

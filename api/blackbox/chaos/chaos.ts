@@ -28,6 +28,8 @@ export interface ChaosOptions {
   /** Messages per second of each device. */
   readonly perSecond: number
   readonly callers: number
+  /** Whether servers may lose their data, too. */
+  readonly losesData: boolean
   readonly open: (options: SystemOptions) => Promise<System>
   readonly say: (text: string) => void
 }
@@ -56,10 +58,12 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
   const [data, logs] = [join(folder, 'data'), join(folder, 'logs')]
   for (const path of [data, logs]) mkdirSync(path)
   const recorder = new Recorder()
-  const system = await options.open({ folder: data, logs, recorder }).catch((error: unknown) => {
-    rmSync(folder, { recursive: true, force: true })
-    throw error
-  })
+  const system = await options
+    .open({ folder: data, logs, recorder, losesData: options.losesData })
+    .catch((error: unknown) => {
+      rmSync(folder, { recursive: true, force: true })
+      throw error
+    })
   const abandon = () => system.abandon()
   process.once('exit', abandon)
   const run = new Run(options, system, recorder)

@@ -36,7 +36,7 @@ const BROKER_LOSS_MS = 1_000
 const SERVERS = ['nats', 'redis', 'mqtt', 'clickhouse'] as const
 type ServerName = (typeof SERVERS)[number]
 
-export async function openClusterSystem({ logs, recorder }: SystemOptions): Promise<System> {
+export async function openClusterSystem({ logs, recorder, losesData }: SystemOptions): Promise<System> {
   const servers = await ClusterServers.start()
   let isFirst = true
   // Devices download from either API node, as behind a balancer, and come back to the other one if it is away.
@@ -51,7 +51,7 @@ export async function openClusterSystem({ logs, recorder }: SystemOptions): Prom
   const links = nodes.flatMap((node) => [...node.links.values()])
   const targets: readonly Target[] = [
     ...nodes.map(({ program }) => program),
-    ...serverTargets(servers),
+    ...serverTargets(servers, losesData),
     devices,
     downloads,
   ]
@@ -162,12 +162,16 @@ function linkSettings({ settings }: ClusterServers, links: Node['links']): Reado
   }
 }
 
-function serverTargets({ nats, redis, broker, clickhouse, s3 }: ClusterServers): readonly Target[] {
+function serverTargets(
+  { nats, redis, broker, clickhouse, s3 }: ClusterServers,
+  losesData: boolean,
+): readonly Target[] {
   return [
     ...(s3 === undefined ? [] : [s3Target(s3)]),
     serverTarget('nats', {
       kill: () => nats.kill(),
       revive: () => nats.restart(),
+      ...(losesData ? { reviveEmpty: () => nats.putBack('nothing') } : {}),
       signal: (signal) => (signal === 'SIGSTOP' ? nats.pause() : nats.resume()),
     }),
     serverTarget('redis', {
@@ -205,20 +209,25 @@ interface ServerHandle {
   /** Ends it in order, if that differs from a kill. */
   stop?(): Promise<void>
   revive(): Promise<void>
+  /** Starts it without its data. Undefined for what others cannot rebuild. */
+  reviveEmpty?(): Promise<void>
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
 }
 
 function serverTarget(name: string, server: ServerHandle): Target {
   return {
     name,
-    kinds: ['kill', 'kill', server.stop === undefined ? 'kill' : 'stop', 'pause', 'pause'],
+    kinds: [
+      ...(['kill', 'kill', server.stop === undefined ? 'kill' : 'stop', 'pause', 'pause'] as const),
+      ...(server.reviveEmpty === undefined ? [] : (['wipe'] as const)),
+    ],
     async inflict(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGSTOP')
       else await (kind === 'stop' ? server.stop?.() : server.kill())
     },
     async heal(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGCONT')
-      else await server.revive()
+      else await (kind === 'wipe' ? server.reviveEmpty?.() : server.revive())
     },
   }
 }

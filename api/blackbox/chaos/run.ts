@@ -1,5 +1,5 @@
 // `npm run chaos -- [--minutes 10] [--seed N] [--profile cluster|embedded]`: runs chaos for a long
-// time.
+// time. With `--losses`, NATS may also come back without its data.
 // `npm run chaos -- --judge <recording>`: checks a run that was kept.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -26,6 +26,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     profile: { type: 'string', default: 'cluster' },
     devices: { type: 'string', default: '200' },
+    losses: { type: 'boolean', default: false },
     judge: { type: 'string' },
   },
 })
@@ -45,7 +46,7 @@ async function run(): Promise<number> {
     return 2
   }
   const devices = Number(values.devices)
-  const load = { devices, perSecond: 2, callers: 8 }
+  const load = { devices, perSecond: 2, callers: 8, losesData: values.losses }
   const say = (text: string) => void process.stderr.write(`  ${text}\n`)
   console.log(`seed ${seed}`)
   const { violations, kept, counts } = await runChaos({

@@ -26,6 +26,8 @@ export interface SystemOptions {
   /** Folder for the logs of all processes. */
   readonly logs: string
   readonly recorder: Recorder
+  /** Whether servers may lose their data, too. */
+  readonly losesData: boolean
 }
 
 export const ADMIN = { email: 'chaos@example.com', password: 'correct horse battery' } as const

@@ -33,6 +33,17 @@ test('with a broker outside, a snapshot is not older than an earlier snapshot', 
   expect(checkReads(recordingOf({ promises, messages, calls }))).toHaveLength(1)
 })
 
+test('latest values may go back with a log that lost its data, and never later', () => {
+  const faults = [{ target: 'nats', kind: 'wipe', from: 10, to: 20 }]
+  const promises = { isPubackDurable: false, brokerLossMs: 0 }
+  const texts = (...calls: readonly SnapshotCall[]) =>
+    textsOf(checkReads(recordingOf({ promises, faults, messages, calls })))
+  expect(texts(looked(5, 6, 1), looked(40_000, 40_001, 0))).toEqual([])
+  expect(texts(looked(12, 13, 1), looked(14, 15, 0))).toEqual([])
+  expect(texts(looked(5, 6, 1), looked(7, 8, 0))).toHaveLength(1)
+  expect(texts(looked(40_000, 40_001, 1), looked(40_002, 40_003, 0))).toHaveLength(1)
+})
+
 test('a snapshot of a message that was not sent yet is a violation', () => {
   expect(checkReads(recordingOf({ messages, calls: [looked(1.5, 2.5, 1)] }))).toHaveLength(1)
 })

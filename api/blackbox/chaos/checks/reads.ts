@@ -1,6 +1,7 @@
 // Checks snapshots and other answers: nobody reads older data than was shown before.
 import type { Call, Message, Recording, SnapshotCall } from '../recording.ts'
 import { groupedBy } from './grouped.ts'
+import { comparableSpans } from './losses.ts'
 import { type Operation, outOfOrder } from './real-time.ts'
 import type { Violation } from './violation.ts'
 
@@ -11,15 +12,18 @@ const SERIES = ['timed', 'plain'] as const
 export function checkReads(recording: Recording): readonly Violation[] {
   const messages = groupedBy(recording.messages, ({ device }) => device)
   const calls = groupedBy(recording.calls, ({ device }) => device)
+  const spans = comparableSpans(recording.faults)
+  const comparable = (operations: readonly Operation[]) =>
+    spans.map(({ from, to }) => operations.filter((one) => one.from >= from && one.from < to))
   const stale = [...calls].flatMap(([device, own]) => {
     const looks = own.filter((call) => call.kind === 'snapshot')
     return SERIES.flatMap((series) =>
-      outOfOrder([...saidOf(recording, messages.get(device) ?? [], series), ...seenOf(looks, series)]).map(
-        ({ earlier, later }) => {
+      comparable([...saidOf(recording, messages.get(device) ?? [], series), ...seenOf(looks, series)])
+        .flatMap(outOfOrder)
+        .map(({ earlier, later }) => {
           const text = `${later.label} of ${later.from}, after ${earlier.label} at ${earlier.to}`
           return { check: 'reads', device, text }
-        },
-      ),
+        }),
     )
   })
   return [
