@@ -24,12 +24,21 @@ const desiredOf = async (deviceId: string) => (await suite.admin.get(`/shadows/$
 describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
   test('a shadow that somebody else changed first is merged leaf by leaf, by choice where both changed it', async () => {
     await registerDevice(suite.admin, 'valve-1')
-    const desired = { interval: 10, led: 'on', mode: 'a' }
+    const desired = { interval: 10, led: 'on', mode: 'a', net: { host: 'a', port: 1 } }
     await suite.admin.call('PUT', '/shadows/valve-1/desired', desired)
     // The browser reports a refused request in its console.
     const { page } = await suite.open('/devices/valve-1/shadow', {
       expected: [/409|412/],
     })
+    await page
+      .getByRole('row', { name: /interval/ })
+      .getByText('by you')
+      .waitFor()
+    const fold = page.getByRole('button', { name: 'net: 2 leaves' })
+    await fold.click()
+    await page.waitForURL(/fold=net/)
+    expect(await fold.getAttribute('aria-expanded')).toBe('false')
+    expect(await page.getByLabel('Desired value of net.port').count()).toBe(0)
     await page.getByLabel('Desired value of interval').fill('5')
     await page.getByLabel('Desired value of mode').fill('b')
     await page.getByLabel('Desired value of mode').press('Enter')
@@ -41,7 +50,7 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     const apply = dialog.getByRole('button', { name: 'Apply on version 2' })
     expect(await apply.getAttribute('aria-disabled')).toBe('true')
     const { body: untouched } = await suite.admin.get('/shadows/valve-1')
-    expect(untouched['desired']).toEqual({ interval: 7, led: 'off', mode: 'a' })
+    expect(untouched['desired']).toEqual({ ...desired, interval: 7, led: 'off' })
     // Only the leaf that both changed asks.
     expect(await dialog.getByRole('radio').count()).toBe(2)
     // It says whose change it was: the same person's, from elsewhere.
@@ -53,7 +62,7 @@ describe.skipIf(CHROMIUM === undefined)('the shadow of a device', () => {
     await apply.click()
     await dialog.waitFor({ state: 'detached' })
     const { body: merged } = await suite.admin.get('/shadows/valve-1')
-    expect(merged['desired']).toEqual({ interval: 5, led: 'off', mode: 'b' })
+    expect(merged['desired']).toEqual({ ...desired, interval: 5, led: 'off', mode: 'b' })
 
     await page.getByLabel('Show').selectOption('history')
     await page.getByRole('button', { name: 'Take back version 2' }).click()

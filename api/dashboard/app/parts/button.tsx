@@ -24,6 +24,8 @@ export interface ButtonProps {
   readonly write?: Pick<Write<[]>, 'isUnderWay'>
   readonly shortcut?: string
   readonly form?: string
+  /** Whether what it unfolds is there. */
+  readonly isExpanded?: boolean
 }
 
 export function Button(props: ButtonProps) {
@@ -39,6 +41,7 @@ export function Button(props: ButtonProps) {
     isBusy = write?.isUnderWay.value,
     shortcut,
     form,
+    isExpanded,
   } = props
   const reason = disabledBecause ?? (write === undefined ? undefined : awayReason())
   const isDisabled = reason !== undefined || isBusy === true
@@ -52,6 +55,7 @@ export function Button(props: ButtonProps) {
       aria-disabled={isDisabled ? 'true' : undefined}
       aria-busy={isBusy === true ? 'true' : undefined}
       aria-keyshortcuts={shortcut}
+      aria-expanded={isExpanded}
       onClick={(event) => {
         if (isDisabled) event.preventDefault()
         else onClick?.(event)

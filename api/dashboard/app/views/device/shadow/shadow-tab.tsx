@@ -38,8 +38,20 @@ const t = words({
   ],
   drop: ['Drop them', 'Verwerfen'],
   arrived: [
-    'Version {version} arrived: {others} leaves changed, {mine} of yours.',
-    'Version {version} ist da: {others} Blätter geändert, davon {mine} von Ihren.',
+    {
+      one: 'Version {version} arrived: {n} leaf changed, {mine}.',
+      other: 'Version {version} arrived: {n} leaves changed, {mine}.',
+    },
+    {
+      one: 'Version {version} ist da: {n} Blatt geändert, {mine}.',
+      other: 'Version {version} ist da: {n} Blätter geändert, {mine}.',
+    },
+  ],
+  noneOfYours: ['none of yours', 'keines von Ihren'],
+  someOfYours: ['{n} of yours', 'davon {n} von Ihren'],
+  readOnly: [
+    'Operators and admins change the desired state; your role is viewer.',
+    'Den gewünschten Stand ändern Operatoren und Admins; Ihre Rolle ist viewer.',
   ],
   returns: [
     'The device is offline. Changes are applied when it returns; last seen',
@@ -101,7 +113,8 @@ export default function ShadowTab({ device }: TabProps) {
             {base !== undefined && now !== undefined && base.version !== now.version && (
               <Arrived base={base} now={now} edits={edits} />
             )}
-            {!device.connectivity.connected && (
+            {!may('setDesiredState') && <p class="hint">{t('readOnly')}</p>}
+            {!device.connectivity.connected && device.status !== 'decommissioned' && (
               <p class="hint">
                 {t('returns')} <Age at={device.last_seen_at} />
               </p>
@@ -169,7 +182,11 @@ function Arrived({
   const mine = merge.conflicts.length
   return (
     <p class="banner" role="status">
-      {t('arrived', { version: now.version, others: merge.others.length + mine, mine })}
+      {t('arrived', {
+        version: now.version,
+        n: merge.others.length + merge.fulfilled.length + mine,
+        mine: mine === 0 ? t('noneOfYours') : t('someOfYours', { n: mine }),
+      })}
     </p>
   )
 }

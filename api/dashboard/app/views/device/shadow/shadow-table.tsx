@@ -1,13 +1,20 @@
 // One row for each leaf that either side has. Desired values can be changed in place, removed, and added.
+import { Fragment } from 'preact'
 import type { Operations, ReplyOf } from '../../../../../../schemas/client/calls.ts'
+import { words as wordList } from '../../../address/codecs.ts'
+import { useAnswer } from '../../../data/answers.ts'
+import { queryValue } from '../../../navigation/navigation.ts'
+import { actorText } from '../../../parts/actor-text.ts'
 import { Age } from '../../../parts/age.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
+import { authorOf, type Change } from '../../../shadow-merge/authors.ts'
 import { type Json, type JsonObject, type Path, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { type Edit, wishFor } from '../../../shadow-merge/merge.ts'
 import { type ShadowRow, shadowRows } from '../../../shadow-merge/rows.ts'
 import { words } from '../../../words/words.ts'
 import { AddLeaf } from './add-leaf.tsx'
+import { groupRows } from './fold-rows.ts'
 import { LeafEditor } from './leaf-editor.tsx'
 
 const t = words({
@@ -25,8 +32,17 @@ const t = words({
   undo: ['Undo the change of {path}', 'Änderung von {path} zurücknehmen'],
   removed: ['will be removed', 'wird entfernt'],
   changed: ['changed here', 'hier geändert'],
+  by: ['by {who}', 'von {who}'],
+  group: [
+    { one: '{name}: {n} leaf', other: '{name}: {n} leaves' },
+    { one: '{name}: {n} Blatt', other: '{name}: {n} Blätter' },
+  ],
+  groupWaiting: ['{n} waiting', '{n} wartend'],
   none: ['There are no differences.', 'Es gibt keine Unterschiede.'],
 })
+
+/** First keys whose leaves are folded away. A key with a comma stays open. */
+const folded = queryValue('fold', wordList())
 
 const GLYPHS = { 'in-sync': '✓', waiting: '◔', 'only-reported': '·', 'only-desired': '◔' } as const
 
@@ -41,6 +57,12 @@ export interface ShadowTableProps {
 }
 
 export function ShadowTable({ document, edits, onlyDifferences, onEdit, onUndo }: ShadowTableProps) {
+  const history = useAnswer('getShadowHistory', {
+    device_id: document.device_id,
+    query: { section: 'desired', per_page: 100 },
+  })
+  // The patches were JSON on their way.
+  const changes = (history.data?.data ?? []) as readonly Change[]
   // Edits of leaves that neither side has yet are rows as well.
   const added = edits.filter(({ path }) => valueAt(document.desired as JsonObject, path) === undefined)
   const known = shadowRows(document.desired as JsonObject, document.reported as JsonObject)
@@ -70,12 +92,21 @@ export function ShadowTable({ document, edits, onlyDifferences, onEdit, onUndo }
             </tr>
           </thead>
           <tbody>
-            {shown.map((row) => (
-              <Row
-                key={pathKey(row.path)}
-                {...{ row, document, onEdit, onUndo }}
-                edit={edits.find(({ path }) => pathKey(path) === pathKey(row.path))}
-              />
+            {groupRows(shown).map(({ key, rows: members, waitingCount }) => (
+              <Fragment key={pathKey(members[0]?.path ?? [])}>
+                {key !== undefined && (
+                  <GroupHead name={key} leavesCount={members.length} waitingCount={waitingCount} />
+                )}
+                {(key === undefined || !folded.value.includes(key)) &&
+                  members.map((row) => (
+                    <Row
+                      key={pathKey(row.path)}
+                      {...{ row, document, onEdit, onUndo }}
+                      edit={edits.find(({ path }) => pathKey(path) === pathKey(row.path))}
+                      author={row.desired === undefined ? undefined : authorOf(row.path, changes)}
+                    />
+                  ))}
+              </Fragment>
             ))}
           </tbody>
         </table>
@@ -85,12 +116,41 @@ export function ShadowTable({ document, edits, onlyDifferences, onEdit, onUndo }
   )
 }
 
+interface GroupHeadProps {
+  readonly name: string
+  readonly leavesCount: number
+  readonly waitingCount: number
+}
+
+function GroupHead({ name, leavesCount, waitingCount }: GroupHeadProps) {
+  const isOpen = !folded.value.includes(name)
+  const toggle = () =>
+    folded.set(isOpen ? [...folded.value, name] : folded.value.filter((other) => other !== name))
+  return (
+    <tr class="shadow-group">
+      <td colSpan={4}>
+        <Button
+          kind="quiet"
+          icon={isOpen ? 'chevron-down' : 'chevron-right'}
+          isExpanded={isOpen}
+          onClick={toggle}
+        >
+          {t('group', { name: plainText(name), n: leavesCount })}
+        </Button>
+        {waitingCount > 0 && <span class="severity-warning">◔ {t('groupWaiting', { n: waitingCount })}</span>}
+      </td>
+    </tr>
+  )
+}
+
 interface RowProps extends Pick<ShadowTableProps, 'document' | 'onEdit' | 'onUndo'> {
   readonly row: ShadowRow
   readonly edit: Edit | undefined
+  /** Whose the desired value is, where the history says so. */
+  readonly author: Change | undefined
 }
 
-function Row({ row, edit, document, onEdit, onUndo }: RowProps) {
+function Row({ row, edit, author, document, onEdit, onUndo }: RowProps) {
   const name = plainText(row.path.join('.'))
   const times = document.metadata
   const since = (row.state === 'only-reported' ? times.reported : times.desired)[row.path.join('.')]
@@ -153,6 +213,7 @@ function Row({ row, edit, document, onEdit, onUndo }: RowProps) {
             <Age at={since} />
           </span>
         )}
+        {author !== undefined && <span class="muted"> · {t('by', { who: actorText(author.actor) })}</span>}
         {edit !== undefined && <strong> · {t('changed')}</strong>}
       </td>
     </tr>
