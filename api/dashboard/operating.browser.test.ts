@@ -121,7 +121,8 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByText('it is 2 devices now, and it was 1').waitFor()
     expect((await suite.admin.get('/commands/$broadcast')).body['total']).toBe(0)
 
-    await page.getByRole('button', { name: 'Look whom cool_down reaches' }).click()
+    // The look comes back by itself, with what changed.
+    await page.getByText('mqtt_device: 1 → 2').waitFor()
     await page.getByRole('heading', { name: 'It reaches 2 devices' }).waitFor()
     await page.getByRole('button', { name: 'Send cool_down to 2 devices' }).click()
     await page.getByRole('heading', { level: 1, name: 'cool_down' }).waitFor()
@@ -129,6 +130,19 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByRole('button', { name: 'Cancel what is open' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel what is open' }).click()
     await page.getByRole('row', { name: /oven-2 cancelled/ }).waitFor()
+
+    await page.goto(`${suite.service.httpUrl}/commands/new?target=filter&which=tag:hot&command=stop`)
+    await page.getByText('Timeout and priority').click()
+    await page.getByLabel('Priority').selectOption('critical')
+    await page.getByRole('button', { name: 'Look whom stop reaches' }).click()
+    const stop = page.getByRole('button', { name: 'Send stop to 2 devices' })
+    await stop.click()
+    await stop.press('Enter')
+    await page.getByText('Press Enter once more to send.').waitFor()
+    expect((await suite.admin.get('/commands/$broadcast')).body['total']).toBe(1)
+    await stop.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'stop' }).waitFor()
+    expect((await suite.admin.get('/commands/$broadcast')).body['total']).toBe(2)
   })
 
   test('an uploaded image is shown with the checksum that the service computed', async () => {

@@ -16,6 +16,7 @@ import {
   type WrongParameter,
 } from './command-wish.ts'
 import { Field, fieldError } from './field.tsx'
+import { HoldButton } from './hold-button.tsx'
 import { JsonField, parsed } from './json-field.tsx'
 import { ParameterField } from './parameter-field.tsx'
 import { SelectField } from './select-field.tsx'
@@ -67,13 +68,15 @@ export interface CommandFormProps {
   readonly write?: Pick<Write<[]>, 'isUnderWay'>
   readonly error?: unknown
   readonly disabledBecause?: string | undefined
+  /** The button sends, and does not only lead to a look: a critical command is held, or sent by a second Enter. */
+  readonly isFinal?: boolean
 }
 
 /** The last values of each command, as long as the page lives. */
 const remembered = new Map<string, ParameterTexts>()
 
 export function CommandForm(props: CommandFormProps) {
-  const { commands, initial = {}, action, onSend, onChange, write, error, disabledBecause } = props
+  const { commands, initial = {}, action, onSend, onChange, write, error, disabledBecause, isFinal } = props
   const [name, setName] = useState(initial.command ?? commands?.[0]?.name ?? '')
   const command = commands?.find((known) => known.name === name)
   const parameters = useMemo(() => (command === undefined ? [] : orderedParameters(command)), [command])
@@ -106,6 +109,12 @@ export function CommandForm(props: CommandFormProps) {
     setJsonText('{}')
     setWrong({})
   }
+  const submit = () => {
+    setWrong(data.kind === 'wrong' ? data.wrong : {})
+    if (wish === undefined || disabledBecause !== undefined || write?.isUnderWay.peek() === true) return
+    remembered.set(name, texts)
+    onSend(wish)
+  }
   if (commands !== null && commands.length === 0) return <p class="muted">{t('none')}</p>
   return (
     <form
@@ -113,10 +122,7 @@ export function CommandForm(props: CommandFormProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
-        setWrong(data.kind === 'wrong' ? data.wrong : {})
-        if (wish === undefined || disabledBecause !== undefined || write?.isUnderWay.peek() === true) return
-        remembered.set(name, texts)
-        onSend(wish)
+        submit()
       }}
     >
       {commands === null ? (
@@ -192,9 +198,21 @@ export function CommandForm(props: CommandFormProps) {
         </div>
       </details>
       <div class="row">
-        <Button type="submit" kind="primary" icon="send" write={write} disabledBecause={disabledBecause}>
-          {action(name)}
-        </Button>
+        {isFinal && priority === 'critical' ? (
+          <HoldButton
+            type="submit"
+            icon="send"
+            write={write}
+            disabledBecause={disabledBecause}
+            onMeant={submit}
+          >
+            {action(name)}
+          </HoldButton>
+        ) : (
+          <Button type="submit" kind="primary" icon="send" write={write} disabledBecause={disabledBecause}>
+            {action(name)}
+          </Button>
+        )}
       </div>
     </form>
   )

@@ -12,6 +12,8 @@ const t = words({
   tag: ['all with a tag', 'alle mit einem Tag'],
   devices: ['these devices', 'diese Geräte'],
   type: ['all of a type', 'alle eines Typs'],
+  filter: ['all that a filter fits', 'alle, auf die ein Filter passt'],
+  filterText: ['Filter, as in the list of devices', 'Filter, wie in der Geräteliste'],
   all: ['all', 'alle'],
   which: ['Which', 'Welche'],
   ids: ['Ids, separated by commas', 'IDs, durch Kommas getrennt'],
@@ -45,7 +47,8 @@ export function TargetFields({ kinds, onChange, error }: TargetFieldsProps) {
       />
       {kind !== 'all' && (
         <Field
-          label={kind === 'devices' ? t('ids') : t('which')}
+          label={kind === 'devices' ? t('ids') : kind === 'filter' ? t('filterText') : t('which')}
+          {...(kind === 'filter' ? { placeholder: 'status:offline group:eu' } : {})}
           required
           value={targetNames.value}
           spellcheck={false}

@@ -7,6 +7,7 @@ import { type Params, pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
@@ -20,8 +21,10 @@ import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { ProblemCard } from '../../parts/problem-card.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { stateWord } from '../../parts/state-words.ts'
+import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
 import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
 
@@ -45,6 +48,10 @@ const t = words({
     '{n} Befehle sind nicht fertig. Was ein Gerät schon angenommen hat, kann noch ausgeführt werden.',
   ],
   again: ['Send again to the failed', 'An die fehlgeschlagenen erneut'],
+  first: [
+    'The first {n} of {all} are in the form; send to the others after it.',
+    'Die ersten {n} von {all} stehen im Formular; senden Sie danach an die anderen.',
+  ],
   none: ['No device has one of these statuses', 'Kein Gerät hat einen dieser Status'],
 })
 
@@ -52,6 +59,8 @@ type Row = ReplyOf<Operations['listBroadcastDevices']>['data'][number]
 const statusValue = queryValue('status', wordList())
 /** What has not come to an end. */
 const OPEN = ['pending', 'delivered', 'acked'] as const
+/** Their ids stand in the address of the form. */
+const AGAIN_MAX = 200
 const UNDONE = ['failed', 'rejected', 'expired']
 
 export default function Broadcast({ params }: { readonly params: Params }) {
@@ -63,14 +72,17 @@ export default function Broadcast({ params }: { readonly params: Params }) {
   const counts: Readonly<Record<string, number>> = data?.counts ?? {}
   const open = OPEN.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
   const undone = UNDONE.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
-  const again = async () => {
+  const again = useWrite(async () => {
     const { data: rows } = await fleet.listBroadcastDevices({
       broadcast_id,
-      query: { status: [UNDONE.join(',')], per_page: 200 },
+      query: { status: [UNDONE.join(',')], per_page: AGAIN_MAX },
     })
     const ids = rows.map(({ device_id }) => device_id).join(',')
-    navigate(pathOf('compose', {}, { target: 'devices', which: ids, command: data?.command }))
-  }
+    if (rows.length < undone) toast({ text: t('first', { n: rows.length, all: undone }) })
+    const parameters = Object.keys(data?.data ?? {}).length === 0 ? undefined : JSON.stringify(data?.data)
+    const query = { target: 'devices', which: ids, command: data?.command, data: parameters }
+    navigate(pathOf('compose', {}, query))
+  })
   return (
     <Page
       title={data === undefined ? t('title') : plainText(data.command)}
@@ -78,7 +90,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
       actions={
         <>
           {undone > 0 && may('broadcastCommand') && (
-            <Button icon="rotate-ccw" onClick={() => void again()}>
+            <Button icon="rotate-ccw" write={again} onClick={() => void again.run()}>
               {t('again')}
             </Button>
           )}
@@ -90,6 +102,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
         </>
       }
     >
+      {again.error.value !== undefined && <ProblemCard error={again.error.value} />}
       <AnswerArea answer={answer}>
         {(broadcast) => (
           <div class="stack">

@@ -17,6 +17,7 @@ import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
+import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 import { commandStatusWord } from './command-words.ts'
 import { CommandSections } from './sections.tsx'
@@ -32,6 +33,7 @@ const t = words({
   at: ['Sent', 'Gesendet'],
   by: ['By', 'Von'],
   answer: ['Answer', 'Antwort'],
+  late: ['late', 'zu spät'],
   none: ['No command was sent yet', 'Noch wurde kein Befehl gesendet'],
   noneMore: [
     'Open a device to send it one, or command many.',
@@ -59,7 +61,10 @@ function Allowed() {
   const status = statusValue.value
   const command = commandValue.value
   const group = groupValue.value
+  const times = timesInAddress()
+  const isTimed = times.from !== undefined || times.to !== undefined
   const query = {
+    ...times,
     limit: 50,
     ...(status.length === 0 ? {} : { status: [status.join(',')] }),
     ...(command === '' ? {} : { command }),
@@ -68,7 +73,7 @@ function Allowed() {
   const feed = useFeed(JSON.stringify(query), (cursor) =>
     fleet.listFleetCommands({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
   )
-  const isFiltered = status.length > 0 || command !== '' || group !== ''
+  const isFiltered = isTimed || status.length > 0 || command !== '' || group !== ''
   const columns: readonly Column<Command>[] = [
     { name: t('command'), cell: ({ command: name }) => plainText(name) },
     {
@@ -77,7 +82,7 @@ function Allowed() {
     },
     {
       name: t('status'),
-      cell: ({ status: word, late }) => `${commandStatusWord(word)}${late ? ' (late)' : ''}`,
+      cell: ({ status: word, late }) => `${commandStatusWord(word)}${late ? ` (${t('late')})` : ''}`,
     },
     { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
     { name: t('by'), cell: ({ created_by }) => created_by },
@@ -101,6 +106,7 @@ function Allowed() {
       <div class="filters">
         <Field label={t('command')} value={command} onValue={commandValue.set} spellcheck={false} />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+        <TimeFilter />
         <ChoiceChips
           label={t('status')}
           options={COMMAND_STATUSES.map((word) => [word, commandStatusWord(word)] as const)}

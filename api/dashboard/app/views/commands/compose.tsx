@@ -1,27 +1,31 @@
 // A command to many: whom, what, a look at whom it reaches, and only then the button that names the effect (D6).
 import { useMemo, useState } from 'preact/hooks'
+import { BODY_LIMITS } from '../../../../../schemas/body-limits.ts'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { BroadcastWishBody } from '../../../../../schemas/command.ts'
 import type { TargetPreview } from '../../../../../schemas/target-preview.ts'
-import { text } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
-import { navigate, queryValue } from '../../navigation/navigation.ts'
+import { navigate } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
+import { commandInAddress, wishInAddress } from '../../parts/command-address.ts'
 import { CommandForm, type CommandWish } from '../../parts/command-form.tsx'
 import type { DeviceType } from '../../parts/command-wish.ts'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
+import { HoldButton } from '../../parts/hold-button.tsx'
 import { Page } from '../../parts/page.tsx'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { filterTarget, idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
+import { duration } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -36,18 +40,22 @@ const t = words({
     { one: '{command} an {n} Gerät senden', other: '{command} an {n} Geräte senden' },
   ],
   offline: [
-    'Devices that are offline get it when they return, unless it has expired by then.',
-    'Geräte, die offline sind, erhalten ihn, sobald sie zurück sind, falls er dann nicht abgelaufen ist.',
+    {
+      one: '{n} device is offline: the command waits for it until it expires in {time}.',
+      other: '{n} devices are offline: the command waits for them until it expires in {time}.',
+    },
+    {
+      one: '{n} Gerät ist offline: der Befehl wartet darauf, bis er in {time} abläuft.',
+      other: '{n} Geräte sind offline: der Befehl wartet auf sie, bis er in {time} abläuft.',
+    },
   ],
-  changed: [
-    'The target changed meanwhile: it is {got} devices now, and it was {expected}. Nothing was sent; look again.',
-    'Das Ziel hat sich geändert: jetzt sind es {got} Geräte, vorher {expected}. Nichts wurde gesendet; sehen Sie noch einmal hin.',
-  ],
+  nobodyOffline: ['No device of them is offline.', 'Keines davon ist offline.'],
   nobody: ['Nobody would get it.', 'Niemand würde ihn erhalten.'],
 })
 
-const TARGETS = ['group', 'tag', 'type', 'devices'] as const
-const commandValue = queryValue('command', text())
+/** From here on the number of devices is typed. */
+const TYPED_ABOVE = 100
+const TARGETS = ['group', 'tag', 'type', 'devices', 'filter'] as const
 
 export default function Compose() {
   const types = useAnswer('listDeviceTypes', {})
@@ -65,12 +73,14 @@ export default function Compose() {
 interface ReviewedCommand {
   readonly wish: CommandWish
   readonly preview: TargetPreview
+  /** What was seen before, if the target has changed since. */
+  readonly before?: TargetPreview
 }
 
 function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const target = targetKind(TARGETS)
   const which = targetNames.value
-  const [type, setType] = useState(types[0]?.name ?? '')
+  const [type, setType] = useState(() => typeFor(types, commandInAddress.value))
   const [looked, setLooked] = useState<ReviewedCommand | undefined>(undefined)
   const [isConfirming, setConfirming] = useState(false)
   // Another wish is another request; the same one sent again is the same.
@@ -84,7 +94,13 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const send = async () => {
     if (looked === undefined) return
     const body = { ...bodyOf(looked.wish), expected_total: looked.preview.total }
-    const sent = await fleet.broadcastCommand({ body, idempotencyKey: key })
+    const sent = await fleet.broadcastCommand({ body, idempotencyKey: key }).catch(async (error: unknown) => {
+      if (!(error instanceof RefusalError) || error.code !== 'TARGET_CHANGED') throw error
+      // Nothing was sent: the look comes back, with what changed since.
+      const preview = await fleet.broadcastCommand({ body: bodyOf(looked.wish), query: { dry_run: true } })
+      if ('by_status' in preview) setLooked({ wish: looked.wish, preview, before: looked.preview })
+      return preview
+    })
     refreshAnswers('listBroadcasts')
     if ('broadcast_id' in sent) navigate(pathOf('broadcast', { broadcast_id: sent.broadcast_id }))
   }
@@ -101,6 +117,8 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
   const error = sending.error.value ?? look.error.value
   const accepted = looked?.preview.accepted ?? 0
   const name = t('send', { command: looked?.wish.command ?? '', n: accepted })
+  const sendButton = { write: sending, disabledBecause: accepted === 0 ? t('nobody') : undefined }
+  const offline = looked === undefined ? '' : offlineText(looked)
   return (
     <div class="stack">
       <div class="cards">
@@ -121,7 +139,7 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
           <CommandForm
             key={type}
             commands={commands}
-            initial={{ command: commandValue.value === '' ? undefined : commandValue.value }}
+            initial={wishInAddress() ?? {}}
             action={(command) => (command === '' ? t('lookAny') : t('look', { command }))}
             onSend={(wish) => void look.run(wish)}
             onChange={again}
@@ -130,26 +148,27 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
           />
         </section>
       </div>
-      {error !== undefined && <Wrong error={error} />}
+      {error !== undefined && <ProblemCard error={error} />}
+      {looked?.before !== undefined && <TargetChanged before={looked.before} now={looked.preview} />}
       {looked !== undefined && (
         <>
           <PreviewCounts preview={looked.preview} />
-          <p class="muted">{t('offline')}</p>
+          <p class="muted">{offline}</p>
           <p>
-            <Button
-              kind={looked.wish.priority === 'critical' ? 'danger' : 'primary'}
-              icon="send"
-              write={sending}
-              disabledBecause={accepted === 0 ? t('nobody') : undefined}
-              // An emergency stop must not wait for a dialog; the look before was its confirmation.
-              onClick={() =>
-                looked.wish.priority === 'critical' || accepted <= 100
-                  ? void sending.run()
-                  : setConfirming(true)
-              }
-            >
-              {name}
-            </Button>
+            {looked.wish.priority === 'critical' ? (
+              <HoldButton icon="send" {...sendButton} onMeant={() => void sending.run()}>
+                {name}
+              </HoldButton>
+            ) : (
+              <Button
+                kind="primary"
+                icon="send"
+                {...sendButton}
+                onClick={() => (accepted <= TYPED_ABOVE ? void sending.run() : setConfirming(true))}
+              >
+                {name}
+              </Button>
+            )}
           </p>
         </>
       )}
@@ -161,27 +180,36 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
           onConfirm={send}
           onClose={() => setConfirming(false)}
         >
-          <p>{t('offline')}</p>
+          <p>{offline}</p>
         </ConfirmAction>
       )}
     </div>
   )
 }
 
-function Wrong({ error }: { readonly error: unknown }) {
-  if (error instanceof RefusalError && error.code === 'TARGET_CHANGED')
-    return (
-      <p class="problem" role="alert">
-        {t('changed', { got: Number(error.problem['got']), expected: Number(error.problem['expected']) })}
-      </p>
-    )
-  return <ProblemCard error={error} />
+/** A type that knows the command of the address, or takes any. */
+function typeFor(types: readonly DeviceType[], command: string): string {
+  const knows = types.find(({ commands }) => commands?.some(({ name }) => name === command) === true)
+  const takesAny = command === '' ? undefined : types.find(({ commands }) => commands === null)
+  return (knows ?? takesAny ?? types[0])?.name ?? ''
+}
+
+/** What becomes of the command for those who are away. */
+function offlineText({ wish: { timeout_sec, priority }, preview: { by_status } }: ReviewedCommand): string {
+  const usual =
+    priority === 'critical' ? BODY_LIMITS.commandTimeoutSecCritical : BODY_LIMITS.commandTimeoutSecDefault
+  const n = by_status['offline'] ?? 0
+  return n === 0 ? t('nobodyOffline') : t('offline', { n, time: duration((timeout_sec ?? usual) * 1000) })
 }
 
 function targetOf(kind: (typeof TARGETS)[number], names: string): NonNullable<BroadcastWishBody['target']> {
   switch (kind) {
     case 'type':
       return { type: 'query', value: { type: names } }
+    case 'filter': {
+      const { type, value } = filterTarget(names)
+      return { type, value }
+    }
     case 'devices':
       return { type: kind, value: [...idsIn(names)] }
     case 'group':

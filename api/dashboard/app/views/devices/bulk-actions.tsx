@@ -14,7 +14,13 @@ const DEVICES_MAX = 10_000
 /** Their ids stand in the address of the form. */
 const ADDRESS_DEVICES_MAX = 200
 
-export function BulkActions({ ids }: { readonly ids: readonly string[] }) {
+export interface BulkActionsProps {
+  readonly ids: readonly string[]
+  /** The filter that fits just these; undefined if none does. */
+  readonly filter: string | undefined
+}
+
+export function BulkActions({ ids, filter }: BulkActionsProps) {
   const [kind, setKind] = useState<BulkKind | undefined>(undefined)
   const isTooMany = ids.length > DEVICES_MAX
   const because = !may('bulkEditDevices')
@@ -22,9 +28,13 @@ export function BulkActions({ ids }: { readonly ids: readonly string[] }) {
     : isTooMany
       ? t('bound', { n: DEVICES_MAX })
       : undefined
+  const isLong = ids.length > ADDRESS_DEVICES_MAX
   const tooManyForAddress =
-    ids.length > ADDRESS_DEVICES_MAX ? t('bound', { n: ADDRESS_DEVICES_MAX }) : undefined
-  const asTarget = { target: 'devices', which: ids.join(',') }
+    isLong && filter === undefined ? t('boundOrFilter', { n: ADDRESS_DEVICES_MAX }) : undefined
+  const asTarget =
+    isLong && filter !== undefined
+      ? { target: 'filter', which: filter }
+      : { target: 'devices', which: ids.join(',') }
   const compose = () => navigate(pathOf('compose', {}, asTarget))
   const rollOut = () => navigate(pathOf('newRollout', {}, asTarget))
   // The palette offers them, too.

@@ -37,5 +37,9 @@ export const t = words({
   why: ['Why', 'Warum'],
   admin: ['Needs the role admin.', 'Braucht die Rolle Admin.'],
   operator: ['Needs the role operator.', 'Braucht die Rolle Operator.'],
+  boundOrFilter: [
+    'At most {n} devices at once, or all that a filter fits.',
+    'Höchstens {n} Geräte auf einmal, oder alle, auf die ein Filter passt.',
+  ],
   bound: ['At most {n} devices at once.', 'Höchstens {n} Geräte auf einmal.'],
 })

@@ -1,7 +1,9 @@
 // What can be done with the selected devices.
 import type { Signal } from '@preact/signals'
+import { text } from '../../address/codecs.ts'
 import { toCsv, toNdjson } from '../../fleet/export-rows.ts'
 import { columns } from '../../live/fleet-index.ts'
+import { queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
 import { copyText } from '../../parts/clipboard.ts'
 import { saveFile } from '../../parts/save-file.ts'
@@ -47,7 +49,7 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
           {t('all', { n: rows.length })}
         </Button>
       )}
-      <BulkActions ids={[...ids]} />
+      <BulkActions ids={[...ids]} filter={filterFor(ids, rows)} />
       <Button icon="copy" onClick={() => void copyIds([...ids])}>
         {t('ids')}
       </Button>
@@ -72,4 +74,12 @@ export function SelectionBar({ selected, rows, onAll }: SelectionBarProps) {
 async function copyIds(ids: readonly string[]): Promise<void> {
   const isCopied = await copyText(ids.join('\n'))
   toast(isCopied ? { text: t('copied', { n: ids.length }) } : { text: t('notCopied'), isFailure: true })
+}
+
+const filterValue = queryValue('q', text())
+
+/** The filter of the list, where all that fit are selected, and no others. */
+function filterFor(ids: ReadonlySet<string>, rows: Uint32Array): string | undefined {
+  const isAll = ids.size === rows.length && rows.every((row) => ids.has(columns.ids[row] ?? ''))
+  return isAll && filterValue.value !== '' ? filterValue.value : undefined
 }

@@ -13,6 +13,7 @@ import { Field } from '../../parts/field.tsx'
 import { LogRow } from '../../parts/log-row.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
+import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -40,7 +41,10 @@ export default function Logs() {
   const find = findValue.value
   const group = groupValue.value
   const device = deviceValue.value
+  const times = timesInAddress()
+  const isTimed = times.from !== undefined || times.to !== undefined
   const query = {
+    ...times,
     limit: 200,
     ...(level.length === 0 ? {} : { level: level.join(',') }),
     ...(find === '' ? {} : { find }),
@@ -52,7 +56,7 @@ export default function Logs() {
     fleet.listFleetLogs({ query: { ...query, ...(cursor === undefined ? {} : { cursor }) } }),
   )
   const filter = { ...(group === '' ? {} : { group }), ...(device === '' ? {} : { device_id: device }) }
-  const isFiltered = level.length > 0 || find !== '' || group !== '' || device !== ''
+  const isFiltered = isTimed || level.length > 0 || find !== '' || group !== '' || device !== ''
   return (
     <Page
       title={t('title')}
@@ -62,6 +66,7 @@ export default function Logs() {
         <Field label={t('find')} type="search" value={find} onValue={findValue.set} />
         <Field label={t('device')} value={device} onValue={deviceValue.set} spellcheck={false} />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+        <TimeFilter />
         <ChoiceChips
           label={t('levels')}
           options={LOG_LEVELS.map((word) => [word, word] as const)}

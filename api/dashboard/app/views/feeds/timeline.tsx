@@ -15,6 +15,7 @@ import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
+import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 import { EVENT_KINDS } from './kinds.ts'
 
@@ -48,7 +49,10 @@ export default function Timeline() {
   const kind = kindValue.value
   const group = groupValue.value
   const device = deviceValue.value
+  const times = timesInAddress()
+  const isTimed = times.from !== undefined || times.to !== undefined
   const query = {
+    ...times,
     limit: 100,
     ...(kind.length === 0 ? {} : { kind: kind.join(',') }),
     ...(group === '' ? {} : { group }),
@@ -71,7 +75,7 @@ export default function Timeline() {
       ),
     },
   ]
-  const isFiltered = kind.length > 0 || group !== '' || device !== ''
+  const isFiltered = isTimed || kind.length > 0 || group !== '' || device !== ''
   return (
     <Page
       title={t('title')}
@@ -80,6 +84,7 @@ export default function Timeline() {
       <div class="filters">
         <Field label={t('device')} value={device} onValue={deviceValue.set} spellcheck={false} />
         <Field label={t('group')} value={group} onValue={groupValue.set} spellcheck={false} />
+        <TimeFilter />
         <ChoiceChips
           label={t('kinds')}
           options={EVENT_KINDS.filter((word) => word !== 'command' || seesCommands).map(

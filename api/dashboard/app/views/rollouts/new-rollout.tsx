@@ -6,7 +6,7 @@ import { text } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
-import { fleet } from '../../data/client.ts'
+import { fleet, RefusalError } from '../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../data/writes.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
@@ -14,15 +14,18 @@ import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
+import { plainText } from '../../parts/plain-text.ts'
 import { PreviewCounts } from '../../parts/preview-counts.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
-import { idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { filterTarget, idsIn, targetKind, targetNames } from '../../parts/target.ts'
+import { TargetChanged } from '../../parts/target-changed.tsx'
 import { TargetFields } from '../../parts/target-fields.tsx'
 import { words } from '../../words/words.ts'
 import { FIRST_DRAFT, type RolloutDraft, STRATEGIES, toWish } from './rollout-draft.ts'
 import { RolloutPlan } from './rollout-plan.tsx'
+import { targetText } from './rollout-words.ts'
 import { ScheduleFields } from './schedule-fields.tsx'
 
 const t = words({
@@ -58,7 +61,7 @@ const t = words({
 })
 
 const firmwareValue = queryValue('firmware', text())
-const TARGETS = ['group', 'tag', 'type', 'devices', 'all'] as const
+const TARGETS = ['group', 'tag', 'type', 'devices', 'filter', 'all'] as const
 
 export default function NewRollout() {
   const isAllowed = may('createDeployment')
@@ -100,13 +103,16 @@ function Form({ images }: { readonly images: readonly Image[] }) {
   const firmware_id = images.some((image) => image.firmware_id === firmwareValue.value)
     ? firmwareValue.value
     : (images[0]?.firmware_id ?? '')
+  const version = images.find((image) => image.firmware_id === firmware_id)?.version ?? ''
   const [draft, setDraft] = useState(FIRST_DRAFT)
   const [preview, setPreview] = useState<TargetPreview | undefined>(undefined)
+  const [before, setBefore] = useState<TargetPreview | undefined>(undefined)
   const [key, setKey] = useState(newIdempotencyKey)
   const wish = toWish(draft, { firmware_id, target: targetOf(targetKind(TARGETS), targetNames.value) })
   const again = () => {
     // What was looked at is no longer what would be sent.
     setPreview(undefined)
+    setBefore(undefined)
     setKey(newIdempotencyKey())
   }
   const change = (changes: Partial<RolloutDraft>) => {
@@ -119,7 +125,17 @@ function Form({ images }: { readonly images: readonly Image[] }) {
   })
   const start = useWrite(async () => {
     const body = { ...wish, ...(preview === undefined ? {} : { expected_total: preview.total }) }
-    const started = await fleet.createDeployment({ body, idempotencyKey: key })
+    const started = await fleet
+      .createDeployment({ body, idempotencyKey: key })
+      .catch(async (error: unknown) => {
+        if (!(error instanceof RefusalError) || error.code !== 'TARGET_CHANGED') throw error
+        // Nothing was started: the look comes back, with what changed since.
+        setBefore(preview)
+        setKey(newIdempotencyKey())
+        const found = await fleet.createDeployment({ body: wish, query: { dry_run: true } })
+        if ('by_status' in found) setPreview(found)
+        return found
+      })
     refreshAnswers('listDeployments')
     if ('deployment_id' in started) navigate(pathOf('rollout', { deployment_id: started.deployment_id }))
   })
@@ -162,10 +178,16 @@ function Form({ images }: { readonly images: readonly Image[] }) {
         <StrategyFields draft={draft} onChange={change} error={error} />
         <ScheduleFields draft={draft} onChange={change} error={error} />
       </div>
+      {before !== undefined && preview !== undefined && <TargetChanged before={before} now={preview} />}
       {preview !== undefined && (
         <div class="cards">
           <PreviewCounts preview={preview} />
-          <RolloutPlan draft={draft} accepted={preview.accepted} />
+          <RolloutPlan
+            draft={draft}
+            accepted={preview.accepted}
+            version={plainText(version)}
+            target={plainText(targetText(wish.target))}
+          />
         </div>
       )}
       {error !== undefined && <ProblemCard error={error} />}
@@ -186,6 +208,7 @@ function Form({ images }: { readonly images: readonly Image[] }) {
 
 function targetOf(kind: (typeof TARGETS)[number], names: string): DeploymentWish['target'] {
   if (kind === 'all') return { type: kind }
+  if (kind === 'filter') return filterTarget(names)
   return { type: kind, value: kind === 'devices' ? idsIn(names) : names }
 }
 

@@ -4,6 +4,10 @@ import { number, words } from '../../words/words.ts'
 import type { RolloutDraft } from './rollout-draft.ts'
 
 const t = words({
+  review: [
+    { one: '{version} goes to {n} device of {target}.', other: '{version} goes to {n} devices of {target}.' },
+    { one: '{version} geht an {n} Gerät von {target}.', other: '{version} geht an {n} Geräte von {target}.' },
+  ],
   title: ['What would happen', 'Was geschehen würde'],
   now: ['It begins at once.', 'Er beginnt sofort.'],
   later: ['It begins at {at}.', 'Er beginnt am {at}.'],
@@ -42,9 +46,14 @@ const t = words({
 export function RolloutPlan({
   draft,
   accepted,
+  version,
+  target,
 }: {
   readonly draft: RolloutDraft
   readonly accepted: number
+  readonly version: string
+  /** What was aimed at, in words. */
+  readonly target: string
 }) {
   const { strategy, percent, soakMin, slots, failures, startAt, windows } = draft
   const first = strategy === 'canary' ? Math.min(accepted, Math.ceil((accepted * Number(percent)) / 100)) : 0
@@ -62,6 +71,9 @@ export function RolloutPlan({
   return (
     <section class="card">
       <h2>{t('title')}</h2>
+      <p>
+        <strong>{t('review', { version, n: accepted, target })}</strong>
+      </p>
       <ol class="steps">
         {steps.map((step) => (
           <li key={step}>{step}</li>

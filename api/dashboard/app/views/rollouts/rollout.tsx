@@ -7,7 +7,7 @@ import { type Params, pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
-import { useWrite } from '../../data/writes.ts'
+import { useWrite, type Write } from '../../data/writes.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
@@ -26,7 +26,11 @@ import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
+import { FailureText } from './failure-text.tsx'
 import { type Deployment, ProgressBar } from './progress-bar.tsx'
+import { causeValue, FAILED_QUERY, Failures, ofCause } from './rollout-failures.tsx'
+import { lastStep } from './rollout-jobs.ts'
+import { Stages } from './rollout-stages.tsx'
 import { deploymentStatusWord, targetText } from './rollout-words.ts'
 
 const t = words({
@@ -39,6 +43,7 @@ const t = words({
     'Nothing new is started. Devices that install now finish; {n} that wait are cancelled.',
     'Nichts Neues beginnt. Geräte, die gerade installieren, kommen zu Ende; {n} wartende werden abgebrochen.',
   ],
+  version: ['Version', 'Version'],
   summary: ['Summary', 'Überblick'],
   target: ['Devices', 'Geräte'],
   strategy: ['Strategy', 'Strategie'],
@@ -48,11 +53,15 @@ const t = words({
   by: ['Created by', 'Angelegt von'],
   started: ['Started', 'Begonnen'],
   finished: ['Finished', 'Fertig'],
-  stages: ['Stages', 'Stufen'],
-  stage: ['Stage {n}', 'Stufe {n}'],
   held: ['Why others wait', 'Warum andere warten'],
   skipped: ['Skipped', 'Übersprungen'],
   failures: ['Failures', 'Fehlschläge'],
+  roll: ['Roll back…', 'Zurückrollen…'],
+  rollDo: ['Roll back {id}', '{id} zurückrollen'],
+  rollSays: [
+    'The device is told to install {version} again and restarts.',
+    'Das Gerät soll {version} wieder installieren und startet neu.',
+  ],
   devices: ['Devices of this rollout', 'Geräte dieses Rollouts'],
   device: ['Device', 'Gerät'],
   status: ['Status', 'Status'],
@@ -146,12 +155,13 @@ export default function Rollout({ params }: { readonly params: Params }) {
             <div class="cards">
               <Summary deployment={deployment} />
               <Stages deployment={deployment} />
+              <Failures deployment={deployment} />
               <Causes deployment={deployment} />
             </div>
           </div>
         )}
       </AnswerArea>
-      <Members deploymentId={deployment_id} onAct={act} />
+      <Members deploymentId={deployment_id} acting={acting} onAct={act} />
       {isCancelling && data !== undefined && (
         <ConfirmAction
           title={t('cancel')}
@@ -185,7 +195,7 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
     <section class="card">
       <h2>{t('summary')}</h2>
       <dl class="facts">
-        <dt>Version</dt>
+        <dt>{t('version')}</dt>
         <dd>{plainText(firmware_version)}</dd>
         <dt>{t('target')}</dt>
         <dd>
@@ -201,6 +211,10 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
         <dd>
           {t('abortSays', { percent: Number(abort['failure_percent']), n: Number(abort['min_finished']) })}
         </dd>
+        <dt>{t('failures')}</dt>
+        <dd>
+          <FailureText of={deployment} />
+        </dd>
         <dt>{t('by')}</dt>
         <dd>{created_by}</dd>
         <dt>{t('started')}</dt>
@@ -212,27 +226,6 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
           <Age at={finished_at} />
         </dd>
       </dl>
-    </section>
-  )
-}
-
-function Stages({ deployment: { stages, stage } }: { readonly deployment: Deployment }) {
-  return (
-    <section class="card">
-      <h2>{t('stages')}</h2>
-      <ol class="stack">
-        {stages.map(({ index, total, succeeded, failed, state, since }) => (
-          <li
-            key={index}
-            aria-current={index === stage ? 'step' : undefined}
-            class={index === stage ? undefined : 'muted'}
-          >
-            <strong>{t('stage', { n: index + 1 })}</strong> {stateWord(state)} · {number(succeeded)}/
-            {number(total)}
-            {failed > 0 && <span class="severity-critical"> ✕ {number(failed)}</span>} · <Age at={since} />
-          </li>
-        ))}
-      </ol>
     </section>
   )
 }
@@ -268,23 +261,26 @@ function Causes({ deployment: { held, skipped } }: { readonly deployment: Deploy
 
 interface MembersProps {
   readonly deploymentId: string
+  readonly acting: Pick<Write<[]>, 'isUnderWay'>
   readonly onAct: (what: string, call: () => Promise<unknown>) => Promise<void>
 }
 
-function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
+function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
   const status = statusValue.value
   const held = heldValue.value
   const find = findValue.value
+  const cause = causeValue.value
   const answer = useAnswer('listDeploymentDevices', {
     deployment_id,
     query: {
-      page: pageValue.value,
-      ...(status.length === 0 ? {} : { status: status.join(',') }),
+      ...(cause === '' ? { page: pageValue.value } : FAILED_QUERY),
+      ...(cause !== '' || status.length === 0 ? {} : { status: status.join(',') }),
       ...(held === '' ? {} : { held }),
       ...(find === '' ? {} : { q: find }),
     },
   })
   const canAct = may('retryDeploymentDevice')
+  const [rolling, setRolling] = useState<Job | undefined>(undefined)
   const columns: readonly Column<Job>[] = [
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
     {
@@ -318,16 +314,25 @@ function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
       ? [
           {
             name: t('actions'),
-            cell: ({ device_id, status: word }: Job) =>
-              ['failed', 'timed_out', 'rejected', 'cancelled'].includes(word) ? (
+            cell: (job: Job) => {
+              const { device_id, status: word } = job
+              if (word === 'succeeded' && job.from_version !== null && may('rollBackDevice'))
+                return (
+                  <Button icon="rotate-ccw" onClick={() => setRolling(job)}>
+                    {t('roll')}
+                  </Button>
+                )
+              return ['failed', 'timed_out', 'rejected', 'cancelled'].includes(word) ? (
                 <Button
+                  write={acting}
                   onClick={() =>
                     void onAct(t('retry'), () => fleet.retryDeploymentDevice({ deployment_id, device_id }))
                   }
                 >
                   {t('retry')}
                 </Button>
-              ) : null,
+              ) : null
+            },
           },
         ]
       : []),
@@ -350,31 +355,25 @@ function Members({ deploymentId: deployment_id, onAct }: MembersProps) {
         />
       </div>
       <AnswerTable
-        answer={answer}
+        answer={ofCause(answer, cause)}
         empty={<Empty title={t('none')} />}
         caption={t('devices')}
         columns={columns}
         idOf={({ device_id }) => device_id}
       />
+      {rolling !== undefined && (
+        <ConfirmAction
+          title={t('rollDo', { id: rolling.device_id })}
+          action={t('rollDo', { id: rolling.device_id })}
+          onConfirm={async () => {
+            await fleet.rollBackDevice({ device_id: rolling.device_id })
+            refreshAnswers('getDeployment', 'listDeployments', 'listDeploymentDevices')
+          }}
+          onClose={() => setRolling(undefined)}
+        >
+          <p>{t('rollSays', { version: plainText(rolling.from_version ?? '') })}</p>
+        </ConfirmAction>
+      )}
     </section>
   )
 }
-
-const lastStep = ({
-  finished_at,
-  confirming_at,
-  rebooting_at,
-  installing_at,
-  downloaded_at,
-  downloading_at,
-  notified_at,
-  created_at,
-}: Job) =>
-  finished_at ??
-  confirming_at ??
-  rebooting_at ??
-  installing_at ??
-  downloaded_at ??
-  downloading_at ??
-  notified_at ??
-  created_at

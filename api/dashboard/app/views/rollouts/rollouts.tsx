@@ -18,6 +18,7 @@ import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { words } from '../../words/words.ts'
+import { FailureText } from './failure-text.tsx'
 import { ProgressBar } from './progress-bar.tsx'
 import { deploymentStatusWord, targetText } from './rollout-words.ts'
 import { RolloutSections } from './sections.tsx'
@@ -30,6 +31,8 @@ const t = words({
   target: ['Devices', 'Geräte'],
   strategy: ['Strategy', 'Strategie'],
   progress: ['Progress', 'Fortschritt'],
+  failures: ['Failures', 'Fehlschläge'],
+  by: ['by {who}', 'von {who}'],
   started: ['Created', 'Angelegt'],
   empty: ['No firmware was rolled out yet', 'Noch wurde keine Firmware ausgerollt'],
   emptyMore: [
@@ -78,7 +81,16 @@ export default function Rollouts() {
     { name: t('target'), cell: ({ target }) => plainText(targetText(target)) },
     { name: t('strategy'), cell: ({ strategy }) => strategy },
     { name: t('progress'), cell: (row) => <ProgressBar of={row} /> },
-    { name: t('started'), cell: ({ created_at }) => <Age at={created_at} /> },
+    { name: t('failures'), cell: (row) => <FailureText of={row} /> },
+    {
+      name: t('started'),
+      cell: ({ created_at, created_by }) => (
+        <>
+          <Age at={created_at} />
+          <span class="table-more">{t('by', { who: plainText(created_by) })}</span>
+        </>
+      ),
+    },
   ]
   if (!mayList)
     return (

@@ -7,6 +7,7 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { accessToken } from '../../data/session.ts'
 import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
+import { byteCount } from '../../parts/byte-count.ts'
 import { Field } from '../../parts/field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -16,6 +17,7 @@ import { words } from '../../words/words.ts'
 const t = words({
   title: ['Upload an image', 'Abbild hochladen'],
   file: ['File', 'Datei'],
+  drop: ['Choose it, or drop it here.', 'Wählen Sie sie, oder ziehen Sie sie hierher.'],
   version: ['Version', 'Version'],
   type: ['Device type', 'Gerätetyp'],
   hash: ['Its SHA-256, if you have it', 'Ihre SHA-256, falls vorhanden'],
@@ -39,6 +41,8 @@ export function UploadForm() {
   const [sha256, setSha256] = useState('')
   const [changelog, setChangelog] = useState('')
   const [sent, setSent] = useState<number | undefined>(undefined)
+  const [size, setSize] = useState<number | undefined>(undefined)
+  const chosenSize = () => setSize(file.current?.files?.[0]?.size)
   const write = useWrite(async () => {
     const chosen = file.current?.files?.[0]
     if (chosen === undefined) throw new Error(t('choose'))
@@ -61,6 +65,14 @@ export function UploadForm() {
   return (
     <form
       class="card upload"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault()
+        const dropped = event.dataTransfer?.files
+        if (file.current === null || dropped === undefined || dropped.length === 0) return
+        file.current.files = dropped
+        chosenSize()
+      }}
       onSubmit={(event) => {
         event.preventDefault()
         void write.run()
@@ -70,7 +82,8 @@ export function UploadForm() {
       <div class="filters">
         <label class="field">
           {t('file')}
-          <input ref={file} type="file" required />
+          <input ref={file} type="file" required onChange={chosenSize} />
+          <span class="hint">{size === undefined ? t('drop') : byteCount(size)}</span>
         </label>
         <Field
           label={t('version')}

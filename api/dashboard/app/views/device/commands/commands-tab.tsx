@@ -1,18 +1,15 @@
 // Commands to this device: the form above, and each command sent with its steps, as the device's answers come in.
 import { useRef, useState } from 'preact/hooks'
-import { text } from '../../../address/codecs.ts'
 import { may } from '../../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../../data/answers.ts'
 import { ConnectionError, fleet } from '../../../data/client.ts'
 import { newIdempotencyKey, useWrite } from '../../../data/writes.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
-import { queryValue } from '../../../navigation/navigation.ts'
 import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
+import { commandInAddress, parametersInAddress, wishInAddress } from '../../../parts/command-address.ts'
 import { CommandForm, type CommandWish } from '../../../parts/command-form.tsx'
-import type { CommandData } from '../../../parts/command-wish.ts'
 import { Empty } from '../../../parts/empty.tsx'
-import { parsed } from '../../../parts/json-field.tsx'
 import { Pager, pageValue } from '../../../parts/pager.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
@@ -40,19 +37,6 @@ const t = words({
     'Es ist nicht bekannt, ob der Befehl gesendet wurde. Noch einmal senden ist sicher: er behält seinen Schlüssel und wird nicht doppelt ausgeführt.',
   ],
 })
-
-const chosen = queryValue('command', text('', 128))
-/** Its parameters, as JSON. */
-const parameters = queryValue('data', text('', 8000))
-
-/** What the address fills the form with. Parameters that are none are left out. */
-function fromAddress(): Partial<CommandWish> | undefined {
-  if (chosen.value === '') return undefined
-  const found = parsed(parameters.value)?.value
-  const isObject = typeof found === 'object' && found !== null && !Array.isArray(found)
-  // What JSON gives is JSON.
-  return { command: chosen.value, ...(isObject ? { data: found as CommandData } : {}) }
-}
 
 export default function CommandsTab({ device }: TabProps) {
   const { device_id: deviceId } = device
@@ -85,10 +69,10 @@ export default function CommandsTab({ device }: TabProps) {
         <AnswerArea answer={types}>
           {({ data }) => (
             <Composer
-              key={`${chosen.value} ${parameters.value} ${again?.count ?? 0}`}
+              key={`${commandInAddress.value} ${parametersInAddress.value} ${again?.count ?? 0}`}
               deviceId={deviceId}
               commands={data.find(({ name }) => name === device.type)?.commands ?? null}
-              initial={again?.wish ?? fromAddress()}
+              initial={again?.wish ?? wishInAddress()}
               disabledBecause={device.status === 'decommissioned' ? t('gone') : undefined}
             />
           )}
@@ -147,6 +131,7 @@ function Composer({ deviceId, commands, initial, disabledBecause }: ComposerProp
   return (
     <>
       <CommandForm
+        isFinal
         commands={commands}
         {...(initial === undefined ? {} : { initial })}
         action={(command) => t('send', { command })}

@@ -1,0 +1,25 @@
+import { number, words } from '../../words/words.ts'
+import type { Deployment } from './progress-bar.tsx'
+import { failureShare } from './rollout-health.ts'
+
+const t = words({
+  none: ['none is done yet', 'noch keines ist fertig'],
+  share: ['{percent} of {n} done, ends at {limit}', '{percent} von {n} fertigen, endet bei {limit}'],
+})
+
+/** The share of failures against the bound at which the rollout ends by itself. */
+export function FailureText({
+  of: { progress, abort },
+}: {
+  readonly of: Pick<Deployment, 'progress' | 'abort'>
+}) {
+  const { percent, finishedCount, limitPercent, isOver } = failureShare(progress, abort)
+  if (percent === undefined) return <span class="muted">{t('none')}</span>
+  const share = (value: number) => number(value / 100, { style: 'percent', maximumFractionDigits: 0 })
+  return (
+    <span class={isOver ? 'severity-critical' : percent > 0 ? 'severity-warning' : undefined}>
+      {isOver && '✕ '}
+      {t('share', { percent: share(percent), n: finishedCount, limit: share(limitPercent) })}
+    </span>
+  )
+}

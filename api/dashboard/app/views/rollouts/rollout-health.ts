@@ -1,0 +1,50 @@
+// What a rollout's numbers say: the share of failures against its bound, and failures by their cause.
+
+interface Progress {
+  readonly succeeded: number
+  readonly failed: number
+  readonly rolled_back: number
+}
+
+export interface FailureShare {
+  /** Of the devices that are done; undefined before the first one. */
+  readonly percent: number | undefined
+  readonly finishedCount: number
+  readonly limitPercent: number
+  /** The bound counts from so many finished devices on. */
+  readonly minFinished: number
+  readonly isOver: boolean
+}
+
+/** Failures count as the service counts them: among those that are done. */
+export function failureShare(
+  { succeeded, failed, rolled_back }: Progress,
+  abort: Readonly<Record<string, unknown>>,
+): FailureShare {
+  const finishedCount = succeeded + failed + rolled_back
+  const bad = failed + rolled_back
+  const limitPercent = Number(abort['failure_percent'])
+  const minFinished = Number(abort['min_finished'])
+  const percent = finishedCount === 0 ? undefined : (100 * bad) / finishedCount
+  const isOver = percent !== undefined && finishedCount >= minFinished && percent >= limitPercent
+  return { percent, finishedCount, limitPercent, minFinished, isOver }
+}
+
+interface Failed {
+  readonly error: { readonly code: string } | null
+  readonly status: string
+}
+
+/** A device that says no error failed for what became of it. */
+export const causeOf = ({ error, status }: Failed): string => error?.code ?? status
+
+/** The most frequent cause first. */
+export function failuresByCause(
+  jobs: readonly Failed[],
+): readonly { readonly cause: string; readonly count: number }[] {
+  const counts = new Map<string, number>()
+  for (const job of jobs) counts.set(causeOf(job), (counts.get(causeOf(job)) ?? 0) + 1)
+  return [...counts]
+    .map(([cause, count]) => ({ cause, count }))
+    .sort((a, b) => b.count - a.count || (a.cause < b.cause ? -1 : 1))
+}
