@@ -29,6 +29,12 @@ const t = words({
     { one: 'Snooze {n} alert', other: 'Snooze {n} alerts' },
     { one: '{n} Alarm zurückstellen', other: '{n} Alarme zurückstellen' },
   ],
+  say: [
+    { one: 'Comment on {n} alert', other: 'Comment on {n} alerts' },
+    { one: '{n} Alarm kommentieren', other: '{n} Alarme kommentieren' },
+  ],
+  saySays: ['The comment stays with each of them.', 'Der Kommentar bleibt bei jedem davon.'],
+  empty: ['Write the comment first.', 'Schreiben Sie zuerst den Kommentar.'],
   snoozeSays: [
     'It stays open, and nobody is told of it until then.',
     'Er bleibt offen, und bis dahin wird niemand benachrichtigt.',
@@ -61,7 +67,7 @@ const t = words({
   undo: ['Acknowledged', 'Bestätigt'],
 })
 
-export type AlertAction = 'ack' | 'snooze' | 'resolve' | 'assign'
+export type AlertAction = 'ack' | 'snooze' | 'resolve' | 'assign' | 'say'
 const LENGTHS = [
   ['900', 'quarter'],
   ['3600', 'hour'],
@@ -120,7 +126,12 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
       actions={
         <>
           <Button onClick={() => onClose(false)}>{t('cancel')}</Button>
-          <Button kind="primary" write={write} onClick={() => void write.run()}>
+          <Button
+            kind="primary"
+            write={write}
+            disabledBecause={action === 'say' && comment.trim() === '' ? t('empty') : undefined}
+            onClick={() => void write.run()}
+          >
             {name}
           </Button>
         </>
@@ -135,7 +146,7 @@ export function AlertActionDialog({ action, alertIds, onClose }: AlertActionDial
           onValue={setUntil}
         />
       )}
-      {(action === 'ack' || action === 'resolve') && (
+      {(action === 'ack' || action === 'resolve' || action === 'say') && (
         <Field label={t('comment')} value={comment} onValue={setComment} maxLength={2000} />
       )}
       {action === 'resolve' && (
@@ -174,6 +185,8 @@ function perform(
       })
     case 'resolve':
       return fleet.resolveAlert({ alert_id, body: { ...said, ...(snooze_sec > 0 ? { snooze_sec } : {}) } })
+    case 'say':
+      return fleet.commentAlert({ alert_id, body: { text: comment.trim() } })
     case 'assign':
       return fleet.assignAlert({ alert_id, body: { user_id: user.peek()?.id ?? null } })
   }

@@ -17,11 +17,14 @@ import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { stateWord } from '../../parts/state-words.ts'
-import { now } from '../../words/time.ts'
+import { instant, now } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
+import { LastEntries } from '../device/overview/last-entries.tsx'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
 import { MomentChart, spanAround } from './moment-chart.tsx'
+import { PastAlerts } from './past-alerts.tsx'
 
 const t = words({
   title: ['Alert', 'Alarm'],
@@ -45,6 +48,13 @@ const t = words({
   add: ['Add', 'Hinzufügen'],
   ack: ['Acknowledge', 'Bestätigen'],
   unack: ['Take the acknowledgement back', 'Bestätigung zurücknehmen'],
+  snooze: ['Snooze', 'Zurückstellen'],
+  unsnooze: ['End the snooze', 'Zurückstellen beenden'],
+  snoozed: ['Snoozed until', 'Zurückgestellt bis'],
+  role: [
+    'Viewers cannot act on alerts; this needs the role operator.',
+    'Als Viewer können Sie nicht handeln; dazu braucht es die Rolle Operator.',
+  ],
   resolve: ['Resolve', 'Schließen'],
   assign: ['Take over', 'Übernehmen'],
   others: ['The same rule on other devices', 'Dieselbe Regel auf anderen Geräten'],
@@ -62,21 +72,42 @@ export default function AlertView({ params }: { readonly params: Params }) {
   ])
   const { data } = answer
   const isOpen = data !== undefined && data.state !== 'resolved'
+  const renew = () => refreshAnswers('getAlert', 'listAlerts', 'getAlertSummary')
+  const unack = useWrite(() => fleet.unackAlert({ alert_id }).then(renew))
+  const unsnooze = useWrite(() => fleet.unsnoozeAlert({ alert_id }).then(renew))
+  const isSnoozed = data?.snoozed_until != null && Date.parse(data.snoozed_until) > now.value
+  const mayAct = may('ackAlert') && isOpen
+  useShortcuts(
+    mayAct
+      ? [
+          ...(data.acknowledged ? [] : [{ keys: 'e', says: t('ack'), run: () => setAction('ack') }]),
+          ...(isSnoozed ? [] : [{ keys: 'h', says: t('snooze'), run: () => setAction('snooze') }]),
+        ]
+      : [],
+  )
   return (
     <Page
       title={data === undefined ? t('title') : plainText(data.rule_name)}
       mark={data !== undefined && <SeverityMark severity={data.severity} />}
       actions={
-        may('ackAlert') &&
-        isOpen && (
+        mayAct && (
           <>
             {data.acknowledged ? (
-              <Button onClick={() => void fleet.unackAlert({ alert_id }).then(answer.reload)}>
+              <Button write={unack} onClick={() => void unack.run()}>
                 {t('unack')}
               </Button>
             ) : (
-              <Button icon="check" onClick={() => setAction('ack')}>
+              <Button icon="check" shortcut="e" onClick={() => setAction('ack')}>
                 {t('ack')}
+              </Button>
+            )}
+            {isSnoozed ? (
+              <Button write={unsnooze} onClick={() => void unsnooze.run()}>
+                {t('unsnooze')}
+              </Button>
+            ) : (
+              <Button icon="bell-off" shortcut="h" onClick={() => setAction('snooze')}>
+                {t('snooze')}
               </Button>
             )}
             <Button onClick={() => setAction('assign')}>{t('assign')}</Button>
@@ -87,6 +118,10 @@ export default function AlertView({ params }: { readonly params: Params }) {
         )
       }
     >
+      {[unack, unsnooze].map(
+        (write, at) => write.error.value !== undefined && <ProblemCard key={at} error={write.error.value} />,
+      )}
+      {isOpen && !may('ackAlert') && <p class="muted">{t('role')}</p>}
       <AnswerArea answer={answer}>
         {(alert) => (
           <div class="stack">
@@ -95,6 +130,12 @@ export default function AlertView({ params }: { readonly params: Params }) {
               <Facts alert={alert} />
               <Comments alert={alert} />
               <Moves alert={alert} />
+              {alert.device_id !== null && (
+                <>
+                  <PastAlerts ruleId={alert.rule_id} deviceId={alert.device_id} />
+                  <LastEntries deviceId={alert.device_id} />
+                </>
+              )}
             </div>
           </div>
         )}
@@ -176,6 +217,12 @@ function Facts({ alert }: { readonly alert: Alert }) {
             <dd>
               <Age at={alert.resolved_at} /> {alert.reason}
             </dd>
+          </>
+        )}
+        {alert.snoozed_until !== null && (
+          <>
+            <dt>{t('snoozed')}</dt>
+            <dd>{instant(Date.parse(alert.snoozed_until))}</dd>
           </>
         )}
         <dt>{t('times')}</dt>

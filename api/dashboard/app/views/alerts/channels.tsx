@@ -3,9 +3,10 @@
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { text } from '../../address/codecs.ts'
-import { may } from '../../data/access.ts'
+import { may, roleFor } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
+import { messageOf, useWrite } from '../../data/writes.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -36,6 +37,10 @@ const t = words({
   ],
   deliveries: ['Deliveries', 'Zustellungen'],
   remove: ['Delete', 'Löschen'],
+  readOnly: [
+    'Making, testing and deleting channels needs the role {role}.',
+    'Kanäle anlegen, testen und löschen braucht die Rolle {role}.',
+  ],
   removeSays: [
     '{name} is told of no alert any more. Rules that name it keep it from being deleted.',
     '{name} erfährt von keinem Alarm mehr. Regeln, die ihn nennen, verhindern das Löschen.',
@@ -89,6 +94,7 @@ export default function Channels() {
       }
     >
       <AlertSections />
+      {!isAdmin && <p class="muted">{t('readOnly', { role: roleFor('createChannel') ?? '' })}</p>}
       <AnswerTable
         answer={answer}
         empty={
@@ -126,9 +132,7 @@ function Actions({
   readonly channel: Channel
   readonly onRemove: () => void
 }) {
-  const [isTesting, setTesting] = useState(false)
-  const test = async () => {
-    setTesting(true)
+  const test = useWrite(async () => {
     try {
       const { delivered, latency_ms: ms, error } = await fleet.testChannel({ channel_id })
       toast(
@@ -138,16 +142,14 @@ function Actions({
       )
     } catch (error) {
       toast({
-        text: t('unsent', { name, reason: error instanceof Error ? error.message : String(error) }),
+        text: t('unsent', { name, reason: messageOf(error) }),
         isFailure: true,
       })
-    } finally {
-      setTesting(false)
     }
-  }
+  })
   return (
     <span class="row">
-      <Button isBusy={isTesting} onClick={() => void test()}>
+      <Button write={test} onClick={() => void test.run()}>
         {t('test')}
       </Button>
       <Button onClick={() => ofValue.set(channel_id)}>{t('deliveries')}</Button>

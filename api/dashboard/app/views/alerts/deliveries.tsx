@@ -1,6 +1,7 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
+import { messageOf, useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -24,11 +25,14 @@ type Delivery = ReplyOf<Operations['listDeliveries']>['data'][number]
 
 export function Deliveries({ channelId }: { readonly channelId: string }) {
   const answer = useAnswer('listDeliveries', { channel_id: channelId, query: {} }, { everyMs: 5000 })
-  const again = ({ delivery_id }: Delivery) =>
-    fleet.redeliver({ delivery_id }).then(
-      () => refreshAnswers('listDeliveries'),
-      (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
-    )
+  const again = useWrite(async ({ delivery_id }: Delivery) => {
+    try {
+      await fleet.redeliver({ delivery_id })
+      refreshAnswers('listDeliveries')
+    } catch (error) {
+      toast({ text: t('failed', { reason: messageOf(error) }), isFailure: true })
+    }
+  })
   const columns: readonly Column<Delivery>[] = [
     { name: t('event'), cell: ({ event }) => event },
     {
@@ -47,7 +51,11 @@ export function Deliveries({ channelId }: { readonly channelId: string }) {
     { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
     {
       name: t('again'),
-      cell: (delivery) => <Button onClick={() => void again(delivery)}>{t('again')}</Button>,
+      cell: (delivery) => (
+        <Button write={again} onClick={() => void again.run(delivery)}>
+          {t('again')}
+        </Button>
+      ),
     },
   ]
   return (

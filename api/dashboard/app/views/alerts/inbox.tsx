@@ -27,6 +27,7 @@ import { clockTime } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
 import { GROUPINGS } from './alert-groups.ts'
+import { FirstRules } from './first-rules.tsx'
 import { GroupRows } from './group-rows.tsx'
 import { AlertSections } from './sections.tsx'
 import { StateTabs } from './state-tabs.tsx'
@@ -46,6 +47,7 @@ const t = words({
   snooze: ['Snooze', 'Zurückstellen'],
   resolve: ['Resolve', 'Schließen'],
   assign: ['Take over', 'Übernehmen'],
+  say: ['Comment', 'Kommentieren'],
   chosen: [
     { one: '{n} selected', other: '{n} selected' },
     { one: '{n} ausgewählt', other: '{n} ausgewählt' },
@@ -157,6 +159,7 @@ export default function Inbox() {
     <Empty title={t('calm')}>
       <p>{t('calmMore')}</p>
       <a href={pathOf('rules')}>{t('rules')}</a>
+      <FirstRules />
     </Empty>
   )
   return (
@@ -194,6 +197,7 @@ export default function Inbox() {
               {t('snooze')}
             </Button>
             <Button onClick={() => act('assign')}>{t('assign')}</Button>
+            <Button onClick={() => act('say')}>{t('say')}</Button>
             <Button icon="x" shortcut="r" onClick={() => act('resolve')}>
               {t('resolve')}
             </Button>

@@ -7,11 +7,13 @@ import { useWrite } from '../../data/writes.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { Field, fieldError } from '../../parts/field.tsx'
+import { JsonField } from '../../parts/json-field.tsx'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { severityWord } from '../../parts/severity-mark.tsx'
 import { words } from '../../words/words.ts'
+import { PLACEHOLDERS, withPlaceholder } from './template-draft.ts'
 
 const t = words({
   title: ['New channel', 'Neuer Kanal'],
@@ -28,6 +30,13 @@ const t = words({
     'Use it for all rules that name no channel',
     'Für alle Regeln verwenden, die keinen Kanal nennen',
   ],
+  template: ['Its own body', 'Eigener Inhalt'],
+  templateBody: ['Body (JSON); empty: the usual one', 'Inhalt (JSON); leer: der übliche'],
+  templateHint: [
+    'Placeholders stand in its strings. A button adds a field with its placeholder.',
+    'Platzhalter stehen in seinen Texten. Ein Knopf fügt ein Feld mit seinem Platzhalter hinzu.',
+  ],
+  placeholders: ['Placeholders', 'Platzhalter'],
   create: ['Create', 'Anlegen'],
   done: ['Done', 'Fertig'],
   secret: [
@@ -46,10 +55,18 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
     'critical',
   ])
   const [isDefault, setDefault] = useState(true)
+  const [template, setTemplate] = useState('')
   const [secret, setSecret] = useState<string | undefined>(undefined)
   const write = useWrite(async () => {
     const channel = await fleet.createChannel({
-      body: { type, name, severity: [...severity], default: isDefault, ...addressOf(type, address) },
+      body: {
+        type,
+        name,
+        severity: [...severity],
+        default: isDefault,
+        ...addressOf(type, address),
+        ...templateOf(type, template),
+      },
     })
     refreshAnswers('listChannels')
     if (channel.secret === undefined) onClose()
@@ -88,6 +105,32 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
         error={write.error.value}
         pointer={type === 'chat_webhook' ? '/webhook_url' : type === 'webhook' ? '/url' : '/to'}
       />
+      {type === 'webhook' && (
+        <details>
+          <summary>{t('template')}</summary>
+          <p class="hint">{t('templateHint')}</p>
+          <ul class="chips" aria-label={t('placeholders')}>
+            {PLACEHOLDERS.map((name) => (
+              <li key={name}>
+                <button
+                  type="button"
+                  class="chip chip-choice"
+                  onClick={() => setTemplate(withPlaceholder(template, name))}
+                >
+                  {name}
+                </button>
+              </li>
+            ))}
+          </ul>
+          <JsonField
+            label={t('templateBody')}
+            text={template}
+            onText={setTemplate}
+            rows={6}
+            error={fieldError(write.error.value, '/template')}
+          />
+        </details>
+      )}
       <fieldset class="chips">
         <legend>{t('severity')}</legend>
         {ALERT_SEVERITIES.map((word) => (
@@ -128,4 +171,8 @@ function addressOf(type: ChannelType, address: string): Partial<NewChannelBody> 
       .map((one) => one.trim())
       .filter(Boolean),
   }
+}
+
+function templateOf(type: ChannelType, template: string): Partial<NewChannelBody> {
+  return type === 'webhook' && template.trim() !== '' ? { template: template.trim() } : {}
 }

@@ -6,7 +6,7 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   offline: ['Offline for 5 minutes', 'Seit 5 Minuten offline'],
-  battery: ['Battery below 20 %', 'Batterie unter 20 %'],
+  battery: ['Battery below 10 %', 'Batterie unter 10 %'],
   command: ['A command failed', 'Ein Befehl schlug fehl'],
   all: ['all devices', 'alle Geräte'],
   absence: ['no {what} for {time}', 'kein {what} seit {time}'],
@@ -41,10 +41,10 @@ export const READY_RULES: readonly ReadyRule[] = [
     id: 'battery',
     name: () => t('battery'),
     rule: {
-      name: 'battery below 20 %',
+      name: 'battery below 10 %',
       severity: 'warning',
       target: { type: 'all' },
-      condition: { kind: 'threshold', metric: 'battery.percent', op: '<', value: 20, clear_value: 25 },
+      condition: { kind: 'threshold', metric: 'battery.percent', op: '<', value: 10, clear_value: 15 },
       for_sec: 60,
     },
   },

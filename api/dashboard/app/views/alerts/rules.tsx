@@ -2,9 +2,10 @@
 
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
+import { may, roleFor } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
+import { messageOf, useWrite } from '../../data/writes.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -40,6 +41,7 @@ const t = words({
     'Drei für den Anfang; jede lässt sich vor dem Speichern ändern.',
   ],
   ofType: ['from the device type', 'vom Gerätetyp'],
+  needs: ['This needs the role {role}.', 'Dafür braucht es die Rolle {role}.'],
   failed: ['The rule could not be changed: {reason}', 'Die Regel konnte nicht geändert werden: {reason}'],
 })
 
@@ -109,15 +111,21 @@ function Switch({
   readonly rule: Rule
   readonly isAllowed: boolean
 }) {
+  const write = useWrite(async () => {
+    try {
+      await fleet.editAlertRule({ rule_id, body: { enabled: !enabled } })
+      refreshAnswers('listAlertRules')
+    } catch (error) {
+      toast({ text: t('failed', { reason: messageOf(error) }), isFailure: true })
+    }
+  })
   if (source === 'device_type') return <span class="muted">{t('ofType')}</span>
-  if (!isAllowed) return <>{t(enabled ? 'on' : 'off')}</>
-  const change = () =>
-    fleet.editAlertRule({ rule_id, body: { enabled: !enabled } }).then(
-      () => refreshAnswers('listAlertRules'),
-      (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
-    )
   return (
-    <Button onClick={() => void change()}>
+    <Button
+      write={write}
+      disabledBecause={isAllowed ? undefined : t('needs', { role: roleFor('editAlertRule') ?? '' })}
+      onClick={() => void write.run()}
+    >
       {t(enabled ? 'on' : 'off')}
       <span class="visually-hidden">{t(enabled ? 'switchOff' : 'switchOn', { name })}</span>
     </Button>

@@ -53,7 +53,7 @@ const t = words({
   nobody: ['Nobody would get it.', 'Niemand würde ihn erhalten.'],
 })
 
-/** From here on the number of devices is typed. */
+/** More devices than these are confirmed by typing their number. */
 const TYPED_ABOVE = 100
 const TARGETS = ['group', 'tag', 'type', 'devices', 'filter'] as const
 

@@ -7,7 +7,7 @@ interface Progress {
 }
 
 export interface FailureShare {
-  /** Of the devices that are done; undefined before the first one. */
+  /** A share of the devices that are done; undefined before the first one. */
   readonly percent: number | undefined
   readonly finishedCount: number
   readonly limitPercent: number

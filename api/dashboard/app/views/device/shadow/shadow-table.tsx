@@ -146,7 +146,7 @@ function GroupHead({ name, leavesCount, waitingCount }: GroupHeadProps) {
 interface RowProps extends Pick<ShadowTableProps, 'document' | 'onEdit' | 'onUndo'> {
   readonly row: ShadowRow
   readonly edit: Edit | undefined
-  /** Whose the desired value is, where the history says so. */
+  /** The newest change of the desired value, where the history knows it. */
   readonly author: Change | undefined
 }
 

@@ -1,0 +1,32 @@
+// The body of a webhook while it is being written: placeholders that the service knows, and a field for each that is wanted.
+
+export const PLACEHOLDERS = [
+  'alert.message',
+  'alert.severity',
+  'alert.event',
+  'alert.value',
+  'alert.threshold',
+  'alert.fired_at',
+  'alert.link',
+  'device.id',
+  'device.name',
+  'device.group',
+  'rule.name',
+] as const
+
+/** The body with a field for a placeholder. What is no JSON object is left as it is. */
+export function withPlaceholder(text: string, name: string): string {
+  const before = text.trim() === '' ? {} : objectIn(text)
+  if (before === undefined) return text
+  return JSON.stringify({ ...before, [name.replaceAll('.', '_')]: `{{${name}}}` }, null, 2)
+}
+
+function objectIn(text: string): object | undefined {
+  try {
+    const found: unknown = JSON.parse(text)
+    return typeof found === 'object' && found !== null && !Array.isArray(found) ? found : undefined
+  } catch {
+    // The field says that it is no JSON.
+    return undefined
+  }
+}
