@@ -1,5 +1,5 @@
 // An upload with its progress. `fetch` tells nothing of what it sends, so this one request goes by XMLHttpRequest.
-import { useRef, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 import { RefusalError } from '../../../../../schemas/client/errors.ts'
 import type { Problem } from '../../../../../schemas/problem.ts'
 import { API } from '../../address/api.ts'
@@ -35,6 +35,7 @@ const t = words({
 export function UploadForm() {
   const { data: types } = useAnswer('listDeviceTypes', {})
   const names = (types?.data ?? []).map(({ name }) => name)
+  const fileId = useId()
   const file = useRef<HTMLInputElement>(null)
   const [version, setVersion] = useState('')
   const [type, setType] = useState('')
@@ -80,11 +81,20 @@ export function UploadForm() {
     >
       <h2>{t('title')}</h2>
       <div class="filters">
-        <label class="field">
-          {t('file')}
-          <input ref={file} type="file" required onChange={chosenSize} />
-          <span class="hint">{size === undefined ? t('drop') : byteCount(size)}</span>
-        </label>
+        <div class="field">
+          <label for={fileId}>{t('file')}</label>
+          <input
+            id={fileId}
+            ref={file}
+            type="file"
+            required
+            aria-describedby={`${fileId}-more`}
+            onChange={chosenSize}
+          />
+          <span id={`${fileId}-more`} class="hint">
+            {size === undefined ? t('drop') : byteCount(size)}
+          </span>
+        </div>
         <Field
           label={t('version')}
           required

@@ -17,7 +17,9 @@ import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { instant } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
+import { GroupsField, listedGroups } from './groups-field.tsx'
 
 const t = words({
   title: ['API keys', 'API-Schlüssel'],
@@ -60,7 +62,11 @@ export function ApiKeys() {
     { name: t('role'), cell: ({ role }) => role },
     { name: t('groups'), cell: ({ groups }) => (groups.length === 0 ? t('whole') : groups.join(', ')) },
     { name: t('used'), cell: ({ last_used_at }) => <Age at={last_used_at} /> },
-    { name: t('ends'), cell: ({ expires_at }) => expires_at ?? t('never') },
+    {
+      name: t('ends'),
+      cell: ({ expires_at }) =>
+        expires_at === null ? t('never') : instant(Date.parse(expires_at), { timeStyle: 'short' }),
+    },
     {
       name: t('actions'),
       cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,
@@ -107,12 +113,14 @@ const DAY_MS = 86_400_000
 function NewKey({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('operator')
+  const [groups, setGroups] = useState('')
   const [days, setDays] = useState('90')
   const [key, setKey] = useState<string | undefined>(undefined)
   const write = useWrite(async () => {
     const expires =
       days === '' ? {} : { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }
-    const { api_key } = await fleet.createApiKey({ body: { name, role, ...expires } })
+    const scope = listedGroups(groups).length === 0 ? {} : { groups: listedGroups(groups) }
+    const { api_key } = await fleet.createApiKey({ body: { name, role, ...expires, ...scope } })
     refreshAnswers('listApiKeys')
     setKey(api_key)
   })
@@ -140,6 +148,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
         value={role}
         onValue={setRole}
       />
+      <GroupsField value={groups} onValue={setGroups} error={write.error.value} />
       <Field
         label={t('days')}
         type="number"

@@ -14,6 +14,7 @@ import { Field } from '../../parts/field.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
+import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
@@ -22,6 +23,7 @@ const t = words({
   who: ['Who', 'Wer'],
   action: ['What', 'Was'],
   target: ['To what', 'Woran'],
+  device: ['Device', 'Gerät'],
   outcome: ['Outcome', 'Ergebnis'],
   from: ['From', 'Von'],
   any: ['any', 'jedes'],
@@ -43,6 +45,7 @@ const outcome = queryValue('outcome', oneOf(['', ...AUDIT_OUTCOMES] as const, ''
 
 export function Audit() {
   const query = {
+    ...timesInAddress(),
     ...(actor.value === '' ? {} : { actor: actor.value }),
     ...(action.value === '' ? {} : { action: action.value }),
     ...(target.value === '' ? {} : { target: target.value }),
@@ -93,6 +96,8 @@ export function Audit() {
         <Field label={t('who')} value={actor.value} onValue={actor.set} spellcheck={false} />
         <Field label={t('action')} value={action.value} onValue={action.set} spellcheck={false} />
         <Field label={t('target')} value={target.value} onValue={target.set} spellcheck={false} />
+        <Field label={t('device')} value={device.value} onValue={device.set} spellcheck={false} />
+        <TimeFilter />
         <SelectField
           label={t('outcome')}
           options={[['', t('any')], ...AUDIT_OUTCOMES.map((word) => [word, t(word)] as const)]}

@@ -15,7 +15,7 @@ import { Field } from '../../parts/field.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { number, words } from '../../words/words.ts'
-import { LettersByReason } from './letter-actions.tsx'
+import { LettersByReason, OneLetter } from './letter-actions.tsx'
 
 const t = words({
   title: ['Dead letters', 'Unzustellbares'],
@@ -72,7 +72,7 @@ export function DeadLetters() {
   ]
   return (
     <>
-      <LettersByReason reason={reason} />
+      <LettersByReason reason={reason} deviceId={device.value} />
       <div class="filters">
         <Field label={t('device')} value={device.value} onValue={device.set} spellcheck={false} />
       </div>
@@ -88,7 +88,12 @@ export function DeadLetters() {
         idOf={({ id }) => id}
       />
       {seen !== undefined && (
-        <Dialog title={seen.reason} onClose={() => setSeen(undefined)} isWide>
+        <Dialog
+          title={seen.reason}
+          onClose={() => setSeen(undefined)}
+          isWide
+          actions={<OneLetter letter={seen} onDone={() => setSeen(undefined)} />}
+        >
           <p lang="en">{plainText(seen.detail)}</p>
           <p>{plainText(seen.advice)}</p>
           <p class="muted">{t('shown', { shown: bytesOf(seen).length, all: seen.payload_bytes })}</p>

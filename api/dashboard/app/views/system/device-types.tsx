@@ -6,11 +6,16 @@ import { words } from '../../words/words.ts'
 const t = words({
   commands: ['Commands', 'Befehle'],
   any: ['any command is taken', 'jeder Befehl wird genommen'],
-  devices: ['Its devices', 'Seine Geräte'],
+  devices: [
+    { one: '{n} device of it', other: '{n} devices of it' },
+    { one: '{n} Gerät davon', other: '{n} Geräte davon' },
+  ],
 })
 
 export function DeviceTypes() {
   const answer = useAnswer('listDeviceTypes', {})
+  const summary = useAnswer('getFleetSummary', { query: { by: 'type' } })
+  const countOf = (name: string) => summary.data?.data.find(({ key }) => key === name)?.total ?? 0
   return (
     <AnswerArea answer={answer}>
       {({ data }) => (
@@ -33,7 +38,9 @@ export function DeviceTypes() {
                   </ul>
                 )}
               </div>
-              <a href={pathOf('devices', {}, { q: `type:${type.name}` })}>{t('devices')}</a>
+              <a href={pathOf('devices', {}, { q: `type:${type.name}` })}>
+                {t('devices', { n: countOf(type.name) })}
+              </a>
             </section>
           ))}
         </div>

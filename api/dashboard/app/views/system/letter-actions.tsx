@@ -2,12 +2,14 @@
 import { useState } from 'preact/hooks'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
+import { useWrite } from '../../data/writes.ts'
 import type { QueryValue } from '../../navigation/navigation.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { ProblemCard } from '../../parts/problem-card.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { number, words } from '../../words/words.ts'
 
@@ -30,29 +32,46 @@ const t = words({
     'Messages of {reason} to remove: {n}. They cannot be had back.',
     'Nachrichten mit {reason}, die entfernt werden: {n}. Sie sind nicht wiederzubekommen.',
   ],
+  replayed: ['The message is processed once more.', 'Die Nachricht wird noch einmal verarbeitet.'],
+  discarded: ['The message is removed.', 'Die Nachricht ist entfernt.'],
+  sure: ['Remove it for good', 'Endgültig entfernen'],
   done: ['{n} done, {skipped} left out', '{n} erledigt, {skipped} ausgelassen'],
   failed: ['It did not work: {reason}', 'Das ging nicht: {reason}'],
 })
 
 type Action = 'replay' | 'discard'
-interface Plan {
+interface Plan extends About {
   readonly action: Action
-  readonly reason: string
   readonly done: number
   readonly skipped: number
 }
 
-const perform = (action: Action, reason: string, dry_run: boolean) => {
-  const call = { body: { reason }, query: { dry_run } }
+interface About {
+  readonly reason: string
+  /** Letters of this device only; empty: of all. */
+  readonly deviceId: string
+}
+
+const perform = (action: Action, { reason, deviceId }: About, dry_run: boolean) => {
+  const call = {
+    body: { reason, ...(deviceId === '' ? {} : { device_id: deviceId }) },
+    query: { dry_run },
+  }
   return action === 'replay' ? fleet.replayDeadLetters(call) : fleet.discardDeadLetters(call)
 }
 
-export function LettersByReason({ reason }: { readonly reason: QueryValue<string> }) {
+export interface LettersByReasonProps {
+  readonly reason: QueryValue<string>
+  /** The device that the list is filtered by; empty: any. */
+  readonly deviceId: string
+}
+
+export function LettersByReason({ reason, deviceId }: LettersByReasonProps) {
   const answer = useAnswer('summarizeDeadLetters', { query: {} }, { everyMs: 5000 })
   const [plan, setPlan] = useState<Plan | undefined>(undefined)
   const look = (action: Action, name: string) =>
-    perform(action, name, true).then(
-      ({ done, skipped }) => setPlan({ action, reason: name, done, skipped }),
+    perform(action, { reason: name, deviceId }, true).then(
+      ({ done, skipped }) => setPlan({ action, reason: name, deviceId, done, skipped }),
       (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
     )
   type Row = NonNullable<typeof answer.data>['data'][number]
@@ -90,18 +109,62 @@ export function LettersByReason({ reason }: { readonly reason: QueryValue<string
                 title={t(plan.action)}
                 action={t(plan.action)}
                 onConfirm={async () => {
-                  const { done, skipped } = await perform(plan.action, plan.reason, false)
+                  const { done, skipped } = await perform(
+                    plan.action,
+                    { reason: plan.reason, deviceId: plan.deviceId },
+                    false,
+                  )
                   toast({ text: t('done', { n: done, skipped }) })
                   refreshAnswers('listDeadLetters', 'summarizeDeadLetters')
                 }}
                 onClose={() => setPlan(undefined)}
               >
-                <p>{t(`${plan.action}Says`, { n: plan.done, skipped: plan.skipped, reason: plan.reason })}</p>
+                <p>
+                  {t(`${plan.action}Says`, {
+                    n: plan.done,
+                    skipped: plan.skipped,
+                    reason: [plan.reason, plan.deviceId].filter(Boolean).join(', '),
+                  })}
+                </p>
               </ConfirmAction>
             )}
           </section>
         )
       }
     </AnswerArea>
+  )
+}
+
+export interface OneLetterProps {
+  readonly letter: { readonly id: string }
+  readonly onDone: () => void
+}
+
+/** What is done with a single letter, beside its text: that is the look before it. */
+export function OneLetter({ letter: { id }, onDone }: OneLetterProps) {
+  const [isSure, setSure] = useState(false)
+  const write = useWrite(async (action: Action) => {
+    const call = { letter_id: id }
+    await (action === 'replay' ? fleet.replayDeadLetter(call) : fleet.discardDeadLetter(call))
+    toast({ text: t(action === 'replay' ? 'replayed' : 'discarded') })
+    refreshAnswers('listDeadLetters', 'summarizeDeadLetters')
+    onDone()
+  })
+  return (
+    <>
+      {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
+      <Button icon="rotate-ccw" write={write} onClick={() => void write.run('replay')}>
+        {t('replay')}
+      </Button>
+      {isSure ? (
+        <Button kind="danger" icon="trash-2" write={write} onClick={() => void write.run('discard')}>
+          {t('sure')}
+        </Button>
+      ) : (
+        <Button icon="trash-2" onClick={() => setSure(true)}>
+          {t('discard')}
+        </Button>
+      )}
+    </>
   )
 }

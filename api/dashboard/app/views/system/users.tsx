@@ -18,6 +18,7 @@ import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { words } from '../../words/words.ts'
+import { GroupsField, listedGroups } from './groups-field.tsx'
 import { newPassword } from './new-password.ts'
 
 const t = words({
@@ -43,10 +44,6 @@ const t = words({
   password: ['Password', 'Passwort'],
   done: ['Done', 'Fertig'],
   save: ['Save', 'Speichern'],
-  groupsHint: [
-    'Separated by commas; empty is the whole fleet.',
-    'Durch Kommas getrennt; leer ist die ganze Flotte.',
-  ],
   isDisabled: ['May not log in', 'Darf sich nicht anmelden'],
   self: ['Your own role is changed by another admin.', 'Ihre eigene Rolle ändert ein anderer Admin.'],
 })
@@ -99,7 +96,7 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
   const write = useWrite(async () => {
     await fleet.editUser({
       user_id: user.id,
-      body: { groups: listed(groups), ...(isSelf ? {} : { role, disabled }) },
+      body: { groups: listedGroups(groups), ...(isSelf ? {} : { role, disabled }) },
     })
     refreshAnswers('listUsers')
     onClose()
@@ -134,14 +131,7 @@ function EditUser({ user, onClose }: { readonly user: User; readonly onClose: ()
           </label>
         </>
       )}
-      <Field
-        label={t('groups')}
-        hint={t('groupsHint')}
-        value={groups}
-        onValue={setGroups}
-        error={write.error.value}
-        pointer="/groups"
-      />
+      <GroupsField value={groups} onValue={setGroups} error={write.error.value} />
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
     </Dialog>
   )
@@ -156,7 +146,8 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
   const [isDone, setDone] = useState(false)
   const write = useWrite(async () => {
     const { id } = await fleet.register({ body: { name, email, role, password } })
-    if (listed(groups).length > 0) await fleet.editUser({ user_id: id, body: { groups: listed(groups) } })
+    if (listedGroups(groups).length > 0)
+      await fleet.editUser({ user_id: id, body: { groups: listedGroups(groups) } })
     refreshAnswers('listUsers')
     setDone(true)
   })
@@ -193,14 +184,8 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
         value={role}
         onValue={setRole}
       />
-      <Field label={t('groups')} hint={t('groupsHint')} value={groups} onValue={setGroups} />
+      <GroupsField value={groups} onValue={setGroups} error={error} />
       {error !== undefined && <ProblemCard error={error} />}
     </Dialog>
   )
 }
-
-const listed = (text: string) =>
-  text
-    .split(',')
-    .map((one) => one.trim())
-    .filter(Boolean)

@@ -1,0 +1,76 @@
+// The groups that somebody may see: written, or picked from those of the fleet.
+import { groupCounts } from '../../fleet/group-counts.ts'
+import { columns, fleetVersion } from '../../live/fleet-index.ts'
+import { Field } from '../../parts/field.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { number, words } from '../../words/words.ts'
+
+const t = words({
+  groups: ['Groups', 'Gruppen'],
+  hint: [
+    'Separated by commas; empty is the whole fleet.',
+    'Durch Kommas getrennt; leer ist die ganze Flotte.',
+  ],
+  pick: ['Pick from the fleet', 'Aus der Flotte wählen'],
+  one: ['{path}, {n} devices', '{path}, {n} Geräte'],
+  more: [
+    'The first {n} of {total}; write the others.',
+    'Die ersten {n} von {total}; schreiben Sie die anderen.',
+  ],
+})
+
+const SHOWN_MAX = 200
+
+export interface GroupsFieldProps {
+  readonly value: string
+  readonly onValue: (value: string) => void
+  readonly error?: unknown
+}
+
+export function GroupsField({ value, onValue, error }: GroupsFieldProps) {
+  const chosen = listedGroups(value)
+  const groups = fleetVersion.value === 0 ? [] : groupCounts(columns)
+  const toggle = (path: string) =>
+    onValue((chosen.includes(path) ? chosen.filter((other) => other !== path) : [...chosen, path]).join(', '))
+  return (
+    <>
+      <Field
+        label={t('groups')}
+        hint={t('hint')}
+        value={value}
+        onValue={onValue}
+        error={error}
+        pointer="/groups"
+      />
+      {groups.length > 0 && (
+        <details>
+          <summary>{t('pick')}</summary>
+          <ul class="chips">
+            {groups.slice(0, SHOWN_MAX).map(({ path, count }) => (
+              <li key={path}>
+                <button
+                  type="button"
+                  class="chip chip-choice"
+                  aria-pressed={chosen.includes(path)}
+                  aria-label={t('one', { path: plainText(path), n: count })}
+                  onClick={() => toggle(path)}
+                >
+                  {plainText(path)} <span class="muted">{number(count)}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+          {groups.length > SHOWN_MAX && (
+            <p class="hint">{t('more', { n: SHOWN_MAX, total: groups.length })}</p>
+          )}
+        </details>
+      )}
+    </>
+  )
+}
+
+export const listedGroups = (text: string) =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean)
