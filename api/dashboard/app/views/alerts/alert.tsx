@@ -130,13 +130,9 @@ export default function AlertView({ params }: { readonly params: Params }) {
               <Facts alert={alert} />
               <Comments alert={alert} />
               <Moves alert={alert} />
-              {alert.device_id !== null && (
-                <>
-                  <PastAlerts ruleId={alert.rule_id} deviceId={alert.device_id} />
-                  <LastEntries deviceId={alert.device_id} />
-                </>
-              )}
+              {alert.device_id !== null && <PastAlerts ruleId={alert.rule_id} deviceId={alert.device_id} />}
             </div>
+            {alert.device_id !== null && <LastEntries deviceId={alert.device_id} isLive={false} />}
           </div>
         )}
       </AnswerArea>
@@ -292,7 +288,7 @@ function Moves({ alert: { timeline } }: { readonly alert: Alert }) {
           // A move has no id of its own, and the list only grows at its beginning.
           <li key={`${timeline.length - index}`} class="row">
             <Age at={String(move['at'])} />
-            <span>{plainText(String(move['event'] ?? ''))}</span>
+            <span>{plainText(stateWord(String(move['event'] ?? '').replace('alert.', '')))}</span>
             <span class="muted">{plainText(actorOf(move))}</span>
           </li>
         ))}

@@ -40,9 +40,9 @@ export function PastAlerts({ ruleId, deviceId }: PastAlertsProps) {
         {({ data, total }) => (
           <>
             <p>{t('times', { n: total })}</p>
-            <ul class="plain-list">
+            <ul class="stack">
               {data.map(({ alert_id, fired_at, resolved_at, state }) => (
-                <li key={`${alert_id} ${fired_at}`}>
+                <li key={`${alert_id} ${fired_at}`} class="row">
                   {alert_id === null ? (
                     <Age at={fired_at} />
                   ) : (

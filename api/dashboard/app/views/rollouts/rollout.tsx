@@ -285,10 +285,12 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
     { name: t('device'), cell: ({ device_id }) => <a href={pathOf('device', { device_id })}>{device_id}</a> },
     {
       name: t('status'),
-      cell: ({ status: word, progress }) => (
+      cell: ({ status: word, progress, finished_at }) => (
         <>
-          {stateWord(word)}
-          {progress !== null && <progress value={progress} max={100} aria-label={`${progress} %`} />}
+          {stateWord(word)}{' '}
+          {progress !== null && finished_at === null && (
+            <progress value={progress} max={100} aria-label={`${progress} %`} />
+          )}
         </>
       ),
     },

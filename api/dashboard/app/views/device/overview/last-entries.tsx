@@ -3,6 +3,7 @@ import { useAnswer } from '../../../data/answers.ts'
 import { useLiveAnswers } from '../../../live/live-answers.ts'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { words } from '../../../words/words.ts'
+import '../device.css'
 import { Entry } from '../timeline/entry.tsx'
 
 const t = words({
@@ -11,9 +12,16 @@ const t = words({
   all: ['Whole timeline', 'Ganzer Verlauf'],
 })
 
-export function LastEntries({ deviceId }: { readonly deviceId: string }) {
+export interface LastEntriesProps {
+  readonly deviceId: string
+  /** False shows those of the moment in which the page was opened. */
+  readonly isLive?: boolean
+}
+
+export function LastEntries({ deviceId, isLive = true }: LastEntriesProps) {
   const answer = useAnswer('listDeviceEvents', { device_id: deviceId, query: { limit: 6 } })
-  useLiveAnswers({ channel: 'events', filter: { device_id: deviceId } }, ['listDeviceEvents'])
+  const watch = { channel: 'events', filter: { device_id: deviceId } } as const
+  useLiveAnswers(isLive ? watch : undefined, ['listDeviceEvents'])
   return (
     <section class="card">
       <div class="card-head">
