@@ -168,7 +168,9 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await page.keyboard.press('Enter')
       await expect.poll(() => page.evaluate<string>('location.pathname')).toBe('/timeline')
       await open()
-      await expect.poll(() => page.getByRole('option').first().textContent()).toContain('Timeline')
+      // The page below has options of its own.
+      const first = page.getByRole('dialog').getByRole('option').first()
+      await expect.poll(() => first.textContent()).toContain('Timeline')
       await page.keyboard.press('Escape')
       await page.goBack()
       await rowsOf(page).first().waitFor()
