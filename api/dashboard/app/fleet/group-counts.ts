@@ -7,7 +7,7 @@ export interface GroupCount {
   readonly count: number
 }
 
-/** In the order of their paths, the groups above that have no devices of their own among them. */
+/** Ordered by path; groups above others are among them even if they have no devices of their own. */
 export function groupCounts(columns: FleetColumns): readonly GroupCount[] {
   const own = new Map<string, number>()
   for (let row = 0; row < columns.rowsCount; row++) {

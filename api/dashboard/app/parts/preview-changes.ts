@@ -7,14 +7,14 @@ export interface CountChange {
   readonly to: number
 }
 
-type Counted = Pick<TargetPreview, 'by_status' | 'by_type' | 'by_reason'>
+type PreviewCount = Pick<TargetPreview, 'by_status' | 'by_type' | 'by_reason'>
 
 /** Counts that differ, of each kind, in the order of their names. */
 export function previewChanges(
-  before: Counted,
-  after: Counted,
-): Readonly<Record<keyof Counted, readonly CountChange[]>> {
-  const of = (kind: keyof Counted) =>
+  before: PreviewCount,
+  after: PreviewCount,
+): Readonly<Record<keyof PreviewCount, readonly CountChange[]>> {
+  const of = (kind: keyof PreviewCount) =>
     [...new Set([...Object.keys(before[kind]), ...Object.keys(after[kind])])]
       .sort()
       .map((name) => ({ name, from: before[kind][name] ?? 0, to: after[kind][name] ?? 0 }))

@@ -30,17 +30,17 @@ export function failureShare(
   return { percent, finishedCount, limitPercent, minFinished, isOver }
 }
 
-interface Failed {
+interface FailedJob {
   readonly error: { readonly code: string } | null
   readonly status: string
 }
 
 /** A device that says no error failed for what became of it. */
-export const causeOf = ({ error, status }: Failed): string => error?.code ?? status
+export const causeOf = ({ error, status }: FailedJob): string => error?.code ?? status
 
 /** The most frequent cause first. */
 export function failuresByCause(
-  jobs: readonly Failed[],
+  jobs: readonly FailedJob[],
 ): readonly { readonly cause: string; readonly count: number }[] {
   const counts = new Map<string, number>()
   for (const job of jobs) counts.set(causeOf(job), (counts.get(causeOf(job)) ?? 0) + 1)
