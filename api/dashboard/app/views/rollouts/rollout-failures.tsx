@@ -1,7 +1,7 @@
 // The failures of a rollout by their cause. A cause filters the list of devices.
 import type { JobBody } from '../../../../../schemas/deployment.ts'
 import { text } from '../../address/codecs.ts'
-import { type Asked, useAnswer } from '../../data/answers.ts'
+import { type LiveAnswer, useAnswer } from '../../data/answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { plainText } from '../../parts/plain-text.ts'
@@ -56,9 +56,9 @@ export function Failures({ deployment }: { readonly deployment: Deployment }) {
 
 /** Only those that failed for the chosen cause: the service gives all that failed. */
 export function ofCause<Data extends { readonly data: readonly JobBody[]; readonly total: number }>(
-  answer: Asked<Data>,
+  answer: LiveAnswer<Data>,
   cause: string,
-): Asked<Data> {
+): LiveAnswer<Data> {
   if (cause === '' || answer.data === undefined) return answer
   const data = answer.data.data.filter((job) => causeOf(job) === cause)
   return { ...answer, data: { ...answer.data, data, total: data.length } }
