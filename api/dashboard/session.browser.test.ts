@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../schemas/operations/all.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
 import { ADMIN, until } from '../blackbox/testing/service.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
-import { axeViolations } from './testing/axe.ts'
+import { axeViolations, settled } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
 import { go } from './testing/walk.ts'
@@ -248,6 +248,9 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
       },
     })
     await page.getByText(/This connection is not encrypted/).waitFor()
+    // The first answer tells the page which build it is.
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await settled(page)
     await page.getByRole('button', { name: 'Understood' }).click()
     expect(await page.getByText('A new version is here').count()).toBe(0)
     build = 'two'
