@@ -320,7 +320,7 @@ describe('a target that is no group', () => {
     [{ target: { type: 'tag' } }, '/target/value'],
     [{ target: { type: 'group', value: 7 } }, '/target/value'],
     [{ target: { type: 'devices', value: [] } }, '/target/value'],
-    [{ target: { type: 'query', value: { color: 'red' } } }, '/target/value'],
+    [{ target: { type: 'query', value: { color: 'red' } } }, '/target/value/color'],
     [{ target: { type: 'planet', value: 'x' } }, '/target/type'],
     [{ group: 'w', target: { type: 'tag', value: 'x' } }, '/target'],
     [{}, '/group'],
