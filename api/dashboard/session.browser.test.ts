@@ -234,7 +234,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
 
   test('another build of the service is told of, and so is a line that others can read', async () => {
     let build = 'one'
-    const { page } = await suite.open('/alerts', {
+    const { page, context: opened } = await suite.open('/alerts', {
       before: async (context) => {
         // Pages of this machine are secure in every browser.
         await context.addInitScript("Object.defineProperty(globalThis, 'isSecureContext', { value: false })")
@@ -261,6 +261,8 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.getByText('There is no rule yet').waitFor()
     expect(await page.getByText('A new version is here').count()).toBe(0)
     expect(await page.getByText(/This connection is not encrypted/).count()).toBe(0)
+    // The page closes while it asks.
+    await opened.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
   test('a log-out in one tab is one in all', async () => {
