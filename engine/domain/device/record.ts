@@ -36,6 +36,8 @@ export interface DeviceRecord {
   readonly createdBy: string
   /** The latest dead letters that were replayed: names, and the places in the log at which they counted. */
   readonly replayed?: readonly ReplayedLetter[] | undefined
+  /** The place in the log of its registration. */
+  readonly registrationPlace?: number | undefined
   /** The idempotency key of its registration. */
   readonly registrationKey?: string | undefined
   readonly updatedAt: Millis

@@ -95,6 +95,7 @@ export function register(
     createdBy: author.id,
     updatedAt: now,
     revision: 1,
+    registrationPlace: undefined,
     registrationKey: request.idempotencyKey,
     replayed: undefined,
   }

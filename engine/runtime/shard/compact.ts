@@ -44,6 +44,7 @@ export class Compactor {
       createdBy: this.#word(device.createdBy),
       updatedAt: device.updatedAt === device.createdAt ? device.createdAt : device.updatedAt,
       revision: device.revision,
+      registrationPlace: device.registrationPlace,
       registrationKey: device.registrationKey,
       replayed: device.replayed,
     }

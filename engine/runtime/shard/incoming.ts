@@ -1,5 +1,6 @@
 import { type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Item } from '../../domain/bundle.ts'
+import type { DeviceRecord } from '../../domain/device/record.ts'
 import type { Entry } from '../../ports/log.ts'
 
 /** Entries number their messages below this. */
@@ -30,4 +31,14 @@ export function positionOf(place: number): { readonly seq: number; readonly inde
 /** Returns the time at which the item was received. */
 export function timeOf({ item }: Incoming): Millis {
   return toMillis(item.receivedAt)
+}
+
+/** Whether the item was said by a device that had this id before. It came before the registration, by its time and by its
+ *  place: nodes whose clocks differ give a device's first messages times before its registration, and a log that began
+ *  anew counts places from the start. Records of earlier versions have no place. */
+export function isOfEarlierDevice(
+  incoming: Incoming,
+  { createdAt, registrationPlace = Number.POSITIVE_INFINITY }: DeviceRecord,
+): boolean {
+  return timeOf(incoming) < createdAt && placeOf(incoming) < registrationPlace
 }

@@ -15,7 +15,7 @@ import { LIMITS } from '../../limits.ts'
 import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import { type Actor, newActor, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
-import type { Incoming } from './incoming.ts'
+import { type Incoming, placeOf } from './incoming.ts'
 import { declines } from './preconditions.ts'
 import type { Reply } from './protocol.ts'
 
@@ -75,7 +75,7 @@ export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefine
     ? undefined
     : isDeclined
       ? { device: before, effects: [] }
-      : decide(wish, before, now)
+      : decide(wish, before, { now, place: placeOf(incoming) })
   if (outcome === undefined) {
     const code = isFull ? 'DEPENDENCY_UNAVAILABLE' : 'NOT_FOUND'
     conclude(batch, { wish, incoming }, { requestId: wish.requestId, kind: 'refused', code, detail: {} })
@@ -132,10 +132,11 @@ function conclude(
 function decide(
   wish: RequestPayload,
   before: Parameters<typeof transition>[0] | undefined,
-  now: ReturnType<typeof toMillis>,
+  { now, place }: { readonly now: Millis; readonly place: number },
 ): Outcome | undefined {
   if (before !== undefined)
     return transition(before, { kind: 'requested', request: wish.request, by: wish.by }, now)
   if (wish.request.kind !== 'register') return undefined
-  return register(wish.deviceId, wish.request, wish.by, now)
+  const first = register(wish.deviceId, wish.request, wish.by, now)
+  return { ...first, device: { ...first.device, registrationPlace: place } }
 }

@@ -15,6 +15,7 @@ import {
   request,
   START,
   status,
+  type TestItem,
   telemetry,
   will,
 } from './testing/items.ts'
@@ -111,6 +112,27 @@ describe('an entry that is applied already', () => {
     bench.work({ entries })
     bench.work({ entries: entries.slice(0, 1) })
     expect(bench.work().covered[P]).toBe(2)
+  })
+})
+
+describe('a device that was registered by a node whose clock is ahead', () => {
+  const early = telemetry('a', 500, { x: 1 })
+  const registered = registration('a', 1_000)
+  const replayOf = (items: readonly TestItem[]) => {
+    const first = new ShardBench()
+    first.apply(items)
+    const device = first.view('a')?.device
+    const replay = new ShardBench(device === undefined ? [] : [device], { applied: 1 })
+    replay.apply(items)
+    return [valuesOf(first.rows()), valuesOf(replay.rows())]
+  }
+
+  test('keeps its first messages in a replay, although their times are before its own', () => {
+    expect(replayOf([registered, early])).toEqual([[1], [1]])
+  })
+
+  test('does not get those of an earlier device with its id', () => {
+    expect(replayOf([early, registered])).toEqual([[], []])
   })
 })
 

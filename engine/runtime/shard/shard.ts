@@ -26,7 +26,7 @@ import { CollectedRows } from './collected-rows.ts'
 import { Compactor } from './compact.ts'
 import { applyDelivered } from './control-uplinks.ts'
 import { Decisions } from './decisions.ts'
-import { type Incoming, placeOf, timeOf } from './incoming.ts'
+import { type Incoming, isOfEarlierDevice, placeOf, timeOf } from './incoming.ts'
 import { decodeParts } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
 import { emptyCounts, type MutableCounts, type Open, openProposal, viaOf } from './proposal.ts'
@@ -265,7 +265,7 @@ export class Shard {
       return
     }
     // Rows of an earlier device with this id, read again, are not made again.
-    if (!isNew && timeOf(incoming) < actor.device.createdAt) return
+    if (!isNew && isOfEarlierDevice(incoming, actor.device)) return
     if (isReplay(item) ? isReplayedAgain(actor, incoming, batch) : isRepeated(actor, incoming)) {
       batch.counts.ignored++
       return
