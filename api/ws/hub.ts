@@ -154,7 +154,6 @@ export class Hub {
 }
 
 function kindOf({ channel }: Subscription): Kind | undefined {
-  // The other channels are accepted and silent: nothing feeds them yet.
   return KINDS.find((known) => CHANNEL_OF[known] === channel)
 }
 

@@ -41,6 +41,8 @@ export const OTA_LIMITS = {
   // --- deployments
   deploymentsOpenMax: 1_000,
   deploymentMembersMax: 250_000,
+  /** Devices whose state of updates is asked for at once. */
+  otaStatesAtOnce: 1_000,
   otaConcurrentMax: 1_000,
   otaRetriesMax: 10,
   /** Enough for the final state of the last job to arrive. */

@@ -1,30 +1,9 @@
 import { expect, test } from 'vitest'
-import { FirmwareId, Millis } from '../../../schemas/ids.ts'
+import { Millis } from '../../../schemas/ids.ts'
 import { FIRMWARE_STATUSES } from '../../../schemas/vocabulary.ts'
 import { editFirmware, withImage } from './firmware-moves.ts'
-import type { FirmwareRecord } from './firmware-record.ts'
+import { FIRMWARE as record } from './testing/firmware.ts'
 
-const record: FirmwareRecord = {
-  id: FirmwareId('fw_1'),
-  version: '1.0.0',
-  deviceType: 'simulator',
-  changelog: 'first',
-  filename: 'a.bin',
-  sizeBytes: 3,
-  contentType: 'application/octet-stream',
-  sha256: 'ab'.repeat(32),
-  imageKey: 'firmware/1',
-  signature: undefined,
-  signatureVerified: undefined,
-  minFromVersion: undefined,
-  fromVersions: [],
-  reportsAs: '1.0.0',
-  status: 'available',
-  uploadedBy: 'usr_1',
-  createdAt: Millis(1),
-  updatedAt: Millis(1),
-  revision: 1,
-}
 const at = Millis(2)
 
 test('a firmware is deprecated and made available again, and yanked for good', () => {

@@ -2,7 +2,7 @@
 import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { isWithin } from '../../domain/alert/target.ts'
-import { type Aspirant, blockedBy, missingCanaries, toMembers } from '../../domain/ota/admission.ts'
+import type { Aspirant } from '../../domain/ota/admission.ts'
 import {
   type Deployment,
   deadlineOf,
@@ -13,7 +13,6 @@ import {
 } from '../../domain/ota/deployment.ts'
 import { moved, next } from '../../domain/ota/deployment-progress.ts'
 import { isEarly } from '../../domain/ota/job-table.ts'
-import { hasWindow } from '../../domain/ota/start-window.ts'
 import { LIMITS } from '../../limits.ts'
 import type {
   DeploymentAction,
@@ -25,20 +24,20 @@ import type {
   MemberQuery,
   PlannedMembers,
 } from '../../ports/deployments.ts'
-import type { EngineRefusal } from '../../ports/engine-refusal.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
+import { DeploymentAdmission, refused } from './deployment-admission.ts'
 import { fits, toMemberJob } from './member-jobs.ts'
 import { Orchestrator, type OrchestratorPorts, OTA_AUTHOR } from './orchestrator.ts'
-
-const ASK_AT_ONCE = 1_000
 
 export class DeploymentDesk {
   readonly #ports: OrchestratorPorts
   readonly #orchestrator: Orchestrator
+  readonly #admission: DeploymentAdmission
 
   constructor(ports: OrchestratorPorts) {
     this.#ports = ports
     this.#orchestrator = new Orchestrator(ports)
+    this.#admission = new DeploymentAdmission(ports, () => this.#orchestrator.openCount())
   }
 
   open(): Promise<void> {
@@ -105,8 +104,8 @@ export class DeploymentDesk {
     if (record === undefined) return 0
     const ids = this.#ports.store.devices.matching({ type: record.deviceType })
     let devices = 0
-    for (let at = 0; at < ids.length; at += ASK_AT_ONCE) {
-      const states = await this.#ports.firmwareOf(ids.slice(at, at + ASK_AT_ONCE))
+    for (let at = 0; at < ids.length; at += LIMITS.otaStatesAtOnce) {
+      const states = await this.#ports.firmwareOf(ids.slice(at, at + LIMITS.otaStatesAtOnce))
       for (const state of states)
         if (state !== undefined && isSameVersion(record.reportsAs, state.firmware.previousVersion)) devices++
     }
@@ -144,7 +143,7 @@ export class DeploymentDesk {
   }
 
   async #plan(request: DeploymentRequest): Promise<PlannedMembers> {
-    const admitted = await this.#admit(request)
+    const admitted = await this.#admission.admit(request)
     return admitted.kind === 'refused' ? admitted : { kind: 'planned', members: admitted.members }
   }
 
@@ -152,7 +151,7 @@ export class DeploymentDesk {
     const { id, spec, kind, by, expectedTotal } = request
     const known = this.#orchestrator.state(id)
     if (known !== undefined) return { kind: 'done', state: known }
-    const admitted = await this.#admit(request)
+    const admitted = await this.#admission.admit(request)
     if (admitted.kind === 'refused') return admitted
     const { record, aspirants, members, now } = admitted
     if (expectedTotal !== undefined && expectedTotal !== aspirants.length)
@@ -199,58 +198,6 @@ export class DeploymentDesk {
     await this.#orchestrator.begin(deployment, members)
     if (spec.supersede || kind === 'rollback') await this.#supersede(aspirants, kind === 'rollback')
     return { kind: 'done', state }
-  }
-
-  /** Finds out who would get a job. Refuses what must not be begun at all. */
-  async #admit(request: DeploymentRequest): Promise<EngineRefusal | Admission> {
-    const { id, spec, kind, firmwareId } = request
-    const record = this.#ports.firmwares.get(firmwareId)
-    const refusal = this.#refuse(request, record)
-    if (record === undefined || refusal !== undefined)
-      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
-    const now = this.#ports.clock.now()
-    const aspirants = await this.#aspirants(request)
-    const blocked = spec.force && !request.mayPassBlocks ? blockedBy(aspirants, record, now) : []
-    if (blocked.length > 0) {
-      const message = `this firmware failed on ${named(blocked)}, and only an admin may send it there again`
-      return refused('FORBIDDEN', { message })
-    }
-    const members = toMembers(aspirants, record, { id, spec, isBack: kind === 'rollback', now })
-    const missing = missingCanaries(spec, members)
-    if (missing.length > 0)
-      return invalid('/canary/devices', `${named(missing)} would not get this firmware and can be no canary`)
-    return { kind: 'admitted', record, aspirants, members, now }
-  }
-
-  #refuse({ spec, kind }: DeploymentRequest, record: FirmwareRecord | undefined): EngineRefusal | undefined {
-    if (record?.status === 'yanked')
-      return refused('FIRMWARE_YANKED', { message: 'this firmware is never sent again' })
-    if (record?.status === 'deprecated' && !spec.force && kind === 'install')
-      return refused('FIRMWARE_DEPRECATED', { message: 'this firmware is deployed with `force` only' })
-    if (this.#orchestrator.openCount() >= LIMITS.deploymentsOpenMax)
-      return refused('LIMIT_REACHED', {
-        limit: LIMITS.deploymentsOpenMax,
-        message: 'too many deployments are open; wait until one ends, or cancel one',
-      })
-    const now = this.#ports.clock.now()
-    const from = Millis(Math.max(now, spec.startAt ?? 0))
-    if (spec.windows.length === 0 || hasWindow(spec.windows, from, Millis(deadlineOf(spec, now))))
-      return undefined
-    return invalid('/windows', 'no window opens before the deadline')
-  }
-
-  async #aspirants({ members }: DeploymentRequest): Promise<readonly Aspirant[]> {
-    const { devices } = this.#ports.store
-    const ids = members.kind === 'named' ? [...new Set(members.deviceIds)] : devices.matching(members.filter)
-    const aspirants: Aspirant[] = []
-    for (let at = 0; at < ids.length; at += ASK_AT_ONCE) {
-      const states = await this.#ports.firmwareOf(ids.slice(at, at + ASK_AT_ONCE))
-      for (const state of states) {
-        const type = state && devices.get(state.deviceId)?.type
-        if (state !== undefined && type !== undefined) aspirants.push({ state, type })
-      }
-    }
-    return aspirants
   }
 
   /** Older jobs that have not begun make room. A rollback also ends what has begun and changed nothing yet. */
@@ -304,8 +251,8 @@ export class DeploymentDesk {
     const { deployment } = state
     const now = this.#ports.clock.now()
     const shown: MemberJob[] = []
-    for (let at = 0; at < ids.length; at += ASK_AT_ONCE) {
-      const some = ids.slice(at, at + ASK_AT_ONCE)
+    for (let at = 0; at < ids.length; at += LIMITS.otaStatesAtOnce) {
+      const some = ids.slice(at, at + LIMITS.otaStatesAtOnce)
       const states = await this.#ports.firmwareOf(some)
       for (const [i, deviceId] of some.entries()) {
         const reason = skipped.get(deviceId)
@@ -323,14 +270,6 @@ export class DeploymentDesk {
     }
     return shown
   }
-}
-
-interface Admission {
-  readonly kind: 'admitted'
-  readonly record: FirmwareRecord
-  readonly aspirants: readonly Aspirant[]
-  readonly members: Members
-  readonly now: Millis
 }
 
 const TO: Readonly<Record<DeploymentAction, string>> = {
@@ -369,19 +308,6 @@ function countSkipped({ skipped }: Members): Deployment['skipped'] {
 function toDeployed(record: FirmwareRecord): Deployment['firmware'] {
   const { id, version, deviceType, reportsAs, sha256, sizeBytes, filename } = record
   return { id, version, deviceType, reportsAs, sha256, sizeBytes, filename }
-}
-
-function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
-  return { kind: 'refused', code, detail }
-}
-
-function invalid(path: string, message: string): EngineRefusal {
-  return refused('VALIDATION_FAILED', { message, errors: [{ path, code: 'OUT_OF_RANGE', message }] })
-}
-
-/** A few of them by name. */
-function named(ids: readonly DeviceId[]): string {
-  return ids.length > 5 ? `${ids.slice(0, 5).join(', ')} and others` : ids.join(', ')
 }
 
 function emptyText(total: number, skipped: Deployment['skipped']): string {

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { spec } from '../../domain/ota/testing/deployment.ts'
+import { FIRMWARE } from '../../domain/ota/testing/firmware.ts'
+import type { DeploymentRequest } from '../../ports/deployments.ts'
+import { DeploymentAdmission } from './deployment-admission.ts'
+
+const MEMBERS_MAX = 3
+const request: DeploymentRequest = {
+  id: DeploymentId('dep_1'),
+  kind: 'install',
+  spec: spec(),
+  firmwareId: FIRMWARE.id,
+  members: { kind: 'matching', filter: {} },
+  by: 'usr_1',
+  mayPassBlocks: false,
+}
+
+/** A fleet of so many devices. */
+function admissionTo(count: number): DeploymentAdmission {
+  const ids = Array.from({ length: count }, (_, n) => `device-${n}` as DeviceId)
+  const ports = {
+    store: { devices: { get: () => undefined, matching: () => ids } },
+    firmwares: { get: () => FIRMWARE },
+    clock: { now: () => Millis(1) },
+    firmwareOf: async () => [],
+  }
+  return new DeploymentAdmission(ports, () => 0, MEMBERS_MAX)
+}
+
+test('a deployment takes a bounded number of devices, and one to more is refused with the bound', async () => {
+  expect(await admissionTo(MEMBERS_MAX).admit(request)).toMatchObject({ kind: 'admitted' })
+  expect(await admissionTo(MEMBERS_MAX + 1).admit(request)).toMatchObject({
+    kind: 'refused',
+    code: 'LIMIT_REACHED',
+    detail: { limit: MEMBERS_MAX },
+  })
+})

@@ -1,0 +1,119 @@
+// Which devices a deployment would reach, and what must not be begun at all.
+import { type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { type Aspirant, blockedBy, missingCanaries, toMembers } from '../../domain/ota/admission.ts'
+import { deadlineOf, type Members } from '../../domain/ota/deployment.ts'
+import { hasWindow } from '../../domain/ota/start-window.ts'
+import { LIMITS } from '../../limits.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { DeploymentRequest } from '../../ports/deployments.ts'
+import type { EngineRefusal } from '../../ports/engine-refusal.ts'
+import type { FirmwareRecord, Firmwares } from '../../ports/ota.ts'
+import type { Directory } from '../../ports/store.ts'
+import type { OrchestratorPorts } from './orchestrator.ts'
+
+export interface Admission {
+  readonly kind: 'admitted'
+  readonly record: FirmwareRecord
+  readonly aspirants: readonly Aspirant[]
+  readonly members: Members
+  readonly now: Millis
+}
+
+interface AdmissionPorts extends Pick<OrchestratorPorts, 'firmwareOf'> {
+  readonly store: { readonly devices: Pick<Directory, 'get' | 'matching'> }
+  readonly firmwares: Pick<Firmwares, 'get'>
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export class DeploymentAdmission {
+  readonly #ports: AdmissionPorts
+  readonly #openCount: () => number
+  readonly #membersMax: number
+
+  constructor(
+    ports: AdmissionPorts,
+    openCount: () => number,
+    membersMax: number = LIMITS.deploymentMembersMax,
+  ) {
+    this.#ports = ports
+    this.#openCount = openCount
+    this.#membersMax = membersMax
+  }
+
+  /** Finds out who would get a job. */
+  async admit(request: DeploymentRequest): Promise<EngineRefusal | Admission> {
+    const { id, spec, kind, firmwareId } = request
+    const record = this.#ports.firmwares.get(firmwareId)
+    const now = this.#ports.clock.now()
+    const refusal = this.#refuse(request, record, now)
+    if (record === undefined || refusal !== undefined)
+      return refusal ?? refused('NOT_FOUND', { message: 'no such firmware' })
+    const ids = this.#targeted(request)
+    if (ids.length > this.#membersMax) {
+      const message = `the target has ${ids.length} devices, and a deployment takes ${this.#membersMax}: deploy by group`
+      return refused('LIMIT_REACHED', { limit: this.#membersMax, message })
+    }
+    const aspirants = await this.#aspirants(ids)
+    const blocked = spec.force && !request.mayPassBlocks ? blockedBy(aspirants, record, now) : []
+    if (blocked.length > 0) {
+      const message = `this firmware failed on ${named(blocked)}, and only an admin may send it there again`
+      return refused('FORBIDDEN', { message })
+    }
+    const members = toMembers(aspirants, record, { id, spec, isBack: kind === 'rollback', now })
+    const missing = missingCanaries(spec, members)
+    if (missing.length > 0)
+      return invalid('/canary/devices', `${named(missing)} would not get this firmware and can be no canary`)
+    return { kind: 'admitted', record, aspirants, members, now }
+  }
+
+  #refuse(
+    { spec, kind }: DeploymentRequest,
+    record: FirmwareRecord | undefined,
+    now: Millis,
+  ): EngineRefusal | undefined {
+    if (record?.status === 'yanked')
+      return refused('FIRMWARE_YANKED', { message: 'this firmware is never sent again' })
+    if (record?.status === 'deprecated' && !spec.force && kind === 'install')
+      return refused('FIRMWARE_DEPRECATED', { message: 'this firmware is deployed with `force` only' })
+    if (this.#openCount() >= LIMITS.deploymentsOpenMax)
+      return refused('LIMIT_REACHED', {
+        limit: LIMITS.deploymentsOpenMax,
+        message: 'too many deployments are open; wait until one ends, or cancel one',
+      })
+    const from = Millis(Math.max(now, spec.startAt ?? 0))
+    if (spec.windows.length === 0 || hasWindow(spec.windows, from, Millis(deadlineOf(spec, now))))
+      return undefined
+    return invalid('/windows', 'no window opens before the deadline')
+  }
+
+  #targeted({ members }: DeploymentRequest): readonly DeviceId[] {
+    return members.kind === 'named'
+      ? [...new Set(members.deviceIds)]
+      : this.#ports.store.devices.matching(members.filter)
+  }
+
+  async #aspirants(ids: readonly DeviceId[]): Promise<readonly Aspirant[]> {
+    const aspirants: Aspirant[] = []
+    for (let at = 0; at < ids.length; at += LIMITS.otaStatesAtOnce) {
+      const states = await this.#ports.firmwareOf(ids.slice(at, at + LIMITS.otaStatesAtOnce))
+      for (const state of states) {
+        const type = state && this.#ports.store.devices.get(state.deviceId)?.type
+        if (state !== undefined && type !== undefined) aspirants.push({ state, type })
+      }
+    }
+    return aspirants
+  }
+}
+
+export function refused(code: EngineRefusal['code'], detail: EngineRefusal['detail']): EngineRefusal {
+  return { kind: 'refused', code, detail }
+}
+
+function invalid(path: string, message: string): EngineRefusal {
+  return refused('VALIDATION_FAILED', { message, errors: [{ path, code: 'OUT_OF_RANGE', message }] })
+}
+
+/** A few of them by name. */
+function named(ids: readonly DeviceId[]): string {
+  return ids.length > 5 ? `${ids.slice(0, 5).join(', ')} and others` : ids.join(', ')
+}
