@@ -30,6 +30,8 @@ export interface Origin {
   name: Name
   place: number
   readonly runs: Run[]
+  /** What earlier runs brought, as far as it is still known. */
+  brought?: readonly Run[]
 }
 
 const CONNECTION_AT = 8
@@ -54,9 +56,10 @@ export function isRepeated(actor: { origins: Origin[] | undefined }, incoming: I
   if (at > origin.place) advance(origin, { name, place: at, isDup })
   const { runs } = origin
   if (runs.length === 0) return false
-  const earlier = runs.filter((run) => run.place <= at)
-  if (!isDup) return earlier.some(({ before, last }) => isAfter(name, before) && !isAfter(name, last))
-  const run = earlier.at(-1)
+  const isEarlier = (run: Run) => run.place <= at
+  const brings = ({ before, last }: Run) => isAfter(name, before) && !isAfter(name, last)
+  if (!isDup) return [...runs, ...(origin.brought ?? [])].some((run) => isEarlier(run) && brings(run))
+  const run = runs.filter(isEarlier).at(-1)
   return run !== undefined && !isAfter(name, run.before)
 }
 
@@ -94,9 +97,25 @@ function advance(
     const run = runs.at(-1)
     if (run !== undefined && isGoingOn(run, origin.name, name)) run.last = name
     else runs.push({ place, before: origin.name, last: name })
-    if (runs.length > LIMITS.runsPerOriginMax) runs.shift()
+    if (runs.length > LIMITS.runsPerOriginMax) forgetOldest(origin)
   }
   if (isAfter(name, origin.name)) origin.name = name
+}
+
+/** Two readers that each believe the lane theirs take it from each other: then runs come by the dozen, and what one reader
+ *  had read first is appended only after all of them. So what a forgotten run brought is still known. */
+function forgetOldest(origin: Origin): void {
+  const oldest = origin.runs.shift()
+  if (oldest !== undefined && isAfter(oldest.last, oldest.before))
+    origin.brought = joined([...(origin.brought ?? []), oldest])
+}
+
+/** What lies between two runs came as well, so they are one where there are many. It counts from the place of the second,
+ *  because before that it was new (D2). */
+function joined(runs: readonly Run[]): readonly Run[] {
+  const [first, second, ...others] = runs
+  if (first === undefined || second === undefined || runs.length <= LIMITS.runsPerOriginMax) return runs
+  return [{ ...second, before: first.before }, ...others]
 }
 
 /** A run goes on while it brings ever greater names and nothing new has come since (D3). */

@@ -178,7 +178,8 @@ export class EmqxFront {
       },
       admit: (connect) => (door === 'devices' ? this.#admitDevice(connect) : this.#admitService(connect)),
       takeOver: (clientId, isKept) => {
-        // mosquitto tells a service itself that it was taken over.
+        // mosquitto ends a service's earlier connection itself, without the reason that EMQX gives. So a lane that was taken
+        // over comes back sooner than it would there.
         if (door === 'devices') this.#live.get(clientId)?.end(isKept ? 'takenover' : 'discarded')
       },
       connected: (connection, isKept) => {
