@@ -197,6 +197,21 @@ describe('while a node takes up what it gained, what it has goes on', () => {
   })
 })
 
+test('a node that does not own all that it is asked about counts nothing: its count would be short', async () => {
+  const { place, one, two } = await setUp()
+  const B = partitionOf(idOf('b'))
+  await Promise.all([one.shards.handOver([B]), place.time.advance(3_000)])
+  two.shards.gained(claims([B], 2))
+  await place.time.advance(500)
+  const jobs = async (partitions: readonly Partition[]) => {
+    const question = { ask: { kind: 'jobs', deploymentIds: [] }, after: [], partitions } as const
+    const answered = codeOf(two.shards.ask(question))
+    await place.time.advance(500)
+    return await answered
+  }
+  expect([await jobs([A, B]), await jobs([B])]).toEqual(['NOT_OWNED', ''])
+})
+
 test('the next owner shows no less of a device than the one before it has shown', async () => {
   const { place, one, two } = await setUp()
   await place.append(telemetry('a', 10, { n: 1 }))
@@ -205,7 +220,11 @@ test('the next owner shows no less of a device than the one before it has shown'
   two.isBehind = true
   two.shards.gained(claims([A], 2))
   // By a node that has not heard of the log's end.
-  const answer = two.shards.ask({ kind: 'snapshot', deviceId: idOf('a') }, [])
+  const answer = two.shards.ask({
+    ask: { kind: 'snapshot', deviceId: idOf('a') },
+    after: [],
+    partitions: [A],
+  })
   await place.time.advance(500)
   two.isBehind = false
   await place.time.advance(1_000)

@@ -4,10 +4,10 @@ import type { AlertSettings } from '../domain/alert/rule-book.ts'
 import type { Wants } from '../ports/feed.ts'
 import type { Claim } from '../ports/store.ts'
 import type { NodeFigures } from '../ports/system.ts'
-import { fanOut, type Owners } from './fan-out.ts'
+import { fanOut, type Owners, type Question } from './fan-out.ts'
 import { grouped } from './grouped.ts'
 import { type Assignment, notOwned } from './runner/assignment.ts'
-import type { AnswerOf, Ask, Position } from './shard/protocol.ts'
+import type { AnswerOf, Ask } from './shard/protocol.ts'
 
 export class Shards {
   readonly #assignments: readonly Assignment[]
@@ -61,10 +61,10 @@ export class Shards {
   }
 
   /** The answer sees everything at or before `after`. Rejects with a `NOT_OWNED` fault if the question is about a
-   *  partition of another node. */
-  async ask<A extends Ask>(ask: A, after: readonly Position[]): Promise<AnswerOf<A>> {
+   *  partition of another node: an answer that left it out would be short of its devices. */
+  async ask<A extends Ask>({ ask, after, partitions }: Question<A>): Promise<AnswerOf<A>> {
     const owners: Owners<Assignment> = {
-      partitions: this.#owned.keys(),
+      partitions,
       ownerOf: (partition) => this.#assignmentOf(partition),
       ask: (assignment, question) => assignment.ask(question),
     }

@@ -38,7 +38,7 @@ export class LocalWork {
     this.#ports = ports
     this.#doers = {
       submit: (work) => this.#submit(work),
-      ask: ({ ask, after }) => ports.shards.ask(ask, after),
+      ask: (question) => ports.shards.ask(question),
       await: (work) => this.#await(work),
       broadcast: async ({ request }) => (await ports.duties()).broadcasts.create(request),
       broadcast_state: async ({ kind: _, broadcastId, ...page }) =>
@@ -95,7 +95,8 @@ export class LocalWork {
   async #await({ deviceId, commandId, after, timeoutMs }: WorkOf<'await'>): Promise<Command | undefined> {
     const { shards, waits, schedule } = this.#ports
     const find = async () => {
-      const commands = await shards.ask({ kind: 'commands', deviceId }, after)
+      const ask = { kind: 'commands', deviceId } as const
+      const commands = await shards.ask({ ask, after, partitions: [partitionOf(deviceId)] })
       return commands?.find(({ id }) => id === commandId)
     }
     const wait = waits.open(deviceId, commandId)

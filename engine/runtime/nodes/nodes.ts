@@ -87,12 +87,11 @@ export class Nodes {
   ask<A extends Ask>(ask: A): Promise<AnswerOf<A>> {
     const after = isAboutAll(ask) ? this.#allEnds() : this.ends(devicesOf(ask))
     const { here, others } = this.#ports
-    if (others === undefined) return here.do({ kind: 'ask', ask, after })
+    if (others === undefined) return here.do({ kind: 'ask', ask, after, partitions: ALL_PARTITIONS })
     const owners: Owners<string> = {
       partitions: ALL_PARTITIONS,
       ownerOf: (partition) => addressIn(others, partition),
-      ask: (address, question) =>
-        this.#send(address, { kind: 'ask', ask: question.ask, after: question.after }),
+      ask: (address, question) => this.#send(address, { kind: 'ask', ...question }),
     }
     return this.#found(() => fanOut(owners, { ask, after }))
   }

@@ -5,6 +5,7 @@ import type { DeviceId } from '../../../schemas/ids.ts'
 import { openNatsMesh } from '../../adapters/mesh/nats.ts'
 import { type NatsLink, openNats } from '../../adapters/nats/nats-link.ts'
 import { NATS_SERVER, NatsServer } from '../../adapters/nats/testing/nats-server.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import type { FeedEvent, Wants } from '../../ports/feed.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import { NO_WANTS } from '../feed.ts'
@@ -89,7 +90,8 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
       const deviceId = idOf(`d${i}`)
       wanted.add(deviceId)
       api.feed.want({ ...NO_WANTS, telemetry: { all: false, devices: wanted } })
-      const work = { kind: 'ask', ask: { kind: 'snapshot', deviceId }, after: [] } as const
+      const partitions = [partitionOf(deviceId)]
+      const work = { kind: 'ask', ask: { kind: 'snapshot', deviceId }, after: [], partitions } as const
       const answer = await askNode(api.mesh, work, { address: 'engine', timeoutMs: 10_000 })
       expect(answer).toMatchObject({ data: { n: 1 } })
     }

@@ -60,7 +60,13 @@ export type NodeWork =
       readonly request: DeviceRequest
       readonly signed: Authorship
     }
-  | { readonly kind: 'ask'; readonly ask: Ask; readonly after: readonly Position[] }
+  | {
+      readonly kind: 'ask'
+      readonly ask: Ask
+      readonly after: readonly Position[]
+      /** What the question is about. The asker believes all of them to be this node's. */
+      readonly partitions: readonly Partition[]
+    }
   | {
       readonly kind: 'await'
       readonly deviceId: DeviceId

@@ -146,7 +146,11 @@ export class ShardsNode {
     const deviceId = idOf(id)
     const partition = partitionOf(deviceId)
     const after = [{ partition, seq: this.#place.log.ends()[partition] ?? 0 }]
-    const [view] = await this.shards.ask({ kind: 'views', deviceIds: [deviceId] }, after)
+    const [view] = await this.shards.ask({
+      ask: { kind: 'views', deviceIds: [deviceId] },
+      after,
+      partitions: [partition],
+    })
     return view?.device.name
   }
 

@@ -184,7 +184,7 @@ const firmware: fc.Arbitrary<FirmwareRecord> = fc.record({
 export const anyWork: fc.Arbitrary<NodeWork> = fc.oneof(
   fc.record({ kind: fc.constant('submit' as const), deviceId, request: deviceRequest, signed }),
   fc.record({ kind: fc.constant('purge' as const), deviceId, createdAt: millis, signed }),
-  fc.record({ kind: fc.constant('ask' as const), ask, after }),
+  fc.record({ kind: fc.constant('ask' as const), ask, after, partitions: fc.array(partition) }),
   fc.record({ kind: fc.constant('await' as const), deviceId, commandId, after, timeoutMs: count }),
   fc.record({ kind: fc.constant('broadcast' as const), request: broadcastRequest }),
   fc.record({
