@@ -63,6 +63,19 @@ test('a message that comes again is answered with how far it is, and begins noth
   expect(log.slice(-2)).toEqual(['succeeded', 'succeeded'])
 })
 
+test.each<[UpdateKind, string]>([
+  ['power_cut', '1.0'],
+  ['rollback_self', '1.0'],
+  ['wrong_version', '0.0.0-other'],
+])(
+  'a device of the kind %s begins again if it comes back and is told the same attempt once more',
+  async (kind, version) => {
+    const { log } = await updated(kind, [order(), order({ seq: 2 })])
+    expect(log.filter((line) => line === 'installing')).toHaveLength(2)
+    expect(log.at(-1)).toBe(`boots ${version}`)
+  },
+)
+
 test('another attempt begins anew, and a rollback is carried out well by all', async () => {
   const failing = await updated('download_fail', [order(), order({ attempt: 2 })])
   expect(failing.log.at(-1)).toBe('succeeded')

@@ -127,16 +127,12 @@ export class Updater {
   async #restart(message: FirmwareMessage, kind: UpdateKind): Promise<void> {
     const { reboot, sleep } = this.#ports
     const goal = message.reportsAs
-    if (kind === 'power_cut') {
-      // It does not know any more that it was told: told again, it begins again.
-      this.#message = undefined
-      return this.#back(this.version)
-    }
+    if (kind === 'power_cut') return this.#lostTo(this.version)
     if (kind === 'liar') return this.#say(message, 'succeeded', { version: goal })
     this.#say(message, 'rebooting')
     if (kind === 'brick') return reboot(undefined)
-    if (kind === 'rollback_self') return this.#back(this.version)
-    if (kind === 'wrong_version') return this.#back(OTHER_VERSION)
+    if (kind === 'rollback_self') return this.#lostTo(this.version)
+    if (kind === 'wrong_version') return this.#lostTo(OTHER_VERSION)
     await this.#back(goal)
     for (let crash = 1; kind === 'crash_loop' && crash < CRASHES; crash++) {
       await sleep(CRASH_AFTER_MS)
@@ -145,6 +141,13 @@ export class Updater {
     // It has just come back: the service sees the version before this.
     if (kind !== 'crash_loop')
       this.#say(message, message.action === 'rollback' ? 'rolled_back' : 'succeeded', { version: goal })
+  }
+
+  /** It does not know any more that it was told: told again, it begins again. Else a service that missed the restart would
+   *  wait for an answer until its timer is over. */
+  async #lostTo(version: string): Promise<void> {
+    this.#message = undefined
+    return this.#back(version)
   }
 
   /** What is over with the restart is forgotten: another attempt begins anew. */
