@@ -44,8 +44,8 @@ export interface Verdict {
 const READY_MS = 120_000
 const CONNECTED_MS = 60_000
 const ACKED_MS = 90_000
-/** Data that is missing after so long counts as lost. */
-const REST_MS = 90_000
+/** Data that is missing after so long counts as lost. The last rollout waits for its liar, too. */
+const REST_MS = 150_000
 const POLL_MS = 500
 const STEP_MS = 1_000
 const REGISTERED_AT_ONCE = 8

@@ -16,6 +16,8 @@ export const UPDATING: readonly UpdateKind[] = [
 const IMAGE_BYTES = 200_000
 const MAX_CONCURRENT = 4
 const RETRIES = 10
+/** Longer than any fault lasts: a broker that stands still between a device's claim and its status proves no lie. */
+const CONFIRM_SEC = 45
 const POLL_MS = 300
 const ANSWER_MS = 12_000
 const ROWS_AT_ONCE = 200
@@ -99,7 +101,7 @@ export class Rollouts {
         target: { type: 'devices', value: this.#options.devices },
         max_concurrent: MAX_CONCURRENT,
         stable_sec: 1,
-        timeouts: { download_sec: 120, install_sec: 60, reboot_sec: 60, confirm_sec: 5 },
+        timeouts: { download_sec: 120, install_sec: 60, reboot_sec: 60, confirm_sec: CONFIRM_SEC },
         retry: { max: RETRIES, backoff_sec: [1] },
         abort: { min_finished: 250_000 },
       },
