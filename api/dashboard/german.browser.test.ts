@@ -2,7 +2,7 @@
 // stands in the way of who cannot see colours.
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { axeViolations, settled, tooWide } from './testing/axe.ts'
+import { axeViolations, settled, tooWide, unmarked } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { englishTexts } from './testing/english.ts'
 import { type FurnishedFleet, furnish } from './testing/furnished.ts'
@@ -111,7 +111,7 @@ async function findings(page: Page): Promise<readonly string[]> {
   const narrow = [...(await tooWide(page)), ...(await englishTexts(page))]
   await page.emulateMedia({ forcedColors: 'active' })
   await page.setViewportSize(ZOOMED)
-  return [...narrow, ...(await tooWide(page)), ...(await axeViolations(page))]
+  return [...narrow, ...(await tooWide(page)), ...(await unmarked(page)), ...(await axeViolations(page))]
 }
 
 async function findingsOfDialog(page: Page, button: string): Promise<readonly string[]> {

@@ -50,8 +50,32 @@ export async function settled(page: Page): Promise<void> {
   await expect.poll(() => page.locator('.skeleton').count(), { timeout: 60_000 }).toBe(0)
 }
 
-/** How far the page lies beside its window (WCAG 1.4.10). */
+/** What can be told by its colours only, while the system forces them: fills that are all alike, and a tab that is current
+ *  and looks like the others. */
+export async function unmarked(page: Page): Promise<readonly string[]> {
+  const found = await page.evaluate<readonly string[]>(`(() => {
+    const colours = (selector, name) => [...document.querySelectorAll(selector)].map((at) => getComputedStyle(at)[name])
+    const areAlike = (list) => list.length > 1 && new Set(list).size === 1
+    const tabs = [...document.querySelectorAll('.tabs')].filter((strip) => strip.querySelector('[aria-current]') !== null)
+    return [
+      ...(areAlike(colours('.map-probes > *', 'backgroundColor')) ? ['the fills of the map are alike'] : []),
+      ...(areAlike(colours('.stacked-bar', 'backgroundColor').concat(colours('.stacked-bar > *', 'backgroundColor')))
+        ? ['a bar of shares shows none'] : []),
+      ...tabs.filter((strip) => areAlike([...strip.children].map((tab) => getComputedStyle(tab).borderBlockEndColor)))
+        .map((strip) => 'no tab of ' + strip.ariaLabel + ' is seen to be current'),
+    ]
+  })()`)
+  return found
+}
+
+/** How far the page lies beside its window (WCAG 1.4.10). On a phone the content is what scrolls, so the document stays as
+ *  wide as the window whatever lies in it. */
 export async function tooWide(page: Page): Promise<readonly string[]> {
-  const over = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+  const over = Number(
+    await page.evaluate(`Math.max(
+    document.documentElement.scrollWidth - innerWidth,
+    ...[...document.querySelectorAll('.content')].map((content) => content.scrollWidth - content.clientWidth),
+  )`),
+  )
   return over > 0 ? [`is ${over} px too wide for ${page.viewportSize()?.width} px`] : []
 }

@@ -27,19 +27,21 @@ export default function Me() {
         </Button>
       }
     >
-      <section class="card">
-        <dl class="facts">
-          <dt>{me?.name}</dt>
-          <dd>{me?.email}</dd>
-          <dt>{t('role')}</dt>
-          <dd>{me?.role}</dd>
-          <dt>{t('groups')}</dt>
-          <dd>{me == null || me.groups.length === 0 ? t('whole') : me.groups.join(', ')}</dd>
-        </dl>
-      </section>
-      <Appearance />
-      <Password />
-      <Sessions />
+      <div class="stack">
+        <section class="card">
+          <dl class="facts">
+            <dt>{me?.name}</dt>
+            <dd>{me?.email}</dd>
+            <dt>{t('role')}</dt>
+            <dd>{me?.role}</dd>
+            <dt>{t('groups')}</dt>
+            <dd>{me == null || me.groups.length === 0 ? t('whole') : me.groups.join(', ')}</dd>
+          </dl>
+        </section>
+        <Appearance />
+        <Password />
+        <Sessions />
+      </div>
     </Page>
   )
 }

@@ -65,7 +65,9 @@ export default function Rollouts() {
       cell: ({ deployment_id, firmware_version, name, kind }) => (
         <>
           <a href={pathOf('rollout', { deployment_id })}>{plainText(name ?? firmware_version)}</a>
-          <span class="table-more">{kind === 'rollback' ? `↩ ${firmware_version}` : firmware_version}</span>
+          {(kind === 'rollback' || name !== null) && (
+            <span class="table-more">{kind === 'rollback' ? `↩ ${firmware_version}` : firmware_version}</span>
+          )}
         </>
       ),
     },

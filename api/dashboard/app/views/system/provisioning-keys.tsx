@@ -9,6 +9,7 @@ import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { instant } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { NewProvisioningKey } from './new-provisioning-key.tsx'
 import { WaitingDevices } from './waiting-devices.tsx'
@@ -66,7 +67,7 @@ export function ProvisioningKeys() {
           <Button onClick={() => setLooking(key)}>{t('decide', { n: key.pending })}</Button>
         ),
     },
-    { name: t('ends'), cell: ({ expires_at }) => expires_at },
+    { name: t('ends'), cell: ({ expires_at }) => instant(Date.parse(expires_at), { timeStyle: 'short' }) },
     {
       name: t('actions'),
       cell: (key) => <Button icon="trash-2" label={t('remove')} onClick={() => setRemoving(key)} />,

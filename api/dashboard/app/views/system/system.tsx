@@ -45,7 +45,13 @@ export default function System({ params }: { readonly params: Params }) {
   return (
     <Page title={tab === 'health' ? t('title') : sectionName(tab)}>
       <SystemSections current={tab} />
-      {may(needed) ? <Section /> : <RoleNeeded operation={needed} />}
+      {may(needed) ? (
+        <div class="stack">
+          <Section />
+        </div>
+      ) : (
+        <RoleNeeded operation={needed} />
+      )}
     </Page>
   )
 }
