@@ -5,13 +5,13 @@
 // - Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { FleetDevice } from '../device/index.ts'
+import { JoinedReports } from '../device/joined-reports.ts'
 import { Delivery } from './buffer/delivery.ts'
 import { openRings } from './buffer/rings.ts'
 import type { Clock } from './clock.ts'
 import { commandHandler, isStringType } from './commands.ts'
 import type { BridgeConfig } from './config/bridge-config.ts'
 import type { DownlinkRoute } from './config/route.ts'
-import { ReportedState } from './reported-state.ts'
 import { Rosbridge, type Subscription } from './ros/rosbridge.ts'
 import { Uplink } from './telemetry/uplink.ts'
 
@@ -35,7 +35,7 @@ export class Bridge {
   readonly #clock: Clock
   readonly #log: BridgeLog
   readonly #delivery: Delivery
-  readonly #reported: ReportedState
+  readonly #reported: JoinedReports
   readonly #uplinks: readonly Uplink[]
   readonly #byTopic = new Map<string, readonly Uplink[]>()
   readonly #ros: Rosbridge
@@ -55,7 +55,7 @@ export class Bridge {
       failed: (error) => log('error', `cannot send the messages that are kept on disk: ${textOf(error)}`),
     })
     const failed = (error: unknown) => log('warn', `cannot report the state to the service: ${textOf(error)}`)
-    this.#reported = new ReportedState((patch) => device.report(patch), failed)
+    this.#reported = new JoinedReports((patch) => device.report(patch), failed)
     this.#uplinks = config.uplinks.map(
       (route) =>
         new Uplink(route, clock, ({ suffix, body }, qos) => {

@@ -31,7 +31,43 @@ test('a difference is applied and what came of it is reported; an older or equal
   state.desired({ version: 8, state: {} })
   await settle()
   expect(seen).toEqual([[{ led: 'on' }, 7]])
-  expect(reports).toEqual([{ state: { led: 'on' }, client_token: 't0' }])
+  expect(reports).toEqual([{ state: { led: 'on' }, version: 8, client_token: 't0' }])
+})
+
+test('what was applied is reported for the newest version, again after a conflict, and at last without one', async () => {
+  const { state, reports, asked } = open()
+  state.handle((delta) => delta)
+  state.desired({ version: 7, state: { led: 'on' } })
+  await settle()
+  for (const version of [9, 10, 11, 12]) {
+    state.rejected({ client_token: 't0', status: 409, code: 'DEVICE_SHADOW_CONFLICT' })
+    state.document({ version, delta: {} })
+  }
+  expect(asked()).toBe(4)
+  expect(reports.map(({ version }) => version)).toEqual([7, 9, 10, 11, undefined])
+  state.accepted({ client_token: 't0', version: 13 })
+  await settle()
+  state.desired({ version: 14, state: { led: 'off' } })
+  await settle()
+  expect(reports.at(-1)).toEqual({ state: { led: 'off' }, version: 14, client_token: 't1' })
+})
+
+test('a report that meets a conflict is never sent after a newer one', async () => {
+  const { state, reports } = open()
+  state.handle((delta) => delta)
+  state.desired({ version: 7, state: { led: 'on' } })
+  await settle()
+  state.desired({ version: 8, state: { led: 'off' } })
+  await settle()
+  state.rejected({ client_token: 't0', status: 409, code: 'DEVICE_SHADOW_CONFLICT' })
+  state.document({ version: 8, delta: { led: 'off' } })
+  state.accepted({ client_token: 't0', version: 9 })
+  await settle()
+  expect(reports.map(({ state: patch, version }) => [patch, version])).toEqual([
+    [{ led: 'on' }, 7],
+    [{ led: 'on' }, 8],
+    [{ led: 'off' }, 9],
+  ])
 })
 
 test('ten writes in a row end at the last', async () => {

@@ -2,8 +2,11 @@
 //
 // D1. Each message holds the whole difference. So only the newest counts, and older versions are ignored.
 // - After each connect the device asks for its shadow, because the broker may hand out an outdated message.
+// - What was applied is reported with the shadow's version. If the shadow has changed meanwhile, the report is refused, and
+//   sent again for the version that the shadow has then. The last try names none, so that it is taken in any case.
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../payload.ts'
+import { JoinedReports } from './joined-reports.ts'
 
 /** Applies the difference and returns what the device reports then: a merge patch, in which null removes a field. */
 export type DesiredHandler = (
@@ -27,6 +30,8 @@ interface VersionedDelta {
 
 interface Report {
   readonly patch: JsonObject
+  /** True if it is about a difference that was applied, and not what the device says by itself. */
+  readonly namesVersion: boolean
   readonly resolve: (version: number) => void
   readonly reject: (error: Error) => void
   tries: number
@@ -37,14 +42,18 @@ const TRIES_MAX = 5
 export class DesiredState {
   readonly #ports: DesiredPorts
   readonly #reports = new Map<string, Report>()
+  readonly #applied: JoinedReports
   #handler: DesiredHandler | undefined
   #seen = -1
+  /** The newest that is known; the device's own reports raise it, too. */
+  #version = -1
   /** The newest difference that is not applied yet. */
   #wanted: VersionedDelta | undefined
   #isApplying = false
 
   constructor(ports: DesiredPorts) {
     this.#ports = ports
+    this.#applied = new JoinedReports((patch) => this.#begin(patch, true), ports.failed)
   }
 
   handle(handler: DesiredHandler): void {
@@ -54,21 +63,19 @@ export class DesiredState {
   connected(): void {
     this.#ports.ask()
     // What was on its way when the connection broke may be lost.
-    for (const [token, { patch }] of this.#reports) this.#ports.report({ state: patch, client_token: token })
+    for (const [token, report] of this.#reports) this.#send(token, report)
   }
 
   /** Resolves with the shadow's version once the service has taken the report. */
   report(patch: JsonObject): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const token = this.#ports.newToken()
-      this.#reports.set(token, { patch, resolve, reject, tries: 1 })
-      this.#ports.report({ state: patch, client_token: token })
-    })
+    return this.#begin(patch, false)
   }
 
   /** A message on `shadow/desired`. */
   desired({ version, state }: JsonObject): void {
-    if (typeof version !== 'number' || version <= this.#seen) return
+    if (typeof version !== 'number') return
+    this.#version = Math.max(this.#version, version)
+    if (version <= this.#seen) return
     this.#seen = version
     this.#wanted = isObject(state) && Object.keys(state).length > 0 ? { version, delta: state } : undefined
     void this.#apply()
@@ -77,11 +84,12 @@ export class DesiredState {
   /** A message on `shadow/get/accepted`. */
   document({ version, delta }: JsonObject): void {
     this.desired({ version: version ?? null, state: delta ?? null })
-    for (const [token, report] of this.#reports)
-      if (report.tries > 1) this.#ports.report({ state: report.patch, client_token: token })
+    if (typeof version === 'number') this.#version = version
+    for (const [token, report] of this.#reports) if (report.tries > 1) this.#send(token, report)
   }
 
   accepted({ client_token: token, version }: JsonObject): void {
+    if (typeof version === 'number') this.#version = Math.max(this.#version, version)
     if (typeof token !== 'string') return
     this.#reports.get(token)?.resolve(typeof version === 'number' ? version : this.#seen)
     this.#reports.delete(token)
@@ -107,6 +115,21 @@ export class DesiredState {
     this.#reports.clear()
   }
 
+  #begin(patch: JsonObject, namesVersion: boolean): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const token = this.#ports.newToken()
+      const report = { patch, namesVersion, resolve, reject, tries: 1 }
+      this.#reports.set(token, report)
+      this.#send(token, report)
+    })
+  }
+
+  #send(token: string, { patch, namesVersion, tries }: Report): void {
+    const isLast = tries === TRIES_MAX
+    const version = namesVersion && !isLast ? { version: this.#version } : {}
+    this.#ports.report({ state: patch, ...version, client_token: token })
+  }
+
   /** One difference at a time. What arrives meanwhile replaces what waits (D1). */
   async #apply(): Promise<void> {
     if (this.#isApplying || this.#handler === undefined) return
@@ -116,8 +139,7 @@ export class DesiredState {
       this.#wanted = undefined
       try {
         const patch = await this.#handler(delta, { version })
-        if (patch !== undefined && Object.keys(patch).length > 0)
-          void this.report(patch).catch((error: unknown) => this.#ports.failed(error))
+        if (patch !== undefined && Object.keys(patch).length > 0) this.#applied.add(patch)
       } catch (error) {
         this.#ports.failed(error)
       }

@@ -104,6 +104,13 @@ test('TLS changes the port and the scheme', () => {
   })
 })
 
+test('firmware can be installed by whoever says which version runs', () => {
+  const ota = 'ota: { command: [install] }\n'
+  expect(problemsOf(`${MINIMAL}${ota}`).join()).toMatch(/^8: ota\.command needs firmware_version_file/)
+  expect(problemsOf(`${MINIMAL}firmware_version: 1.0.0\n${ota}`)).toEqual([])
+  expect(problemsOf(`${MINIMAL}firmware_version_file: /etc/version\n${ota}`)).toEqual([])
+})
+
 test('one command has one route', () => {
   const entry = 'ros_topic: /a, mqtt_topic: command/go, direction: mqtt_to_ros, mode: service'
   expect(readEntries(entry, entry)).toMatchObject({

@@ -138,10 +138,11 @@ function readFirmware(root: Section): BridgeConfig['firmware'] {
   const command = ota.texts('command', WORDS_MAX)
   if (ota.has('command') && command.length === 0)
     ota.refuse('command', 'must be a list of the program and its arguments')
-  if (command.length > 0 && versionFile === undefined)
+  if (command.length > 0 && version === undefined && versionFile === undefined)
     ota.refuse(
       'command',
-      'needs firmware_version_file, from which the bridge reads the version that runs after an update',
+      'needs firmware_version_file, from which the bridge reads the version that runs after an update, ' +
+        'or firmware_version if the update replaces this file, too',
     )
   ota.end()
   return { version, versionFile, command }

@@ -100,9 +100,9 @@ export function readRoutes(sections: readonly Section[], deviceId: string): Rout
 
 function readUplink(section: Section, common: Common, suffix: string): UplinkRoute | undefined {
   const to = uplinkKind(suffix)
-  const preset = section.oneOf('preset', PRESETS)
+  const named = section.oneOf('preset', PRESETS)
   const fields = section.texts('fields', FIELDS_MAX)
-  if (preset !== undefined && fields.length > 0)
+  if (named !== undefined && fields.length > 0)
     section.refuse('fields', 'cannot be combined with preset, which chooses the fields')
   const hz = section.number('throttle_hz', HZ)
   const changes = section.section('min_change')
@@ -112,8 +112,11 @@ function readUplink(section: Section, common: Common, suffix: string): UplinkRou
       'mqtt_topic',
       'must be telemetry, telemetry/<name>, log or shadow/reported for ros_to_mqtt',
     )
-  if (preset === 'diagnostics' && !['telemetry', 'telemetry/diagnostics'].includes(suffix))
+  const takesDiagnostics = ['telemetry', 'telemetry/diagnostics'].includes(suffix)
+  if (named === 'diagnostics' && !takesDiagnostics)
     section.refuse('mqtt_topic', 'must be telemetry or telemetry/diagnostics for the preset diagnostics')
+  const isArray = DIAGNOSTIC_ARRAY.test(common.rosType ?? '') && fields.length === 0
+  const preset = named ?? (isArray && takesDiagnostics ? 'diagnostics' : undefined)
   return {
     ...common,
     ...{ to, preset, fields, minChange },
@@ -128,6 +131,8 @@ function readUplink(section: Section, common: Common, suffix: string): UplinkRou
   }
 }
 
+/** Its messages are read by their preset without being told. */
+const DIAGNOSTIC_ARRAY = /^diagnostic_msgs\/(?:msg\/)?DiagnosticArray$/
 const POSITIVE = { min: 0, max: Number.MAX_VALUE }
 
 function readDownlink(section: Section, common: Common, suffix: string): DownlinkRoute | undefined {

@@ -55,6 +55,20 @@ test('what JSON cannot say, bytes, and messages of nothing else are left out', (
   expect(converted('mqtt_topic: telemetry', { deep, y: 1 })?.body).toEqual({ y: 1, timestamp: AT })
 })
 
+test('objects in lists lose what JSON cannot say, too, and numbers in lists keep their places', () => {
+  const message = {
+    points: [
+      { x: 1, y: null },
+      { x: 2, y: 3 },
+    ],
+    ranges: [1, null, 2],
+    gone: [null, null],
+  }
+  expect(converted('mqtt_topic: telemetry', message)?.body).toEqual({
+    ...{ points: [{ x: 1 }, { x: 2, y: 3 }], ranges: [1, null, 2], timestamp: AT },
+  })
+})
+
 test.each([
   [
     'battery',
@@ -101,6 +115,16 @@ test.each([
     suffix: 'telemetry',
     body: { diagnostics: [{ level: 2, name: 'motor', message: 'hot' }], timestamp: AT },
   })
+})
+
+test.each(['telemetry', 'telemetry/diagnostics'])('a DiagnosticArray on %s needs no preset', (topic) => {
+  const about = `mqtt_topic: ${topic}, ros_type: diagnostic_msgs/msg/DiagnosticArray`
+  const status = [{ level: 3, name: 'motor', message: 'hot', hardware_id: 'm', values: [] }]
+  const diagnostics = [{ level: 3, name: 'motor', message: 'hot' }]
+  expect(converted(about, { status })?.body).toEqual({ diagnostics, timestamp: AT })
+  expect(converted(`${about}, fields: [status.0.level]`, { status })?.body).not.toHaveProperty(
+    'diagnostics.0',
+  )
 })
 
 test('log lines of ROS become log lines', () => {

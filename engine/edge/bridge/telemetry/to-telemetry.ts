@@ -8,6 +8,8 @@ export interface ConvertedMessage {
   /** The topic below that of the device. */
   readonly suffix: string
   readonly body: JsonObject
+  /** How many values were left out because they look like bytes. */
+  readonly byteArrays?: number
 }
 
 const DEPTH_MAX = 9
@@ -38,18 +40,20 @@ function toTelemetry(
   message: JsonObject,
   receivedAt: number,
 ): ConvertedMessage | undefined {
-  const value = clean(select(route, message), 0)
+  const left = { byteArrays: 0 }
+  const value = clean(select(route, message), left)
   if (value === undefined) return undefined
+  const counted = left.byteArrays > 0 ? left : {}
   const measuredAt = route.timestamp === 'header' ? stampOf(message) : undefined
   const timestamp = measuredAt ?? new Date(receivedAt).toISOString()
   // The service reads `{"speed":1}` on `telemetry` as it reads `1` on `telemetry/speed`, but the former can have a time.
   if (!isObject(value))
     return { suffix: 'telemetry', body: { [name ?? route.preset ?? route.name]: value, timestamp } }
   if (Object.keys(value).length === 0) return undefined
-  if (name !== undefined) return { suffix: `telemetry/${name}`, body: { ...value, timestamp } }
+  if (name !== undefined) return { suffix: `telemetry/${name}`, body: { ...value, timestamp }, ...counted }
   const isWhole = route.preset === undefined
   const body = isWhole ? { ...value, timestamp } : { [route.preset ?? '']: value, timestamp }
-  return { suffix: 'telemetry', body }
+  return { suffix: 'telemetry', body, ...counted }
 }
 
 /** A rcl_interfaces/Log, or a text. */
@@ -70,7 +74,7 @@ function toLog(message: JsonObject, receivedAt: number): ConvertedMessage | unde
 function toReported(route: UplinkRoute, message: JsonObject): JsonObject | undefined {
   const { data } = message
   if (typeof data === 'string') return parsePayload(Buffer.from(data))
-  const value = clean(select(route, message), 0)
+  const value = clean(select(route, message), { byteArrays: 0 })
   return value !== undefined && isObject(value) && Object.keys(value).length > 0 ? value : undefined
 }
 
@@ -121,19 +125,33 @@ function childOf(value: Json | undefined, key: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** Leaves out null, which rosbridge sends for NaN and infinity, and what looks like bytes. */
-function clean(value: Json, depth: number): Json | undefined {
-  if (value === null || depth > DEPTH_MAX || isBytes(value)) return undefined
-  if (Array.isArray(value))
-    return value.some((each) => each !== null) || value.length === 0 ? value : undefined
+/** Leaves out null, which rosbridge sends for NaN and infinity, and what looks like bytes, which it counts. A list of numbers
+ *  keeps its nulls, so that each number keeps its place. */
+function clean(value: Json, left: { byteArrays: number }, depth = 0): Json | undefined {
+  if (value === null || depth > DEPTH_MAX) return undefined
+  if (isBytes(value)) {
+    left.byteArrays++
+    return undefined
+  }
+  if (Array.isArray(value)) return cleanList(value, left, depth)
   if (!isObject(value)) return value
   const kept: Record<string, Json> = {}
   for (const key of Object.keys(value)) {
-    const inner = clean(value[key] ?? null, depth + 1)
+    const inner = clean(value[key] ?? null, left, depth + 1)
     const isEmpty = inner !== undefined && isObject(inner) && Object.keys(inner).length === 0
     if (inner !== undefined && !isEmpty && key !== '') kept[key] = inner
   }
   return kept
+}
+
+function cleanList(
+  list: readonly Json[],
+  left: { byteArrays: number },
+  depth: number,
+): readonly Json[] | undefined {
+  if (list.length > 0 && list.every((each) => each === null)) return undefined
+  if (!list.some((each) => typeof each === 'object' && each !== null)) return list
+  return list.map((each) => clean(each, left, depth + 1) ?? null)
 }
 
 /** Bytes arrive as Base64 or as a list of small numbers, and JSON does not say so. */

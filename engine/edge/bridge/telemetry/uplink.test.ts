@@ -48,6 +48,13 @@ test('messages that are too large or empty are dropped and counted, and are a si
   expect(uplink.status()).toEqual({ hz: 0, age_sec: 15, dropped: 3, stale: 0 })
 })
 
+test('bytes that are left out of a message are counted', () => {
+  const { uplink, sent } = open('max_bytes: 1000')
+  uplink.take({ width: 2, depth: 1, data: Array(100).fill(7), mask: 'QUJD'.repeat(100) }, 900)
+  expect(sent).toEqual([{ width: 2, depth: 1 }])
+  expect(uplink.status()).toMatchObject({ dropped: 2 })
+})
+
 test('a message ends a silence once', () => {
   const { clock, uplink } = open('timeout_sec: 30')
   clock.pass(30_000)

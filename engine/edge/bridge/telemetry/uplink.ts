@@ -99,6 +99,7 @@ export class Uplink {
       this.#dropped++
       return
     }
+    this.#dropped += converted.byteArrays ?? 0
     if (this.route.onChange) {
       const { timestamp, ...values } = converted.body
       if (this.#last !== undefined && !isChanged(this.#last, values, this.route.minChange)) return

@@ -1,8 +1,8 @@
-// Reports what the robot says of its state. One report is under way at a time; what comes meanwhile is put together.
+// Reports of a state, one under way at a time. What comes meanwhile is put together, so that an older report never comes last.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isObject } from '../payload.ts'
 
-export class ReportedState {
+export class JoinedReports {
   readonly #report: (patch: JsonObject) => Promise<unknown>
   readonly #failed: (error: unknown) => void
   #waiting: JsonObject | undefined

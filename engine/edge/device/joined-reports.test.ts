@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { ReportedState } from './reported-state.ts'
+import { JoinedReports } from './joined-reports.ts'
 
 test('one report is under way, and what comes meanwhile is put together', async () => {
   const reports: JsonObject[] = []
   const failures: unknown[] = []
   const pending: { resolve(): void; reject(error: Error): void }[] = []
-  const state = new ReportedState(
+  const state = new JoinedReports(
     (patch) => {
       reports.push(patch)
       return new Promise<void>((resolve, reject) => pending.push({ resolve, reject }))
