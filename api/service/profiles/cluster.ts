@@ -14,7 +14,7 @@ import { openRedisStore } from '../../../engine/adapters/store/redis/redis.ts'
 import { serverTelemetry } from '../../../engine/adapters/telemetry/clickhouse/server.ts'
 import { openRedisTickets } from '../../../engine/adapters/tickets/redis.ts'
 import { openRedisUsers } from '../../../engine/adapters/users/redis.ts'
-import { partitionOf } from '../../../engine/index.ts'
+import { partitionOf, realSchedule } from '../../../engine/index.ts'
 import { LIMITS } from '../../../engine/limits.ts'
 import { parsePrivateKey } from '../../auth/pem-key.ts'
 import { API_LIMITS } from '../../limits.ts'
@@ -131,6 +131,7 @@ function openBroker({ profile }: ThisSettings, nodeId: string, warn: Warn) {
     ...(emqxApi === undefined ? {} : { emqxApi }),
     nodeId,
     clock: systemClock,
+    schedule: realSchedule,
     partitionOf,
     // A node with the role `api` alone does not use the broker, so its warnings do not matter.
     warn: isUsed ? (message, about) => warn(message, { ...about }) : () => {},

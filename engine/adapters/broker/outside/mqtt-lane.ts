@@ -7,12 +7,16 @@
 // N4. A ping's answer comes behind everything sent before it. The broker holds messages back only while as many are
 //     unacknowledged as it may send. If that did not happen meanwhile, the lane was caught up when the ping left.
 // N5. While the log is behind, the socket is not read: messages wait at the broker.
+// N6. While nobody can say whose the lane is, two processes may read it. Each connection ends the other's, and the broker
+//     sends again what is not acknowledged. So the delay grows with each loss, and begins anew only after a connection
+//     that lasted longer than the longest delay: then nobody has taken the lane back.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqtt, { type IConnackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
 import type { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { Schedule } from '../../../ports/schedule.ts'
 import { PACKET } from '../embedded/packets.ts'
 
 export interface MqttAccount {
@@ -31,6 +35,7 @@ export interface LaneOptions {
   /** Everything that the broker had for the lane at that time was taken. */
   readonly caughtUp: (at: Millis) => void
   readonly clock: Clock
+  readonly schedule: Pick<Schedule, 'after' | 'every'>
   /** The broker has let the lane in. `isLost`: it has forgotten an earlier session, and the messages that waited in it. */
   readonly opened: (about: { readonly isLost: boolean }) => void
   readonly warn: (message: string, about: object) => void
@@ -46,9 +51,10 @@ const GRANTED_MAX = 2
 export class Lane {
   readonly #options: LaneOptions
   #socket: Socket | undefined
-  #retry: NodeJS.Timeout | undefined
-  readonly #ticker: NodeJS.Timeout
+  #callOffRetry: (() => void) | undefined
+  readonly #stopTicking: () => void
   #delayMs: number = LIMITS.mqttReconnectMs
+  #isTakenOver = false
   /** Packet ids of this connection that are not acknowledged, oldest first. The first has the number `#base`. */
   #ids: number[] = []
   #isDone: boolean[] = []
@@ -57,7 +63,8 @@ export class Lane {
   #heardTicks = 0
   #hadSession = false
   #isOpen = false
-  #isSubscribed = false
+  /** By the clock's ticks; undefined until the broker has granted the subscriptions. */
+  #subscribedTicks: number | undefined
   #isPinging = false
   #pingedTicks = 0
   /** Time at which the ping under way left, as long as its answer can prove that the lane is caught up (N4). */
@@ -68,7 +75,7 @@ export class Lane {
 
   constructor(options: LaneOptions) {
     this.#options = options
-    this.#ticker = setInterval(() => this.#tick(), LIMITS.brokerSweepEveryMs)
+    this.#stopTicking = options.schedule.every(LIMITS.brokerSweepEveryMs, () => this.#tick())
     this.#connect()
   }
 
@@ -119,8 +126,8 @@ export class Lane {
 
   #stop(): void {
     this.#isClosed = true
-    clearTimeout(this.#retry)
-    clearInterval(this.#ticker)
+    this.#callOffRetry?.()
+    this.#stopTicking()
   }
 
   #connect(): void {
@@ -171,10 +178,8 @@ export class Lane {
         return
       case 'suback': {
         const refused = packet.granted.filter((code) => Number(code) > GRANTED_MAX)
-        if (refused.length === 0) {
-          this.#delayMs = LIMITS.mqttReconnectMs
-          this.#isSubscribed = true
-        } else
+        if (refused.length === 0) this.#subscribedTicks = this.#options.clock.ticks()
+        else
           this.#refused(
             'the broker refuses the ingress its subscriptions: check its account',
             { codes: refused },
@@ -184,7 +189,7 @@ export class Lane {
       }
       case 'disconnect':
         // Another process reads the lane now. Ownership decides whether it is to be taken back.
-        if (packet.reasonCode === TAKEN_OVER) this.#delayMs = LIMITS.ownershipSilenceMs
+        this.#isTakenOver = packet.reasonCode === TAKEN_OVER
         socket.destroy()
         return
       case 'pingresp':
@@ -227,15 +232,25 @@ export class Lane {
     if (this.#socket !== socket) return
     this.#socket = undefined
     this.#isOpen = false
-    this.#isSubscribed = false
     this.#isPinging = false
     this.#base += this.#ids.length
     this.#ids = []
     this.#isDone = []
     this.#drained?.()
+    const waitMs = this.#nextWaitMs()
+    this.#subscribedTicks = undefined
+    this.#isTakenOver = false
     if (this.#isClosed || !this.#isReading) return
-    this.#retry = setTimeout(() => this.#connect(), this.#delayMs)
-    this.#delayMs = Math.min(this.#delayMs * 2, LIMITS.mqttReconnectMsMax)
+    this.#callOffRetry = this.#options.schedule.after(waitMs, () => this.#connect())
+  }
+
+  /** See N6. The wait varies, so that lanes do not return at once, nor two processes in step. */
+  #nextWaitMs(): number {
+    const since = this.#subscribedTicks
+    const isSteady = since !== undefined && this.#options.clock.ticks() - since > LIMITS.mqttReconnectMsMax
+    const delayMs = isSteady ? LIMITS.mqttReconnectMs : this.#delayMs
+    this.#delayMs = Math.min(delayMs * 2, LIMITS.mqttReconnectMsMax)
+    return Math.max(this.#isTakenOver ? LIMITS.ownershipSilenceMs : 0, delayMs * (0.5 + Math.random() / 2))
   }
 
   #flush(): void {
@@ -266,7 +281,12 @@ export class Lane {
       this.#pingLeftAt = undefined
       if (this.#isReading && !this.#options.isCongested()) socket.resume()
     } else if (ticks - this.#heardTicks > LIMITS.laneSilenceMs) socket.destroy()
-    if (!this.#isSubscribed || this.#isPinging || ticks - this.#pingedTicks < LIMITS.lanePingEveryMs) return
+    if (
+      this.#subscribedTicks === undefined ||
+      this.#isPinging ||
+      ticks - this.#pingedTicks < LIMITS.lanePingEveryMs
+    )
+      return
     this.#isPinging = true
     this.#pingedTicks = ticks
     this.#pingLeftAt = this.#ids.length < LIMITS.laneReceiveMax ? this.#options.clock.now() : undefined

@@ -24,6 +24,7 @@ import {
   type UplinkHost,
 } from '../../../ports/broker.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { Schedule } from '../../../ports/schedule.ts'
 import { EmqxApi } from './emqx-api.ts'
 import { MqttDownlinks } from './mqtt-downlinks.ts'
 import { Lane, type MqttAccount } from './mqtt-lane.ts'
@@ -42,6 +43,7 @@ export interface MqttBrokerOptions {
   /** Unique among all processes. */
   readonly nodeId: string
   readonly clock: Clock
+  readonly schedule: Pick<Schedule, 'after' | 'every'>
   readonly partitionOf: (deviceId: DeviceId) => Partition
   readonly warn: (message: string, about: object) => void
 }
@@ -229,7 +231,7 @@ export class MqttBroker implements Broker {
   }
 
   #read(partition: Partition, host: UplinkHost): void {
-    const { mode, url, ingest, clock, partitionOf, warn } = this.#options
+    const { mode, url, ingest, clock, schedule, partitionOf, warn } = this.#options
     if (this.#readings.has(partition) || (mode === 'plain' && partition !== 0)) return
     const clientId = laneClientId(partition)
     const uplinks = new LaneUplinks({
@@ -249,6 +251,7 @@ export class MqttBroker implements Broker {
       clientId,
       filters: mode === 'plain' ? PLAIN_FILTERS : laneFilters(partition),
       clock,
+      schedule,
       caughtUp: (at) => host.heard(mode === 'plain' ? ALL_PARTITIONS : partitionsOf(partition), at),
       take: (message, seq) => uplinks.take(message, seq),
       isCongested: () => host.isCongested(),

@@ -4,6 +4,7 @@ import { Millis, Partition } from '../../../../schemas/ids.ts'
 import { partitionOf } from '../../../domain/partition.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { UplinkHost } from '../../../ports/broker.ts'
+import { realSchedule } from '../../../runtime/schedule.ts'
 import { type MqttBroker, type MqttBrokerOptions, openMqttBroker } from '../outside/mqtt.ts'
 import { EmqxStandIn, type StandInOptions } from './emqx/stand-in.ts'
 import { until } from './fake-host.ts'
@@ -52,6 +53,7 @@ export class MqttStage<Emqx extends RunningEmqx = EmqxStandIn> {
       mode: this.#mode,
       nodeId: `node${nodes++}`,
       clock: { now: () => Millis(Date.now()), ticks: () => performance.now() },
+      schedule: realSchedule,
       partitionOf,
       warn: (message) => this.warnings.push(message),
       ...more,
