@@ -63,7 +63,7 @@ export class Lane {
   #heardTicks = 0
   #hadSession = false
   #isOpen = false
-  /** By the clock's ticks; undefined until the broker has granted the subscriptions. */
+  /** Ticks at which the broker granted the subscriptions; undefined until it has. */
   #subscribedTicks: number | undefined
   #isPinging = false
   #pingedTicks = 0
