@@ -168,3 +168,26 @@ describe('the fleet', () => {
     expect(file.text.trim().split('\n')).toHaveLength(1)
   })
 })
+
+describe('work of one user', () => {
+  /** How many such files a user gets at once. */
+  async function files(query: string): Promise<number> {
+    const harness = await openTelemetry({ requestRates: { work: 20 } })
+    for (const id of ['a1', 'a2', 'a3']) await harness.device(id)
+    const ask = () => harness.send(`GET /api/v1/telemetry?metric=m&format=csv&${query}`)
+    for (let n = 0; n < 50; n++) if ((await ask()).body.limited === 'work') return n
+    return 50
+  }
+
+  test('a file of the fleet costs the points that are read for it, of all its devices', async () => {
+    const day = 'from=now-1d&to=now&interval=1h'
+    const kept = await files(`${day}&agg=avg,min,max`)
+    expect(await files(`${day}&agg=p50,p95,p99`)).toBeLessThan(kept / 1.5)
+    expect(await files(`${day}&agg=p50,p95,p99&by=group`)).toBeLessThan(kept / 1.5)
+  })
+
+  test('a file of the fleet costs the buckets of all its devices, which one of a group has once', async () => {
+    const days = 'from=now-7d&to=now&interval=1m&agg=avg,min,max'
+    expect(await files(`${days}&by=group`)).toBeGreaterThan(await files(days))
+  })
+})

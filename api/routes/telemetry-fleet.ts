@@ -67,9 +67,9 @@ export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
     const among = isMany ? { group, within: choice.within } : undefined
     const devicesWork = ((isPaged ? ids.length : total) * metrics.length) / API_LIMITS.devicesPerWork
     if (format !== undefined)
-      return (
-        work.charge(user.id, devicesWork) ??
-        (await file(engine, { query, metrics, range, ids, among, format }))
+      return await file(
+        { engine, charge: (price) => work.charge(user.id, devicesWork + price) },
+        { query, metrics, range, ids, among, format, total },
       )
     // Raw points without a format were refused before.
     const asked = parseBuckets(query, range, {
@@ -202,16 +202,21 @@ const about = ({ metrics, asked: { interval, from, to } }: Question) => ({
   to: toIso(to),
 })
 
+interface FileQuestion extends Omit<Question, 'asked'> {
+  readonly range: Range
+  readonly format: ExportFormat
+  readonly total: number
+}
+
+interface FileTools {
+  readonly engine: Engine
+  /** Charges for the file what it costs beside its devices. */
+  readonly charge: (price: number) => Refusal | undefined
+}
+
 async function file(
-  engine: Engine,
-  {
-    query,
-    metrics,
-    range,
-    ids,
-    among,
-    format,
-  }: Omit<Question, 'asked'> & { readonly range: Range; readonly format: ExportFormat },
+  { engine, charge }: FileTools,
+  { query, metrics, range, ids, among, format, total }: FileQuestion,
 ): Promise<FileAnswer | Refusal> {
   if (ids.length === 0)
     return outOfRange(
@@ -229,10 +234,16 @@ async function file(
       ['by', by === 'group', 'buckets where it is group'],
     ])
     if (refusal !== undefined) return refusal
-    return fileAnswer(await engine.exportTelemetry({ kind: 'points', query: points, format }), named)
+    return (
+      charge(0) ?? fileAnswer(await engine.exportTelemetry({ kind: 'points', query: points, format }), named)
+    )
   }
-  const asked = parseBuckets(query, range, { interval, series: 1 })
+  const sources = total * metrics.length
+  const inFile = by === 'group' ? metrics.length : sources
+  const asked = parseBuckets(query, range, { interval, series: 1, sources, inFile })
   if (asked.kind === 'refused') return asked
+  const tooMuch = charge(asked.filePrice)
+  if (tooMuch !== undefined) return tooMuch
   const { grid, aggregates } = asked
   const what = { kind: 'series', query: { ...points, by, grid, aggregates }, format } as const
   const bytes = await orTooMuch(engine.exportTelemetry(what))

@@ -80,7 +80,10 @@ export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
   return range
 }
 
-/** `series` is the number of series in the answer, and `sources` of those that it is made of. */
+/**
+ * `series` is the number of series in the answer, `sources` of those that it is made of, and `inFile` of those in a file,
+ * where only each by itself is bounded.
+ */
 export function parseBuckets(
   query: PastQuery,
   { from, to }: Range,
@@ -88,7 +91,13 @@ export function parseBuckets(
     interval,
     series,
     sources = series,
-  }: { readonly interval: Interval; readonly series: number; readonly sources?: number },
+    inFile = series,
+  }: {
+    readonly interval: Interval
+    readonly series: number
+    readonly sources?: number
+    readonly inFile?: number
+  },
 ): SeriesRange | Refusal {
   const aggregates = parseAggregates(query.agg)
   if (aggregates.kind === 'refused') return aggregates
@@ -127,7 +136,7 @@ export function parseBuckets(
     fill,
     starts,
     price: priceOf({ measured: most, written: most, points }),
-    filePrice: priceOf({ measured: 0, written: most, points }),
+    filePrice: priceOf({ measured: 0, written: count * inFile, points }),
     priceOf,
   }
 }
