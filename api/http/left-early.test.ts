@@ -1,4 +1,4 @@
-// Requests whose sender leaves before the answer.
+// Requests whose sender leaves before the answer, and answers that end before they are whole.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
@@ -115,5 +115,20 @@ test.each([
   release()
   await vi.waitFor(() => expect(file.destroyed).toBe(true), { timeout: 30_000 })
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
+  expect(errors).toEqual([])
+})
+
+test('a file that breaks off after its first bytes ends the connection, and is not answered once more', async () => {
+  const { admin, ask, engine, errors, http } = await start()
+  await ask('POST', '/devices', { device_id: 'r', name: 'R', type: 'simulator' })
+  const file = new Readable({ read() {} })
+  file.push('device_id\n')
+  vi.spyOn(engine, 'exportTelemetry').mockResolvedValue(file)
+  const url = new URL('/api/v1/telemetry/r/history?metric=a&interval=raw&format=csv', http.url)
+  const response = await fetch(url, { headers: { authorization: `Bearer ${admin}` } })
+  expect(response.status).toBe(200)
+  file.destroy(new Error('the database went away'))
+  await expect(response.text()).rejects.toMatchObject({ message: 'terminated' })
+  expect((await ask('GET', '/devices/r'))['device_id']).toBe('r')
   expect(errors).toEqual([])
 })
