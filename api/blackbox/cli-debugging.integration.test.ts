@@ -37,6 +37,8 @@ test('what a device did wrong is found on the command line', async () => {
     return stdout !== '' && stdout
   })
   expect(refused).toMatch(/devices\/w1\trefused\tMQTT_CONNECTION_REFUSED\t\S+/)
+  const { stdout: checked } = await cli.runHere(['doctor'], { env })
+  expect(checked).toMatch(/^connects\twarn\t\d+ connects were refused in the last hour/m)
   expect((await cli.runHere(['whoami'], { env })).stdout).toMatch(
     new RegExp(`^url\t${service.httpUrl}\n[^]*role\tadmin\n`),
   )

@@ -118,6 +118,7 @@ test('dead letters are counted by reason, replayed and discarded, with a count b
   await until('the summary', async () =>
     /^MALFORMED_STATUS\t1\t1\t/m.test((await fleet('dead-letters summary')).stdout),
   )
+  expect((await fleet('doctor')).stdout).toMatch(/^messages\twarn\t\d+ could not be processed/m)
   const unsure = await fleet('dead-letters discard --reason MALFORMED_STATUS')
   expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('Discard 1 dead letters?') })
   expect(await json('dead-letters replay --reason MALFORMED_STATUS --dry-run')).toMatchObject({

@@ -94,6 +94,22 @@ test('devices are imported from a file, with errors row by row, and exported', a
   })
 })
 
+test('a file with more devices than the service takes at once is sent in parts, and its rows are counted on', async () => {
+  const lines = Array.from(
+    { length: 10_001 },
+    (_, at) => `p${at},P,${at < 10_000 ? 'mqtt_device' : 'unheard-of'}`,
+  )
+  const stdin = ['device_id,name,type', ...lines].join('\n')
+  const checked = await cli.run('devices import - --format csv --dry-run --json'.split(' '), { stdin })
+  const rows: unknown[] = JSON.parse(checked.stdout)
+  expect([rows.length, rows[9_999], rows[10_000]]).toEqual([
+    10_001,
+    expect.objectContaining({ row: 10_000, device_id: 'p9999', status: 'valid' }),
+    expect.objectContaining({ row: 10_001, device_id: 'p10000', status: 'failed' }),
+  ])
+  expect(checked.stderr).toContain('1 of 10001 rows failed')
+})
+
 describe('telemetry', () => {
   test('telemetry is watched live, read, and queried for its history', async () => {
     const client = await device('t1')
@@ -246,6 +262,12 @@ test('users are registered, limited to groups, disabled and deleted', async () =
   const line = 'users create --email eve@example.com --name Eve --role operator --password-stdin --json'
   const made = await cli.run(line.split(' '), { stdin: 'correct horse battery' })
   const { id } = JSON.parse(made.stdout)
+  const limited = 'users create --email ann@example.com --name Ann --groups w/a w/b --password-stdin --json'
+  const ann = await cli.run(limited.split(' '), { stdin: 'correct horse battery' })
+  expect(JSON.parse(ann.stdout)).toMatchObject({ role: 'viewer', groups: ['w/a', 'w/b'] })
+  expect(await json('users edit Ann@example.com --groups w/c')).toMatchObject({ groups: ['w/c'] })
+  expect(await fleet('users rm ann@example.com --yes')).toMatchObject({ code: 0 })
+  expect(await fleet('users get ann@example.com')).toMatchObject({ code: 3 })
   expect(await json(`users edit ${id} --groups w/a w/b`)).toMatchObject({ groups: ['w/a', 'w/b'] })
   expect(await json('users list -q eve')).toEqual([expect.objectContaining({ id, disabled: false })])
   expect(await json(`users edit ${id} --disable`)).toMatchObject({ disabled: true })
@@ -283,6 +305,7 @@ describe('a command line', () => {
       ['nonsense', 2, "unknown command 'nonsense'"],
       ['devices', 2, 'Usage: fleet devices'],
       ['devices list --status wrong', 2, 'Allowed choices'],
+      ['devices ls --status error --status offline', 2, 'it is given twice (error)'],
       ['devices get', 2, 'missing required argument'],
       ['telemetry history x y --from soon', 2, 'or an age such as'],
       ['devices import /nowhere.csv', 2, '/nowhere.csv cannot be read'],
@@ -301,6 +324,7 @@ describe('a command line', () => {
     expect(all).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Exit codes:') })
     expect(short.stdout).toBe(all.stdout)
     expect(one.stdout).toContain('--wait [seconds]')
+    expect((await fleet('help devices import')).stdout).toContain('parent_id, and metadata.<name>')
     expect(await cli.run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n' })
   })
 

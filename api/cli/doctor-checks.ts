@@ -41,7 +41,13 @@ export async function runChecks(cli: Cli): Promise<readonly Finding[]> {
   const service = await checkService(client, url)
   const isThere = service[0]?.verdict === 'ok'
   const remote = isThere
-    ? [await checkClock(url), await checkLogin(client), ...(await checkDevices(client))]
+    ? [
+        await checkClock(url),
+        await checkLogin(client),
+        ...(await checkDevices(client)),
+        ...(await checkMessages(client)),
+        ...(await checkConnects(client)),
+      ]
     : []
   const isHere = URL.canParse(url) && LOOPBACK.has(new URL(url).hostname)
   return [checkNode(), ...service, ...remote, ...(isHere ? await checkMachine(cli.environment, isThere) : [])]
@@ -108,6 +114,31 @@ async function checkDevices(client: Client): Promise<readonly Finding[]> {
   if (of('error') === 0) return [ok('devices', detail)]
   return [warn('devices', detail, 'see which ones with `fleet devices list --status error`')]
 }
+
+/** For admins alone. */
+async function checkMessages(client: Client): Promise<readonly Finding[]> {
+  const summary = await client.summarizeDeadLetters({ query: {} }).catch(() => undefined)
+  if (summary === undefined) return []
+  const [first] = summary.data
+  if (first === undefined) return [ok('messages', 'all could be processed')]
+  const detail = `${summary.total} could not be processed, most of them because of ${first.reason}`
+  return [warn('messages', detail, 'see which ones with `fleet dead-letters`')]
+}
+
+/** For admins alone. */
+async function checkConnects(client: Client): Promise<readonly Finding[]> {
+  const query = { action: 'mqtt.connect', outcome: 'refused', from: '-1h', limit: ENTRIES_MAX } as const
+  const page = await client.listAudit({ query }).catch(() => undefined)
+  if (page === undefined) return []
+  if (page.data.length === 0) return [ok('connects', 'no device was refused in the last hour')]
+  const [last] = page.data
+  const more = page.next_cursor === null ? '' : 'more than '
+  const tries = page.data.reduce((sum, { count }) => sum + (count ?? 1), 0)
+  const detail = `${more}${tries} connects were refused in the last hour, the last one of ${last?.device_id ?? 'an unknown device'}`
+  return [warn('connects', detail, 'see why with `fleet audit --action mqtt.connect --from 1h`')]
+}
+
+const ENTRIES_MAX = 100
 
 async function checkMachine({ service }: Environment, isRunning: boolean): Promise<readonly Finding[]> {
   const { httpPort, mqttPort } = service

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { collect, instant, jsonObject, parameter, wholeNumber } from './option-parsers.ts'
+import { collect, instant, jsonObject, laterInstant, once, parameter, wholeNumber } from './option-parsers.ts'
 
 const NOW = Date.UTC(2026, 2, 1, 12)
 
@@ -21,6 +21,22 @@ describe('an instant', () => {
   test.each(['', 'soon', '2', 'h', '+1h', '2y', '2h30m', '2026-02-30'])('"%s" is refused as a time', (text) =>
     expect(() => instant(text, NOW)).toThrow(/or an age such as/),
   )
+})
+
+test.each(['2h', '+2h'])('the end of a lifetime of %s lies that far ahead', (text) => {
+  const before = Date.now()
+  const at = Date.parse(laterInstant(text))
+  expect(at).toBeGreaterThanOrEqual(before + 7_200_000)
+  expect(at).toBeLessThanOrEqual(Date.now() + 7_200_000)
+  expect(laterInstant('2027-01-01')).toBe('2027-01-01T00:00:00.000Z')
+  expect(() => laterInstant('soon')).toThrow(/or an age such as/)
+})
+
+test('a word that is given twice is refused, and so is one that is not known', () => {
+  const parse = once(['on', 'off'])
+  expect(parse('on', undefined)).toBe('on')
+  expect(() => parse('off', 'on')).toThrow('given twice (on)')
+  expect(() => parse('maybe', undefined)).toThrow('Allowed choices are on, off')
 })
 
 describe('a whole number', () => {

@@ -28,6 +28,24 @@ export function instant(text: string, now: number = Date.now()): string {
   return toIso(at)
 }
 
+/** Parses the end of a lifetime: a time, or from now on as long as `90d`. */
+export function laterInstant(text: string): string {
+  const [, length] = /^\+?(\d{1,9}[smhdw])$/.exec(text.trim()) ?? []
+  if (length === undefined) return instant(text)
+  const now = Date.now()
+  return toIso(Millis(2 * now - Date.parse(instant(length, now))))
+}
+
+/** Refuses an option that is given twice, where the last one would win silently. */
+export function once<Word extends string>(words: readonly Word[]) {
+  return (text: string, before: Word | undefined): Word => {
+    const word = words.find((each) => each === text)
+    if (word === undefined) throw new InvalidArgumentError(`Allowed choices are ${words.join(', ')}.`)
+    if (before !== undefined) throw new InvalidArgumentError(`it is given twice (${before}); one is possible`)
+    return word
+  }
+}
+
 // Commander also passes a parser the previous value, which `instant` would take for the current time.
 export const FROM_OPTION = [
   '--from <when>',

@@ -206,9 +206,14 @@ export function createProgram(version: string, cli: () => Cli, { stdout, stderr 
   }
 }
 
+/** What people type who come from other tools. */
+const ALIASES: Readonly<Record<string, string>> = { list: 'ls', delete: 'rm' }
+
 /** Commander passes settings on only to commands that are added later, so these are set again. */
 function settle(command: Command, output: CommandOutput): void {
   command.exitOverride().helpCommand(false).configureOutput(output)
+  const alias = Object.hasOwn(ALIASES, command.name()) ? ALIASES[command.name()] : undefined
+  if (alias !== undefined) command.alias(alias)
   for (const below of command.commands) settle(below, output)
 }
 

@@ -6,6 +6,7 @@ import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { addDelete } from '../delete-command.ts'
 import { given } from '../given.ts'
+import { laterInstant } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
@@ -21,7 +22,7 @@ const COLUMNS: readonly Column<ApiKeyBody>[] = [
 export const apiKeys: Area = (command, cli) => {
   command.addHelpText(
     'after',
-    '\nExamples:\n  fleet api-keys create ci --role operator --groups warehouse --expires 2027-01-01T00:00:00Z\n' +
+    '\nExamples:\n  fleet api-keys create ci --role operator --groups warehouse --expires 90d\n' +
       '  fleet login --url https://fleet.example.com --api-key-stdin < key.txt\n',
   )
   list(command, cli)
@@ -56,7 +57,9 @@ function create(keysCommand: Command, cli: Cli): void {
     .description('create an API key; it is shown only once')
     .argument('<name>', 'name of the key, such as the program that uses it')
     .option('--groups <groups...>', 'restrict the key to these group subtrees')
-    .option('--expires <instant>', 'time at which the key expires (default: never)')
+    .option('--expires <when>', 'when the key expires: a time, or as long as 90d (default: never)', (text) =>
+      laterInstant(text),
+    )
   command.addOption(
     command.createOption('--role <role>', 'role of the key').choices(ROLES).makeOptionMandatory(),
   )

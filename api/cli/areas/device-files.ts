@@ -1,9 +1,15 @@
 // `fleet devices import` and `fleet devices export`.
+import { randomUUID } from 'node:crypto'
 import { extname } from 'node:path'
 import type { Command } from 'commander'
+import { BODY_LIMITS } from '../../../schemas/body-limits.ts'
+import { type BulkRow, DEVICE_COLUMNS } from '../../../schemas/bulk.ts'
+import type { Client } from '../../../schemas/client.ts'
+import { type BulkPart, bulkParts } from '../bulk-parts.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { readText } from '../option-parsers.ts'
+import type { Column } from '../output.ts'
 import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
 
 const FORMATS = ['csv', 'ndjson'] as const
@@ -24,39 +30,85 @@ export function importDevices(devicesCommand: Command, cli: Cli): void {
     .description('register many devices; their tokens are shown only once')
     .argument('<file>', 'CSV with a header row, or one JSON object per line; - is standard input')
     .option('--dry-run', 'validate the file without registering devices')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  fleet devices import new.csv --dry-run\n  fleet devices import new.csv --json > tokens.json\n',
-    )
+    .addHelpText('after', IMPORT_HELP)
   command.addOption(
     command
       .createOption('--format <format>', 'format of the file (default: from its extension)')
       .choices(FORMATS),
   )
-  command.action(async (file: string, options: { dryRun?: boolean; format?: Format }) => {
+  command.action(async (file: string, options: ImportOptions) => {
     const format = options.format ?? BY_ENDING[extname(file)]
     if (format === undefined)
       return command.error('error: cannot tell the format; use --format csv or --format ndjson')
-    const body = readText(file === '-' ? 0 : file)
+    const parts = bulkParts(readText(file === '-' ? 0 : file), format, BODY_LIMITS.bulkRowsMax)
     const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
-    cli.output.progress('registering')
-    const query = options.dryRun === true ? { dry_run: true } : {}
-    const { results, total, failed } = await client.bulkRegisterDevices({
-      body,
+    const imported = await registerParts(cli, client, parts, {
       contentType: TYPES[format],
-      query,
+      query: options.dryRun === true ? { dry_run: true } : {},
     })
     cli.output.progress(undefined)
-    cli.output.list(results, [
-      ['ROW', ({ row }) => row],
-      ['ID', ({ device_id }) => device_id],
-      ['STATUS', ({ status }) => status],
-      ['ACCESS TOKEN', ({ access_token }) => access_token],
-      ['ERROR', ({ error }) => error?.message],
-    ])
+    const { rows, problem } = imported
+    // Also if a later part was refused: the tokens of these are shown only once.
+    if (problem === undefined || rows.length > 0) cli.output.list(rows, IMPORTED)
+    if (problem !== undefined && rows.length > 0)
+      cli.output.note(`the first ${rows.length} rows were processed; those after them were not`)
+    if (problem !== undefined) throw problem
+    const failed = rows.filter(({ status }) => status === 'failed').length
     if (failed > 0)
-      throw new Failure(EXIT.failed, `${failed} of ${total} rows failed; the others were processed`)
+      throw new Failure(EXIT.failed, `${failed} of ${rows.length} rows failed; the others were processed`)
   })
+}
+
+interface ImportOptions {
+  readonly dryRun?: boolean
+  readonly format?: Format
+}
+
+const IMPORT_HELP = `
+Columns of CSV: ${DEVICE_COLUMNS.join(', ')}, and metadata.<name> for each
+field of the metadata. Only name and type are required; several tags are separated by semicolons.
+More than ${BODY_LIMITS.bulkRowsMax} devices are sent in parts, one after the other.
+
+Examples:
+  fleet devices import new.csv --dry-run
+  fleet devices import new.csv --json > tokens.json
+`
+
+const IMPORTED: readonly Column<BulkRow>[] = [
+  ['ROW', ({ row }) => row],
+  ['ID', ({ device_id }) => device_id],
+  ['STATUS', ({ status }) => status],
+  ['ACCESS TOKEN', ({ access_token }) => access_token],
+  ['ERROR', ({ error }) => error?.message],
+]
+
+interface ImportedRows {
+  readonly rows: readonly BulkRow[]
+  /** Why the rows after these were not processed. */
+  readonly problem?: unknown
+}
+
+/** A part that the service cannot take now is sent again, which its key makes harmless. */
+async function registerParts(
+  cli: Cli,
+  client: Client,
+  parts: readonly BulkPart[],
+  about: Pick<Parameters<Client['bulkRegisterDevices']>[0], 'contentType' | 'query'>,
+): Promise<ImportedRows> {
+  const rows: BulkRow[] = []
+  let before = 0
+  for (const [at, part] of parts.entries()) {
+    cli.output.progress(parts.length === 1 ? 'registering' : `registering part ${at + 1} of ${parts.length}`)
+    try {
+      const call = { ...about, body: part.text, idempotencyKey: randomUUID() }
+      const { results } = await client.bulkRegisterDevices(call)
+      for (const result of results) rows.push({ ...result, row: result.row + before })
+      before += part.rows
+    } catch (problem) {
+      return { rows, problem }
+    }
+  }
+  return { rows }
 }
 
 export function exportDevices(devicesCommand: Command, cli: Cli): void {

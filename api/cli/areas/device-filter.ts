@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { given } from '../given.ts'
-import { collect } from '../option-parsers.ts'
+import { collect, once } from '../option-parsers.ts'
 
 export interface FilterOptions {
   readonly group?: string
@@ -23,7 +23,10 @@ export function withFilter(command: Command): Command {
     .option('--firmware <version>', 'only devices that say they run this version (empty: unknown)')
     .option('-q, --query <prefix>', 'only devices whose name or id starts with this')
     .addOption(
-      command.createOption('--status <status>', 'only devices with this status').choices(DEVICE_STATUSES),
+      command
+        .createOption('--status <status>', 'only devices with this status')
+        .choices(DEVICE_STATUSES)
+        .argParser(once(DEVICE_STATUSES)),
     )
 }
 

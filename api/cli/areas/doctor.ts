@@ -7,7 +7,8 @@ export const doctor: Area = (command, cli) => {
   command
     .addHelpText(
       'after',
-      '\nChecks Node.js, the service and its dependencies, the clock, your login and how many devices are in error.\n' +
+      '\nChecks Node.js, the service and its dependencies, the clock, your login and how many devices are in error; for\n' +
+        'admins also messages that could not be processed and connects that were refused.\n' +
         'For a service on this machine it also checks ports, data directory and disk space. The exit code is 1 if a check fails.\n',
     )
     .action(async () => {

@@ -5,7 +5,7 @@ import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { addDelete } from '../delete-command.ts'
 import { given } from '../given.ts'
-import { wholeNumber } from '../option-parsers.ts'
+import { laterInstant, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 
@@ -83,7 +83,9 @@ function create(command: Command, cli: Cli): void {
     .option('--group <group>', 'group of the devices')
     .option('--ids <pattern>', 'device ids that the key may register, with * and ? (default: any)')
     .option('--ttl <seconds>', 'lifetime of the key (default: 30 days)', wholeNumber(60, 157_680_000))
-    .option('--expires <instant>', 'time at which the key expires, instead of --ttl')
+    .option('--expires <when>', 'when the key expires, instead of --ttl: a time, or as long as 90d', (text) =>
+      laterInstant(text),
+    )
     .option('--approval', 'each device waits until an admin approves it')
     .action(async ({ type, devices, name, group, ids, ttl, expires, approval }: CreateOptions) => {
       const { client } = await cli.connect()

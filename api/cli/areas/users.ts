@@ -1,10 +1,12 @@
 // `fleet users`: user accounts, managed by admins.
 import type { Command } from 'commander'
+import type { Client } from '../../../schemas/client.ts'
 import type { UserBody } from '../../../schemas/users.ts'
 import { ROLES, type Role } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { addDelete } from '../delete-command.ts'
+import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
@@ -24,8 +26,8 @@ const COLUMNS: readonly Column<UserBody>[] = [
 export const users: Area = (command, cli) => {
   command.addHelpText(
     'after',
-    '\nExamples:\n  fleet users create --email eve@example.com --name Eve --role operator\n' +
-      '  fleet users edit usr_01jd0c3k9x7m2v5t8r4q6w1z0y --groups warehouse/a yard\n' +
+    '\nExamples:\n  fleet users create --email eve@example.com --name Eve --role operator --groups yard\n' +
+      '  fleet users edit eve@example.com --groups warehouse/a yard\n' +
       '  fleet users edit usr_01jd0c3k9x7m2v5t8r4q6w1z0y --disable\n' +
       '  fleet users reset-password me@example.com\n',
   )
@@ -37,7 +39,7 @@ export const users: Area = (command, cli) => {
   resetPassword(command)
 }
 
-const USER = ['<user_id>', 'id of the user, from `fleet users list`'] as const
+const USER = ['<user>', 'id or e-mail address of the user'] as const
 const PASSWORD_STDIN = ['--password-stdin', 'read the password from standard input'] as const
 
 function list(usersCommand: Command, cli: Cli): void {
@@ -62,9 +64,9 @@ function get(command: Command, cli: Cli): void {
     .command('get')
     .description('show a user')
     .argument(...USER)
-    .action(async (user_id: string) => {
+    .action(async (user: string) => {
       const { client } = await cli.connect()
-      cli.output.item(await client.getUser({ user_id }))
+      cli.output.item(await client.getUser({ user_id: await idOf(client, user) }))
     })
 }
 
@@ -74,27 +76,46 @@ function create(usersCommand: Command, cli: Cli): void {
     .description('create a user; prompts for the password')
     .requiredOption('--email <email>', 'e-mail address, used to log in')
     .requiredOption('--name <name>', 'display name')
+    .option('--groups <groups...>', 'restrict the user to these group subtrees')
     .option(...PASSWORD_STDIN)
   command.addOption(
     command.createOption('--role <role>', 'role of the user').choices(ROLES).default('viewer'),
   )
-  command.action(
-    async ({
-      email,
-      name,
-      role,
-      passwordStdin,
-    }: {
-      email: string
-      name: string
-      role: Role
-      passwordStdin?: boolean
-    }) => {
-      const { client } = await cli.connect()
-      const password = await passwordFrom(passwordStdin)
-      cli.output.item(await client.register({ body: { email, name, role, password } }))
-    },
-  )
+  command.action(async ({ email, name, role, groups, passwordStdin }: CreateOptions) => {
+    const { client } = await cli.connect()
+    const password = await passwordFrom(passwordStdin)
+    const user = await client.register({ body: { email, name, role, password } })
+    cli.output.item(groups === undefined ? user : await restricted(client, user.id, groups))
+  })
+}
+
+interface CreateOptions {
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  readonly groups?: string[]
+  readonly passwordStdin?: boolean
+}
+
+/** A user who cannot be restricted is removed again, and not left with more than was meant. */
+async function restricted(client: Client, user_id: string, groups: string[]): Promise<UserBody> {
+  try {
+    return await client.editUser({ user_id, body: { groups } })
+  } catch (error) {
+    await client.deleteUser({ user_id })
+    throw error
+  }
+}
+
+/** The id of a user who is named by it, or by an e-mail address. */
+async function idOf(client: Client, user: string): Promise<string> {
+  if (!user.includes('@')) return user
+  const address = user.toLowerCase()
+  for await (const { data } of client.pages.listUsers({ query: { q: user } })) {
+    const found = data.find(({ email }) => email.toLowerCase() === address)
+    if (found !== undefined) return found.id
+  }
+  throw new Failure(EXIT.notFound, `no user has the e-mail address ${user}`)
 }
 
 const passwordFrom = (stdin: boolean | undefined) =>
@@ -124,7 +145,7 @@ function edit(usersCommand: Command, cli: Cli): void {
     .option('--enable', 'allow logins again')
     .option(...PASSWORD_STDIN)
   command.addOption(command.createOption('--role <role>', 'role of the user').choices(ROLES))
-  command.action(async (user_id: string, options: EditOptions) => {
+  command.action(async (user: string, options: EditOptions) => {
     const { email, name, role, groups, allGroups, enable, disable, passwordStdin } = options
     const body = {
       ...given({ email, name, role, groups }),
@@ -135,7 +156,7 @@ function edit(usersCommand: Command, cli: Cli): void {
     }
     if (Object.keys(body).length === 0) command.error('error: nothing to change; see --help for the fields')
     const { client } = await cli.connect()
-    cli.output.item(await client.editUser({ user_id, body }))
+    cli.output.item(await client.editUser({ user_id: await idOf(client, user), body }))
   })
 }
 
@@ -143,7 +164,7 @@ function remove(command: Command, cli: Cli): void {
   addDelete(command, cli, {
     description: 'delete a user and end all sessions',
     argument: USER,
-    remove: (client, user_id) => client.deleteUser({ user_id }),
+    remove: async (client, user) => client.deleteUser({ user_id: await idOf(client, user) }),
   })
 }
 
