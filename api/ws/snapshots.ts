@@ -1,37 +1,27 @@
 // The state a subscription starts from.
-import { isOpen } from '../../engine/domain/command/moves.ts'
-import type { Command } from '../../engine/domain/command/record.ts'
-import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { type Deployment, isFinalStatus } from '../../engine/domain/ota/deployment.ts'
-import { toDocument } from '../../engine/domain/shadow/messages.ts'
-import type { Shadow } from '../../engine/domain/shadow/record.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
-import type { DeviceView, Snapshot } from '../../engine/index.ts'
 import type { HistoryKey, HistoryKind } from '../../engine/ports/history.ts'
-import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'
-import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
+import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import { readSelected, selectFleet } from '../auth/fleet-selection.ts'
 import { isInScope } from '../auth/scope.ts'
 import { timelineKinds } from '../auth/timeline-access.ts'
-import { type AlertBodySettings, alertBodyOf } from '../bodies/alert-body.ts'
-import { commandBody } from '../bodies/command-body.ts'
+import { alertBodyOf } from '../bodies/alert-body.ts'
 import { deploymentBody } from '../bodies/deployment-body.ts'
-import { deviceBody } from '../bodies/device-body.ts'
 import { eventBody, logBody } from '../bodies/history-body.ts'
 import type { Notice } from './notice.ts'
-import { isContained, select } from './selection.ts'
-import type { SocketEngine } from './socket-engine.ts'
+import { Page } from './snapshot-page.ts'
+import {
+  type Call,
+  commandsSource,
+  devicesSource,
+  type SnapshotPorts,
+  type Source,
+  shadowsSource,
+  telemetrySource,
+} from './snapshot-sources.ts'
 import type { Scope, Subscription } from './subscription.ts'
-
-export interface SnapshotPorts extends HeartbeatTimeouts, AlertBodySettings {
-  readonly engine: Omit<SocketEngine, 'feed' | 'fleet'>
-  readonly limits: {
-    readonly snapshotDevicesMax: number
-    readonly snapshotEntriesMax: number
-    readonly snapshotBytesMax: number
-  }
-}
 
 export interface Opening {
   /** The text of the snapshot frame. */
@@ -45,15 +35,6 @@ export interface Opening {
 
 /** Devices asked for at once: enough to fill a batch, few enough to leave room for others. */
 const ASKED_AT_ONCE = 100
-
-/** How a channel shows a device in its snapshot. */
-interface Source<State> {
-  ask(devices: readonly DeviceRecord[]): Promise<readonly (State | undefined)[]>
-  /** The items of the frame; undefined for a device that is left out after all. */
-  items(device: DeviceRecord, state: State): readonly object[] | undefined
-  /** Whether the snapshot shows what this notice tells. */
-  isShown(notice: Notice, shown: State): boolean
-}
 
 export async function openSnapshot(
   subscription: Subscription,
@@ -83,12 +64,6 @@ export async function openSnapshot(
     default:
       return unreachable(subscription.channel)
   }
-}
-
-interface Call {
-  readonly subscription: Subscription
-  readonly scope: Scope
-  readonly ports: SnapshotPorts
 }
 
 async function openFrom<State>(
@@ -233,65 +208,6 @@ async function openDeployments({ subscription, scope, ports }: Call): Promise<Op
 const keyOf = (deviceId: DeviceId, { kind, at, version }: Omit<HistoryKey, 'deviceId'>) =>
   `${deviceId} ${kind} ${at} ${version}`
 
-function devicesSource({ subscription, scope, ports }: Call): Source<DeviceView> {
-  return {
-    ask: (devices) => ports.engine.views(devices.map(({ id }) => id)),
-    items(_, view) {
-      // The world moved while we waited: the device may have left the filter or the scope.
-      const isSeen = isInScope(view.device.group, scope.groups) && subscription.fits(view.device)
-      return isSeen ? [deviceBody(view, ports)] : undefined
-    },
-    isShown: isDeviceShown,
-  }
-}
-
-function telemetrySource({ subscription: { selection }, ports }: Call): Source<Snapshot> {
-  return {
-    async ask(devices) {
-      const snapshots = await Promise.all(devices.map(({ id }) => ports.engine.snapshot(id)))
-      return snapshots.map((snapshot) => {
-        if (snapshot === undefined || selection === undefined) return snapshot
-        return { ...snapshot, data: select(snapshot.data, selection) ?? {} }
-      })
-    },
-    items({ id }, { data, timestamp }) {
-      const at = timestamp === undefined ? null : toIso(timestamp)
-      return [{ device_id: id, timestamp: at, data }]
-    },
-    isShown: isReportShown,
-  }
-}
-
-function shadowsSource({ ports }: Call): Source<Shadow> {
-  return {
-    ask: (devices) => Promise.all(devices.map(({ id }) => ports.engine.shadow(id))),
-    items: ({ id }, shadow) => [toDocument(id, shadow)],
-    isShown: ({ event }, shown) => event.kind === 'shadow' && event.change.version <= shown.version,
-  }
-}
-
-/** Those that are not finished. */
-function commandsSource({ ports }: Call): Source<readonly Command[]> {
-  return {
-    async ask(devices) {
-      const all = await Promise.all(devices.map(({ id }) => ports.engine.commands(id)))
-      return all.map((commands) => commands?.filter(({ status }) => isOpen(status)))
-    },
-    items: (device, commands) => commands.map((command) => commandBody(device.id, command, device)),
-    isShown({ event }, shown) {
-      if (event.kind !== 'command') return false
-      const now = shown.find(({ id }) => id === event.command.id)
-      return now !== undefined && !isFurther(event.command, now)
-    },
-  }
-}
-
-/** Statuses come in the order of their list. */
-function isFurther(command: Command, than: Command): boolean {
-  const steps = COMMAND_STATUSES.indexOf(command.status) - COMMAND_STATUSES.indexOf(than.status)
-  return steps === 0 ? (command.progress ?? -1) > (than.progress ?? -1) : steps > 0
-}
-
 function listDevices(
   subscription: Subscription,
   scope: Scope,
@@ -329,59 +245,7 @@ function untilFirstNew<T>(
   }
 }
 
-function isDeviceShown({ event }: Notice, shown: DeviceView): boolean {
-  if (event.kind !== 'device') return false
-  const { view } = event
-  const newer = view.device.revision - shown.device.revision
-  if (newer !== 0) return newer < 0
-  const since = (view.connectedSince ?? 0) - (shown.connectedSince ?? 0)
-  return since !== 0 ? since < 0 : view.connected === shown.connected
-}
-
-/** A report older than the snapshot's newest has been merged into it. At the same millisecond the values tell. */
-function isReportShown({ at, fields }: Notice, shown: Snapshot): boolean {
-  if (shown.timestamp === undefined || fields === undefined) return false
-  return at < shown.timestamp || (at === shown.timestamp && isContained(fields, shown.data))
-}
-
 function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let start = 0; start < items.length; start += ASKED_AT_ONCE)
     yield items.slice(start, start + ASKED_AT_ONCE)
-}
-
-interface Whole {
-  /** Items of all pages; undefined if nobody counted them. */
-  readonly total: number | undefined
-  readonly isMore: boolean
-}
-
-/** The items of one snapshot frame, up to a number of bytes. */
-class Page {
-  readonly #id: string
-  readonly #of: Whole
-  readonly #bytesMax: number
-  readonly #items: string[] = []
-  #bytes = 0
-  isFull = false
-
-  constructor(id: string, of: Whole, limits: SnapshotPorts['limits']) {
-    this.#id = id
-    this.#of = of
-    this.#bytesMax = limits.snapshotBytesMax
-  }
-
-  /** All or none. */
-  add(items: readonly string[]): boolean {
-    for (const item of items) this.#bytes += Buffer.byteLength(item) + 1
-    this.isFull = this.#bytes > this.#bytesMax
-    if (!this.isFull) this.#items.push(...items)
-    return !this.isFull
-  }
-
-  close(): string {
-    const { total, isMore } = this.#of
-    const head = `{"type":"snapshot","id":${JSON.stringify(this.#id)},"data":[${this.#items.join(',')}]`
-    const count = total === undefined ? '' : `,"total":${total}`
-    return `${head}${count},"truncated":${this.isFull || isMore}}`
-  }
 }

@@ -6,8 +6,8 @@ import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Entry } from '../../ports/log.ts'
 import { type DeadLetter, type DeadLetters, NO_SAVE } from '../../ports/store.ts'
+import { toDeadLetter } from '../shard/dead-letters.ts'
 import type { Suspect } from '../shard/progress.ts'
-import { toDeadLetter } from '../shard/proposal.ts'
 import type { Proposal } from '../shard/protocol.ts'
 
 /** Messages remembered as last seen in a death; that many different ones are not to blame for anything. */

@@ -1,6 +1,6 @@
 // How much work a shard has with alert rules, for the metrics. Comparing a value costs less than reading a clock, so only
 // judgements are timed: they begin where a comparison has come out otherwise than before.
-import type { MutableCounts } from './proposal.ts'
+import type { MutableCounts } from './counts.ts'
 
 export class AlertEffort {
   readonly #ticks: () => number

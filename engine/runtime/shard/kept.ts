@@ -1,14 +1,15 @@
 // The parts of a device as they are kept: the store holds them as bytes beside the record, one value per command, so
 // that a status that moves writes no shadow, and an answered command only itself.
 
+import type { DeviceId } from '../../../schemas/ids.ts'
 import { type Alerts, NO_ALERTS } from '../../domain/alert/alerts-part.ts'
 import type { Command, Commands, Delivery } from '../../domain/command/record.ts'
 import { NO_COMMANDS } from '../../domain/command/record.ts'
-import type { Device, DeviceRecord } from '../../domain/device/record.ts'
+import { type Device, type DeviceRecord, toRecord } from '../../domain/device/record.ts'
 import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { NEW_SHADOW, type Shadow } from '../../domain/shadow/record.ts'
-import type { SavedCommand, SavedPart, StoredDevice } from '../../ports/store.ts'
+import type { SavedCommand, SavedPart, ShardSave, StoredDevice } from '../../ports/store.ts'
 
 // Plain arrays and maps: a value must be readable without anything written beside it.
 const packr = newPackr()
@@ -152,4 +153,31 @@ function toDelivery([attempts, sentAt, sentIn, deliveredAt]: PackedDelivery): De
 /** A copy of its own size: a view would cross the thread with all of the packer's buffer. */
 function exactly(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes)
+}
+
+/** What of these devices differs from what is settled, to be saved. */
+export function toSave(
+  devices: Iterable<Device>,
+  settled: (id: DeviceId) => Device | undefined,
+): Pick<ShardSave, 'changed' | 'parts' | 'commands'> {
+  const changed: DeviceRecord[] = []
+  const parts: SavedPart[] = []
+  const commands: SavedCommand[] = []
+  for (const device of devices) {
+    const before = settled(device.id)
+    if (before === undefined || isRecordMoved(before, device)) changed.push(toRecord(device))
+    const kept = changesOf(before, device)
+    parts.push(...kept.parts)
+    commands.push(...kept.commands)
+  }
+  return { changed, parts, commands }
+}
+
+const BESIDE_RECORD: ReadonlySet<string> = new Set(['shadow', 'commands', 'firmware', 'alerts'])
+
+/** Both are made of the same fields. */
+function isRecordMoved(before: Device, after: Device): boolean {
+  for (const name of Object.keys(after) as (keyof Device)[])
+    if (before[name] !== after[name] && !BESIDE_RECORD.has(name)) return true
+  return false
 }

@@ -1,47 +1,27 @@
 // A batch in the making: everything it would change or ask for, kept apart from what is settled (shard S2).
-import { Buffer } from 'node:buffer'
-import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
-import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'
+import { type DeviceId, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import type { DisplayedState } from '../../domain/alert/body.ts'
-import { ITEM, type Item } from '../../domain/bundle.ts'
 import type { Command } from '../../domain/command/record.ts'
-import { forbiddenTopic } from '../../domain/dead-letter/stray-topic.ts'
 import type { Effect } from '../../domain/device/events.ts'
-import { type Device, type DeviceRecord, toRecord } from '../../domain/device/record.ts'
+import type { Device } from '../../domain/device/record.ts'
 import type { SenderRefusal } from '../../domain/device/sub-device.ts'
 import { type HistoryRow, type WrittenRow, writtenRow } from '../../domain/history/row.ts'
 import { unreachable } from '../../domain/unreachable.ts'
-import { LIMITS } from '../../limits.ts'
 import type { DeviceView } from '../../ports/device-view.ts'
 import type { FeedEvent, TimelineEvent, Want } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { Notice } from '../../ports/notices.ts'
-import type { DeadLetter, LateHour, SavedCommand, SavedPart, ShardSave } from '../../ports/store.ts'
+import type { DeadLetter, LateHour } from '../../ports/store.ts'
 import { isWanted, NO_WANTS } from '../feed.ts'
 import { performAlertMove } from './alert-effects.ts'
+import { toDeadLetter, unreadableRest } from './dead-letters.ts'
 import { commandRow, shadowRow, statusRow } from './history-rows.ts'
 import type { Incoming } from './incoming.ts'
-import { changesOf } from './kept.ts'
+import { toSave } from './kept.ts'
 import { jobRow } from './ota-effects.ts'
-import type { OtaOutbound, Outbound, Position, Proposal, Reply, ShardCounts } from './protocol.ts'
-
-export type MutableCounts = { -readonly [Name in keyof ShardCounts]: number }
-
-export function emptyCounts(): MutableCounts {
-  return {
-    stored: 0,
-    points: 0,
-    refused: 0,
-    ignored: 0,
-    adjusted: 0,
-    droppedPoints: 0,
-    busyMs: 0,
-    encodeMs: 0,
-    evaluations: 0,
-    alertsMs: 0,
-  }
-}
+import { clearDesired, isStillMeant, toOutbound } from './outbound.ts'
+import type { OtaOutbound, Outbound, Position, Proposal, Reply } from './protocol.ts'
 
 /** A device after an event, and as it was before; undefined if it is new. */
 export interface DeviceChange {
@@ -112,18 +92,6 @@ export interface Open {
   proposal(): Proposal
 }
 
-const NO_BYTES = new Uint8Array(0)
-const NO_ITEM: Item = {
-  kind: ITEM.parked,
-  flags: 0,
-  receivedAt: Micros(0),
-  id: NO_BYTES,
-  via: NO_BYTES,
-  origin: NO_BYTES,
-  suffix: NO_BYTES,
-  payload: NO_BYTES,
-}
-
 /** `settled`: the devices as they are saved. `timelineWant`: whose timeline is listened to. */
 export function openProposal(
   settled: (id: DeviceId) => Device | undefined,
@@ -170,7 +138,7 @@ export function openProposal(
       if (incoming.isNew) deadLetters.push({ ...toDeadLetter(incoming, refusal), deviceId: sender })
     },
     parkRest(entry, index, detail) {
-      deadLetters.push(toDeadLetter({ item: NO_ITEM, entry, index }, { reason: 'UNREADABLE', detail }))
+      deadLetters.push(unreadableRest(entry, index, detail))
     },
     late(deviceId, hour) {
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
@@ -294,92 +262,10 @@ function performOne(
   }
 }
 
-/** A command goes the way the device is reached, an answer the way of its question, and what is retained is kept true
- *  for the gateway as well: both may subscribe at any time. */
-function toOutbound(
-  { message, confirms }: Extract<Effect, { kind: 'publish' }>,
-  { device, via, relay }: DeviceChange,
-  asked: DeviceId | undefined,
-): readonly Outbound[] {
-  const to = (gateway: DeviceId | undefined) => ({ deviceId: device.id, via: gateway, message, confirms })
-  if (confirms !== undefined) return [to(via)]
-  if (!message.retain) return [to(asked)]
-  return relay === undefined ? [to(undefined)] : [to(undefined), to(relay)]
-}
-
-/** The gateway's own message: to the device itself nothing is said any more. */
-function clearDesired(deviceId: DeviceId, gateway: DeviceId): Outbound {
-  const suffix = toSubSuffix(deviceId, 'shadow/desired')
-  const message = { suffix, payload: NO_BYTES, qos: 1, retain: true } as const
-  return { deviceId: gateway, via: undefined, message, confirms: undefined }
-}
-
-/** A command that was answered, cancelled or over before its batch was: it need not, or must not, be sent any more. */
-function isStillMeant({ confirms }: Outbound, device: Device | undefined): boolean {
-  if (confirms === undefined || confirms.message === 'cancel' || device === undefined) return true
-  return device.commands.some(({ id, status }) => id === confirms.commandId && status === 'pending')
-}
-
 function removeFrom<Item>(items: Item[], isMeant: (item: Item) => boolean): void {
   items.splice(0, items.length, ...items.filter((item) => !isMeant(item)))
 }
 
-function toSave(
-  devices: Iterable<Device>,
-  settled: (id: DeviceId) => Device | undefined,
-): Pick<ShardSave, 'changed' | 'parts' | 'commands'> {
-  const changed: DeviceRecord[] = []
-  const parts: SavedPart[] = []
-  const commands: SavedCommand[] = []
-  for (const device of devices) {
-    const before = settled(device.id)
-    if (before === undefined || isRecordMoved(before, device)) changed.push(toRecord(device))
-    const kept = changesOf(before, device)
-    parts.push(...kept.parts)
-    commands.push(...kept.commands)
-  }
-  return { changed, parts, commands }
-}
-
-const BESIDE_RECORD: ReadonlySet<string> = new Set(['shadow', 'commands', 'firmware', 'alerts'])
-
-/** Both are made of the same fields. */
-function isRecordMoved(before: Device, after: Device): boolean {
-  for (const name of Object.keys(after) as (keyof Device)[])
-    if (before[name] !== after[name] && !BESIDE_RECORD.has(name)) return true
-  return false
-}
-
 function toPositions(seqs: ReadonlyMap<Partition, number>): readonly Position[] {
   return [...seqs].map(([partition, seq]) => ({ partition, seq }))
-}
-
-export function toDeadLetter(
-  { item, entry, index }: Pick<Incoming, 'item' | 'entry' | 'index'>,
-  { reason, detail }: { readonly reason: string; readonly detail: string },
-): DeadLetter {
-  // Written by the ingress from a valid device id.
-  const deviceId = Buffer.from(item.id).toString('latin1') as DeviceId
-  const suffix = Buffer.from(item.suffix).toString('utf8')
-  const gateway = viaOf(item)
-  const forbidden = forbiddenTopic(suffix)
-  return {
-    id: `dl_${entry.partition}_${entry.seq}_${index}`,
-    deviceId,
-    topic:
-      forbidden ??
-      (gateway === undefined ? topicOf(deviceId, suffix) : topicOf(gateway, toSubSuffix(deviceId, suffix))),
-    reason,
-    detail,
-    // A copy: the item is a view of its whole commit.
-    payload: Uint8Array.from(item.payload.subarray(0, LIMITS.deadLetterPayloadBytesMax)),
-    payloadBytes: item.payload.length,
-    receivedAt: item.receivedAt,
-  }
-}
-
-/** The gateway that a message came through. */
-export function viaOf({ via }: Item): DeviceId | undefined {
-  // Written by the ingress from a valid device id.
-  return via.length === 0 ? undefined : (Buffer.from(via).toString('latin1') as DeviceId)
 }

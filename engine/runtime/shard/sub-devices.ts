@@ -3,8 +3,8 @@ import { ITEM } from '../../domain/bundle.ts'
 import { refuseGateway } from '../../domain/device/sub-device.ts'
 import type { Actor } from './actor.ts'
 import type { Batch } from './batch.ts'
+import { viaOf } from './dead-letters.ts'
 import { type Incoming, timeOf } from './incoming.ts'
-import { viaOf } from './proposal.ts'
 
 /** False for what has no effect on the device. A message is then a dead letter of the gateway. */
 export function mayBeSaid(actor: Actor | undefined, incoming: Incoming, batch: Batch): boolean {

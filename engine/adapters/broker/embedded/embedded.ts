@@ -26,6 +26,8 @@ import { connack } from './encode.ts'
 import { refuseV5 } from './encode-v5.ts'
 import { Handshake } from './handshake.ts'
 import { type ListenerOptions, Listeners, type ReadCertificate } from './listeners.ts'
+import { PartingPeers } from './parting-peers.ts'
+import { PausedSessions } from './paused-sessions.ts'
 import type { Peer } from './peer.ts'
 import { ProvisioningSessions } from './provisioning-sessions.ts'
 import { PublishLimit, sendersOf } from './publish-limit.ts'
@@ -66,22 +68,20 @@ export class EmbeddedBroker implements Broker {
   readonly #live = new Map<DeviceId, LiveSession>()
   /** Sessions that have ended with messages that are not yet durable. */
   readonly #draining = new Set<LiveSession>()
-  readonly #paused = new Set<LiveSession>()
+  readonly #paused = new PausedSessions(() => this.#hub?.host.isCongested() !== false)
   readonly #peers = new Set<Peer>()
   readonly #listeners: Listeners
   /** Serial numbers of the certificates that live sessions began with (B3). */
   readonly #serials = new Map<LiveSession, string>()
   readonly #states = new SessionStates()
   readonly #wills = new DelayedWills()
-  /** Peers that are sent their last bytes, with the monotonic milliseconds until which they may take them. */
-  readonly #parting = new Map<Peer, number>()
+  readonly #parting: PartingPeers
   readonly #retained = new RetainedMessages()
   readonly #provisionings: ProvisioningSessions
   readonly #publishLimit: PublishLimit
   readonly #connectPorts: ConnectPorts
   #hub: SessionHub | undefined
   #sweeper: NodeJS.Timeout | undefined
-  #isRelieved = false
   #isClosed = false
   #admitted = 0
   #denied = 0
@@ -92,7 +92,9 @@ export class EmbeddedBroker implements Broker {
     this.#waitingRoom = roomOf(options)
     const connectionsMax = (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax
     const { clock } = options
-    this.#provisionings = new ProvisioningSessions({ clock, part: (...last) => this.#part(...last) })
+    this.#parting = new PartingPeers(() => clock.ticks())
+    const part = (peer: Peer, lastBytes: Uint8Array) => this.#parting.part(peer, lastBytes)
+    this.#provisionings = new ProvisioningSessions({ clock, part })
     this.#listeners = new Listeners({
       connectionsMax: Math.min(connectionsMax, Math.floor((options.openFilesMax ?? connectionsMax * 2) / 2)),
       waitingRoom: this.#waitingRoom,
@@ -189,7 +191,7 @@ export class EmbeddedBroker implements Broker {
       handshake.deadline += asleepMs
       if (ticks >= handshake.deadline) handshake.socket.destroy()
     }
-    for (const [peer, until] of this.#parting) if (ticks >= until) peer.destroy()
+    this.#parting.sweep(ticks)
     this.#wills.sweep(ticks)
     this.#states.sweep(ticks)
     this.#publishLimit.sweep(ticks, (deviceId) => sendersOf(this.#live.get(deviceId), hub.host))
@@ -223,9 +225,9 @@ export class EmbeddedBroker implements Broker {
       publish: (deviceId, message) => this.#publish(deviceId, message),
       liveSession: (deviceId) => this.#live.get(deviceId),
       paused: (session) => this.#paused.add(session),
-      relieved: () => this.#relieve(),
+      relieved: () => this.#paused.relieve(),
       ended: (session) => this.#ended(session),
-      part: (peer, lastBytes) => this.#part(peer, lastBytes),
+      part: (peer, lastBytes) => this.#parting.part(peer, lastBytes),
       delayWill: (session, delaySec) =>
         this.#wills.add(session, this.#options.clock.ticks() + delaySec * 1000),
     }
@@ -248,7 +250,7 @@ export class EmbeddedBroker implements Broker {
     peer.on('error', () => {})
     peer.on('close', () => {
       this.#peers.delete(peer)
-      this.#parting.delete(peer)
+      this.#parting.gone(peer)
       this.#handshakes.delete(handshake)
     })
   }
@@ -314,14 +316,6 @@ export class EmbeddedBroker implements Broker {
     )
   }
 
-  #part(peer: Peer, lastBytes: Uint8Array): void {
-    if (peer.destroyed) return
-    this.#parting.set(peer, this.#options.clock.ticks() + LIMITS.refusedSocketMsMax)
-    // What the peer still sends is read and dropped, because unread bytes would reset the connection before these arrive.
-    peer.resume()
-    peer.end(lastBytes)
-  }
-
   #open(hub: SessionHub, { socket, rest }: Handshake, request: ConnectRequest): void {
     const { connect, admission, serial, will } = request
     const { deviceId } = admission
@@ -360,24 +354,10 @@ export class EmbeddedBroker implements Broker {
       this.#live.delete(session.deviceId)
       this.#states.left(session.deviceId, session.state, this.#options.clock.ticks())
     }
-    this.#paused.delete(session)
+    this.#paused.gone(session)
     this.#serials.delete(session)
     if (session.pending > 0) this.#draining.add(session)
     else this.#draining.delete(session)
-  }
-
-  /** Lets paused sessions read again, in a later turn: reading leads to uplinks, and the host may be busy with one. */
-  #relieve(): void {
-    if (this.#isRelieved || this.#paused.size === 0) return
-    this.#isRelieved = true
-    setImmediate(() => {
-      this.#isRelieved = false
-      for (const session of this.#paused) {
-        if (this.#hub?.host.isCongested() !== false) return
-        session.resume()
-        if (!session.isPaused) this.#paused.delete(session)
-      }
-    })
   }
 }
 

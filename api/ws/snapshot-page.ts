@@ -1,0 +1,38 @@
+// The text of one snapshot frame.
+
+interface Whole {
+  /** Items of all pages; undefined if nobody counted them. */
+  readonly total: number | undefined
+  readonly isMore: boolean
+}
+
+/** The items of one snapshot frame, up to a number of bytes. */
+export class Page {
+  readonly #id: string
+  readonly #of: Whole
+  readonly #bytesMax: number
+  readonly #items: string[] = []
+  #bytes = 0
+  isFull = false
+
+  constructor(id: string, of: Whole, limits: { readonly snapshotBytesMax: number }) {
+    this.#id = id
+    this.#of = of
+    this.#bytesMax = limits.snapshotBytesMax
+  }
+
+  /** All or none. */
+  add(items: readonly string[]): boolean {
+    for (const item of items) this.#bytes += Buffer.byteLength(item) + 1
+    this.isFull = this.#bytes > this.#bytesMax
+    if (!this.isFull) this.#items.push(...items)
+    return !this.isFull
+  }
+
+  close(): string {
+    const { total, isMore } = this.#of
+    const head = `{"type":"snapshot","id":${JSON.stringify(this.#id)},"data":[${this.#items.join(',')}]`
+    const count = total === undefined ? '' : `,"total":${total}`
+    return `${head}${count},"truncated":${this.isFull || isMore}}`
+  }
+}

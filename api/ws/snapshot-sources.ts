@@ -1,0 +1,117 @@
+// What a snapshot shows of each device, by channel, and which notices tell nothing beyond it.
+import { isOpen } from '../../engine/domain/command/moves.ts'
+import type { Command } from '../../engine/domain/command/record.ts'
+import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import { toDocument } from '../../engine/domain/shadow/messages.ts'
+import type { Shadow } from '../../engine/domain/shadow/record.ts'
+import type { DeviceView, Snapshot } from '../../engine/index.ts'
+import { toIso } from '../../schemas/ids.ts'
+import { COMMAND_STATUSES } from '../../schemas/vocabulary.ts'
+import { isInScope } from '../auth/scope.ts'
+import type { AlertBodySettings } from '../bodies/alert-body.ts'
+import { commandBody } from '../bodies/command-body.ts'
+import { deviceBody } from '../bodies/device-body.ts'
+import type { Notice } from './notice.ts'
+import { isContained, select } from './selection.ts'
+import type { SocketEngine } from './socket-engine.ts'
+import type { Scope, Subscription } from './subscription.ts'
+
+export interface SnapshotPorts extends HeartbeatTimeouts, AlertBodySettings {
+  readonly engine: Omit<SocketEngine, 'feed' | 'fleet'>
+  readonly limits: {
+    readonly snapshotDevicesMax: number
+    readonly snapshotEntriesMax: number
+    readonly snapshotBytesMax: number
+  }
+}
+
+/** A subscription that is to be shown something. */
+export interface Call {
+  readonly subscription: Subscription
+  readonly scope: Scope
+  readonly ports: SnapshotPorts
+}
+
+/** How a channel shows a device in its snapshot. */
+export interface Source<State> {
+  ask(devices: readonly DeviceRecord[]): Promise<readonly (State | undefined)[]>
+  /** The items of the frame; undefined for a device that is left out after all. */
+  items(device: DeviceRecord, state: State): readonly object[] | undefined
+  /** Whether the snapshot shows what this notice tells. */
+  isShown(notice: Notice, shown: State): boolean
+}
+
+export function devicesSource({ subscription, scope, ports }: Call): Source<DeviceView> {
+  return {
+    ask: (devices) => ports.engine.views(devices.map(({ id }) => id)),
+    items(_, view) {
+      // The world moved while we waited: the device may have left the filter or the scope.
+      const isSeen = isInScope(view.device.group, scope.groups) && subscription.fits(view.device)
+      return isSeen ? [deviceBody(view, ports)] : undefined
+    },
+    isShown: isDeviceShown,
+  }
+}
+
+export function telemetrySource({ subscription: { selection }, ports }: Call): Source<Snapshot> {
+  return {
+    async ask(devices) {
+      const snapshots = await Promise.all(devices.map(({ id }) => ports.engine.snapshot(id)))
+      return snapshots.map((snapshot) => {
+        if (snapshot === undefined || selection === undefined) return snapshot
+        return { ...snapshot, data: select(snapshot.data, selection) ?? {} }
+      })
+    },
+    items({ id }, { data, timestamp }) {
+      const at = timestamp === undefined ? null : toIso(timestamp)
+      return [{ device_id: id, timestamp: at, data }]
+    },
+    isShown: isReportShown,
+  }
+}
+
+export function shadowsSource({ ports }: Call): Source<Shadow> {
+  return {
+    ask: (devices) => Promise.all(devices.map(({ id }) => ports.engine.shadow(id))),
+    items: ({ id }, shadow) => [toDocument(id, shadow)],
+    isShown: ({ event }, shown) => event.kind === 'shadow' && event.change.version <= shown.version,
+  }
+}
+
+/** Those that are not finished. */
+export function commandsSource({ ports }: Call): Source<readonly Command[]> {
+  return {
+    async ask(devices) {
+      const all = await Promise.all(devices.map(({ id }) => ports.engine.commands(id)))
+      return all.map((commands) => commands?.filter(({ status }) => isOpen(status)))
+    },
+    items: (device, commands) => commands.map((command) => commandBody(device.id, command, device)),
+    isShown({ event }, shown) {
+      if (event.kind !== 'command') return false
+      const now = shown.find(({ id }) => id === event.command.id)
+      return now !== undefined && !isFurther(event.command, now)
+    },
+  }
+}
+
+/** Statuses come in the order of their list. */
+function isFurther(command: Command, than: Command): boolean {
+  const steps = COMMAND_STATUSES.indexOf(command.status) - COMMAND_STATUSES.indexOf(than.status)
+  return steps === 0 ? (command.progress ?? -1) > (than.progress ?? -1) : steps > 0
+}
+
+function isDeviceShown({ event }: Notice, shown: DeviceView): boolean {
+  if (event.kind !== 'device') return false
+  const { view } = event
+  const newer = view.device.revision - shown.device.revision
+  if (newer !== 0) return newer < 0
+  const since = (view.connectedSince ?? 0) - (shown.connectedSince ?? 0)
+  return since !== 0 ? since < 0 : view.connected === shown.connected
+}
+
+/** A report older than the snapshot's newest has been merged into it. At the same millisecond the values tell. */
+function isReportShown({ at, fields }: Notice, shown: Snapshot): boolean {
+  if (shown.timestamp === undefined || fields === undefined) return false
+  return at < shown.timestamp || (at === shown.timestamp && isContained(fields, shown.data))
+}

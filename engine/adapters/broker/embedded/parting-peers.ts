@@ -1,0 +1,29 @@
+// Peers that are sent their last bytes. Whoever does not take them in time is cut off.
+import { LIMITS } from '../../../limits.ts'
+import type { Peer } from './peer.ts'
+
+export class PartingPeers {
+  /** Monotonic milliseconds until which each may take its last bytes. */
+  readonly #until = new Map<Peer, number>()
+  readonly #ticks: () => number
+
+  constructor(ticks: () => number) {
+    this.#ticks = ticks
+  }
+
+  part(peer: Peer, lastBytes: Uint8Array): void {
+    if (peer.destroyed) return
+    this.#until.set(peer, this.#ticks() + LIMITS.refusedSocketMsMax)
+    // What the peer still sends is read and dropped, because unread bytes would reset the connection before these arrive.
+    peer.resume()
+    peer.end(lastBytes)
+  }
+
+  gone(peer: Peer): void {
+    this.#until.delete(peer)
+  }
+
+  sweep(ticks: number): void {
+    for (const [peer, until] of this.#until) if (ticks >= until) peer.destroy()
+  }
+}
