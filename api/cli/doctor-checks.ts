@@ -115,7 +115,7 @@ async function checkDevices(client: Client): Promise<readonly Finding[]> {
   return [warn('devices', detail, 'see which ones with `fleet devices list --status error`')]
 }
 
-/** For admins alone. */
+/** No finding for whoever is no admin. */
 async function checkMessages(client: Client): Promise<readonly Finding[]> {
   const summary = await client.summarizeDeadLetters({ query: {} }).catch(() => undefined)
   if (summary === undefined) return []
@@ -125,7 +125,7 @@ async function checkMessages(client: Client): Promise<readonly Finding[]> {
   return [warn('messages', detail, 'see which ones with `fleet dead-letters`')]
 }
 
-/** For admins alone. */
+/** No finding for whoever is no admin. */
 async function checkConnects(client: Client): Promise<readonly Finding[]> {
   const query = { action: 'mqtt.connect', outcome: 'refused', from: '-1h', limit: ENTRIES_MAX } as const
   const page = await client.listAudit({ query }).catch(() => undefined)
