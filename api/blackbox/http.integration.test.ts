@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { CHANNELS } from '../../schemas/ws.ts'
 import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import { connectDevice, type Watcher, watch } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
@@ -42,6 +43,18 @@ test('as many sockets of /ws are let in as is set, and one more is told so', asy
   })
   const [code] = await once(third, 'close')
   expect(code).toBe(4429)
+})
+
+test('an unknown channel of /ws is refused with those that exist, and the socket stays', async () => {
+  watcher.send({ type: 'subscribe', id: 'odd', channel: 'weather' })
+  const { problem } = await watcher.next('the refusal', ({ type, id }) => type === 'error' && id === 'odd')
+  expect(problem).toMatchObject({
+    status: 422,
+    code: 'VALIDATION_FAILED',
+    detail: expect.stringContaining(`allowed values: ${CHANNELS.join(', ')}`),
+    errors: [expect.objectContaining({ path: '/channel' })],
+  })
+  await watcher.subscribe('known', 'devices')
 })
 
 test.each([

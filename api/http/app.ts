@@ -1,6 +1,7 @@
 // Fastify, set up from the route table. What happens to a request is in request-steps.ts.
 //
 // - Every answer that is not a success is a problem document (RFC 9457), whether a handler or the server refused.
+import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import { LIMITS } from '../../engine/limits.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -9,6 +10,7 @@ import type { Caller } from '../auth/caller.ts'
 import type { Ids } from '../ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { createRates } from '../rates/rates.ts'
+import { refused } from '../refusal.ts'
 import type { AppOptions } from './app-options.ts'
 import { serveArtifacts } from './artifacts.ts'
 import { createAudit } from './audit.ts'
@@ -17,8 +19,8 @@ import { createCors } from './cors.ts'
 import { FileStreams } from './file-streams.ts'
 import { acceptJson, acceptStream } from './json-body.ts'
 import { notFound } from './not-found.ts'
-import { hasReaderLeft, pathOf, refuseBytes, sendProblem, toRefusal } from './problems.ts'
-import { addRoute, installArrival, PROBES } from './request-steps.ts'
+import { hasReaderLeft, pathOf, refuseBytes, refuseSocket, sendProblem, toRefusal } from './problems.ts'
+import { addRoute, installArrival, METHODS, PROBES } from './request-steps.ts'
 import { plainUrl } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
@@ -37,6 +39,8 @@ declare module 'fastify' {
   }
 }
 
+/** Node would answer a request without a host by itself, with an empty body: it is refused in request-steps.ts. */
+const SERVER = { requireHostHeader: false }
 const PARAM_CHARS_MAX = 1_024
 const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/
 
@@ -60,8 +64,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
   // Over TLS it is the same server on other sockets; Fastify's types tell the two apart.
   const app = Fastify(
     options.tls === undefined
-      ? server
-      : ({ ...server, https: httpsOptions(options.tls, options) } as FastifyServerOptions),
+      ? ({ ...server, http: SERVER } as FastifyServerOptions)
+      : ({ ...server, https: { ...SERVER, ...httpsOptions(options.tls, options) } } as FastifyServerOptions),
   )
   acceptJson(app)
   app.decorateRequest('caller', undefined)
@@ -69,6 +73,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('noted', undefined)
   app.decorateRequest('isSigned', false)
   boundConnections(app.server, options.trustedProxies)
+  refuseProxying(app.server, services.ids)
   const arrival = { ...options, cors: createCors(options.corsOrigins) }
   installArrival(app, arrival)
   app.setErrorHandler((error, request, reply) => {
@@ -93,6 +98,18 @@ export function buildApp(options: AppOptions): FastifyInstance {
       })
   }
   return app
+}
+
+/** Without a listener, Node closes the connection of a CONNECT without a word. */
+function refuseProxying(server: FastifyInstance['server'], ids: Ids): void {
+  server.on('connect', (_request, stream) => {
+    // Node hands over the request's net.Socket; the type allows for other streams.
+    const socket = stream as Socket
+    // 'close' follows every error.
+    socket.on('error', () => undefined)
+    const refusal = refused('METHOD_NOT_ALLOWED', { message: 'this service is no proxy' })
+    refuseSocket(socket, refusal, { requestId: ids.next('req_'), allow: METHODS.join(', ') })
+  })
 }
 
 /** A client without a good certificate is let in, and judged where certificates count. */

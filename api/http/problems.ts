@@ -146,27 +146,40 @@ function statusOf(error: unknown): number {
   return typeof status === 'number' ? status : 500
 }
 
+type Unreadable = Error & { readonly code?: string; readonly reason?: string }
+
 /** Answers bytes that are not an HTTP request: there is only a socket, no request object. */
-export function refuseBytes(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+export function refuseBytes(error: Unreadable, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()
     return
   }
-  const code =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? 'HEADERS_TOO_LARGE'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? 'REQUEST_TIMEOUT'
-        : 'BAD_REQUEST'
-  const body = JSON.stringify(toProblem(refused(code), { instance: '/', requestId }))
+  refuseSocket(socket, refusalOfBytes(error), { requestId })
+}
+
+function refusalOfBytes({ code, reason = 'it cannot be parsed' }: Unreadable): Refusal {
+  if (code === 'HPE_HEADER_OVERFLOW') return refused('HEADERS_TOO_LARGE')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refused('REQUEST_TIMEOUT')
+  // The parser's own words, which repeat nothing of what was sent.
+  return refused('BAD_REQUEST', { message: `this is no HTTP request: ${reason}` })
+}
+
+/** Answers on a socket that has no reply object, and ends it. */
+export function refuseSocket(
+  socket: Socket,
+  refusal: Refusal,
+  { requestId, ...more }: { readonly requestId: string; readonly allow?: string },
+): void {
+  const body = JSON.stringify(toProblem(refusal, { instance: '/', requestId }))
   const headers = {
     ...SECURITY_HEADERS,
+    ...more,
     'content-type': TYPE,
     'content-length': String(Buffer.byteLength(body)),
     'x-request-id': requestId,
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  const { status } = REFUSALS[code]
-  endSocket(socket, `HTTP/1.1 ${status} ${code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  const { status } = REFUSALS[refusal.code]
+  endSocket(socket, `HTTP/1.1 ${status} ${refusal.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
 }

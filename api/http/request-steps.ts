@@ -12,6 +12,7 @@
 //
 // H1. No part of a request's body is read before its caller is known and allowed.
 // H2. A refused request goes no further, even if its sender leaves before the answer: `goOnUnlessRefused`.
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { Type } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
@@ -74,6 +75,7 @@ const EVERY_REQUEST: readonly Install[] = [
   boundArrival,
   setHeaders,
   checkHost,
+  checkExpectation,
   checkMethod,
 ]
 
@@ -165,8 +167,10 @@ export const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/read
 
 function checkHost(app: FastifyInstance, { hosts }: ArrivalOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const { host } = request.raw.headers
-    if (isHostTwice(request.raw.rawHeaders)) {
+    const { headers, rawHeaders, httpVersion } = request.raw
+    const { host } = headers
+    // [RFC 9112 3.2] Clients of HTTP/1.0 need not send one.
+    if ((host === undefined && httpVersion !== '1.0') || isHostTwice(rawHeaders)) {
       sendProblem(request, reply, refused('BAD_REQUEST', { message: 'send one Host header' }))
       return
     }
@@ -186,12 +190,25 @@ function isHostTwice(raw: readonly string[]): boolean {
   return hosts > 1
 }
 
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+/** Node would answer these by itself, with an empty body. */
+function checkExpectation(app: FastifyInstance): void {
+  const unmet = new WeakSet<IncomingMessage>()
+  app.server.on('checkExpectation', (request, response) => {
+    unmet.add(request)
+    app.server.emit('request', request, response)
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!unmet.has(request.raw)) return done()
+    sendProblem(request, reply, refused('BAD_REQUEST', { message: 'Expect: only 100-continue is known' }))
+  })
+}
+
+export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Fastify would ask some other methods for a body first. */
 function checkMethod(app: FastifyInstance, options: ArrivalOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
-    if (METHODS.has(request.method)) return done()
+    if (METHODS.includes(request.method)) return done()
     notFound(options, request, reply)
   })
 }

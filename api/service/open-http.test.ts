@@ -142,6 +142,31 @@ describe('bytes that are no request, or one that nobody takes,', () => {
       'BAD_REQUEST',
     ],
     ['nonsense', 'hello\r\n\r\n', '400', 'BAD_REQUEST'],
+    ['no host', 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', '400', 'BAD_REQUEST'],
+    [
+      'an unknown method whose body never comes',
+      'QUERY /api/v1/devices HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{',
+      '405',
+      'METHOD_NOT_ALLOWED',
+    ],
+    [
+      'a path that nobody knows',
+      'OPTIONS /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      '404',
+      'NOT_FOUND',
+    ],
+    [
+      'a request to be a proxy',
+      'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n',
+      '405',
+      'METHOD_NOT_ALLOWED',
+    ],
+    [
+      'an expectation that nobody knows',
+      'POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n{}',
+      '400',
+      'BAD_REQUEST',
+    ],
     [
       'a token of 100 KiB',
       `GET /api/v1/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'x'.repeat(102_400)}\r\n\r\n`,
@@ -183,10 +208,15 @@ describe('bytes that are no request, or one that nobody takes,', () => {
     const answer = await raw(port, text)
     expect(answer.slice(0, 13)).toBe(`HTTP/1.1 ${status} `)
     expect(answer).toContain('application/problem+json')
-    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({
-      code,
-      request_id: expect.any(String),
-    })
+    const problem = JSON.parse(answer.slice(answer.indexOf('{')))
+    expect(problem).toMatchObject({ code, request_id: expect.any(String) })
+    // What is wrong with the bytes, and nothing about JSON, of which there was none.
+    expect(problem.detail).not.toContain('JSON')
+  })
+
+  test('a client of HTTP/1.0 may name no host', async () => {
+    const { port } = await start()
+    expect(await raw(port, 'GET /livez HTTP/1.0\r\n\r\n')).toContain('{"status":"live"}')
   })
 })
 
