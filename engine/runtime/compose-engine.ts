@@ -1,12 +1,13 @@
 // The parts of an engine, made in the order in which they are needed. Where two need each other, the earlier one gets a
 // function that finds the later one.
 import type { DeviceId, Partition } from '../../schemas/ids.ts'
-import { Micros } from '../../schemas/ids.ts'
+import { Micros, toMillis } from '../../schemas/ids.ts'
 import type { Rule } from '../domain/alert/rule.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
 import { partitionOf } from '../domain/partition.ts'
+import { LIMITS } from '../limits.ts'
 import type { Authorship, Ports, RequestOutcome } from '../ports/engine.ts'
 import type { OtaSettings } from '../ports/ota.ts'
 import { AlertBook } from './alerts/alert-book.ts'
@@ -84,7 +85,9 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     ...{ ingest, log, mesh },
     unreadable: (error) => signal({ kind: 'news_unreadable', error }),
   })
+  const heardUntil = log.latestAt()
   const bootAt = ingest.nextAt()
+  const wasAway = heardUntil > 0 && bootAt - heardUntil > LIMITS.awayMs * 1_000
   const incarnation = cluster === undefined ? bootAt.toString(36) : newId()
 
   // What goes out.
@@ -166,6 +169,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     isClaimed: cluster !== undefined,
     // The sessions of a broker outside go on over a restart.
     bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
+    resumedAt: cluster?.lanes === undefined && wasAway ? toMillis(bootAt) : undefined,
     mayAct: (claim) => members === undefined || (claim !== undefined && members.mayAct(claim)),
   })
   const shards: Shards = new Shards(assignments, () => members?.isCertain() ?? true)

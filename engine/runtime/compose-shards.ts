@@ -1,5 +1,5 @@
 // The shards of this node: an assignment for each, which opens a runner for the partitions that it is given.
-import type { DeviceId, Micros } from '../../schemas/ids.ts'
+import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { Ports } from '../ports/engine.ts'
@@ -25,6 +25,7 @@ interface ShardsPorts
   /** Unique to this start of the process. */
   readonly incarnation: string
   readonly bootAt: Micros
+  readonly resumedAt: Millis | undefined
   readonly ingest: Pick<Ingest, 'now'>
   readonly watermark: Watermark
   readonly settler: Settler
@@ -51,6 +52,7 @@ export function composeShards(inserters: readonly Inserter[], ports: ShardsPorts
           claims: isClaimed ? claims : [],
           ...{ heartbeatTimeoutMs: settings.heartbeatTimeoutMs, typeHeartbeatMs: settings.typeHeartbeatMs },
           bootAt,
+          resumedAt: ports.resumedAt,
           incarnation: `${incarnation}-${shard}-${runners++}`,
         },
         { clock, schedule, log, store, inserter, openThread },

@@ -92,7 +92,7 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
     case 'ota_overdue':
       return applyJobs(
         device,
-        replaceWhole(firmware, now, (job) => expireJob(job, now, event.isAway)),
+        replaceWhole(firmware, now, (job) => expireJob(job, now, event)),
       )
   }
 }

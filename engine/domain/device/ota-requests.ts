@@ -1,6 +1,7 @@
 // What the leader, the downloads and the device itself say about firmware jobs, as a device's actor takes it.
 import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JobGoal, JobPlan } from '../ota/job.ts'
+import type { Hearing } from '../ota/job-deadline.ts'
 import type { OwnSession } from '../ota/job-sessions.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 
@@ -42,4 +43,4 @@ export type OtaEvent =
       /** A live session takes messages about firmware. */
       readonly isReachable: boolean
     }
-  | { readonly kind: 'ota_overdue'; readonly isAway: boolean }
+  | ({ readonly kind: 'ota_overdue' } & Hearing)

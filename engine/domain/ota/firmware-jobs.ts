@@ -111,10 +111,13 @@ export function withVersion(
   }
 }
 
-/** When the jobs must next be looked at, infinity if never (R6). */
-export function firmwareDeadline({ jobs }: Firmware, context: TellContext): number {
+/** When the jobs must next be looked at, infinity if never (R6). `forgivenAt`: what was said before may still come. */
+export function firmwareDeadline(
+  { jobs }: Firmware,
+  context: TellContext & { readonly forgivenAt: number },
+): number {
   let at = Number.POSITIVE_INFINITY
-  for (const job of jobs) at = Math.min(at, jobDeadline(job), tellDeadline(job, context))
+  for (const job of jobs) at = Math.min(at, jobDeadline(job, context.forgivenAt), tellDeadline(job, context))
   return at
 }
 

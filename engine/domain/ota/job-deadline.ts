@@ -1,4 +1,5 @@
-// The timers of a job: when it must next be looked at, and what is over then. They follow from the job alone (R6).
+// The timers of a job: when it must next be looked at, and what is over then. They follow from the job (R6), and from when
+// devices could last not be heard: a timer that ran meanwhile gives the device a moment to say what it did.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Job } from './job.ts'
@@ -7,34 +8,48 @@ import { isLate } from './job-table.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-export function jobDeadline(job: Job): number {
+/** What a timer has to know of the device beside its job. */
+export interface Hearing {
+  /** The device has no session. */
+  readonly isAway: boolean
+  /** What devices said before this time may still come: the service stood still, or read something else. */
+  readonly forgivenAt: number
+}
+
+export function jobDeadline(job: Job, forgivenAt: number): number {
   switch (job.status) {
     case 'pending':
-      return Math.min(job.isGranted ? grantedDeadline(job) : NEVER, offlineDeadline(job))
+      return Math.min(
+        job.isGranted ? grantedDeadline(job, forgivenAt) : NEVER,
+        offlineDeadline(job, forgivenAt),
+      )
     case 'rolling_back':
       if (job.back === undefined) return NEVER
-      return Math.min(jobDeadline(job.back), job.back.isGranted ? NEVER : (job.back.notBefore ?? NEVER))
+      return Math.min(
+        jobDeadline(job.back, forgivenAt),
+        job.back.isGranted ? NEVER : (job.back.notBefore ?? NEVER),
+      )
     case 'failed':
     case 'timed_out':
     case 'succeeded':
-      return job.rollback === 'due' ? offlineDeadline(job) : NEVER
+      return job.rollback === 'due' ? offlineDeadline(job, forgivenAt) : NEVER
     default:
-      return Math.min(phaseDeadline(job), job.suspect?.until ?? NEVER)
+      return Math.min(phaseDeadline(job, forgivenAt), suspectDeadline(job, forgivenAt))
   }
 }
 
-/** What is over at this time. `isAway`: the device has no session. */
-export function expireJob(job: Job, now: Millis, isAway: boolean): Job {
+/** What is over at this time. */
+export function expireJob(job: Job, now: Millis, hearing: Hearing): Job {
+  const { isAway, forgivenAt } = hearing
   if (job.status === 'rolling_back')
-    return job.back === undefined ? job : withBack(job, expireBack(job.back, now, isAway), now)
-  if (jobDeadline(job) > now) return job
+    return job.back === undefined ? job : withBack(job, expireBack(job.back, now, hearing), now)
+  if (jobDeadline(job, forgivenAt) > now) return job
   if (job.rollback === 'due') return rollBackJob(job, undefined, now)
-  const { suspect } = job
-  if (suspect !== undefined && suspect.until <= now && phaseDeadline(job) > now)
-    return interrupted(job, now, suspect.version)
+  if (suspectDeadline(job, forgivenAt) <= now && phaseDeadline(job, forgivenAt) > now)
+    return interrupted(job, now, job.suspect?.version)
   switch (job.status) {
     case 'pending':
-      return expirePending(job, now)
+      return expirePending(job, now, forgivenAt)
     case 'confirming':
       if (!job.isProved) return unproved(job, now)
       // Its session ended with the service, and it has not come back: how it is, nobody knows.
@@ -57,44 +72,58 @@ export function interrupted(job: Job, now: Millis, version: string | undefined):
   return failJob(job, { code, message: `expected ${job.plan.goal.reportsAs}${seen}` }, { now })
 }
 
-function expireBack(back: Job, now: Millis, isAway: boolean): Job {
+function expireBack(back: Job, now: Millis, hearing: Hearing): Job {
   const isDue = back.status === 'pending' && !back.isGranted && (back.notBefore ?? NEVER) <= now
   return isDue
     ? grantJob(back, { number: back.grants + 1, notAfter: undefined, now })
-    : expireJob(back, now, isAway)
+    : expireJob(back, now, hearing)
+}
+
+/** A timer that began before devices could be heard again runs for a moment from then on, but not for longer than it does
+ *  anyway. */
+function after(from: number, ms: number, forgivenAt: number): number {
+  const at = from + ms
+  return from < forgivenAt ? Math.max(at, forgivenAt + Math.min(ms, LIMITS.otaForgivenMs)) : at
 }
 
 /** Sent often enough without an answer, or away for so long that the place is needed by others. */
-function grantedDeadline({ telling, awaySince, since, plan }: Job): number {
-  if (awaySince !== undefined) return Math.max(since, awaySince) + plan.downloadSec * 1_000
-  return telling.sends < LIMITS.otaSendsMax ? NEVER : (telling.sentAt ?? 0) + LIMITS.otaRetryMs
+function grantedDeadline({ telling, awaySince, since, plan }: Job, forgivenAt: number): number {
+  if (awaySince !== undefined) return after(Math.max(since, awaySince), plan.downloadSec * 1_000, forgivenAt)
+  return telling.sends < LIMITS.otaSendsMax
+    ? NEVER
+    : after(telling.sentAt ?? 0, LIMITS.otaRetryMs, forgivenAt)
 }
 
-function offlineDeadline({ awaySince, plan }: Job): number {
+function offlineDeadline({ awaySince, plan }: Job, forgivenAt: number): number {
   if (awaySince === undefined) return NEVER
-  return Math.max(awaySince, plan.startAt ?? 0) + plan.offlineTtlSec * 1_000
+  return after(Math.max(awaySince, plan.startAt ?? 0), plan.offlineTtlSec * 1_000, forgivenAt)
 }
 
-function phaseDeadline(job: Job): number {
+function suspectDeadline({ suspect }: Job, forgivenAt: number): number {
+  if (suspect === undefined) return NEVER
+  return after(suspect.until - LIMITS.otaSuspectMs, LIMITS.otaSuspectMs, forgivenAt)
+}
+
+function phaseDeadline(job: Job, forgivenAt: number): number {
   const { plan, since, isProved, notifiedAt, waitedAt } = job
   switch (job.status) {
     case 'notified':
     case 'downloading':
-      return Math.max(notifiedAt ?? since, waitedAt ?? 0) + plan.downloadSec * 1_000
+      return after(Math.max(notifiedAt ?? since, waitedAt ?? 0), plan.downloadSec * 1_000, forgivenAt)
     case 'downloaded':
     case 'installing':
-      return since + plan.installSec * 1_000
+      return after(since, plan.installSec * 1_000, forgivenAt)
     case 'rebooting':
-      return since + plan.rebootSec * 1_000
+      return after(since, plan.rebootSec * 1_000, forgivenAt)
     case 'confirming':
-      return since + (isProved ? plan.stableSec : plan.confirmSec) * 1_000
+      return after(since, (isProved ? plan.stableSec : plan.confirmSec) * 1_000, forgivenAt)
     default:
       return NEVER
   }
 }
 
-function expirePending(job: Job, now: Millis): Job {
-  if (offlineDeadline(job) <= now)
+function expirePending(job: Job, now: Millis, forgivenAt: number): Job {
+  if (offlineDeadline(job, forgivenAt) <= now)
     return failJob(
       job,
       { code: 'OFFLINE_TOO_LONG', message: `not reached for ${job.plan.offlineTtlSec} s` },

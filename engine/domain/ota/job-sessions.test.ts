@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { updateAt as at } from './testing/updated-device.ts'
+import { updateAt as at, type UpdatedDevice } from './testing/updated-device.ts'
 
 describe('a session that ended with the service', () => {
   test('is no loss of a device that confirms: it begins its wait anew, however often it happens', () => {
@@ -118,5 +118,31 @@ describe('a device that restarted before it installed, and was not told again ye
 
   test('may say how it ended', () => {
     expect(back().reports('rejected', { attempt: 1 }).job.status).toBe('rejected')
+  })
+})
+
+describe('a device that restarted unseen, and was told again before its reports of earlier came', () => {
+  /** The service was away while it restarted; it runs another version now, and may begin again at any time. */
+  const toldAgain = () => {
+    const device = at('downloading').serviceDies().connect().says('0.9')
+    for (const word of ['downloaded', 'installing', 'rebooting']) device.reports(word)
+    return device
+  }
+
+  test('may be about to restart: what it says of its version until then decides nothing', () => {
+    const device = toldAgain()
+    for (let beats = 0; beats < 25; beats++) device.after(20).says('0.9').look()
+    expect(device.job).toMatchObject({ status: 'rebooting', attempt: 1, error: undefined })
+    expect(device.disconnect().connect().says('2.0').job.status).toBe('confirming')
+  })
+
+  test.each([
+    ['its next session', (device: UpdatedDevice) => device.disconnect().connect().says('0.9')],
+    [
+      'another boot id',
+      (device: UpdatedDevice) => device.says('0.9', 'boot-1').after(20).says('0.9', 'boot-2'),
+    ],
+  ] as const)('is judged by %s', (_, restart) => {
+    expect(restart(toldAgain()).job).toMatchObject({ status: 'failed', error: { code: 'VERSION_MISMATCH' } })
   })
 })

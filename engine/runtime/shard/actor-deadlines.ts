@@ -27,6 +27,9 @@ export class ActorDeadlines {
   readonly #alertsDueAt: (actor: Actor) => number
   /** Devices count as heard at this time at least. */
   #forgivenAt = 0
+  /** The service went on then after it had stood still: what devices said meanwhile is heard from then on. A shard that
+   *  is opened again has missed nothing, as all of it is in the log. */
+  #resumedAt: number
   /** Time of the last sweep that began. */
   #sweptAt = 0
   /** The sweep that is under way: it has still to come by the slots from `next` on. */
@@ -34,8 +37,12 @@ export class ActorDeadlines {
   /** Time of the current task. */
   #now = Millis(0)
 
-  constructor(timeouts: HeartbeatTimeouts, alertsDueAt: (actor: Actor) => number) {
+  constructor(
+    timeouts: HeartbeatTimeouts & { readonly resumedAt?: Millis | undefined },
+    alertsDueAt: (actor: Actor) => number,
+  ) {
     this.#timeouts = timeouts
+    this.#resumedAt = timeouts.resumedAt ?? 0
     this.#alertsDueAt = alertsDueAt
   }
 
@@ -66,12 +73,17 @@ export class ActorDeadlines {
     return this.#forgivenAt
   }
 
+  get resumedAt(): number {
+    return this.#resumedAt
+  }
+
   startTask(now: Millis): void {
     this.#now = now
   }
 
   forgive(at: Millis, actors: Iterable<Actor>): void {
     this.#forgivenAt = at
+    this.#resumedAt = at
     for (const actor of actors) this.schedule(actor)
   }
 
@@ -95,7 +107,8 @@ export class ActorDeadlines {
     // The device may stop asking while it has a job.
     const goneAt =
       isPolling(actor, this.#now) && polling ? polling.at + polling.timeoutMs : Number.POSITIVE_INFINITY
-    return Math.min(goneAt, firmwareDeadline(firmware, { session: way?.session, now: this.#now }))
+    const context = { session: way?.session, now: this.#now, forgivenAt: this.#resumedAt }
+    return Math.min(goneAt, firmwareDeadline(firmware, context))
   }
 
   /** Puts off the silence of an online device. It is called for every message, so it does no more than that. */

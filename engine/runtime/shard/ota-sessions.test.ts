@@ -1,9 +1,11 @@
-// What the ends of connections mean for a device that has just been updated.
+// What the ends of connections mean for a device that is being updated, and when its timers may run out.
 import { describe, expect, test } from 'vitest'
+import { Millis } from '../../../schemas/ids.ts'
 import type { Job } from '../../domain/ota/job.ts'
 import { updateAt } from '../../domain/ota/testing/updated-device.ts'
 import type { EndCause } from '../../ports/broker.ts'
-import { closed, deviceOf, idOf, opened } from './testing/items.ts'
+import type { WorkTask } from './protocol.ts'
+import { closed, deviceOf, idOf, opened, telemetry } from './testing/items.ts'
 import { at, ShardBench } from './testing/shard.ts'
 
 const { firmware } = updateAt('confirming').device
@@ -46,5 +48,43 @@ describe('a device that confirms', () => {
     const bench = new ShardBench([confirming])
     bench.apply([opened('a', 1), opened('a', 2)])
     expect(jobIn(bench)).toMatchObject({ status: 'rebooting', losses: 1 })
+  })
+})
+
+describe('the timers of a job', () => {
+  const rebooting = deviceOf('a', { status: 'online', firmware: updateAt('rebooting').device.firmware })
+  const statusAt = (bench: ShardBench, parts: Partial<WorkTask>) => {
+    bench.work(parts)
+    return jobIn(bench)?.status
+  }
+
+  test('wait for a moment after the service was away, and not where only the shard was', () => {
+    const bench = new ShardBench([rebooting], { resumedAt: at(0) })
+    expect(statusAt(bench, { sweep: at(59_999) })).toBe('rebooting')
+    expect(statusAt(bench, { sweep: at(60_000) })).toBe('timed_out')
+    expect(statusAt(new ShardBench([rebooting]), { sweep: at(1) })).toBe('timed_out')
+  })
+
+  test('wait as well after a pause of the process', () => {
+    const bench = new ShardBench([rebooting])
+    const paused = { forgiveAt: at(400_000), sweep: at(400_000), now: at(400_000) }
+    expect(statusAt(bench, paused)).toBe('rebooting')
+    expect(statusAt(bench, { sweep: at(459_999) })).toBe('rebooting')
+    expect(statusAt(bench, { sweep: at(460_000) })).toBe('timed_out')
+  })
+
+  test('behind the log run up to where it is read, unless devices come late whose lane nobody read', () => {
+    const late = [telemetry('b', 70_000, { x: 1 })]
+    const [embedded, cluster] = [at(-1_000), Millis(0)].map((bootAt) => {
+      const bench = new ShardBench([rebooting, deviceOf('b')], { bootAt })
+      bench.apply(late, { sweep: 'behind' })
+      bench.work()
+      return bench
+    })
+    expect([embedded && jobIn(embedded)?.status, cluster && jobIn(cluster)?.status]).toEqual([
+      'timed_out',
+      'rebooting',
+    ])
+    expect(cluster && statusAt(cluster, { sweep: at(70_000) })).toBe('timed_out')
   })
 })

@@ -35,6 +35,8 @@ export interface ShardSettings extends HeartbeatTimeouts {
   readonly partitions: readonly Partition[]
   /** Sessions with smaller numbers ended with an earlier run of the broker. */
   readonly bootAt: Micros
+  /** The service was away before this time, and nobody heard what devices said. */
+  readonly resumedAt?: Millis | undefined
   /** Unique for each incarnation of a shard, so that two incarnations never use the same block token. */
   readonly incarnation: string
   /** Devices that one task of a sweep judges; as many as the limit says if it is not set. */

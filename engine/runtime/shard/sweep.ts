@@ -88,8 +88,10 @@ export class Sweep {
       decisions.decide(actor, event, now)
     }
     if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
-    if (decisions.deviceOf(actor).firmware.jobs.length > 0)
-      decisions.decide(actor, { kind: 'ota_overdue', isAway: isAway(actor, now) }, now)
+    if (decisions.deviceOf(actor).firmware.jobs.length === 0) return
+    // What the device said may be where nobody reads it yet.
+    const forgivenAt = this.#provesSilence ? this.#ports.deadlines.resumedAt : now
+    decisions.decide(actor, { kind: 'ota_overdue', isAway: isAway(actor, now), forgivenAt }, now)
   }
 
   #judge(actor: Actor, { decisions, open }: Batch): void {

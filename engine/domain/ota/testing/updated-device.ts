@@ -35,6 +35,8 @@ export class UpdatedDevice {
   now = 0
   session: number | undefined
   takesOta = false
+  /** What devices said before this second may still come. */
+  forgivenAt = 0
   readonly effects: Effect[] = []
   readonly moves: string[] = []
   #sessions = 0
@@ -121,16 +123,28 @@ export class UpdatedDevice {
     return this.decide({ kind: 'ota_reported', report: message.report, session })
   }
 
+  /** The service stood still for so long, and goes on. */
+  standstill(sec: number): this {
+    this.now += sec
+    this.forgivenAt = this.now
+    return this
+  }
+
   /** The service looks at whatever is due by then. */
   look(afterSec = 0): this {
     this.now += afterSec
-    return this.decide({ kind: 'ota_overdue', isAway: this.session === undefined })
+    return this.decide({
+      kind: 'ota_overdue',
+      isAway: this.session === undefined,
+      forgivenAt: this.forgivenAt * 1_000,
+    })
   }
 
   /** Seconds until the service looks again. */
   get looksIn(): number {
     const session = this.takesOta && this.session !== undefined ? Micros(this.session) : undefined
-    const at = firmwareDeadline(this.device.firmware, { session, now: this.#millis() })
+    const context = { session, now: this.#millis(), forgivenAt: this.forgivenAt * 1_000 }
+    const at = firmwareDeadline(this.device.firmware, context)
     return (at - this.#millis()) / 1_000
   }
 

@@ -40,6 +40,7 @@ export class ShardBench {
       applied?: number
       vitals?: Uint8Array
       bootAt?: Millis
+      resumedAt?: Millis
       typeHeartbeatMs?: ReadonlyMap<string, number>
       dueDevicesPerTaskMax?: number
     } = {},
@@ -49,6 +50,7 @@ export class ShardBench {
       heartbeatTimeoutMs: TIMEOUT_MS,
       typeHeartbeatMs: options.typeHeartbeatMs,
       bootAt: Micros((options.bootAt ?? at(-1_000)) * 1000),
+      ...(options.resumedAt && { resumedAt: options.resumedAt }),
       incarnation: 'l',
       ...(options.dueDevicesPerTaskMax && { dueDevicesPerTaskMax: options.dueDevicesPerTaskMax }),
       progress: newProgress(),
