@@ -33,9 +33,14 @@ const CLUSTER_FIRMWARE =
 const SERVERS = ['TEST_SERVER_NATS_SERVER', 'TEST_SERVER_REDIS_SERVER', 'TEST_SERVER_MOSQUITTO']
 const HAS_SERVERS = SERVERS.every((name) => process.env[name] !== undefined)
 /** Files share two workers, each of which loads the product once. No module has state, so they do not see each other. */
-const SHARED = { isolate: false, testTimeout: 120_000 } as const
+const SHARED = {
+  isolate: false,
+  // Deadlines are for what never happens: a machine that is busy with other work makes a suite slow, not red.
+  testTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
+} as const
 /** lmdb, argon2 and process signals do not work in worker threads. */
-const PROCESSES = { ...SHARED, pool: 'forks', hookTimeout: 240_000 } as const
+const PROCESSES = { ...SHARED, pool: 'forks', hookTimeout: 480_000 } as const
 
 /** Small files that take a minute and more. Begun last, as small files are, one of them would run alone at the end. */
 const LONG =

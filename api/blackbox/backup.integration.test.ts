@@ -17,9 +17,7 @@ const DEVICES = 20
 const PER_SECOND = 1_000
 const DAY_MS = 86_400_000
 
-test('all that was acknowledged before a backup under load is there after its restore, once', {
-  timeout: 240_000,
-}, async () => {
+test('all that was acknowledged before a backup under load is there after its restore, once', async () => {
   const service = await harness.start()
   const admin = await service.admin()
   const from = Math.floor(Date.now() / 10_000) * 10_000 - 30 * DAY_MS

@@ -290,9 +290,7 @@ test('no command is delivered to a device that has not subscribed to commands', 
   await device.end()
 })
 
-test('a device takes a thousand open commands at the rates as shipped, and the next is refused', {
-  timeout: 90_000,
-}, async () => {
+test('a device takes a thousand open commands at the rates as shipped, and the next is refused', async () => {
   const limited = await harness.start({ FLEET_DEVICE_REQUEST_RATE: '100', FLEET_USER_REQUEST_RATE: '1000' })
   const user = await limited.admin()
   await registerDevice(user, 'many')

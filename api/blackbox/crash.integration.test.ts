@@ -18,9 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-test('after four kills of the service and two of its database, every acknowledged message is stored once', {
-  timeout: 120_000,
-}, async () => {
+test('after four kills of the service and two of its database, every acknowledged message is stored once', async () => {
   const from = Math.floor(Date.now() / 10_000) * 10_000 - 30 * 86_400_000
   const startedAt = Date.now()
   const timed = await startLoad(service, admin, {

@@ -132,4 +132,4 @@ test('a device whose token ends soon is told so', async () => {
   await until('the notice', () => told.length > 0, 120_000)
   expect(told[0]).toMatchObject({ code: 'TOKEN_EXPIRES', topic: 'fleet/ends/token/get' })
   await client.endAsync(true)
-}, 180_000)
+})

@@ -53,7 +53,7 @@ async function tryOut(id: string, program: string, args: readonly string[]): Pro
 
 test('the sample for Node is a device', async () => {
   await tryOut('js-sample', process.execPath, ['--input-type=module', '-e', sampleIn('js')])
-}, 120_000)
+})
 
 test.skipIf(PYTHON === undefined)(
   'the sample for Python is a device',

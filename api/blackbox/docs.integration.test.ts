@@ -27,7 +27,7 @@ describe.skipIf(CHROMIUM === undefined)('the documentation in Chromium (needs on
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
     await page.getByPlaceholder('Filter by tag').fill('get listdevices')
     // The page's own policy forbids what `waitForFunction` evaluates in it.
-    await expect.poll(() => page.locator('.opblock-tag-section').count(), { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => page.locator('.opblock-tag-section').count()).toBe(1)
     await page.locator('.opblock-tag').click()
     await page.locator('.opblock-summary-control').first().waitFor()
     expect(await page.locator('.opblock-summary-path').allInnerTexts()).toEqual([

@@ -41,9 +41,7 @@ shadow = get_shadow.sync("py-1", client=client)
 print(json.dumps([result.created, shadow.device_id, shadow.delta.to_dict()]))
 `
 
-  test('a Python client registers devices in bulk and reads a shadow', { timeout: 180_000 }, async ({
-    service,
-  }) => {
+  test('a Python client registers devices in bulk and reads a shadow', async ({ service }) => {
     const made = join(folder, 'made')
     const { stdout } = await run(python.path, [
       'generate',
@@ -75,7 +73,7 @@ export const delta = (shadow: Shadow): components['schemas']['ShadowState'] => s
 export const nothing = (shadow: Shadow) => shadow.nothing
 `
 
-  test('TypeScript types describe what the service answers', { timeout: 180_000 }, async () => {
+  test('TypeScript types describe what the service answers', async () => {
     await run(typescript.path, [DOCUMENT, '-o', join(folder, 'types.ts')])
     const use = join(folder, 'use.ts')
     writeFileSync(use, USE)

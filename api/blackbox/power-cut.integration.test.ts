@@ -21,9 +21,7 @@ afterAll(async () => {
   await harness.close()
 })
 
-test('a power cut takes nothing acknowledged, though the log is done with it', { timeout: 120_000 }, async ({
-  skip,
-}) => {
+test('a power cut takes nothing acknowledged, though the log is done with it', async ({ skip }) => {
   disk = mountCrashDisk(harness.newFolder())
   if (disk === undefined) return skip('only root on Linux may mount a disk')
   const service = await harness.start({ FLEET_DATA_DIR: join(disk.path, 'data') })

@@ -58,7 +58,7 @@ async function expectNew(id: string): Promise<void> {
   expect((await bucketsOf(id))[0]).toMatchObject({ count: 1, last: 7 })
 }
 
-test('a purged device leaves nothing behind, and its id is free', { timeout: 120_000 }, async () => {
+test('a purged device leaves nothing behind, and its id is free', async () => {
   const token = await live('pump-1')
   const purged = await until('the purge', async () => {
     const answer = await admin.call('DELETE', '/devices/pump-1?purge=true')
@@ -71,7 +71,7 @@ test('a purged device leaves nothing behind, and its id is free', { timeout: 120
   await expectNew('pump-1')
 })
 
-test('a purge that was begun is finished after the service was killed', { timeout: 180_000 }, async () => {
+test('a purge that was begun is finished after the service was killed', async () => {
   await live('pump-2')
   const database = service.databasePid()
   // Without the database, the purge cannot be finished before the kill.

@@ -94,4 +94,4 @@ test('the rows of truncated tables are restored from the log while the service r
   await service.ended
   const after = await inDatabase(service, all)
   expect(after.map((rows) => rows.replaceAll(/^r1\tlive\t.*\n?/gm, '').trim())).toEqual(before)
-}, 120_000)
+})

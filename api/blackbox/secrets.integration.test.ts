@@ -278,7 +278,7 @@ beforeAll(async () => {
   exit = await service.ended
   said.set('stdout', exit.stdout)
   said.set('stderr', exit.stderr)
-}, 120_000)
+})
 
 test('no secret is in a log, a metric, the audit or an answer that should not have it', () => {
   expect(secrets.size).toBeGreaterThan(30)

@@ -8,10 +8,7 @@ import { connectDevice, dialMqtt, publish, type Watcher, watch } from './testing
 import { type Loader, startLoad } from './testing/service-load.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 
-/** Duration that ends before a client counts as frozen, also on a busy machine. */
 const ROUNDS = 30
-/** Far below the time for which a frozen client would block others. It is no measure of speed. */
-const HELD_UP_MS = 5_000
 const KIB = 1024
 
 const harness = new ServiceHarness()
@@ -32,36 +29,28 @@ afterAll(async () => {
   await harness.close()
 })
 
-const p99 = (values: readonly number[]) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN
-
 async function metric(name: string): Promise<number> {
   const { text } = await service.nobody.get('//metrics')
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
   return Number(line?.slice(name.length + 1) ?? Number.NaN)
 }
 
-/** Measures the time from publish to PUBACK and to its arrival, for one message after another. */
-async function measure(watcher?: Watcher): Promise<{ acks: number[]; echoes: number[] }> {
-  const acks: number[] = []
-  const echoes: number[] = []
+/** Sends one message after the other, each of which has to be acknowledged and to arrive. */
+async function converse(rounds: number, watcher?: Watcher): Promise<void> {
   let echoed = ''
   const listen = (_: string, payload: Buffer) => {
     echoed = payload.toString()
   }
   calm.on('message', listen)
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const text = JSON.stringify({ round, of: Math.random() })
-    const at = performance.now()
-    const acked = publish(calm, 'calm', text).then(() => acks.push(performance.now() - at))
+    const acked = publish(calm, 'calm', text)
     await until('the echo', () => echoed === text)
     if (watcher !== undefined)
       await until('the event', () => JSON.stringify(watcher.frames.at(-1)).includes(text.slice(1, -1)))
-    echoes.push(performance.now() - at)
     await acked
   }
   calm.off('message', listen)
-  return { acks, echoes }
 }
 
 /** A device that floods its own subscription and never reads. */
@@ -90,14 +79,10 @@ async function floodingDevice(id: string): Promise<Socket> {
   return socket
 }
 
-test('devices that flood themselves and do not read are disconnected and delay nobody', {
-  timeout: 60_000,
-}, async () => {
+test('devices that flood themselves and do not read are disconnected and delay nobody', async () => {
   const memoryBefore = await metric('process_resident_memory_bytes')
   await Promise.all(['flood-1', 'flood-2', 'flood-3'].map(floodingDevice))
-  const { acks, echoes } = await measure()
-  expect(p99(acks)).toBeLessThan(HELD_UP_MS)
-  expect(p99(echoes)).toBeLessThan(HELD_UP_MS)
+  await converse(ROUNDS)
   await until(
     'all three are cut',
     async () => (await metric('fleet_mqtt_sessions_total{result="cut_frozen"}')) === 3,
@@ -106,9 +91,7 @@ test('devices that flood themselves and do not read are disconnected and delay n
   expect((await metric('process_resident_memory_bytes')) - memoryBefore).toBeLessThan(300e6)
 })
 
-test('clients of /ws that do not read are disconnected or told what they missed, and delay nobody', {
-  timeout: 90_000,
-}, async () => {
+test('clients of /ws that do not read are disconnected or told what they missed, and delay nobody', async () => {
   const healthy = await watch(service, admin)
   await healthy.subscribe('calm', 'telemetry', { filter: { device_id: 'calm' } })
   const [frozen, slow] = [await watch(service, admin), await watch(service, admin)]
@@ -123,9 +106,10 @@ test('clients of /ws that do not read are disconnected or told what they missed,
   slow.socket.pause()
   await until('events are held back', async () => (await metric('fleet_ws_held_bytes')) > 0)
 
-  const { acks, echoes } = await measure(healthy)
-  expect(p99(acks)).toBeLessThan(HELD_UP_MS)
-  expect(p99(echoes)).toBeLessThan(HELD_UP_MS)
+  await converse(1, healthy)
+  // Nobody had to wait until the frozen one was cut.
+  expect(await metric('fleet_ws_connections')).toBe(before)
+  await converse(ROUNDS, healthy)
   slow.socket.resume()
   await until('a resync', () => slow.frames.some(({ type }) => type === 'resync'))
   for (const loader of loaders) loader.stop()

@@ -47,7 +47,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
       'the texts',
       async () => (await query(TEXTS)).split('\n').length === DEVICES.length * MESSAGES,
     )
-  }, 120_000)
+  })
   afterAll(async () => {
     await cli.close()
     await harness.close()
@@ -79,7 +79,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     expect([repaired.code, repaired.stderr]).toEqual([0, expect.stringContaining('%')])
     expect(JSON.parse(repaired.stdout)).toMatchObject({ status: 'done', messages: DEVICES.length * MESSAGES })
     expect([await query(POINTS), await query(TEXTS)]).toEqual(before)
-  }, 60_000)
+  })
 
   test('devices are restored after Redis was wiped, and users from their backup', async () => {
     for (const [i, id] of DEVICES.entries())
@@ -127,7 +127,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     )
     expect(await seen(back)).toEqual(before)
     admin = back
-  }, 120_000)
+  })
 
   test('a cluster continues from an older copy of Redis, restored as deploy/README.md says', async () => {
     await servers.redis.run((client) => client.call('SAVE'))
@@ -168,5 +168,5 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
       desired: { since: 'the copy' },
       version: shadow['version'],
     })
-  }, 120_000)
+  })
 })

@@ -34,7 +34,7 @@ beforeAll(async () => {
   // One user sends more requests than a person would.
   service = await first.again({ FLEET_USER_REQUEST_RATE: '0', FLEET_DEVICE_REQUEST_RATE: '0' })
   admin = await service.admin()
-}, 120_000)
+})
 afterAll(async () => {
   await harness.close()
 })

@@ -14,7 +14,6 @@ import { NOW } from '../testing/rest.ts'
 import { silentLogger } from '../testing/silent-logger.ts'
 
 const DAY_MS = 86_400_000
-const POLL = { timeout: 60_000 }
 const dir = mkdtempSync(join(tmpdir(), 'fleet-ddi-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 const openServer = httpServers()
@@ -83,7 +82,7 @@ test('a device may show its certificate instead of a token, and a gateway its ow
   const lost = certificateOf('dev')
   expect(await poll('dev', lost)).toBe(200)
   ours.revoke(new X509Certificate(lost.cert).serialNumber, { now })
-  await expect.poll(() => poll('dev', lost), POLL).toBe(401)
+  await expect.poll(() => poll('dev', lost)).toBe(401)
   expect(await poll('dev', own)).toBe(200)
   tls.close()
 })

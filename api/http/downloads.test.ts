@@ -18,7 +18,6 @@ import { NOW } from '../testing/rest.ts'
 const MIB = 2 ** 20
 /** More than lies between a sender and a reader who takes nothing. */
 const IMAGE_BYTES = 64 * MIB
-const POLL = { timeout: 60_000 }
 const openServer = httpServers()
 
 async function start(more: Parameters<typeof openServer>[0] = {}) {
@@ -79,7 +78,7 @@ test('a device has two streams at a time, and the third is told when to come bac
   expect((await ask('s')).head).toContain(' 200 ')
   expect(http.downloads()).toMatchObject({ active: 2, refused: { reader: 1 } })
   one.socket.destroy()
-  await expect.poll(async () => (await ask('r', 'range: bytes=0-0\r\n')).head, POLL).toContain(' 206 ')
+  await expect.poll(async () => (await ask('r', 'range: bytes=0-0\r\n')).head).toContain(' 206 ')
   close()
 })
 
@@ -96,7 +95,7 @@ test('beyond the downloads that there may be, a device is sent away, each for an
   expect((await ask('s')).head).toContain(' 200 ')
   expect(http.downloads()).toMatchObject({ active: 2, refused: { busy: 2 } })
   first.socket.destroy()
-  await expect.poll(async () => (await ask('t', 'range: bytes=0-0\r\n')).head, POLL).toContain(' 206 ')
+  await expect.poll(async () => (await ask('t', 'range: bytes=0-0\r\n')).head).toContain(' 206 ')
   close()
 })
 
@@ -105,7 +104,7 @@ test('a reader who takes nothing is cut, and gives its place back', async () => 
   const { ask, http, close } = await start({ standstill })
   const { socket, head } = await ask('r')
   expect(head).toContain(' 200 ')
-  await expect.poll(() => http.downloads().active, POLL).toBe(0)
+  await expect.poll(() => http.downloads().active).toBe(0)
   let bytes = 0
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length
@@ -134,7 +133,7 @@ test('no more bytes go out than the rate allows, and those that load share it ev
   const bytes = () => http.downloads().bytes
   /** Both have sent what they may, and wait. A third timer looks after them. */
   const wait = async (bytesMax: number) => {
-    await expect.poll(() => time.waiting === idle + 3 || bytes() > bytesMax, POLL).toBe(true)
+    await expect.poll(() => time.waiting === idle + 3 || bytes() > bytesMax).toBe(true)
     expect(bytes()).toBeLessThanOrEqual(bytesMax)
   }
   // A quarter of a second each; the first one did not know of the other.
@@ -145,7 +144,7 @@ test('no more bytes go out than the rate allows, and those that load share it ev
     await wait(begun + (quarters * rate) / 4)
   }
   expect(bytes()).toBe(begun + 3 * rate)
-  await expect.poll(() => Math.min(...taken), POLL).toBeGreaterThanOrEqual((rate * 11) / 8)
+  await expect.poll(() => Math.min(...taken)).toBeGreaterThanOrEqual((rate * 11) / 8)
   close()
 })
 
@@ -187,7 +186,7 @@ test('nodes count their downloads together, and the streams of each device', asy
   expect((await one.ask('r')).head).toContain(' 429 ')
   expect((await other.ask('r')).head).toContain(' 429 ')
   first.socket.destroy()
-  await expect.poll(async () => (await one.ask('r', 'range: bytes=0-0\r\n')).head, POLL).toContain(' 206 ')
+  await expect.poll(async () => (await one.ask('r', 'range: bytes=0-0\r\n')).head).toContain(' 206 ')
   close()
 })
 

@@ -71,7 +71,7 @@ test('a refused request is not carried out when its sender leaves before the ans
   const host = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${viewer}\r\n`
   socket.write(`DELETE /api/v1/devices/r HTTP/1.1\r\n${host}\r\n`)
   // The refusal is known, and its audit entry is being written.
-  await vi.waitFor(() => expect(recording).toHaveBeenCalled(), { timeout: 30_000 })
+  await vi.waitFor(() => expect(recording).toHaveBeenCalled(), { timeout: 60_000 })
   socket.destroy()
   await once(socket, 'close')
   // By these answers the service has seen the end of the connection.
@@ -107,13 +107,13 @@ test.each([
   const rest = `HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${admin}\r\n`
   const path = '/api/v1/telemetry/r/history?metric=a&interval=raw&format=csv'
   socket.write(`GET ${path} ${rest}${offer}\r\nGET /api/v1/devices ${rest}${offer}\r\n`)
-  await vi.waitFor(() => expect(exporting).toHaveBeenCalled(), { timeout: 30_000 })
+  await vi.waitFor(() => expect(exporting).toHaveBeenCalled(), { timeout: 60_000 })
   // By these answers the service has done what it can do before the reader leaves, and has seen that it left.
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
   socket.destroy()
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
   release()
-  await vi.waitFor(() => expect(file.destroyed).toBe(true), { timeout: 30_000 })
+  await vi.waitFor(() => expect(file.destroyed).toBe(true), { timeout: 60_000 })
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
   expect(errors).toEqual([])
 })

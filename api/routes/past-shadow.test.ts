@@ -16,13 +16,10 @@ async function openShadow() {
   /** Resolves once the history has the changes up to this version. Its writer waits a moment for more of them. */
   const stored = (version: number) =>
     expect
-      .poll(
-        async () => {
-          harness.clock.at += LIMITS.historyDelayMs
-          return (await harness.engine.history({ deviceId: id, kinds: ['shadow'], limit: 1 }))[0]?.version
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        harness.clock.at += LIMITS.historyDelayMs
+        return (await harness.engine.history({ deviceId: id, kinds: ['shadow'], limit: 1 }))[0]?.version
+      })
       .toBe(version)
   return { ...harness, send, wish, id, stored }
 }

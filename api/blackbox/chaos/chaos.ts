@@ -41,9 +41,9 @@ export interface Verdict {
   readonly counts: Readonly<Record<string, number>>
 }
 
-const READY_MS = 120_000
-const CONNECTED_MS = 60_000
-const ACKED_MS = 90_000
+const READY_MS = 240_000
+const CONNECTED_MS = 180_000
+const ACKED_MS = 180_000
 /** Data that is missing after so long counts as lost. The last rollout waits for its liar, too. */
 const REST_MS = 150_000
 const POLL_MS = 500

@@ -46,8 +46,6 @@ export class Loader {
   /** Number of PUBLISH packets sent, repetitions included. */
   transmitted = 0
   isConnected = false
-  /** Longest wait for a PUBACK so far, in milliseconds. */
-  slowestAckMs = 0
   readonly #address: { readonly host: string; readonly port: number }
   readonly #connect: Buffer
   readonly #options: LoadOptions
@@ -141,9 +139,7 @@ export class Loader {
     const [first] = this.#unacked
     if (first === undefined || (first[0] % PACKET_IDS) + 1 !== messageId)
       throw new Error(`${this.deviceId}: PUBACK ${messageId} is not for message ${first?.[0]}`)
-    const [n, sentAt] = first
-    this.slowestAckMs = Math.max(this.slowestAckMs, performance.now() - sentAt)
-    this.#unacked.delete(n)
+    this.#unacked.delete(first[0])
     this.acked++
   }
 }

@@ -47,7 +47,7 @@ export async function barriers(page: Page): Promise<readonly string[]> {
 
 /** A page may wait for several answers at once. */
 export async function settled(page: Page): Promise<void> {
-  await expect.poll(() => page.locator('.skeleton').count(), { timeout: 60_000 }).toBe(0)
+  await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
 }
 
 /** What can be told by its colours only, while the system forces them: fills that are all alike, and a tab that is current

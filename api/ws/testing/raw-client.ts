@@ -29,7 +29,7 @@ export interface Dial {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 60_000
 
 export async function dial({ port, path = '/ws', protocols, headers = {} }: Dial): Promise<RawClient> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })

@@ -29,12 +29,12 @@ test('the quadratic pattern that this test exists for is recognised', () => {
   expect(isSlow(/^[^\0]*[^\s\0][^\0]*$/)).toBe(true)
 })
 
-test('no pattern of a schema is slow on a long text', { timeout: 120_000 }, () => {
+test('no pattern of a schema is slow on a long text', () => {
   expect(SCHEMAS.size).toBeGreaterThan(8)
   expect([...SCHEMAS].filter((source) => isSlow(new RegExp(source, 'u')))).toEqual([])
 })
 
-test('no pattern in the code is slow on a long text', { timeout: 120_000 }, () => {
+test('no pattern in the code is slow on a long text', () => {
   expect(LITERALS.length).toBeGreaterThan(30)
   expect(LITERALS.filter(isSlow).map(String)).toEqual([])
 })

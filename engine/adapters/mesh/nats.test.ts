@@ -69,7 +69,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     asker.tell('topic', new Uint8Array([1]))
     await expect(asker.ask(asked.address, question, FOREVER_MS)).rejects.toMatchObject(lost)
     await server.restart()
-    await expect.poll(() => [asker.isUp(), asked.isUp()], { timeout: 10_000 }).toEqual([true, true])
+    await expect.poll(() => [asker.isUp(), asked.isUp()]).toEqual([true, true])
     expect([...(await asker.ask(asked.address, question, 5_000))]).toEqual([...question])
     asker.tell('topic', new Uint8Array([2]))
     // News sent without a connection are never delivered.
@@ -86,7 +86,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     await expect.poll(() => asked.isUp()).toBe(false)
     await expect(asker.ask(asked.address, question, FOREVER_MS)).rejects.toMatchObject(absent)
     proxy.isClosed = false
-    await expect.poll(() => asked.isUp(), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => asked.isUp()).toBe(true)
     expect(await asker.ask(asked.address, question, 5_000)).toHaveLength(3)
     proxy.close()
   })
@@ -117,7 +117,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
       mesh.tell('topic', question)
       return heard.includes(question.length)
     }
-    await expect.poll(tell, { timeout: 10_000 }).toBe(true)
+    await expect.poll(tell).toBe(true)
   })
 
   test('an address must be a single word of a subject', async () => {

@@ -75,7 +75,7 @@ describe.skipIf(NATS_SERVER === undefined)('with a nats-server (needs one that `
     proxy.isDeaf = false
     proxy.cut()
     const renew = () => table.renew(node, revision).catch(() => 'not yet')
-    await expect.poll(renew, { timeout: 10_000 }).toBeGreaterThan(revision)
+    await expect.poll(renew).toBeGreaterThan(revision)
     proxy.close()
   })
 })

@@ -238,7 +238,7 @@ function frozen<T>(value: T): T {
   return Object.freeze(value)
 }
 
-test('a device moves as the table says and in no other way, whatever happens', { timeout: 60_000 }, () => {
+test('a device moves as the table says and in no other way, whatever happens', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {

@@ -9,7 +9,7 @@ import { LIMITS } from '../../limits.ts'
 import { realSchedule } from '../schedule.ts'
 import { Ownership } from './ownership.ts'
 
-const DEADLINE = { timeout: 20_000, interval: 10 }
+const DEADLINE = { timeout: 60_000, interval: 10 }
 
 describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a nats-server that `npm test` finds)', () => {
   const links: NatsLink[] = []

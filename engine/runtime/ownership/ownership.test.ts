@@ -205,9 +205,7 @@ async function take(cluster: Cluster, { kind, node, ms }: Step, gone: Set<TestNo
   await cluster.advance(ms)
 }
 
-test('whatever happens to nodes, no partition has two at a time, and in the end each has one', {
-  timeout: 120_000,
-}, async () => {
+test('whatever happens to nodes, no partition has two at a time, and in the end each has one', async () => {
   const step = fc.record({
     kind: fc.constantFrom<Step['kind']>('add', 'add', 'die', 'pause', 'resume', 'stop', 'cut', 'heal'),
     node: fc.nat(9),

@@ -184,7 +184,7 @@ function isOf(session: DeviceSession, deviceId: string | undefined): boolean {
 }
 
 /** Waits for a condition that must come true soon. The deadline only ends a test that fails. */
-export async function until(condition: () => boolean, what: string, deadlineMs = 20_000): Promise<void> {
+export async function until(condition: () => boolean, what: string, deadlineMs = 60_000): Promise<void> {
   const deadline = performance.now() + deadlineMs
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`not in time: ${what}`)

@@ -20,9 +20,7 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
   afterEach(() => bench.clear())
   afterAll(() => server.remove())
 
-  test('a server that is killed repeatedly loses and repeats nothing, and readers continue', {
-    timeout: 120_000,
-  }, async () => {
+  test('a server that is killed repeatedly loses and repeats nothing, and readers continue', async () => {
     const log = await bench.open(await bench.link(server.url))
     const reader = log.reader([P1], NOTHING)
     const { seen, done } = follow(reader)
@@ -42,9 +40,7 @@ describe.skipIf(NATS_SERVER === undefined)('faults (need a nats-server that `npm
     expect(show(await drain(log.reader([Partition(2)], NOTHING)))).toEqual(numbers(2, count))
   })
 
-  test('while a server is frozen an append waits and is stored once, and no reader claims to have caught up', {
-    timeout: 60_000,
-  }, async () => {
+  test('while a server is frozen an append waits and is stored once, and no reader claims to have caught up', async () => {
     const link = await bench.link(server.url)
     const log = await bench.open(link)
     const reader = log.reader([P1], NOTHING)

@@ -10,7 +10,7 @@ export interface MeshContract {
   open(): Promise<readonly [Mesh, Mesh]>
 }
 
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 60_000
 /** A timeout longer than a test may take, so that nothing in a test is caused by it. */
 const FOREVER_MS = 600_000
 const MEBIBYTE = 1024 * 1024

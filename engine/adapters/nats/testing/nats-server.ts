@@ -17,7 +17,7 @@ export interface NatsServerOptions {
   readonly lines?: string
 }
 
-const START_TIMEOUT_MS = 20_000
+const START_TIMEOUT_MS = 60_000
 /** nats-server chooses a free port if it is -1. */
 const ANY = '127.0.0.1:-1'
 

@@ -83,26 +83,26 @@ test('a reader that takes nothing delays no other statement and costs no memory'
         before += grown
         return grown
       },
-      { interval: 300, timeout: 10_000 },
+      { interval: 300 },
     )
     .toBeLessThan(MIB)
   for (let i = 0; i < 5; i++) expect(await running()).toBe(1)
   expect(memoryOf(chdb.pid) - before).toBeLessThan(32 * MIB)
   expect(slow.readableLength).toBeLessThan(MIB)
   slow.destroy()
-  await expect.poll(running, { timeout: 10_000 }).toBe(0)
+  await expect.poll(running).toBe(0)
 })
 
 test('a reader that leaves ends its statement, at the latest with the first row', async () => {
   const gone = await stream(ENDLESS)
   gone.destroy()
-  await expect.poll(running, { timeout: 10_000 }).toBe(0)
+  await expect.poll(running).toBe(0)
   const never = stream('SELECT sum(sleepEachRow(0.5)) FROM numbers(4) FORMAT CSV', {
     timeoutMs: 200,
     settings: { max_block_size: 1 },
   })
   await expect(never).rejects.toThrow('no answer')
-  await expect.poll(running, { timeout: 10_000 }).toBe(0)
+  await expect.poll(running).toBe(0)
 })
 
 test('a reader too many is refused at once, and queries are still answered', async () => {
@@ -112,7 +112,7 @@ test('a reader too many is refused at once, and queries are still answered', asy
   expect(await stream(ENDLESS).catch(errorCode)).toBe(202)
   expect(await running()).toBe(LIMITS.telemetryStreamsAtOnceMax)
   for (const one of many) one.destroy()
-  await expect.poll(running, { timeout: 10_000 }).toBe(0)
+  await expect.poll(running).toBe(0)
   expect(Buffer.concat(await (await stream('SELECT 1 FORMAT TSV')).toArray()).toString()).toBe('1\n')
 })
 

@@ -24,7 +24,7 @@ async function start(options: Partial<ChdbOptions> = {}): Promise<ChdbSupervisor
   return chdb
 }
 
-const WAIT = { timeout: 20_000, interval: 20 }
+const WAIT = { timeout: 60_000, interval: 20 }
 const DAY = Date.UTC(2025, 0, 1) * 1000
 const messages = (from: number, length: number): Message[] =>
   Array.from({ length }, (_, i) => ({

@@ -42,7 +42,7 @@ telemetryContract({
     await telemetry.close()
     const { restarts } = chdb
     process.kill(chdb.pid, 'SIGKILL')
-    await expect.poll(() => chdb.restarts, { timeout: 20_000 }).toBe(restarts + 1)
+    await expect.poll(() => chdb.restarts).toBe(restarts + 1)
     return open()
   },
   runs: 40,
@@ -196,7 +196,7 @@ test('moves of alerts are not read after their retention, and are deleted by the
   expect(await telemetry.countHistory({ deviceId, kinds })).toBe(4)
   await telemetry.settle(Millis(Date.now()), [])
   const stored = `SELECT groupArray((kind, version)) FROM history WHERE device_id = 'alerting' FORMAT TSV`
-  await expect.poll(() => query(stored), { timeout: 60_000 }).not.toContain(`('alert',75)`)
+  await expect.poll(() => query(stored)).not.toContain(`('alert',75)`)
   expect(await query(stored)).toContain(`('status',75)`)
   expect(await read('alert')).toEqual([1])
   await telemetry.close()

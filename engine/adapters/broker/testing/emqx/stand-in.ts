@@ -32,7 +32,7 @@ export interface StandInOptions extends FrontOptions {
   readonly mode?: 'emqx' | 'plain'
 }
 
-const START_TIMEOUT_MS = 10_000
+const START_TIMEOUT_MS = 60_000
 /** EMQX is without authentication for 0.6 s. */
 const UNGUARDED_MS = 100
 /** `flapping_detect.ban_time`. */
