@@ -12,7 +12,7 @@ const NEVER = Number.POSITIVE_INFINITY
 export interface Hearing {
   /** The device has no session. */
   readonly isAway: boolean
-  /** What devices said before this time may still come: the service stood still, or read something else. */
+  /** What devices said before this time may still come: the service was away, or read something else. */
   readonly forgivenAt: number
 }
 

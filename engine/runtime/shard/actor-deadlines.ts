@@ -27,9 +27,9 @@ export class ActorDeadlines {
   readonly #alertsDueAt: (actor: Actor) => number
   /** Devices count as heard at this time at least. */
   #forgivenAt = 0
-  /** The service went on then after it had stood still: what devices said meanwhile is heard from then on. A shard that
-   *  is opened again has missed nothing, as all of it is in the log. */
-  #resumedAt: number
+  /** The service was away before this time: what devices have to say of it comes from then on. A shard that is opened
+   *  again has missed nothing, as all of it is in the log. */
+  readonly #resumedAt: number
   /** Time of the last sweep that began. */
   #sweptAt = 0
   /** The sweep that is under way: it has still to come by the slots from `next` on. */
@@ -83,7 +83,6 @@ export class ActorDeadlines {
 
   forgive(at: Millis, actors: Iterable<Actor>): void {
     this.#forgivenAt = at
-    this.#resumedAt = at
     for (const actor of actors) this.schedule(actor)
   }
 

@@ -65,14 +65,6 @@ describe('the timers of a job', () => {
     expect(statusAt(new ShardBench([rebooting]), { sweep: at(1) })).toBe('timed_out')
   })
 
-  test('wait as well after a pause of the process', () => {
-    const bench = new ShardBench([rebooting])
-    const paused = { forgiveAt: at(400_000), sweep: at(400_000), now: at(400_000) }
-    expect(statusAt(bench, paused)).toBe('rebooting')
-    expect(statusAt(bench, { sweep: at(459_999) })).toBe('rebooting')
-    expect(statusAt(bench, { sweep: at(460_000) })).toBe('timed_out')
-  })
-
   test('behind the log run up to where it is read, unless devices come late whose lane nobody read', () => {
     const late = [telemetry('b', 70_000, { x: 1 })]
     const [embedded, cluster] = [at(-1_000), Millis(0)].map((bootAt) => {

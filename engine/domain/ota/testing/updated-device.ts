@@ -123,8 +123,8 @@ export class UpdatedDevice {
     return this.decide({ kind: 'ota_reported', report: message.report, session })
   }
 
-  /** The service stood still for so long, and goes on. */
-  standstill(sec: number): this {
+  /** The service was away for so long, and is back. */
+  absence(sec: number): this {
     this.now += sec
     this.forgivenAt = this.now
     return this
