@@ -35,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     expect(`mqtt://127.0.0.1:${port}`).toBe(suite.service.mqttUrl)
     const wrong = { clientId: 'esp32', username: 'thermo-1', password: token, reconnectPeriod: 0 }
     await expect(connectAsync(suite.service.mqttUrl, wrong)).rejects.toThrow()
-    await page.getByText('The client id and the user name must be thermo-1').waitFor()
+    await page.getByText('The client id was "esp32"; it must be thermo-1').waitFor()
 
     const device = await connectDevice(suite.service, 'thermo-1', token)
     await page.locator('.rung-done', { hasText: 'connected' }).waitFor()

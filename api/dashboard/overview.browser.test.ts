@@ -37,6 +37,9 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await expect
       .poll(() => rail.getByRole('link', { name: 'Alerts' }).getAttribute('title'))
       .toBe('1 alert is open')
+    await attention.getByRole('button', { name: 'Acknowledge oven too hot: 1 alert' }).click()
+    await page.getByRole('dialog', { name: 'Acknowledge 1 alert' }).waitFor()
+    await page.keyboard.press('Escape')
     await attention.getByRole('button', { name: 'Hide oven too hot: 1 alert' }).click()
     await attention.getByRole('button', { name: /1 case is hidden/ }).click()
     await attention.getByRole('link', { name: '1 message could not be processed: MALFORMED_STATUS' }).click()

@@ -23,6 +23,15 @@ export function toggledValue(query: Query, key: FilterKey, value: string): Query
   return query.map((kept, i) => (i === place ? { ...kept, values } : kept))
 }
 
+/** Asks of the key for this value alone, and keeps what the filter asks of others. */
+export function onlyValue(query: Query, key: FilterKey, value: string): Query {
+  return toggledValue(
+    query.filter((term) => !isPositive(term, key)),
+    key,
+    value,
+  )
+}
+
 function isPositive({ isNegated, name, operator }: Query[number], key: FilterKey): boolean {
   return name === key && !isNegated && operator === undefined
 }

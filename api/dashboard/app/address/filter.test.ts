@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FILTER_KEYS, formatQuery, formatTerm, parseQuery, type Term } from './filter.ts'
 import { durationMs, problemOf } from './filter-check.ts'
-import { toggledValue } from './filter-edit.ts'
+import { onlyValue, toggledValue } from './filter-edit.ts'
 import { fromSearch, toSearch } from './query-text.ts'
 
 const value = fc.oneof(
@@ -134,6 +134,11 @@ describe('edits', () => {
     expect(formatQuery(toggledValue(parseQuery('status:offline,error x'), 'status', 'offline'))).toBe(
       'status:error x',
     )
+  })
+
+  test('a tile asks for its status alone, whatever the filter asked of statuses before', () => {
+    const filter = parseQuery('status:offline,error -status:online group:eu')
+    expect(formatQuery(onlyValue(filter, 'status', 'offline'))).toBe('-status:online group:eu status:offline')
   })
 
   test('a duration is read with its unit', () => {

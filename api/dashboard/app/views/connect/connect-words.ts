@@ -45,9 +45,30 @@ export const t = words({
     'Den Broker hat noch nichts erreicht. Ist Port {port} von {host} für das Gerät offen?',
   ],
   refused: ['The service refused it: {reason}', 'Der Dienst wies es ab: {reason}'],
+  expired: [
+    'The token has expired. Issue another one.',
+    'Das Token ist abgelaufen. Stellen Sie ein weiteres aus.',
+  ],
+  invalid: [
+    'The password is not a token of this service. Copy the token above again.',
+    'Das Passwort ist kein Token dieses Dienstes. Kopieren Sie das Token oben noch einmal.',
+  ],
+  noToken: [
+    'The device sent no password. Its token is the password.',
+    'Das Gerät hat kein Passwort geschickt. Sein Token ist das Passwort.',
+  ],
+  revoked: [
+    'The token was revoked. Issue another one.',
+    'Das Token wurde widerrufen. Stellen Sie ein weiteres aus.',
+  ],
+  retired: ['The device is decommissioned.', 'Das Gerät ist ausgemustert.'],
   otherId: [
-    'A connection as "{other}" was refused ({reason}). The client id and the user name must be {id}.',
-    'Eine Verbindung als „{other}“ wurde abgewiesen ({reason}). Client-ID und Benutzername müssen {id} sein.',
+    'The client id was "{other}"; it must be {id}, and so must the user name.',
+    'Die Client-ID war „{other}“; sie muss {id} sein, der Benutzername ebenso.',
+  ],
+  unreadableId: [
+    'The client id was none that a device can have; it must be {id}, and so must the user name.',
+    'Die Client-ID war keine, die ein Gerät haben kann; sie muss {id} sein, der Benutzername ebenso.',
   ],
   open: ['Open the device', 'Gerät öffnen'],
   next: ['Connect another', 'Weiteres verbinden'],

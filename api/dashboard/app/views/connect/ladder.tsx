@@ -6,6 +6,7 @@ import { useLiveAnswers } from '../../live/live-answers.ts'
 import { Age } from '../../parts/age.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { t } from './connect-words.ts'
+import { refusalCause } from './refusal-cause.ts'
 
 const EVERY_MS = 2000
 
@@ -61,16 +62,15 @@ function Cause({ deviceId, registeredAt, endpoint }: LadderProps) {
     { query: { action: 'mqtt.connect', outcome: 'refused', from: registeredAt, limit: 20 } },
     { everyMs: EVERY_MS, isWanted: may('listAudit') },
   ).data?.data
-  const own = refusals?.find((entry) => entry.device_id === deviceId)
-  const other = own ?? refusals?.[0]
+  const cause = refusalCause(refusals ?? [], deviceId)
   const { hostname: host, port } = new URL(endpoint)
-  if (other === undefined) return <p class="hint">{t('nothingYet', { host, port })}</p>
-  const reason = plainText(String(other.detail['reason'] ?? other.code ?? ''))
+  if (cause === undefined) return <p class="hint">{t('nothingYet', { host, port })}</p>
+  const { word, otherId } = cause
   return (
     <p class="field-error" role="status">
-      {own === undefined
-        ? t('otherId', { other: plainText(other.device_id ?? '?'), reason, id: deviceId })
-        : t('refused', { reason })}
+      {otherId !== undefined
+        ? t(otherId === '' ? 'unreadableId' : 'otherId', { other: plainText(otherId), id: deviceId })
+        : t(word ?? 'refused', { reason: plainText(cause.reason) })}
     </p>
   )
 }

@@ -11,6 +11,7 @@ import { shownValue } from '../../parts/flat-values.ts'
 import type { GridColumn } from '../../parts/grid-column.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
+import { Tinted } from '../../parts/tinted.tsx'
 import { t } from './device-words.ts'
 import { severityOf } from './metric-severity.ts'
 import type { Sparks } from './use-sparks.ts'
@@ -28,6 +29,7 @@ export const COLUMN_IDS = [
   'tags',
   'parent',
   'since',
+  'reason',
 ] as const
 export type ColumnId = (typeof COLUMN_IDS)[number]
 export const DEFAULT_COLUMNS: readonly ColumnId[] = COLUMN_IDS.slice(0, 9)
@@ -46,8 +48,9 @@ const WIDTHS: Readonly<Record<ColumnId, readonly [leastPx: number, grow?: number
   tags: [96, 1],
   parent: [96, 1],
   since: [104],
+  reason: [112, 1],
 }
-const UNSORTED: readonly ColumnId[] = ['tags', 'parent']
+const UNSORTED: readonly ColumnId[] = ['tags', 'parent', 'reason']
 
 export const isColumnId = (id: string): id is ColumnId => COLUMN_IDS.some((known) => known === id)
 
@@ -57,7 +60,10 @@ export interface MoreColumns {
   /** Unit and bounds by the device's type. */
   readonly types: readonly DeviceType[]
   readonly sparks: Sparks
-  readonly metadata: ReadonlyMap<string, { readonly leaves: ReadonlyMap<string, unknown> }>
+  readonly metadata: ReadonlyMap<
+    string,
+    { readonly leaves: ReadonlyMap<string, unknown>; readonly reason: string }
+  >
 }
 
 export function columnName(id: string): string {
@@ -88,7 +94,8 @@ export function gridColumn({ id, widthPx }: ColumnChoice, more: MoreColumns): Gr
     leastPx: WIDTHS[id][0],
     grow: WIDTHS[id][1],
     sort: UNSORTED.includes(id) ? undefined : id,
-    cell: (row) => cellOf(id, row),
+    cell: (row) =>
+      id === 'reason' ? textOf(more.metadata.get(columns.ids[row] ?? '')?.reason ?? '') : cellOf(id, row),
   }
 }
 
@@ -112,22 +119,28 @@ export function MetricCell({ row, metric, more: { values, types, sparks } }: Met
   return (
     <span class="metric-cell" title={text}>
       {spark?.some((one) => one !== null) && <Spark values={spark} width={56} height={20} />}
-      {severity === undefined ? (
-        <span>{text}</span>
-      ) : (
-        <span class={`severity-${severity}`}>
-          {severity === 'critical' ? '✕' : '▲'} {text}
-        </span>
-      )}
+      <Tinted value={text}>
+        {severity === undefined ? (
+          text
+        ) : (
+          <span class={`severity-${severity}`}>
+            {severity === 'critical' ? '✕' : '▲'} {text}
+          </span>
+        )}
+      </Tinted>
     </span>
   )
 }
 
-function cellOf(id: ColumnId, row: number) {
+function cellOf(id: Exclude<ColumnId, 'reason'>, row: number) {
   const deviceId = columns.ids[row] ?? ''
   switch (id) {
     case 'status':
-      return <StatusMark status={columns.statusAt(row)} />
+      return (
+        <Tinted value={columns.status[row]}>
+          <StatusMark status={columns.statusAt(row)} />
+        </Tinted>
+      )
     case 'name':
       return (
         <a class="grid-name" tabIndex={-1} href={pathOf('device', { device_id: deviceId })}>
@@ -151,25 +164,41 @@ function cellOf(id: ColumnId, row: number) {
     case 'since':
       return <Age at={columns.since[row] || undefined} />
     case 'alert':
-      return <AlertMark row={row} />
-    case 'sync':
-      return ((columns.flags[row] ?? 0) & FLAG.outOfSync) === 0 ? (
-        <span class="muted">✓ {t('inSync')}</span>
-      ) : (
-        <span class="severity-info">◔ {t('outOfSync')}</span>
+      return (
+        <Tinted value={(columns.flags[row] ?? 0) & (FLAG.critical | FLAG.warning)}>
+          <AlertMark row={row} />
+        </Tinted>
       )
+    case 'sync':
+      return <SyncMark isOut={((columns.flags[row] ?? 0) & FLAG.outOfSync) !== 0} />
   }
 }
 
 export const nameAt = (row: number) => plainText(columns.names[row] ?? '')
 
 function textOf(text: string) {
-  return text === '' ? <span class="muted">–</span> : <span title={plainText(text)}>{plainText(text)}</span>
+  return (
+    <Tinted value={text}>
+      {text === '' ? <span class="muted">–</span> : <span title={plainText(text)}>{plainText(text)}</span>}
+    </Tinted>
+  )
 }
 
 export function Seen({ row }: { readonly row: number }) {
   const at = columns.seen[row] ?? 0
   return at === 0 ? <span class="muted">{t('never')}</span> : <Age at={at} />
+}
+
+function SyncMark({ isOut }: { readonly isOut: boolean }) {
+  return (
+    <Tinted value={isOut}>
+      {isOut ? (
+        <span class="severity-info">◔ {t('outOfSync')}</span>
+      ) : (
+        <span class="muted">✓ {t('inSync')}</span>
+      )}
+    </Tinted>
+  )
 }
 
 function AlertMark({ row }: { readonly row: number }) {

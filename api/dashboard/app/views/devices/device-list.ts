@@ -1,5 +1,5 @@
 // The rows of the list: those of the index that fit, in their order. Rows do not move under a pointer or a focus: a new
-// order waits until somebody asks for it, and the number of moved rows is told.
+// order waits until somebody asks for it, and the number of moved rows is told. Whoever follows has asked once for all.
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { metricColumn } from '../../address/column-choices.ts'
 import { parseQuery, type Query } from '../../address/filter.ts'
@@ -31,7 +31,7 @@ interface LoadedMetrics {
 export function useDeviceList(
   text: string,
   { by, isDescending }: Sorting,
-  loaded: LoadedMetrics,
+  { loaded, isFollowing }: { readonly loaded: LoadedMetrics; readonly isFollowing: boolean },
 ): DeviceList {
   const version = fleetVersion.value
   const moment = Math.floor(now.value / AGES_EVERY_MS)
@@ -57,7 +57,7 @@ export function useDeviceList(
   const shown = useRef({ key: '', rows: fresh.rows })
   const [, setResorted] = useState(0)
   const key = `${by} ${isDescending} ${text}`
-  if (shown.current.key !== key || !isHeld.current) shown.current = { key, rows: fresh.rows }
+  if (shown.current.key !== key || !isHeld.current || isFollowing) shown.current = { key, rows: fresh.rows }
   const movedCount = shown.current.rows === fresh.rows ? 0 : differences(shown.current.rows, fresh.rows)
   return {
     query,

@@ -1,7 +1,7 @@
 // The list of all devices (4.2): filter, counts, order, preview and selection. All of it but the selection is the address.
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { text, whole } from '../../address/codecs.ts'
+import { flag, text, whole } from '../../address/codecs.ts'
 import {
   type ColumnChoice,
   columnChoices,
@@ -64,6 +64,8 @@ const sortValue = queryValue('sort', text('attention', 64))
 const columnsValue = queryValue('cols', columnChoices(DEFAULT_COLUMNS, isColumnId))
 const pinnedValue = queryValue('pin', whole(0, 0, LIMITS.pinnedColumnsMax))
 const namedColumns = queryValue('cols', text())
+/** Rows go to their new place at once, also under the pointer. */
+const followValue = queryValue('follow', flag)
 const peeked = queryValue('peek', text('', 64))
 
 export default function Devices() {
@@ -99,14 +101,14 @@ function List() {
   const sort = { by: sortValue.value.replace(/^-/, ''), isDescending }
   const chosen = columnsValue.value
   const metrics = chosen.flatMap(({ id }) => metricOf(id) ?? [])
-  const hasMetadata = chosen.some(({ id }) => metaOf(id) !== undefined)
+  const hasMore = chosen.some(({ id }) => id === 'reason' || metaOf(id) !== undefined)
   const [inSight, setInSight] = useState<readonly string[]>([])
   const loaded = useMetricColumns(metrics, inSight)
-  const metadata = useMetadata(inSight, hasMetadata)
+  const metadata = useMetadata(inSight, hasMore)
   const types = useAnswer('listDeviceTypes', {}, { isWanted: metrics.length > 0 })
   const sparks = useSparks(metrics, inSight)
   const more = { values: loaded.values, types: types.data?.data ?? [], metadata, sparks }
-  const list = useDeviceList(q, sort, loaded)
+  const list = useDeviceList(q, sort, { loaded, isFollowing: followValue.value })
   const { rows, query, facets } = list
   const onSight = useInSight(rows, setInSight)
   usePreferredColumns()
@@ -184,6 +186,7 @@ function List() {
               {t('resort', { n: list.movedCount })}
             </Button>
           )}
+          {!isNarrow.value && <Follow />}
           {!isNarrow.value && (
             <Button
               kind="quiet"
@@ -246,6 +249,19 @@ function List() {
         />
       )}
     </div>
+  )
+}
+
+function Follow() {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={followValue.value}
+        onChange={({ currentTarget }) => followValue.set(currentTarget.checked)}
+      />
+      {t('follow')}
+    </label>
   )
 }
 

@@ -1,4 +1,5 @@
-// Metadata of the devices in sight. It is no part of the index, so it is read device by device, a few at a time.
+// What the records of the devices in sight say beyond the index: their metadata, and why they are connected or not. It is read
+// device by device, a few at a time.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { fleet } from '../../data/client.ts'
 import { flatValues } from '../../parts/flat-values.ts'
@@ -11,6 +12,8 @@ const GOOD_FOR_MS = 60_000
 
 interface MetadataEntry {
   readonly leaves: Leaves
+  /** The reason of the last change of the connection; empty if it has none. */
+  readonly reason: string
   readonly at: number
 }
 
@@ -27,7 +30,11 @@ export function useMetadata(ids: readonly string[], isWanted: boolean): Readonly
       const id = due.shift()
       if (id === undefined || abort.signal.aborted) return
       const read = await fleet.getDevice({ device_id: id, signal: abort.signal }).then(
-        ({ metadata }) => ({ leaves: new Map(flatValues(metadata)), at: Date.now() }),
+        ({ metadata, connectivity }) => ({
+          leaves: new Map(flatValues(metadata)),
+          reason: connectivity.reason ?? '',
+          at: Date.now(),
+        }),
         // A device that has just gone has none; any other failure is told by the page's connection.
         () => undefined,
       )

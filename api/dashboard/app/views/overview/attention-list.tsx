@@ -1,23 +1,34 @@
 // What needs a person, as cases: each with its cause, how many, since when, and the way to it.
 import { signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
+import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import type { AttentionCase } from '../../fleet/attention.ts'
 import { Age } from '../../parts/age.tsx'
 import { Button } from '../../parts/button.tsx'
+import { later } from '../../parts/later.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { type ShownCase, worstFirst } from './more-cases.ts'
 import { t } from './overview-words.ts'
 import { useMoreCases } from './use-more-cases.ts'
 
+const AlertActionDialog = later(async () => (await import('../alerts/action-dialog.tsx')).AlertActionDialog)
+
+/** Each is a request of its own. */
+const REASONS_MAX = 5
 const GLYPHS = { critical: '✕', warning: '▲', info: '◔' } as const
 
 /** The state in which a case was hidden, by its key. */
 const hidden = signal<ReadonlyMap<string, string>>(new Map())
 
 export function AttentionList({ cases }: { readonly cases: readonly AttentionCase[] }) {
-  const more = useMoreCases()
-  // An alert is told by its rule, and not once more by its devices.
-  const own = more.hasAlerts ? cases.filter(({ kind }) => kind !== 'critical') : cases
+  const more = useMoreCases(cases.some(({ kind }) => kind === 'error'))
+  const [acked, setAcked] = useState<readonly string[]>([])
+  // An alert is told by its rule, and an error by its issue, and not once more by their devices.
+  const own = cases.filter(
+    ({ kind }) => !(kind === 'critical' && more.hasAlerts) && !(kind === 'error' && more.hasIssues),
+  )
   const all = worstFirst([...own.map(shownCase), ...more.cases])
   const shown = all.filter(({ key, state }) => hidden.value.get(key) !== state)
   return (
@@ -28,24 +39,39 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
         <Calm hiddenCount={all.length} takenOver={more.openAlerts} />
       )}
       <ul class="cases">
-        {shown.map(({ key, state, severity, sentence, firstId, at, href }) => (
+        {shown.map(({ key, state, severity, sentence, firstId, isLost, at, href, alertIds }, i) => (
           <li key={key} class="case">
             <span class={`severity-${severity}`} aria-hidden="true">
               {GLYPHS[severity]}
             </span>
             <a href={href}>{sentence}</a>
             <span class="case-more muted">
-              {firstId !== undefined && <span>{t('first', { id: firstId })}</span>}
+              {firstId !== undefined && (
+                <span>
+                  {t('first', { id: firstId })}
+                  {isLost && i < REASONS_MAX && <Reason id={firstId} />}
+                </span>
+              )}
               {at !== undefined && at > 0 && <Age at={at} />}
             </span>
-            <Button
-              kind="quiet"
-              icon="eye-off"
-              label={t('hide', { name: sentence })}
-              onClick={() => {
-                hidden.value = new Map([...hidden.peek(), [key, state]])
-              }}
-            />
+            <span class="case-actions">
+              {alertIds !== undefined && may('ackAlert') && (
+                <Button
+                  kind="quiet"
+                  icon="check"
+                  label={t('ack', { name: sentence })}
+                  onClick={() => setAcked(alertIds)}
+                />
+              )}
+              <Button
+                kind="quiet"
+                icon="eye-off"
+                label={t('hide', { name: sentence })}
+                onClick={() => {
+                  hidden.value = new Map([...hidden.peek(), [key, state]])
+                }}
+              />
+            </span>
           </li>
         ))}
       </ul>
@@ -59,8 +85,24 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
           {t('hidden', { n: all.length - shown.length })}
         </Button>
       )}
+      {acked.length > 0 && (
+        <AlertActionDialog
+          action="ack"
+          alertIds={acked}
+          onClose={(isDone) => {
+            setAcked([])
+            if (isDone) refreshAnswers('listAlerts')
+          }}
+        />
+      )}
     </section>
   )
+}
+
+/** Why the first device of a group went: what took it took the others. */
+function Reason({ id }: { readonly id: string }) {
+  const reason = useAnswer('getDevice', { device_id: id }).data?.connectivity.reason
+  return reason == null ? null : <> ({plainText(reason)})</>
 }
 
 /** Nobody is told that all is well above warnings that are still open. */
@@ -83,6 +125,7 @@ function shownCase({ kind, severity, group, count, at, firstId, query }: Attenti
     severity,
     sentence: t(kind, { n: count, group: name }),
     firstId,
+    isLost: kind === 'lost',
     at,
     href: pathOf('devices', {}, { q: query }),
   }

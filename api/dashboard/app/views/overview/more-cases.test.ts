@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { alertCases, letterCases, rolloutCases, worstFirst } from './more-cases.ts'
+import {
+  alertCases,
+  commandCases,
+  issueCases,
+  letterCases,
+  rolloutCases,
+  serviceCases,
+  worstFirst,
+} from './more-cases.ts'
 import { BARS, barsOf, changeLately } from './trend.ts'
 
 type Alerts = Parameters<typeof alertCases>[0]
@@ -67,6 +75,49 @@ describe('cases beside the devices', () => {
     ])
     expect(only?.sentence).toBe('3 messages could not be processed: MALFORMED_STATUS')
     expect(only?.href).toBe('/system/dead-letters?reason=MALFORMED_STATUS')
+  })
+})
+
+describe('cases of the last hour and of now', () => {
+  type Commands = Parameters<typeof commandCases>[1]
+  type Devices = Parameters<typeof issueCases>[0]
+  const told = (cases: readonly { readonly sentence: string }[]) => cases.map(({ sentence }) => sentence)
+
+  test('failed commands are one case for each name, and those that were not read are counted', () => {
+    const commands = ['stop', 'move', 'stop'].map((command) => ({ command }))
+    const cases = commandCases(5, commands as unknown as Commands)
+    expect(told(cases)).toEqual([
+      'stop: 2 commands failed in the last hour',
+      'move: 1 command failed in the last hour',
+      '2 commands failed in the last hour',
+    ])
+    expect(cases[0]?.href).toBe('/commands?status=failed,rejected,expired&command=stop')
+    expect(commandCases(0, [])).toEqual([])
+  })
+
+  test('devices with an error are one case for each issue; without one they are told by their number', () => {
+    const devices = [
+      { issues: ['motor'] },
+      { issues: [] },
+      { issues: ['motor', 'lidar'] },
+      { issues: ['lidar'] },
+    ]
+    expect(told(issueCases(devices as unknown as Devices, 6))).toEqual([
+      '2 devices report the error motor',
+      '1 device reports the error lidar',
+      '3 devices report an error',
+    ])
+  })
+
+  test('a degraded service is a case that names what does not work', () => {
+    const dependencies = [
+      { name: 'log', ok: true, detail: 'appending' },
+      { name: 'telemetry', ok: false, detail: 'not answering; rows wait in the log' },
+    ]
+    expect(told(serviceCases({ status: 'degraded', dependencies }))).toEqual([
+      'The service is degraded: telemetry does not work',
+    ])
+    expect(serviceCases({ status: 'ready', dependencies })).toEqual([])
   })
 })
 

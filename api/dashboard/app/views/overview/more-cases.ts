@@ -1,5 +1,5 @@
 // What needs a person beside the devices themselves, as cases: alerts by their rule, rollouts that wait or went wrong, messages
-// that could not be processed, and commands that failed.
+// that could not be processed, commands that failed, errors by their issue, and a service that lacks what it depends on.
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
 import { plainText } from '../../parts/plain-text.ts'
@@ -13,13 +13,23 @@ export interface ShownCase {
   readonly severity: 'critical' | 'warning' | 'info'
   readonly sentence: string
   readonly firstId?: string
+  /** Devices of a group went away at once. */
+  readonly isLost?: boolean
   readonly at?: number
   readonly href: string
+  /** The alerts that it is about, to be acknowledged at once. */
+  readonly alertIds?: readonly string[]
 }
 
 type Alerts = ReplyOf<Operations['listAlerts']>
 type Deployment = ReplyOf<Operations['listDeployments']>['data'][number]
+type Commands = ReplyOf<Operations['listFleetCommands']>['data']
+type Devices = ReplyOf<Operations['listDevices']>['data']
+type Readiness = ReplyOf<Operations['readyz']>
 type Reason = ReplyOf<Operations['summarizeDeadLetters']>['data'][number]
+
+/** What counts as a failure of a command. */
+export const FAILED_STATUSES = 'failed,rejected,expired'
 
 /** One case for each rule, worst first; what did not fit the page of alerts is a case of its own. */
 export function alertCases({ data, total }: Pick<Alerts, 'data' | 'total'>): readonly ShownCase[] {
@@ -35,6 +45,7 @@ export function alertCases({ data, total }: Pick<Alerts, 'data' | 'total'>): rea
       ...(oldest.device_id === null ? {} : { firstId: oldest.device_id }),
       at: Date.parse(oldest.started_at),
       href: pathOf('alerts', {}, { rule }),
+      alertIds: alerts.flatMap(({ alert_id }) => alert_id ?? []),
     }
   })
   const missing = total - data.length
@@ -88,17 +99,69 @@ export function letterCases(reasons: readonly Reason[]): readonly ShownCase[] {
   }))
 }
 
-export function commandCases(failed: number): readonly ShownCase[] {
-  if (failed === 0) return []
+/** One case for each command that failed, the most failures first; those that were not read are told by their number. */
+export function commandCases(failedCount: number, commands: Commands): readonly ShownCase[] {
+  const counts = countsOf(commands.map(({ command }) => command))
+  const cases = counts.map(
+    ([command, n]): ShownCase => ({
+      key: `command ${command}`,
+      state: String(n),
+      severity: 'warning',
+      sentence: t('failedCommand', { n, command: plainText(command) }),
+      href: pathOf('commands', {}, { status: FAILED_STATUSES, command }),
+    }),
+  )
+  const missing = failedCount - commands.length
+  if (missing <= 0) return cases
+  const more: ShownCase = {
+    key: 'commands',
+    state: String(missing),
+    severity: 'warning',
+    sentence: t('failedCommands', { n: missing }),
+    href: pathOf('commands', {}, { status: FAILED_STATUSES }),
+  }
+  return [...cases, more]
+}
+
+/** One case for each issue that devices with an error report first, the most devices first. */
+export function issueCases(devices: Devices, total: number): readonly ShownCase[] {
+  const href = pathOf('devices', {}, { q: 'status:error' })
+  const said = devices.flatMap(({ issues: [issue] }) => (issue === undefined ? [] : [issue]))
+  const cases = countsOf(said).map(
+    ([issue, n]): ShownCase => ({
+      key: `issue ${issue}`,
+      state: String(n),
+      severity: 'critical',
+      sentence: t('issue', { n, issue: plainText(issue) }),
+      href,
+    }),
+  )
+  const others = total - said.length
+  if (others <= 0) return cases
+  const error = t('error', { n: others })
+  return [...cases, { key: 'error ', state: String(others), severity: 'critical', sentence: error, href }]
+}
+
+/** What the service depends on and does not work. */
+export function serviceCases(readiness: Readiness): readonly ShownCase[] {
+  if (readiness.status !== 'degraded') return []
+  const broken = (readiness.dependencies ?? []).filter(({ ok }) => !ok).map(({ name }) => name)
   return [
     {
-      key: 'commands',
-      state: String(failed),
-      severity: 'warning',
-      sentence: t('failedCommands', { n: failed }),
-      href: pathOf('commands', {}, { status: 'failed' }),
+      key: 'service',
+      state: broken.join(),
+      severity: 'critical',
+      sentence: t('degraded', { parts: broken.join(', ') }),
+      href: pathOf('system'),
     },
   ]
+}
+
+/** How often each word is there, the most frequent first. */
+function countsOf(words: readonly string[]): readonly (readonly [word: string, count: number])[] {
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a)
 }
 
 const RANK = { critical: 0, warning: 1, info: 2 } as const

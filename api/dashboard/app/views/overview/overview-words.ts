@@ -143,6 +143,25 @@ export const t = words({
       other: '{n} Befehle schlugen in der letzten Stunde fehl',
     },
   ],
+  failedCommand: [
+    {
+      one: '{command}: {n} command failed in the last hour',
+      other: '{command}: {n} commands failed in the last hour',
+    },
+    {
+      one: '{command}: {n} Befehl schlug in der letzten Stunde fehl',
+      other: '{command}: {n} Befehle schlugen in der letzten Stunde fehl',
+    },
+  ],
+  issue: [
+    { one: '{n} device reports the error {issue}', other: '{n} devices report the error {issue}' },
+    { one: '{n} Gerät meldet den Fehler {issue}', other: '{n} Geräte melden den Fehler {issue}' },
+  ],
+  degraded: [
+    'The service is degraded: {parts} does not work',
+    'Der Dienst ist eingeschränkt: {parts} läuft nicht',
+  ],
+  ack: ['Acknowledge {name}', '{name} bestätigen'],
   strip: ['The service now', 'Der Dienst jetzt'],
   sockets: ['sockets', 'Sockets'],
   rowsWaiting: ['rows for ClickHouse', 'Zeilen für ClickHouse'],

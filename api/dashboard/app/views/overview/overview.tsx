@@ -7,6 +7,8 @@ import { attentionCases } from '../../fleet/attention.ts'
 import { matchingRows } from '../../fleet/filter-rows.ts'
 import { blocksOf } from '../../fleet/heat-map.ts'
 import { columns, fleetState, fleetVersion, ranks } from '../../live/fleet-index.ts'
+import { connection } from '../../live/live.ts'
+import { newsTimeMs } from '../../live/news-time.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -71,7 +73,8 @@ function Fleet() {
   }, [q, version, moment])
   const blocks = useMemo(() => blocksOf({ columns, ranks, rows, depth }), [rows, depth])
   const counted = () => blocks.map((block) => ({ ...block, total: block.rows.length }))
-  const cases = useMemo(() => attentionCases({ columns, nowMs: now.peek() }), [version, moment])
+  const newsMs = () => newsTimeMs(connection.peek(), { nowMs: now.peek(), browserMs: Date.now() })
+  const cases = useMemo(() => attentionCases({ columns, nowMs: newsMs() }), [version, moment])
   const metric = useMapMetric(!isTable && colourValue.value === 'metric' ? metricValue.value : '')
   const isByVersion = !isTable && colourValue.value === 'fw'
   const versions = useMemo(

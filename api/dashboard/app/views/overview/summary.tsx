@@ -2,7 +2,7 @@
 import { DEVICE_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { text, whole } from '../../address/codecs.ts'
 import { formatQuery, parseQuery } from '../../address/filter.ts'
-import { toggledValue } from '../../address/filter-edit.ts'
+import { onlyValue } from '../../address/filter-edit.ts'
 import { pathOf } from '../../address/routes.ts'
 import { toServerQuery } from '../../address/server-filter.ts'
 import { useAnswer } from '../../data/answers.ts'
@@ -59,7 +59,7 @@ export function Summary({ total }: { readonly total: number }) {
                   <li key={status}>
                     <a
                       class="tile"
-                      href={pathOf('devices', {}, { q: formatQuery(toggledValue(query, 'status', status)) })}
+                      href={pathOf('devices', {}, { q: formatQuery(onlyValue(query, 'status', status)) })}
                     >
                       <StatusMark status={status} />
                       <strong class="tile-count">

@@ -2,7 +2,7 @@
 // looks small.
 import { useMemo } from 'preact/hooks'
 import { formatQuery, type Query } from '../../address/filter.ts'
-import { toggledValue } from '../../address/filter-edit.ts'
+import { onlyValue } from '../../address/filter-edit.ts'
 import { pathOf } from '../../address/routes.ts'
 import { STATUS } from '../../fleet/columns.ts'
 import { STATUSES_WORST_FIRST } from '../../fleet/sort-rows.ts'
@@ -31,7 +31,7 @@ export function Tiles({ rows, query }: { readonly rows: Uint32Array; readonly qu
           <li key={status}>
             <a
               class="tile"
-              href={pathOf('devices', {}, { q: formatQuery(toggledValue(query, 'status', status)) })}
+              href={pathOf('devices', {}, { q: formatQuery(onlyValue(query, 'status', status)) })}
             >
               <StatusMark status={status} />
               <strong class="tile-count">{number(count)}</strong>
