@@ -249,7 +249,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await dialog.getByLabel('Name').fill('Olga')
     await dialog.getByLabel('E-mail').fill('olga@example.com')
     await dialog.getByRole('button', { name: 'Invite' }).click()
-    await dialog.getByText('It is shown this once').waitFor()
+    await dialog.getByText('It is shown only once').waitFor()
     const password = (await dialog.locator('code').textContent()) ?? ''
     const { status } = await suite.service.nobody.post('/auth/login', { email: 'olga@example.com', password })
     expect(status).toBe(200)
@@ -268,7 +268,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await dialog.locator('.field-error').waitFor()
     await dialog.getByLabel('Number of devices').fill('2')
     await dialog.getByRole('button', { name: 'New key' }).click()
-    await dialog.getByText('This key is shown this once').waitFor()
+    await dialog.getByText('This key is shown only once').waitFor()
     const key = await dialog.locator('code').textContent()
     await dialog.getByRole('button', { name: 'Done' }).click()
     const ask = async () =>

@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await page.getByRole('link', { name: /^messages\/s/ }).waitFor()
     const day = page.getByRole('region', { name: 'Online over 24 h' })
     await day.getByRole('img', { name: '7 online now, least 7, most 30' }).waitFor()
-    await day.getByRole('link', { name: /^1 alerts and 0 rollouts from/ }).waitFor()
+    await day.getByRole('link', { name: /^Alerts: 1, rollouts: 0, from/ }).waitFor()
     expect(await barriers(page)).toEqual([])
 
     // A fleet of this size would take the suite minutes to register, so the answer of the service is made to say so.

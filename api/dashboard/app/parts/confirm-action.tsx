@@ -15,7 +15,8 @@ const t = words({
 })
 
 export interface ConfirmActionProps {
-  readonly title: string
+  /** The button's text, if left out. */
+  readonly title?: string
   /** What it does, to how many, and what stays. */
   readonly children: ComponentChildren
   /** The button's text: the effect, not "OK". */
@@ -26,7 +27,8 @@ export interface ConfirmActionProps {
   readonly onClose: () => void
 }
 
-export function ConfirmAction({ title, children, action, typed, onConfirm, onClose }: ConfirmActionProps) {
+export function ConfirmAction({ action, title = action, ...props }: ConfirmActionProps) {
+  const { children, typed, onConfirm, onClose } = props
   const [text, setText] = useState('')
   const write = useWrite(async () => {
     await onConfirm()

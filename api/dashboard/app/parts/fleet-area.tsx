@@ -31,11 +31,7 @@ export function FleetArea({ children, summary }: FleetAreaProps) {
   const isEmpty = fleetVersion.value === 0 || columns.size === 0
   if (at.state === 'loading') return <Skeleton rows={12} />
   if (at.state === 'failed')
-    return (
-      <Empty title={t('failed', { status: at.status })}>
-        <p>{t('failedHint')}</p>
-      </Empty>
-    )
+    return <Empty title={t('failed', { status: at.status })} hint={t('failedHint')} />
   if (at.state === 'truncated') return <>{summary(at.total)}</>
   if (!isEmpty) return <>{children}</>
   return (

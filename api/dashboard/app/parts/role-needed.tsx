@@ -12,8 +12,9 @@ const t = words({
 
 export function RoleNeeded({ operation }: { readonly operation: OperationId }) {
   return (
-    <Empty title={t('role', { role: user.value?.role ?? '', needed: roleFor(operation) ?? '' })}>
-      <p>{t('ask')}</p>
-    </Empty>
+    <Empty
+      title={t('role', { role: user.value?.role ?? '', needed: roleFor(operation) ?? '' })}
+      hint={t('ask')}
+    />
   )
 }

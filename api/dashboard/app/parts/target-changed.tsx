@@ -6,7 +6,7 @@ import { stateWord } from './state-words.ts'
 
 const t = words({
   changed: [
-    'The target changed meanwhile: it is {got} devices now, and it was {expected}. Nothing was sent; below is whom it reaches now.',
+    'The target changed meanwhile: it has {got} devices now and had {expected}. Nothing was sent. The preview below shows the devices of now.',
     'Das Ziel hat sich geändert: jetzt sind es {got} Geräte, vorher {expected}. Nichts wurde gesendet; unten steht, wen es jetzt erreicht.',
   ],
   skipped: ['left out, {name}', 'ausgelassen, {name}'],

@@ -12,7 +12,7 @@ const t = words({
   tag: ['all with a tag', 'alle mit einem Tag'],
   devices: ['these devices', 'diese Geräte'],
   type: ['all of a type', 'alle eines Typs'],
-  filter: ['all that a filter fits', 'alle, auf die ein Filter passt'],
+  filter: ['all that match a filter', 'alle, auf die ein Filter passt'],
   filterText: ['Filter, as in the list of devices', 'Filter, wie in der Geräteliste'],
   all: ['all', 'alle'],
   which: ['Which', 'Welche'],

@@ -97,11 +97,7 @@ export default function Channels() {
       {!isAdmin && <p class="muted">{t('readOnly', { role: roleFor('createChannel') ?? '' })}</p>}
       <AnswerTable
         answer={answer}
-        empty={
-          <Empty title={t('empty')}>
-            <p>{t('emptyMore')}</p>
-          </Empty>
-        }
+        empty={<Empty title={t('empty')} hint={t('emptyMore')} />}
         caption={t('title')}
         columns={columns}
         idOf={({ channel_id }) => channel_id}
@@ -110,7 +106,6 @@ export default function Channels() {
       {isNew && <NewChannel onClose={() => setNew(false)} />}
       {removing !== undefined && (
         <ConfirmAction
-          title={t('remove')}
           action={t('remove')}
           onConfirm={async () => {
             await fleet.deleteChannel({ channel_id: removing.channel_id })

@@ -6,7 +6,7 @@ import { READY_RULES } from './rule-words.ts'
 
 const t = words({
   none: [
-    'There is no rule yet, so nothing can fire. Three to begin with; each can be changed and tried on the past before it is saved.',
+    'There is no rule yet, so nothing can fire. Here are three to begin with; each can be changed and tried on the past before it is saved.',
     'Es gibt noch keine Regel, also kann nichts anschlagen. Drei für den Anfang; jede lässt sich vor dem Speichern ändern und an der Vergangenheit erproben.',
   ],
   ask: [

@@ -40,7 +40,7 @@ const t = words({
   create: ['Create', 'Anlegen'],
   done: ['Done', 'Fertig'],
   secret: [
-    'Receivers check our signature with this secret. It is shown this once.',
+    'Receivers check our signature with this secret. It is shown only once, here.',
     'Empfänger prüfen unsere Signatur mit diesem Geheimnis. Es wird nur jetzt gezeigt.',
   ],
   secretName: ['Secret', 'Geheimnis'],

@@ -44,7 +44,7 @@ const t = words({
     '{points} Punkte von {devices} Geräten wurden beurteilt.',
   ],
   truncated: [
-    'There are more devices or more alerts than were tried or are counted.',
+    'Not all devices were tried, or not all alerts are counted: there are too many.',
     'Es gibt mehr Geräte oder mehr Alarme, als erprobt oder gezählt wurden.',
   ],
   outdated: [

@@ -150,7 +150,6 @@ function Editor({ rule, saved }: EditorProps) {
         </div>
         {isRemoving && saved !== undefined && (
           <ConfirmAction
-            title={t('remove')}
             action={t('remove')}
             onConfirm={async () => {
               await fleet.deleteAlertRule({ rule_id: saved.id })

@@ -37,7 +37,7 @@ const t = words({
   quiet: ['quiet', 'ruhig'],
   empty: ['There is no rule yet', 'Es gibt noch keine Regel'],
   emptyMore: [
-    'Three to begin with; each can be changed before it is saved.',
+    'Here are three to begin with; each can be changed before it is saved.',
     'Drei für den Anfang; jede lässt sich vor dem Speichern ändern.',
   ],
   ofType: ['from the device type', 'vom Gerätetyp'],

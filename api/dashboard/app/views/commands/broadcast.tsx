@@ -143,7 +143,6 @@ export default function Broadcast({ params }: { readonly params: Params }) {
       <Devices broadcastId={broadcast_id} />
       {isCancelling && (
         <ConfirmAction
-          title={t('cancel')}
           action={t('cancel')}
           onConfirm={async () => {
             await fleet.cancelBroadcast({ broadcast_id })

@@ -63,11 +63,7 @@ export default function Broadcasts() {
       <CommandSections />
       <AnswerTable
         answer={answer}
-        empty={
-          <Empty title={t('empty')}>
-            <p>{t('emptyMore')}</p>
-          </Empty>
-        }
+        empty={<Empty title={t('empty')} hint={t('emptyMore')} />}
         caption={t('title')}
         columns={columns}
         idOf={({ broadcast_id }) => broadcast_id}

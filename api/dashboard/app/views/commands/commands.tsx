@@ -115,15 +115,7 @@ function Allowed() {
       </div>
       <FeedArea
         feed={feed}
-        empty={
-          isFiltered ? (
-            <Empty title={t('match')} />
-          ) : (
-            <Empty title={t('none')}>
-              <p>{t('noneMore')}</p>
-            </Empty>
-          )
-        }
+        empty={isFiltered ? <Empty title={t('match')} /> : <Empty title={t('none')} hint={t('noneMore')} />}
       >
         {(entries) => (
           <DataTable

@@ -174,7 +174,6 @@ function Form({ types }: { readonly types: readonly DeviceType[] }) {
       )}
       {isConfirming && (
         <ConfirmAction
-          title={name}
           action={name}
           typed={String(accepted)}
           onConfirm={send}

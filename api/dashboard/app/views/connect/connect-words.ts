@@ -13,8 +13,8 @@ export const t = words({
   name: ['Name', 'Name'],
   id: ['Device id', 'Geräte-ID'],
   idHint: [
-    'Letters, digits, - and _. Left empty, it is made up.',
-    'Buchstaben, Ziffern, - und _. Leer gelassen, wird sie erfunden.',
+    'Letters, digits, - and _. If it is empty, the service chooses one.',
+    'Buchstaben, Ziffern, - und _. Ist sie leer, wählt der Dienst eine.',
   ],
   type: ['Type', 'Typ'],
   group: ['Group', 'Gruppe'],
@@ -67,8 +67,8 @@ export const t = words({
     'Die Client-ID war „{other}“; sie muss {id} sein, der Benutzername ebenso.',
   ],
   unreadableId: [
-    'The client id was none that a device can have; it must be {id}, and so must the user name.',
-    'Die Client-ID war keine, die ein Gerät haben kann; sie muss {id} sein, der Benutzername ebenso.',
+    'The client id was not a valid device id; it must be {id}, and so must the user name.',
+    'Die Client-ID war keine gültige Geräte-ID; sie muss {id} sein, der Benutzername ebenso.',
   ],
   open: ['Open the device', 'Gerät öffnen'],
   next: ['Connect another', 'Weiteres verbinden'],

@@ -23,9 +23,7 @@ export default function Connect() {
   if (!may('registerDevice'))
     return (
       <Page title={t('title')}>
-        <Empty title={t('forbidden')}>
-          <p>{t('forbiddenHint')}</p>
-        </Empty>
+        <Empty title={t('forbidden')} hint={t('forbiddenHint')} />
       </Page>
     )
   return (

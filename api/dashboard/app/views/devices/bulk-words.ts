@@ -9,7 +9,7 @@ export const t = words({
   rollout: ['Roll out firmware', 'Firmware ausrollen'],
   add: ['Add tags', 'Tags hinzufügen'],
   remove: ['Remove tags', 'Tags entfernen'],
-  tagsHint: ['Several with commas between them.', 'Mehrere mit Kommas dazwischen.'],
+  tagsHint: ['Separate several with commas.', 'Mehrere durch Kommas trennen.'],
   group: ['Group', 'Gruppe'],
   groupHint: ['A path such as eu/site-3. Empty: no group.', 'Ein Pfad wie eu/site-3. Leer: keine Gruppe.'],
   reason: ['Reason', 'Grund'],
@@ -38,7 +38,7 @@ export const t = words({
   admin: ['Needs the role admin.', 'Braucht die Rolle Admin.'],
   operator: ['Needs the role operator.', 'Braucht die Rolle Operator.'],
   boundOrFilter: [
-    'At most {n} devices at once, or all that a filter fits.',
+    'At most {n} devices at once, or all that match a filter.',
     'Höchstens {n} Geräte auf einmal, oder alle, auf die ein Filter passt.',
   ],
   bound: ['At most {n} devices at once.', 'Höchstens {n} Geräte auf einmal.'],

@@ -34,7 +34,7 @@ const t = words({
   none: ['Nothing has happened yet', 'Noch ist nichts geschehen'],
   match: ['Nothing fits these filters', 'Nichts passt zu diesen Filtern'],
   hidden: [
-    'Entries of commands are for operators and admins.',
+    'Only operators and admins see what happened to commands.',
     'Einträge von Befehlen sind für Operatoren und Admins.',
   ],
 })

@@ -115,7 +115,7 @@ describe('cases of the last hour and of now', () => {
       { name: 'telemetry', ok: false, detail: 'not answering; rows wait in the log' },
     ]
     expect(told(serviceCases({ status: 'degraded', dependencies }))).toEqual([
-      'The service is degraded: telemetry does not work',
+      'The service is degraded. Not working: telemetry',
     ])
     expect(serviceCases({ status: 'ready', dependencies })).toEqual([])
   })

@@ -48,7 +48,7 @@ export const t = words({
   trouble: ['Trouble', 'Probleme'],
   shares: ['Status', 'Status'],
   attention: ['Needs attention', 'Braucht Aufmerksamkeit'],
-  calm: ['Nothing needs a person now.', 'Gerade braucht nichts einen Menschen.'],
+  calm: ['Nothing needs attention now.', 'Gerade braucht nichts Aufmerksamkeit.'],
   allHidden: [
     'Everything that needs attention is hidden.',
     'Alles, was Aufmerksamkeit braucht, ist ausgeblendet.',
@@ -130,8 +130,8 @@ export const t = words({
   ],
   dayMarks: ['Alerts and rollouts', 'Alarme und Rollouts'],
   dayMark: [
-    '{alerts} alerts and {rollouts} rollouts from {time}',
-    '{alerts} Alarme und {rollouts} Rollouts ab {time}',
+    'Alerts: {alerts}, rollouts: {rollouts}, from {time}',
+    'Alarme: {alerts}, Rollouts: {rollouts}, ab {time}',
   ],
   day: ['24 hours', '24 Stunden'],
   first: ['first {id}', 'zuerst {id}'],
@@ -158,8 +158,8 @@ export const t = words({
     { one: '{n} Gerät meldet den Fehler {issue}', other: '{n} Geräte melden den Fehler {issue}' },
   ],
   degraded: [
-    'The service is degraded: {parts} does not work',
-    'Der Dienst ist eingeschränkt: {parts} läuft nicht',
+    'The service is degraded. Not working: {parts}',
+    'Der Dienst ist eingeschränkt. Es läuft nicht: {parts}',
   ],
   ack: ['Acknowledge {name}', '{name} bestätigen'],
   strip: ['The service now', 'Der Dienst jetzt'],

@@ -158,7 +158,6 @@ function Buttons() {
       </div>
       {isAsking && (
         <ConfirmAction
-          title="Decommission pump-1"
           action="Decommission pump-1"
           typed="pump-1"
           onConfirm={() => Promise.reject(REFUSAL)}

@@ -4,7 +4,10 @@ import { failureShare } from './rollout-health.ts'
 
 const t = words({
   none: ['none is done yet', 'noch keines ist fertig'],
-  share: ['{percent} of {n} done, ends at {limit}', '{percent} von {n} fertigen, endet bei {limit}'],
+  share: [
+    '{percent} of {n} finished; the limit is {limit}',
+    '{percent} von {n} fertigen; die Grenze ist {limit}',
+  ],
 })
 
 /** The share of failures against the bound at which the rollout ends by itself. */

@@ -38,7 +38,7 @@ const t = words({
   ],
   remove: ['Delete', 'Löschen'],
   removeSays: [
-    'The image of {version} is deleted. It cannot be had back.',
+    'The image of {version} is deleted. It cannot be restored.',
     'Das Abbild {version} wird gelöscht und ist nicht wiederzubekommen.',
   ],
   empty: ['There is no image yet', 'Es gibt noch kein Abbild'],
@@ -95,18 +95,13 @@ export default function Firmware() {
       {isAdmin && <UploadForm />}
       <AnswerTable
         answer={answer}
-        empty={
-          <Empty title={t('empty')}>
-            <p>{isAdmin ? t('emptyMore') : t('emptyRead')}</p>
-          </Empty>
-        }
+        empty={<Empty title={t('empty')} hint={isAdmin ? t('emptyMore') : t('emptyRead')} />}
         caption={t('title')}
         columns={columns}
         idOf={({ firmware_id }) => firmware_id}
       />
       {yanking !== undefined && (
         <ConfirmAction
-          title={t('yank')}
           action={t('yank')}
           onConfirm={async () => {
             await fleet.editFirmware({ firmware_id: yanking.firmware_id, body: { status: 'yanked' } })
@@ -119,7 +114,6 @@ export default function Firmware() {
       )}
       {removing !== undefined && (
         <ConfirmAction
-          title={t('remove')}
           action={t('remove')}
           typed={removing.version}
           onConfirm={async () => {

@@ -12,7 +12,10 @@ import { causeOf, failuresByCause } from './rollout-health.ts'
 
 const t = words({
   failures: ['Failures by cause', 'Fehlschläge nach Ursache'],
-  bounded: ['Of the first {n} of {total}.', 'Der ersten {n} von {total}.'],
+  bounded: [
+    'Counted among the first {n} of {total} failures.',
+    'Gezählt unter den ersten {n} von {total} Fehlschlägen.',
+  ],
 })
 
 export const causeValue = queryValue('cause', text('', 128))

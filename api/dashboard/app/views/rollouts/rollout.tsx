@@ -164,7 +164,6 @@ export default function Rollout({ params }: { readonly params: Params }) {
       <Members deploymentId={deployment_id} acting={acting} onAct={act} />
       {isCancelling && data !== undefined && (
         <ConfirmAction
-          title={t('cancel')}
           action={t('cancel')}
           onConfirm={async () => {
             await fleet.cancelDeployment({ deployment_id })
@@ -365,7 +364,6 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
       />
       {rolling !== undefined && (
         <ConfirmAction
-          title={t('rollDo', { id: rolling.device_id })}
           action={t('rollDo', { id: rolling.device_id })}
           onConfirm={async () => {
             await fleet.rollBackDevice({ device_id: rolling.device_id })

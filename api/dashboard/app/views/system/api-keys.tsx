@@ -38,12 +38,12 @@ const t = words({
     'Was {name} benutzt, wird ab jetzt abgelehnt.',
   ],
   once: [
-    'This key is shown this once. Whoever has it acts in its role.',
+    'This key is shown only once, here. Whoever has it acts in its role.',
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, handelt in seiner Rolle.',
   ],
   key: ['API key', 'API-Schlüssel'],
   done: ['Done', 'Fertig'],
-  days: ['Good for (days); empty is without end', 'Gültig (Tage); leer ist unbegrenzt'],
+  days: ['Valid for (days); empty: without end', 'Gültig (Tage); leer ist unbegrenzt'],
   empty: ['There is no API key', 'Es gibt keinen API-Schlüssel'],
   emptyMore: [
     'A service that calls Fleet uses one instead of a login.',
@@ -81,11 +81,7 @@ export function ApiKeys() {
       </p>
       <AnswerTable
         answer={answer}
-        empty={
-          <Empty title={t('empty')}>
-            <p>{t('emptyMore')}</p>
-          </Empty>
-        }
+        empty={<Empty title={t('empty')} hint={t('emptyMore')} />}
         caption={t('title')}
         columns={columns}
         idOf={({ id }) => id}
@@ -93,7 +89,6 @@ export function ApiKeys() {
       {isNew && <NewKey onClose={() => setNew(false)} />}
       {removing !== undefined && (
         <ConfirmAction
-          title={t('remove')}
           action={t('remove')}
           onConfirm={async () => {
             await fleet.deleteApiKey({ key_id: removing.id })

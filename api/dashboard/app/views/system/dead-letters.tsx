@@ -78,11 +78,7 @@ export function DeadLetters() {
       </div>
       <AnswerTable
         answer={answer}
-        empty={
-          <Empty title={t('empty')}>
-            <p>{t('emptyMore')}</p>
-          </Empty>
-        }
+        empty={<Empty title={t('empty')} hint={t('emptyMore')} />}
         caption={t('title')}
         columns={columns}
         idOf={({ id }) => id}

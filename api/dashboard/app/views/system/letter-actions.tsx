@@ -29,7 +29,7 @@ const t = words({
     'Nachrichten mit {reason}, die noch einmal verarbeitet werden, die älteste zuerst: {n}. Ausgelassen, weil nur ein Teil aufbewahrt ist: {skipped}. Jede zählt einmal, so oft sie auch verarbeitet wird.',
   ],
   discardSays: [
-    'Messages of {reason} to remove: {n}. They cannot be had back.',
+    'Messages of {reason} to remove: {n}. They cannot be restored.',
     'Nachrichten mit {reason}, die entfernt werden: {n}. Sie sind nicht wiederzubekommen.',
   ],
   replayed: ['The message is processed once more.', 'Die Nachricht wird noch einmal verarbeitet.'],
@@ -106,7 +106,6 @@ export function LettersByReason({ reason, deviceId }: LettersByReasonProps) {
             <DataTable caption={t('title')} columns={columns} rows={data} idOf={(row) => row.reason} />
             {plan !== undefined && (
               <ConfirmAction
-                title={t(plan.action)}
                 action={t(plan.action)}
                 onConfirm={async () => {
                   const { done, skipped } = await perform(

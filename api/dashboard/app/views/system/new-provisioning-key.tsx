@@ -24,7 +24,7 @@ const t = words({
   days: ['Good for (days)', 'Gültig (Tage)'],
   approval: ['Each device waits for an approval', 'Jedes Gerät wartet auf eine Zulassung'],
   once: [
-    'This key is shown this once. Whoever has it can register devices with it.',
+    'This key is shown only once, here. Whoever has it can register devices with it.',
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, kann damit Geräte anmelden.',
   ],
   key: ['Provisioning key', 'Anlernschlüssel'],

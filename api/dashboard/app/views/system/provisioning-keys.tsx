@@ -92,7 +92,6 @@ export function ProvisioningKeys() {
       {looking !== undefined && <WaitingDevices of={looking} onClose={() => setLooking(undefined)} />}
       {removing !== undefined && (
         <ConfirmAction
-          title={t('remove')}
           action={t('remove')}
           onConfirm={async () => {
             await fleet.deleteProvisioningKey({ provisioning_key_id: removing.id })

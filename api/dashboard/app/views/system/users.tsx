@@ -38,7 +38,7 @@ const t = words({
   invite: ['Invite', 'Einladen'],
   inviteTitle: ['Invite a person', 'Person einladen'],
   once: [
-    'Give {name} this password. It is shown this once; it can be changed after the first login.',
+    'Give {name} this password. It is shown only once, here; it can be changed after the first login.',
     'Geben Sie {name} dieses Passwort. Es wird nur jetzt gezeigt und lässt sich nach der ersten Anmeldung ändern.',
   ],
   password: ['Password', 'Passwort'],

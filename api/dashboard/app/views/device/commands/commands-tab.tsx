@@ -51,12 +51,7 @@ export default function CommandsTab({ device }: TabProps) {
   ])
   const [again, setAgain] = useState<{ readonly wish: CommandWish; readonly count: number } | undefined>()
   const form = useRef<HTMLElement>(null)
-  if (!may('sendCommand'))
-    return (
-      <Empty title={t('forbidden')}>
-        <p>{t('ask')}</p>
-      </Empty>
-    )
+  if (!may('sendCommand')) return <Empty title={t('forbidden')} hint={t('ask')} />
   return (
     <div class="stack">
       <section class="card" ref={form}>
@@ -83,9 +78,7 @@ export default function CommandsTab({ device }: TabProps) {
         <AnswerArea answer={answer}>
           {(page) =>
             page.data.length === 0 ? (
-              <Empty title={t('none')}>
-                <p>{t('first')}</p>
-              </Empty>
+              <Empty title={t('none')} hint={t('first')} />
             ) : (
               <div class="stack">
                 {page.data.map((command) => (

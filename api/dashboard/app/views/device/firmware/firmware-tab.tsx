@@ -41,7 +41,7 @@ const t = words({
   noBefore: ['There is no earlier version to go back to.', 'Es gibt keine frühere Version.'],
   gone: ['This device is decommissioned.', 'Dieses Gerät ist ausgemustert.'],
   needs: ['This needs the role admin.', 'Dafür braucht es die Rolle admin.'],
-  hidden: ['Updates are for operators and admins to see.', 'Updates sehen Operatoren und Admins.'],
+  hidden: ['Only operators and admins see updates.', 'Updates sehen nur Operatoren und Admins.'],
   attempt: ['attempt {n}', 'Versuch {n}'],
   held: ['waits: {reason}', 'wartet: {reason}'],
 })

@@ -74,7 +74,6 @@ export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
       </div>
       {isAsked && (
         <ConfirmAction
-          title={t('revokeDo', { id: deviceId })}
           action={t('revokeDo', { id: deviceId })}
           onClose={() => setAsked(false)}
           onConfirm={async () => {
@@ -103,7 +102,6 @@ export function Decommission({ device }: { readonly device: DeviceBody }) {
       </div>
       {isAsked && (
         <ConfirmAction
-          title={t('endDo', { id })}
           action={t('endDo', { id })}
           typed={id}
           onClose={() => setAsked(false)}

@@ -31,11 +31,11 @@ const t = words({
   description: ['Description', 'Beschreibung'],
   group: ['Group', 'Gruppe'],
   groupHint: [
-    'Levels with slashes: warehouse/a. Empty: in no group.',
+    'A path such as warehouse/a. If it is empty, the device is in no group.',
     'Stufen mit Schrägstrichen: lager/a. Leer: in keiner Gruppe.',
   ],
   tags: ['Tags', 'Tags'],
-  tagsHint: ['With commas between them.', 'Mit Kommas dazwischen.'],
+  tagsHint: ['Separate several with commas.', 'Mehrere durch Kommas trennen.'],
   metadata: ['Metadata (JSON object)', 'Metadaten (JSON-Objekt)'],
   object: ['Metadata is a JSON object.', 'Metadaten sind ein JSON-Objekt.'],
   save: ['Save', 'Speichern'],

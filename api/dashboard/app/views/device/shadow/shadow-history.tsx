@@ -23,7 +23,7 @@ const t = words({
   revert: ['Take back', 'Zurücknehmen'],
   revertLabel: ['Take back version {n}', 'Zurücknehmen: Version {n}'],
   none: ['The shadow has not changed yet', 'Der Shadow hat sich noch nicht geändert'],
-  undone: ['The desired state is so again already.', 'Der gewünschte Stand ist schon wieder so.'],
+  undone: ['The desired state has these values again already.', 'Der gewünschte Stand ist schon wieder so.'],
 })
 
 export interface ShadowHistoryProps {

@@ -29,7 +29,7 @@ const t = words({
   leafBack: ['Bring back', 'Zurückholen'],
   leafBackLabel: ['Bring back {path} of version {n}', 'Zurückholen: {path} von Version {n}'],
   back: ['Bring version {n} back', 'Version {n} zurückholen'],
-  already: ['The desired state is so already.', 'Der gewünschte Stand ist schon so.'],
+  already: ['The desired state has these values already.', 'Der gewünschte Stand ist schon so.'],
   document: ['The whole document at version {n}', 'Das ganze Dokument bei Version {n}'],
 })
 

@@ -22,7 +22,7 @@ const t = words({
   alert: ['alerts', 'Alarme'],
   none: ['Nothing of this kind has happened', 'Nichts dergleichen ist geschehen'],
   hidden: [
-    'Entries of commands are for operators and admins.',
+    'Only operators and admins see what happened to commands.',
     'Einträge von Befehlen sind für Operatoren und Admins.',
   ],
 })
