@@ -121,7 +121,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await registerDevice(suite.admin, 'oven-2')
     await suite.admin.call('PATCH', '/devices/oven-2', { tags: ['hot'] })
     await page.getByRole('button', { name: 'Send cool_down to 1 device' }).click()
-    await page.getByText('it is 2 devices now, and it was 1').waitFor()
+    await page.getByText('it has 2 devices now and had 1').waitFor()
     expect((await suite.admin.get('/commands/$broadcast')).body['total']).toBe(0)
 
     // The look comes back by itself, with what changed.
