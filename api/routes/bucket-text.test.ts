@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
-import { bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
+import { bucketWriter, joined, listOf, type Pieces, withMember } from './bucket-text.ts'
 import type { SeriesRange } from './telemetry-query.ts'
 
 const START = 1_770_000_000
@@ -80,4 +80,21 @@ test('an answer without buckets or series is an empty array', async () => {
   expect(read(await bucketWriter(asked(1, undefined))([]))).toEqual([])
   expect(read(listOf([]))).toEqual([])
   expect(read(withMember({}, 'ü', listOf([])))).toEqual({ ü: [] })
+})
+
+test('other requests have many turns while a large answer is written and joined', async () => {
+  let turns = 0
+  let next = setImmediate(function count() {
+    turns++
+    next = setImmediate(count)
+  })
+  const all = Array.from({ length: 10_000 }, (_, i) => bucketAt(i))
+  const [one = new Uint8Array(), ...others] = await bucketWriter(asked(10_000, undefined))(all)
+  expect(turns).toBeGreaterThan(20)
+  turns = 0
+  const large = Array.from({ length: 8 }, () => Buffer.alloc(600_000, ' '))
+  const text = await joined([one, ...large, ...others])
+  clearImmediate(next)
+  expect(turns).toBeGreaterThanOrEqual(3)
+  expect(Buffer.from(text)).toEqual(Buffer.concat([one, ...large, ...others]))
 })

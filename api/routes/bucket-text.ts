@@ -7,8 +7,10 @@ import { type Millis, toIso } from '../../schemas/ids.ts'
 import type { Aggregate } from '../../schemas/vocabulary.ts'
 import type { SeriesRange } from './telemetry-query.ts'
 
-/** Number of buckets written at a time, which takes a few milliseconds. */
-const BUCKETS_AT_ONCE = 2_000
+/** Number of buckets written at a time, which takes a millisecond or two, and what is collected as garbage then. */
+const BUCKETS_AT_ONCE = 250
+/** Bytes copied at a time: new memory costs as much as what is written to it. */
+const BYTES_AT_ONCE = 1_000_000
 
 /** Bytes of JSON, one piece after the other. */
 export type Pieces = readonly Uint8Array[]
@@ -91,6 +93,22 @@ async function inPieces<T>(all: readonly T[], write: (some: readonly T[]) => str
 
 /** Times and numbers are plain letters, so that one byte stands for each. */
 const toBytes = (text: string) => Buffer.from(text, 'latin1')
+
+/** All pieces as one. */
+export async function joined(pieces: Pieces): Promise<Uint8Array> {
+  const all = Buffer.allocUnsafe(pieces.reduce((sum, { length }) => sum + length, 0))
+  let [at, copied] = [0, 0]
+  for (const piece of pieces) {
+    if (copied >= BYTES_AT_ONCE) {
+      await setImmediate()
+      copied = 0
+    }
+    all.set(piece, at)
+    at += piece.length
+    copied += piece.length
+  }
+  return all
+}
 
 /** The JSON of an object with one more member, whose value is JSON already. */
 export function withMember(object: object, name: string, value: Pieces): Pieces {

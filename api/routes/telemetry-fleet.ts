@@ -15,7 +15,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-import { type BucketWriter, bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
+import { type BucketWriter, bucketWriter, joined, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
   type Extent,
   extentOf,
@@ -160,7 +160,7 @@ async function deviceAnswer(
   }
   const { data: _, ...page } = pageBody([], total, window)
   const body = withMember({ ...about(question), ...page }, 'data', listOf(written))
-  const result = jsonAnswer(Buffer.concat(body), pageHeaders(total, window, url))
+  const result = jsonAnswer(await joined(body), pageHeaders(total, window, url))
   return { result, buckets: extentOf(series.found, { ...asked, series: ids.length * metrics.length }) }
 }
 
@@ -176,7 +176,7 @@ async function groupAnswer(
   const bucketsOf = (metric: string) => found.get(metric) ?? []
   const body = await withSeries(head, metrics, { bucketsOf, write: bucketWriter(asked) })
   return {
-    result: jsonAnswer(Buffer.concat(body)),
+    result: jsonAnswer(await joined(body)),
     buckets: extentOf(series.found, { ...asked, series: metrics.length }),
   }
 }

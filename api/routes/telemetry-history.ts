@@ -13,7 +13,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
-import { bucketWriter, listOf, type Pieces, withMember } from './bucket-text.ts'
+import { bucketWriter, joined, listOf, type Pieces, withMember } from './bucket-text.ts'
 import {
   extentOf,
   fileAnswer,
@@ -126,13 +126,14 @@ async function bucketHistory(
     for (const metric of metrics)
       written.push(await write(found.find((series) => series.metric === metric)?.buckets ?? []))
     const price = asked.priceOf(extentOf(found, { ...asked, series: metrics.length }))
-    return { result: bucketAnswer({ deviceId, metrics, isOne, interval, from, to }, written), price }
+    const shown = { deviceId, metrics, isOne, interval, from, to }
+    return { result: await bucketAnswer(shown, written), price }
   })
 }
 
 const NOTHING = listOf([])
 
-function bucketAnswer(
+async function bucketAnswer(
   {
     deviceId,
     metrics,
@@ -145,14 +146,14 @@ function bucketAnswer(
       'kind'
     >,
   written: readonly Pieces[],
-): Answer {
+): Promise<Answer> {
   const [metric = ''] = metrics
   const [only = NOTHING] = written
   if (isOne)
-    return jsonAnswer(Buffer.concat(withMember({ device_id: deviceId, metric, interval }, 'data', only)))
+    return jsonAnswer(await joined(withMember({ device_id: deviceId, metric, interval }, 'data', only)))
   const series = metrics.map((name, index) => withMember({ metric: name }, 'data', written[index] ?? NOTHING))
   const about = { device_id: deviceId, interval, from: toIso(from), to: toIso(to) }
-  return jsonAnswer(Buffer.concat(withMember(about, 'series', listOf(series))))
+  return jsonAnswer(await joined(withMember(about, 'series', listOf(series))))
 }
 
 async function rawHistory(
