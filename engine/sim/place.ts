@@ -32,8 +32,6 @@ export interface Promises {
   /** The last edit that named no revision. */
   plainEdits: number
   isRegistered: boolean
-  /** Time in ticks. */
-  registeredAt: number
   isDecommissioned: boolean
   /** Revisions that an edit named as the current one. */
   readonly editedOn: Set<number>
@@ -120,7 +118,6 @@ export abstract class Place {
       edits: 0,
       plainEdits: 0,
       isRegistered: false,
-      registeredAt: Number.POSITIVE_INFINITY,
       isDecommissioned: false,
       editedOn: new Set(),
     })
@@ -144,7 +141,6 @@ export abstract class Place {
     const wish = { kind: 'register', name: id, type, group: GROUP, parentId: gateway?.id } as const
     this.request(id, wish, (promised) => {
       promised.isRegistered = true
-      promised.registeredAt = Math.min(promised.registeredAt, this.time.ticks())
     })
   }
 

@@ -100,11 +100,9 @@ async function restart(world: World): Promise<void> {
 
 type Device = World['devices'][number]
 
-/** True if the gateway spoke in the millisecond of the device's registration or before. That does not count, and the
- *  engine's clock may be slow. */
+/** True if the device's gateway cannot know yet that it is registered: what it says for nobody is refused. */
 function isTooNew(world: World, { id, gateway }: Device): boolean {
-  const { registeredAt = Number.POSITIVE_INFINITY } = world.promised.get(id) ?? {}
-  return gateway !== undefined && world.time.ticks() < registeredAt + 1_000
+  return gateway !== undefined && world.promised.get(id)?.isRegistered !== true
 }
 
 function speak(device: Device): void {

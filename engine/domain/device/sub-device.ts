@@ -13,8 +13,7 @@ export function refuseGateway(
   gateway: DeviceId,
   at: Millis,
 ): SenderRefusal | undefined {
-  if (device === undefined || at <= device.createdAt)
-    return { reason: 'UNKNOWN_DEVICE', detail: 'no such sub-device is registered' }
+  if (device === undefined) return { reason: 'UNKNOWN_DEVICE', detail: 'no such sub-device is registered' }
   if (device.parentId !== gateway)
     return {
       reason: 'NOT_ITS_GATEWAY',

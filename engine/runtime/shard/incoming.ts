@@ -33,12 +33,15 @@ export function timeOf({ item }: Incoming): Millis {
   return toMillis(item.receivedAt)
 }
 
-/** Whether the item was said by a device that had this id before. It came before the registration, by its time and by its
- *  place: nodes whose clocks differ give a device's first messages times before its registration, and a log that began
- *  anew counts places from the start. Records of earlier versions have no place. */
-export function isOfEarlierDevice(
+/** Whether the item was said before the device was registered, perhaps by one that had this id earlier. It came before the
+ *  registration by its time and by its place: nodes whose clocks differ, or a clock that was set back, give a device's first
+ *  messages times that are not behind its registration, and a log that began anew counts places from the start. Records of
+ *  earlier versions have no place. */
+export function isBeforeRegistration(
   incoming: Incoming,
-  { createdAt, registrationPlace = Number.POSITIVE_INFINITY }: DeviceRecord,
+  { createdAt, registrationPlace }: DeviceRecord,
 ): boolean {
-  return timeOf(incoming) < createdAt && placeOf(incoming) < registrationPlace
+  const at = timeOf(incoming)
+  if (registrationPlace === undefined) return at < createdAt
+  return at <= createdAt && placeOf(incoming) < registrationPlace
 }

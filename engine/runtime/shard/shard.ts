@@ -28,7 +28,7 @@ import { applyDelivered } from './control-uplinks.ts'
 import { emptyCounts, type MutableCounts } from './counts.ts'
 import { viaOf } from './dead-letters.ts'
 import { Decisions } from './decisions.ts'
-import { type Incoming, isOfEarlierDevice, placeOf, timeOf } from './incoming.ts'
+import { type Incoming, isBeforeRegistration, placeOf, timeOf } from './incoming.ts'
 import { decodeParts } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
 import { type Open, openProposal } from './proposal.ts'
@@ -267,7 +267,7 @@ export class Shard {
       return
     }
     // Rows of an earlier device with this id, read again, are not made again.
-    if (!isNew && isOfEarlierDevice(incoming, actor.device)) return
+    if (!isNew && isBeforeRegistration(incoming, actor.device)) return
     if (isReplay(item) ? isReplayedAgain(actor, incoming, batch) : isRepeated(actor, incoming)) {
       batch.counts.ignored++
       return

@@ -136,6 +136,33 @@ describe('what a gateway says', () => {
   })
 })
 
+describe('a sub-device that is registered while the gateway speaks for it', () => {
+  const spoken = (when: number) => via(telemetry('n', when, { x: when }))
+  const registered = request('n', 1_000, {
+    kind: 'register',
+    name: 'n',
+    type: 'mqtt_device',
+    parentId: gateway.id,
+  })
+  const takes = (items: readonly TestItem[]) => {
+    const first = family()
+    const told = letters(first.apply(items)).map(([, , reason]) => reason)
+    const device = first.view('n')?.device
+    const replay = new ShardBench([gateway, ...(device === undefined ? [] : [device])], { applied: 1 })
+    replay.apply(items)
+    return [valuesOf(first.rows()), valuesOf(replay.rows()), told]
+  }
+
+  test('gets what comes behind its registration, though a clock that was set back gives it no later time', () => {
+    expect(takes([registered, spoken(1_000)])).toEqual([[1_000], [1_000], []])
+    expect(takes([registered, spoken(400)])).toEqual([[400], [400], []])
+  })
+
+  test('does not get what came before it, in a replay as at first', () => {
+    expect(takes([spoken(1_000), registered])).toEqual([[], [], ['UNKNOWN_DEVICE']])
+  })
+})
+
 describe('signs of life', () => {
   test('a sub-device lives by its own messages, the gateway by all that its session says', () => {
     const bench = together()
