@@ -38,6 +38,7 @@ type ServerName = (typeof SERVERS)[number]
 
 export async function openClusterSystem({ logs, recorder, losesData }: SystemOptions): Promise<System> {
   const servers = await ClusterServers.start()
+  if (losesData) await servers.nats.keepCopy()
   let isFirst = true
   // Devices download from either API node, as behind a balancer, and come back to the other one if it is away.
   const downloads = await LinkTarget.open('downloads', () => {
@@ -170,8 +171,9 @@ function serverTargets(
     ...(s3 === undefined ? [] : [s3Target(s3)]),
     serverTarget('nats', {
       kill: () => nats.kill(),
-      revive: () => nats.restart(),
-      ...(losesData ? { reviveEmpty: () => nats.putBack('nothing') } : {}),
+      // After a rewind it has what it had at the end of its last kill.
+      revive: () => (losesData ? nats.keepCopy() : nats.restart()),
+      ...(losesData ? { reviveWith: (data) => nats.putBack(data) } : {}),
       signal: (signal) => (signal === 'SIGSTOP' ? nats.pause() : nats.resume()),
     }),
     serverTarget('redis', {
@@ -209,8 +211,8 @@ interface ServerHandle {
   /** Ends it in order, if that differs from a kill. */
   stop?(): Promise<void>
   revive(): Promise<void>
-  /** Starts it without its data. Undefined for what others cannot rebuild. */
-  reviveEmpty?(): Promise<void>
+  /** Starts it without its data, or with older data. Undefined for what others cannot rebuild. */
+  reviveWith?(data: 'nothing' | 'copy'): Promise<void>
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
 }
 
@@ -219,7 +221,7 @@ function serverTarget(name: string, server: ServerHandle): Target {
     name,
     kinds: [
       ...(['kill', 'kill', server.stop === undefined ? 'kill' : 'stop', 'pause', 'pause'] as const),
-      ...(server.reviveEmpty === undefined ? [] : (['wipe'] as const)),
+      ...(server.reviveWith === undefined ? [] : (['wipe', 'rewind'] as const)),
     ],
     async inflict(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGSTOP')
@@ -227,7 +229,9 @@ function serverTarget(name: string, server: ServerHandle): Target {
     },
     async heal(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGCONT')
-      else await (kind === 'wipe' ? server.reviveEmpty?.() : server.revive())
+      else if (kind === 'wipe') await server.reviveWith?.('nothing')
+      else if (kind === 'rewind') await server.reviveWith?.('copy')
+      else await server.revive()
     },
   }
 }
