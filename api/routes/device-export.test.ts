@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import type { openHarness } from '../testing/rest.ts'
+import { CSV, NDJSON, setUp } from './testing/bulk.ts'
+
+const devices = [
+  {
+    device_id: 'a',
+    name: '=cmd()|"x", é',
+    type: 'gateway',
+    description: '-1\nline',
+    group: 'g/h',
+    tags: ['@a;b', '\\', 'c'],
+    metadata: { deep: { n: [1, null] }, '=x': 'y' },
+  },
+  { device_id: 'b', name: "'quoted'", type: 'simulator', parent_id: 'a' },
+  { device_id: 'c', name: 'x', type: 'simulator' },
+]
+const stored = (engine: ReturnType<typeof openHarness>['engine']) =>
+  engine.all().map((device) => ({ ...device, createdAt: 0, updatedAt: 0 }))
+
+test.each([
+  ['ndjson', NDJSON],
+  ['csv', CSV],
+])('as %s registers the same devices elsewhere', async (format, headers) => {
+  const { engine, lines, request, token } = await setUp()
+  await lines(...devices)
+  const file = await request(`GET /api/v1/devices/export?format=${format}`, { token })
+  expect(file.status).toBe(200)
+  expect(file.headers['content-disposition']).toBe(`attachment; filename="devices.${format}"`)
+  const other = await setUp()
+  const { body } = await other.send(file.text, headers)
+  expect(body).toMatchObject({ created: 3, failed: 0 })
+  expect(stored(other.engine)).toEqual(stored(engine))
+  if (format === 'csv') expect(file.text).not.toMatch(/(?:^|[,\n])"?[=+@-]/)
+})
+
+test('an export is CSV if the caller accepts that', async () => {
+  const { lines, request, token } = await setUp()
+  await lines(...devices)
+  const asked = async (path: string, accept: string) =>
+    (await request(`GET ${path}`, { token, headers: { accept } })).headers['content-type']
+  expect(await asked('/api/v1/devices/export', 'text/csv')).toMatch(/^text\/csv/)
+  expect(await asked('/api/v1/devices/export', '*/*')).toMatch(/^application\/x-ndjson/)
+  expect(await asked('/api/v1/devices/export?format=ndjson', 'text/csv')).toMatch(/^application\/x-ndjson/)
+})
+
+test('an export keeps decommissioned devices decommissioned', async () => {
+  const { errors, lines, request, send, token } = await setUp()
+  await lines(...devices)
+  await request('DELETE /api/v1/devices/c', { token })
+  const { text } = await request('GET /api/v1/devices/export?status=decommissioned', { token })
+  expect(errors((await send(text)).body)).toEqual([expect.stringMatching(/^DEVICE_DECOMMISSIONED/)])
+})
+
+test('an export obeys filters and the caller’s groups', async () => {
+  const { lines, login, request } = await setUp()
+  await lines(...devices)
+  const { token } = await login('operator', { groups: ['g'] })
+  const ids = async (query: string) =>
+    [
+      ...(await request(`GET /api/v1/devices/export${query}`, { token })).text.matchAll(
+        /"device_id":"(\w+)"/g,
+      ),
+    ].map(([, id]) => id)
+  expect(await ids('')).toEqual(['a'])
+  expect(await ids('?type=simulator')).toEqual([])
+  const { status } = await request('GET /api/v1/devices/export?page=1', { token })
+  expect(status).toBe(422)
+})
+
+test('the path of the export is no device id', async () => {
+  const { errors, lines } = await setUp()
+  const { body } = await lines({ device_id: 'export', name: 'x', type: 'simulator' })
+  expect(errors(body)).toEqual([expect.stringMatching(/^VALIDATION_FAILED/)])
+})
