@@ -38,7 +38,6 @@ type ServerName = (typeof SERVERS)[number]
 
 export async function openClusterSystem({ logs, recorder, losesData }: SystemOptions): Promise<System> {
   const servers = await ClusterServers.start()
-  if (losesData) await servers.nats.keepCopy()
   let isFirst = true
   // Devices download from either API node, as behind a balancer, and come back to the other one if it is away.
   const downloads = await LinkTarget.open('downloads', () => {
@@ -171,9 +170,8 @@ function serverTargets(
     ...(s3 === undefined ? [] : [s3Target(s3)]),
     serverTarget('nats', {
       kill: () => nats.kill(),
-      // After a rewind it has what it had at the end of its last kill.
-      revive: () => (losesData ? nats.keepCopy() : nats.restart()),
-      ...(losesData ? { reviveWith: (data) => nats.putBack(data) } : {}),
+      revive: () => nats.restart(),
+      ...(losesData ? { reviveEmpty: () => nats.putBack('nothing') } : {}),
       signal: (signal) => (signal === 'SIGSTOP' ? nats.pause() : nats.resume()),
     }),
     serverTarget('redis', {
@@ -211,8 +209,8 @@ interface ServerHandle {
   /** Ends it in order, if that differs from a kill. */
   stop?(): Promise<void>
   revive(): Promise<void>
-  /** Starts it without its data, or with older data. Undefined for what others cannot rebuild. */
-  reviveWith?(data: 'nothing' | 'copy'): Promise<void>
+  /** Starts it without its data. Undefined for what others cannot rebuild. */
+  reviveEmpty?(): Promise<void>
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
 }
 
@@ -221,7 +219,7 @@ function serverTarget(name: string, server: ServerHandle): Target {
     name,
     kinds: [
       ...(['kill', 'kill', server.stop === undefined ? 'kill' : 'stop', 'pause', 'pause'] as const),
-      ...(server.reviveWith === undefined ? [] : (['wipe', 'rewind'] as const)),
+      ...(server.reviveEmpty === undefined ? [] : (['wipe'] as const)),
     ],
     async inflict(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGSTOP')
@@ -229,9 +227,7 @@ function serverTarget(name: string, server: ServerHandle): Target {
     },
     async heal(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGCONT')
-      else if (kind === 'wipe') await server.reviveWith?.('nothing')
-      else if (kind === 'rewind') await server.reviveWith?.('copy')
-      else await server.revive()
+      else await (kind === 'wipe' ? server.reviveEmpty?.() : server.revive())
     },
   }
 }

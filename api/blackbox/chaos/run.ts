@@ -1,5 +1,5 @@
 // `npm run chaos -- [--minutes 10] [--seed N] [--profile cluster|embedded]`: runs chaos for a long
-// time. With `--losses`, NATS may also come back without its data, or with older data.
+// time. With `--losses`, NATS may also come back without its data.
 // `npm run chaos -- --judge <recording>`: checks a run that was kept.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

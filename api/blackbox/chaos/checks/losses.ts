@@ -9,7 +9,7 @@ const ENDS_MS = 1_000
 const NOTICED_MS = 30_000
 
 /** A killed broker loses what it acknowledged in its last moments, also messages on their way to the log. A log that comes
- *  back empty or with older data has lost what was not settled yet. */
+ *  back empty has lost what was not settled yet. */
 export function mayBeLost(
   { ackedAt }: Pick<Message, 'ackedAt'>,
   faults: readonly FaultNote[],
@@ -19,7 +19,7 @@ export function mayBeLost(
   if (isPubackDurable) return false
   return faults.some((fault) => {
     const { target, kind, from, to = Number.POSITIVE_INFINITY } = fault
-    if (losesData(fault)) return ackedAt >= settledUntil(faults, fault) && ackedAt <= from + ENDS_MS
+    if (isWipe(fault)) return ackedAt >= settledUntil(faults, fault) && ackedAt <= from + ENDS_MS
     return target === 'broker' && kind === 'kill' && ackedAt >= from - brokerLossMs && ackedAt <= to
   })
 }
@@ -31,18 +31,18 @@ export function comparableSpans(
 ): readonly { readonly from: number; readonly to: number }[] {
   const spans: { from: number; to: number }[] = []
   let begin = 0
-  for (const { from, to = from } of faults.filter(losesData).toSorted((a, b) => a.from - b.from)) {
+  for (const { from, to = from } of faults.filter(isWipe).toSorted((a, b) => a.from - b.from)) {
     spans.push({ from: begin, to: from })
     begin = to + NOTICED_MS
   }
   return [...spans, { from: begin, to: Number.POSITIVE_INFINITY }]
 }
 
-const losesData = ({ kind }: FaultNote) => kind === 'wipe' || kind === 'rewind'
+const isWipe = ({ kind }: FaultNote) => kind === 'wipe'
 
 /** Up to when everything was settled as the data went. Whatever was broken shortly before held messages up. */
-function settledUntil(faults: readonly FaultNote[], loss: FaultNote): number {
-  const since = loss.from - SETTLED_MS
-  const before = faults.filter(({ from, to = from }) => from <= loss.from && to >= since)
+function settledUntil(faults: readonly FaultNote[], wipe: FaultNote): number {
+  const since = wipe.from - SETTLED_MS
+  const before = faults.filter(({ from, to = from }) => from <= wipe.from && to >= since)
   return Math.min(...before.map(({ from }) => from)) - SETTLED_MS
 }

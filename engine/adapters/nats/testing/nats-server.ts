@@ -79,7 +79,6 @@ export class NatsServer {
   /** Restarts it, and keeps a copy of what it stores. */
   async keepCopy(): Promise<void> {
     await this.kill()
-    rmSync(join(this.#directory, 'copy'), { recursive: true, force: true })
     cpSync(join(this.#directory, 'store'), join(this.#directory, 'copy'), { recursive: true })
     await this.restart()
   }
