@@ -2,7 +2,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import type { Json } from './json.ts'
+import { isObject, type Json } from './json.ts'
 import { choice } from './json-schema.ts'
 import { unknownName } from './nearest-name.ts'
 import type { FieldError, Problem, RefusalAbout } from './problem.ts'
@@ -240,9 +240,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
     // The caller refuses what is not JSON.
     return undefined
   }
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  // Checked to be an object.
-  return isObject ? (value as Record<string, unknown>) : undefined
+  return isObject(value) ? value : undefined
 }
 
 function refused(

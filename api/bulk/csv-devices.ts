@@ -2,7 +2,7 @@
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { DEVICE_COLUMNS, REPORT_COLUMNS } from '../../schemas/bulk.ts'
 import { toIso } from '../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { parseJsonText } from '../http/json-body.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 import { csvLine, unguarded } from './csv.ts'
@@ -90,10 +90,6 @@ function put(
   const inner = metadata[name]
   // This object belongs to the row alone, too.
   return isObject(inner) && put(inner as Record<string, Json>, deeper, text)
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Tags are separated by `;`, and `\;` is a semicolon in a tag. */

@@ -6,6 +6,7 @@
 import { LIMITS } from '../../engine/limits.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
+import { isObject } from '../../schemas/json.ts'
 import { parseJsonText } from '../http/json-body.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -103,8 +104,7 @@ function jsonRows(rows: Row[]): RowReader {
 }
 
 function toRow(body: unknown, row: number): Row {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-  if (isObject) return { kind: 'row', row, body }
+  if (isObject(body)) return { kind: 'row', row, body }
   return { kind: 'unread', row, refusal: refused('BAD_REQUEST', { message: 'the row is not a JSON object' }) }
 }
 

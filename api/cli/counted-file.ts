@@ -1,8 +1,10 @@
 // A file that is read piece by piece while it is sent, and tells how far that is.
+
 import { openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { ReadableStream } from 'node:stream/web'
+import { errorText } from '../../schemas/error-text.ts'
 import { EXIT, Failure } from './failure.ts'
 
 class CountedFile extends File {
@@ -34,7 +36,7 @@ export async function openCounted(path: string, read: (bytes: number) => void): 
   const isFile = await stat(path).then(
     (found) => found.isFile(),
     (error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = errorText(error)
       throw new Failure(EXIT.usage, `${path} cannot be read: ${why}`)
     },
   )

@@ -1,5 +1,7 @@
 // How a command fails: its exit code, its message, and advice on what to do.
+
 import type { ConnectionError, RefusalError } from '../../schemas/client.ts'
+import { errorText } from '../../schemas/error-text.ts'
 import type { Problem } from '../../schemas/problem.ts'
 
 /** Scripts rely on these codes. `fleet --help` documents them. */
@@ -46,7 +48,7 @@ export function toFailureReport(error: unknown): FailureReport {
       : 'check that the service is running; `fleet doctor` finds out more, --url and --context select another service'
     return { ...base, exitCode: EXIT.unreachable, message: error.message, advice }
   }
-  return { ...base, exitCode: EXIT.failed, message: error instanceof Error ? error.message : String(error) }
+  return { ...base, exitCode: EXIT.failed, message: errorText(error) }
 }
 
 /** Node's codes for a certificate of an authority that it does not know. */

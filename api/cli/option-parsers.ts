@@ -1,6 +1,8 @@
 // Options and arguments that several commands share, and the parsers that turn text into what the API expects.
+
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
+import { errorText } from '../../schemas/error-text.ts'
 import { Millis, toIso } from '../../schemas/ids.ts'
 import { INSTANT_EXPECTED, parseInstant } from '../../schemas/instant-text.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -83,7 +85,7 @@ export function readText(source: string | number): string {
   try {
     return readFileSync(source, 'utf8')
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     throw new Failure(EXIT.usage, `${source === 0 ? 'standard input' : source} cannot be read: ${why}`)
   }
 }
@@ -94,7 +96,7 @@ export function readJsonFile<Body>(file: string): Body {
   try {
     return JSON.parse(text) as Body
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     throw new Failure(EXIT.usage, `${file} cannot be read as JSON: ${why}`)
   }
 }

@@ -1,7 +1,9 @@
 // A subscription to /ws that lasts until Ctrl-C: after a lost connection it connects and subscribes again.
+
 import { on } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+import { errorText } from '../../schemas/error-text.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Cli, Connection } from './cli.ts'
 import { EXIT, Failure, refusalExit } from './failure.ts'
@@ -106,7 +108,7 @@ async function follow(
     }
   } catch (error) {
     if (error instanceof Failure) throw error
-    return { code: 1006, reason: error instanceof Error ? error.message : String(error), wasAuthenticated }
+    return { code: 1006, reason: errorText(error), wasAuthenticated }
   } finally {
     cli.signal.removeEventListener('abort', stop)
     socket.terminate()

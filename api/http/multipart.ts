@@ -1,8 +1,10 @@
 // Reads multipart/form-data as it arrives: fields are kept, and the first file is handed on as a stream. Nothing is kept
 // in memory but fields, whose size and number are bounded.
+
 import { PassThrough, type Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
 import { LIMITS } from '../../engine/limits.ts'
+import { errorText } from '../../schemas/error-text.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
 
 export interface FilePart {
@@ -124,7 +126,7 @@ class Form<Taken> {
         .on('finish', () => end(undefined))
         .on('drain', more)
         .on('error', (error: unknown) =>
-          end(refused('BAD_REQUEST', { message: `the form cannot be read: ${messageOf(error)}` })),
+          end(refused('BAD_REQUEST', { message: `the form cannot be read: ${errorText(error)}` })),
         )
       body.on('data', push).on('end', over).on('error', broken).on('close', broken)
     })
@@ -188,4 +190,3 @@ function tooLong(field: string): Refusal {
 
 const tooSlow = () => refused('REQUEST_TIMEOUT', { message: 'the upload came to a standstill' })
 const brokenOff = () => refused('BAD_REQUEST', { message: 'the body ended early' })
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -1,5 +1,7 @@
 // The command line of the service. Everything else is configured by settings.
+
 import { parseArgs } from 'node:util'
+import { errorText } from '../../schemas/error-text.ts'
 
 export type Arguments =
   | { readonly kind: 'run'; readonly simulate: number }
@@ -61,7 +63,7 @@ export function readArguments(args: readonly string[]): Arguments {
   } catch (error) {
     return {
       kind: 'wrong',
-      line: `${error instanceof Error ? error.message : String(error)} (see --help)`,
+      line: `${errorText(error)} (see --help)`,
     }
   }
 }

@@ -1,11 +1,13 @@
 // A backup of users, API keys and provisioning keys, which the log could not restore after a loss of the store. The file
 // holds hashes of passwords and keys, so only its owner can read it. It contains no logins.
+
 import { randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { AllUsers, Users } from '../../engine/ports/users.ts'
+import { errorText } from '../../schemas/error-text.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
 
 /** Changes whenever the meaning of the file's content changes. */
@@ -78,7 +80,7 @@ export function backupUsers(users: Users, path: string, clock: Clock): MoveResul
       }
     }
   } catch (error) {
-    return { kind: 'wrong', line: `${path} cannot be written: ${messageOf(error)}` }
+    return { kind: 'wrong', line: `${path} cannot be written: ${errorText(error)}` }
   }
   return { kind: 'done', line: `wrote ${countsOf(all)} to ${path === '-' ? 'standard output' : path}` }
 }
@@ -121,7 +123,7 @@ function readUsersFile(path: string): UsersFile | string {
   try {
     value = JSON.parse(readFileSync(path === '-' ? 0 : path, 'utf8'))
   } catch (error) {
-    return `cannot be read: ${messageOf(error)}`
+    return `cannot be read: ${errorText(error)}`
   }
   const ajv = new Ajv({ strict: false })
   const validate = ajv.compile<UsersFile>(UsersFile)
@@ -138,8 +140,4 @@ function allOf(users: Users): AllUsers {
 
 function countsOf({ users, keys, provisioningKeys = [] }: AllUsers): string {
   return `${users.length} users, ${keys.length} API keys and ${provisioningKeys.length} provisioning keys`
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

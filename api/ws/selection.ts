@@ -1,5 +1,5 @@
 // Chooses, compares and merges nested telemetry by the dotted names of its fields.
-import type { Json, JsonObject } from '../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../schemas/json.ts'
 
 /** Chosen metrics; the same choice is the same object, so that an event is encoded once for all who made it. */
 export interface Selection {
@@ -132,8 +132,4 @@ function assign(target: Record<string, Json>, key: string, value: Json): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
   else target[key] = value
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 // JSON objects in MQTT payloads.
-import type { JsonObject } from '../../schemas/json.ts'
+import { isObject, type JsonObject } from '../../schemas/json.ts'
 
 /** Returns the JSON object in an MQTT payload, undefined for anything else. */
 export function parsePayload(bytes: Uint8Array): JsonObject | undefined {
@@ -9,8 +9,4 @@ export function parsePayload(bytes: Uint8Array): JsonObject | undefined {
   } catch {
     return undefined
   }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

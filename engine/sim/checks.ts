@@ -17,9 +17,9 @@ const ANSWER_MS = 8_000
 const ALERTS_TOLD_MS = 90_000
 /** Reasons for refusing what a device says for another one that it is no gateway of; that one may not be registered yet. */
 const FORGED: ReadonlySet<string> = new Set(['NOT_ITS_GATEWAY', 'UNKNOWN_DEVICE'])
-/** Reasons for refusing what a gateway says for a device. */
 /** Reasons of messages that devices of the simulation send to see that they do nothing, and do not count. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['FORBIDDEN_TOPIC', 'UNKNOWN_COMMAND'])
+/** Reasons for refusing what a gateway says for a device. */
 const SENDERS: ReadonlySet<string> = new Set([...FORGED, 'DEVICE_DECOMMISSIONED'])
 
 export async function checkAtRest(world: Place, alerting: Alerting | undefined): Promise<void> {

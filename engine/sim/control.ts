@@ -132,9 +132,9 @@ export class Control {
     this.#say(suffix, { request_id: commandId, status }, () => {
       said.set(status, true)
       const { time, witness } = this.#options
-      // Once the clock was set back, the service may be ahead of the device.
-      const at = time.now() + witness.skewMs
-      if (!time.wasSet && at < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
+      // Once the clock was set back, the service may be ahead of the device, but not of any time that was shown.
+      const at = time.latest() + witness.skewMs
+      if (at < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
     })
   }
 

@@ -25,7 +25,6 @@ export class SimTime implements Clock {
   /** The change of the wall clock in `set`. */
   #set = 0
   #setMax = 0
-  #wasSet = false
   #order = 0
   /** A heap, with the next event first. */
   readonly #events: Event[] = []
@@ -101,13 +100,12 @@ export class SimTime implements Clock {
   /** Sets the wall clock forwards or backwards. The passing of time is not affected. */
   set(ms: number): void {
     this.#set += ms
-    this.#wasSet = true
     this.#setMax = Math.max(this.#setMax, this.#set)
   }
 
-  /** True if the wall clock ever went otherwise than time passed. */
-  get wasSet(): boolean {
-    return this.#wasSet
+  /** What the wall clock would show if it had stayed as far ahead as it ever was. No time that was shown is later. */
+  latest(): Millis {
+    return Millis(this.now() - this.#set + this.#setMax)
   }
 
   /** Sets the wall clock so that it is not behind any time it has shown. */

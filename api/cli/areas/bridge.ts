@@ -1,9 +1,11 @@
 // `fleet bridge`: connects robots that speak something else to a service.
+
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Option } from 'commander'
 import type { BridgeConfig } from '../../../engine/edge/bridge/config/bridge-config.ts'
+import { errorText } from '../../../schemas/error-text.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -47,7 +49,7 @@ async function read(cli: Cli, path: string): Promise<BridgeConfig> {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorText(error)
     throw new Failure(EXIT.usage, `the file cannot be read: ${reason}`)
   }
   const { readBridgeConfig } = await import('../../../engine/edge/bridge/config/bridge-config.ts')

@@ -1,4 +1,5 @@
 // `fleet simulate`: simulated devices against a running service.
+
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
@@ -9,6 +10,7 @@ import {
   UPDATE_KINDS,
   type UpdateShares,
 } from '../../../engine/edge/simulator/updates/update-kinds.ts'
+import { errorText } from '../../../schemas/error-text.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
@@ -109,7 +111,7 @@ async function read(path: string): Promise<Scenario> {
   try {
     text = readFile(path)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorText(error)
     throw new Failure(EXIT.usage, `the file cannot be read: ${reason}`)
   }
   const { readScenario } = await import('../../../engine/edge/simulator/scenario/read-scenario.ts')

@@ -1,6 +1,6 @@
 // `fleet telemetry`: latest values, history and live updates.
 import type { Command } from 'commander'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
@@ -129,8 +129,6 @@ async function follow(
   })
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const toObject = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
 
 /** Every leaf value under its dotted metric name. */

@@ -2,11 +2,13 @@
 //
 // The lock is a listening socket in the directory. It is released when its process ends, for whatever reason, and it
 // works between containers that share the directory. A socket file without a listener is left over from a killed process.
+
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection, createServer, type Server } from 'node:net'
 import { dirname, join, relative } from 'node:path'
+import { errorText } from '../../../schemas/error-text.ts'
 import { Fault } from '../../ports/fault.ts'
 
 /** Increased when older versions can no longer read the data. */
@@ -32,7 +34,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
   } catch (error) {
     // The system refused: not a directory, no permission or no space.
     if (typeof codeOf(error) !== 'string' || error instanceof Fault) throw error
-    throw unusable(path, error instanceof Error ? error.message : String(error), error)
+    throw unusable(path, errorText(error), error)
   }
 }
 

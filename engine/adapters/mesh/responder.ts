@@ -1,4 +1,5 @@
 // Answers the questions of other nodes, whatever transport carries them, and bounds how many are answered at once.
+import { errorText } from '../../../schemas/error-text.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -85,7 +86,7 @@ export class Responder {
       return { kind: 'failed', message: `the answer of ${answer.length} bytes is too large; ask for less` }
     } catch (error) {
       this.#failed(error)
-      return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
+      return { kind: 'failed', message: errorText(error) }
     }
   }
 }

@@ -3,6 +3,7 @@
 // - The connection is retried for ever. Whether a request fails or waits meanwhile is up to the caller.
 // - A server that cannot keep the promised durability is refused at start with a message that says what to change.
 //   A property that cannot be checked from here causes a warning.
+
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import {
   AuthorizationError,
@@ -10,6 +11,7 @@ import {
   connect,
   type NatsConnection,
 } from '@nats-io/transport-node'
+import { errorText } from '../../../schemas/error-text.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Durability } from '../../ports/log.ts'
@@ -104,7 +106,7 @@ async function connected(options: NatsOptions): Promise<NatsConnection> {
       )
     throw new Fault('LOG_UNAVAILABLE', {
       retryable: true,
-      message: `NATS at ${where} cannot be reached: ${messageOf(error)}`,
+      message: `NATS at ${where} cannot be reached: ${errorText(error)}`,
       cause: error,
     })
   }
@@ -149,7 +151,7 @@ async function managerOf(connection: NatsConnection): Promise<JetStreamManager> 
   try {
     return await jetstreamManager(connection, { timeout: LIMITS.natsTimeoutMs })
   } catch (error) {
-    const message = `JetStream does not answer this NATS account: ${messageOf(error)}`
+    const message = `JetStream does not answer this NATS account: ${errorText(error)}`
     // Starting servers elect a leader first.
     throw new Fault('LOG_UNAVAILABLE', {
       retryable: !(error instanceof Error && error.name === 'JetStreamNotEnabled'),
@@ -194,8 +196,4 @@ async function doesSync(monitor: string): Promise<boolean | undefined> {
 
 function refused(message: string, cause?: unknown): Fault {
   return new Fault('LOG_UNAVAILABLE', { retryable: false, message, cause })
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

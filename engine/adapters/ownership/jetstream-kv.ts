@@ -1,8 +1,10 @@
 // The table of owners in a JetStream KV bucket with keys `node.<id>` and `partition.<number>`. A revision is the
 // bucket's sequence, so revisions grow across all keys. The revision of an entry is its epoch.
+
 import { JetStreamApiCodes, JetStreamApiError, jetstream } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { deadline } from '@nats-io/transport-node'
+import { errorText } from '../../../schemas/error-text.ts'
 import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -170,6 +172,6 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function toFault(error: unknown): Fault {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   return new Fault('OWNERSHIP_UNAVAILABLE', { retryable: true, message, cause: error })
 }

@@ -6,8 +6,10 @@
 //     this process has seen, is refused: half a store must not pass for a complete one. A write names the last message
 //     that its process has seen, and not only its number.
 // L3. Errors of the client contain the command with its data and passwords, so they never leave this file.
+
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
+import { errorText } from '../../../schemas/error-text.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkRedisServer } from './redis-fitness.ts'
@@ -121,7 +123,7 @@ export class RedisLink {
     try {
       return await this.#redis.callBuffer('EVALSHA', script.sha, ...rest)
     } catch (error) {
-      if (!messageOf(error).startsWith('NOSCRIPT')) throw this.#faultOf(error)
+      if (!errorText(error).startsWith('NOSCRIPT')) throw this.#faultOf(error)
     }
     try {
       return await this.#redis.callBuffer('EVAL', script.lua, ...rest)
@@ -168,7 +170,7 @@ export class RedisLink {
 
   #faultOf(error: unknown): Fault {
     if (error instanceof Fault) return error
-    const message = messageOf(error)
+    const message = errorText(error)
     if (message.startsWith('FENCED')) {
       const partition = message.split(' ')[1] ?? ''
       return new Fault('STORE_FENCED', {
@@ -211,7 +213,7 @@ function unavailable(message: string): Fault {
 
 function unreachableFault(url: string, error: unknown): Fault {
   const { hostname, port } = new URL(url)
-  const why = messageOf(error)
+  const why = errorText(error)
   const message = `Redis at ${hostname}:${port || 6379} cannot be used: ${explain(why)}`
   return new Fault('STORE_UNAVAILABLE', { retryable: !/^(WRONGPASS|NOAUTH|NOPERM)/.test(why), message })
 }
@@ -231,8 +233,3 @@ const HINTS = [
   ['NOAUTH', 'the URL needs a password'],
   ['NOPERM', 'the user may not run a command that is needed'],
 ] as const
-
-/** Reduces an error to its message (L3). */
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}

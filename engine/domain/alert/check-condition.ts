@@ -1,4 +1,5 @@
 // Whether a condition may be kept, with the place of each mistake. What passes has the type `Condition`.
+
 import {
   type Condition,
   DEPLOYMENT_FAILED_OF,
@@ -8,6 +9,7 @@ import {
   LEAF_KINDS,
   type Leaf,
 } from '../../../schemas/alert-condition.ts'
+import { isObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { COMPARISONS, DEVICE_STATUSES, LOG_LEVELS } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -15,7 +17,6 @@ import {
   between,
   type Fields,
   flag,
-  isRecord,
   listOf,
   metric,
   needed,
@@ -123,7 +124,7 @@ interface Place {
 function checkNode(value: unknown, place: Place, checking: Checking): void {
   const { path, depth } = place
   const { errors } = checking
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     errors.push({ path, ...wrongType('an object') })
     return
   }
@@ -200,7 +201,7 @@ function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, check
 }
 
 function checkRepeated(inner: unknown, path: string, checking: Checking): void {
-  const isLeaf = isRecord(inner) && 'kind' in inner && inner['kind'] !== 'repeat'
+  const isLeaf = isObject(inner) && 'kind' in inner && inner['kind'] !== 'repeat'
   if (isLeaf) checkLeaf(inner, path, checking)
   else
     checking.errors.push({ path, code: 'NOT_ALLOWED', message: 'must be a condition without others inside' })
@@ -217,7 +218,7 @@ function checkCounted(value: Readonly<Record<string, unknown>>, path: string, ch
       code: 'OUT_OF_RANGE',
       message: 'must be at most 100 percent',
     })
-  if (isRecord(counted) && 'rule_id' in counted) {
+  if (isObject(counted) && 'rule_id' in counted) {
     const mistake = text(LIMITS.ruleIdCharsMax)(counted['rule_id'])
     if (mistake !== undefined) checking.errors.push({ path: `${at}/rule_id`, ...mistake })
     for (const name of Object.keys(counted))
@@ -227,7 +228,7 @@ function checkCounted(value: Readonly<Record<string, unknown>>, path: string, ch
           code: 'UNKNOWN_PARAMETER',
           message: 'is not known beside rule_id',
         })
-  } else if (isRecord(counted) && (counted['kind'] === 'state' || counted['kind'] === 'flapping')) {
+  } else if (isObject(counted) && (counted['kind'] === 'state' || counted['kind'] === 'flapping')) {
     checkLeaf(counted, at, checking)
     checking.leaves--
   } else

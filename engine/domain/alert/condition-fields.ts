@@ -77,7 +77,3 @@ export function whole(min: number, max: number): Check {
 export function wrongType(what: string): Mistake {
   return { code: 'WRONG_TYPE', message: `must be ${what}` }
 }
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

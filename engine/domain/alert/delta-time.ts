@@ -1,8 +1,7 @@
 // Since when a shadow has had a delta: the earliest of its leaves, each by the later of its two sides.
-import type { JsonObject } from '../../../schemas/json.ts'
+import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { own } from '../shadow/json-object.ts'
 import type { LeafTime, LeafTimes } from '../shadow/leaf-times.ts'
-import { isObject } from '../telemetry/fields.ts'
 
 export type { LeafTimes } from '../shadow/leaf-times.ts'
 

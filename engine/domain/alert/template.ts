@@ -1,8 +1,7 @@
 // Templates with `{{name}}`: the messages of rules, and the bodies and subjects of channels. A value is text and nothing
 // else: it is not read again for placeholders, and there is no name by which a secret or a setting could be had.
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { own } from '../shadow/json-object.ts'
-import { isObject } from '../telemetry/fields.ts'
 import { cut } from './cut.ts'
 
 /** What placeholders stand for. The alert is as REST shows it. */

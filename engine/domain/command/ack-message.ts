@@ -1,10 +1,9 @@
 // A device's answer to a command, published on `command/ack` or among its telemetry.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import { parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
-import { isObject } from '../telemetry/fields.ts'
 import type { CommandError, CommandResult } from './record.ts'
 
 export interface Ack extends CommandResult {

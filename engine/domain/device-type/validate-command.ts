@@ -1,9 +1,8 @@
 // Whether devices of a type take a command, with every parameter that is wrong.
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
 import { own } from '../shadow/json-object.ts'
-import { isObject } from '../telemetry/fields.ts'
 import type { DeviceType, Parameter, ParameterType } from './definition.ts'
 
 /** Returns no errors if the command may be sent. `UNKNOWN_COMMAND` comes alone. */

@@ -1,6 +1,6 @@
 // What a device does by the DDI, as outcomes of its actor.
 import { Millis } from '../../../schemas/ids.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
 import { type DdiAct, ddiJob, ddiNumber, isDdiEnded, isOffered } from '../ota/ddi.ts'
@@ -9,7 +9,6 @@ import { type Job, UNTOLD } from '../ota/job.ts'
 import { deferJob, moveJob } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
 
-import { isObject } from '../telemetry/fields.ts'
 import type { Outcome } from './events.ts'
 import { metadataTooLarge } from './metadata-bound.ts'
 import { applyJobs, refuse } from './ota-events.ts'

@@ -1,5 +1,5 @@
 // JSON Merge Patch (RFC 7396) on objects: null deletes, objects merge, everything else replaces.
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 
 /** `clear` starts from an empty object: the meaning of a `null` patch for the whole. */
 export function mergePatch(target: JsonObject, patch: JsonObject, clear = false): JsonObject {
@@ -13,8 +13,4 @@ export function mergePatch(target: JsonObject, patch: JsonObject, clear = false)
     } else merged.set(key, value)
   }
   return Object.fromEntries(merged)
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,9 +1,8 @@
 // What a device asks for on `token/get`: an empty payload, or an object with `ttl_sec` and `client_token`.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { BODY_LIMITS } from '../../../schemas/body-limits.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import { isObject } from '../telemetry/fields.ts'
 
 export type TokenRequest =
   | { readonly kind: 'wanted'; readonly ttlSec: number | undefined; readonly clientToken: string | undefined }

@@ -5,7 +5,7 @@
 // distinct.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { isFarOff, parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
@@ -145,10 +145,6 @@ function parseJson(payload: Uint8Array): Json | undefined {
     // A device may send any bytes. The caller refuses what is not JSON.
     return undefined
   }
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Recursion stops at the limit, however deep the value is. */

@@ -1,11 +1,10 @@
 // What a device says of an update, on `ota/status` or as an answer in the shape of an acknowledgement.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Ack } from '../command/ack-message.ts'
 import { parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
-import { isObject } from '../telemetry/fields.ts'
 import type { JobError } from './job.ts'
 
 const OTA_WORDS = [

@@ -1,6 +1,5 @@
 // JSON objects as data: only own keys count, and `__proto__` is a key like any other.
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../telemetry/fields.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 
 export const EMPTY: JsonObject = Object.freeze({})
 

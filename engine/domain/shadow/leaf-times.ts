@@ -1,8 +1,7 @@
 // The time at which each leaf of a state last changed, as a tree of the state's own shape, so that unchanged parts are
 // shared. Arrays and empty objects are leaves. The dotted names of the wire are computed only when needed.
 import { Millis, toIso } from '../../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../telemetry/fields.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { EMPTY, isEmpty, own, put } from './json-object.ts'
 
 export type LeafTime = Millis | LeafTimes

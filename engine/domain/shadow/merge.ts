@@ -2,8 +2,7 @@
 //
 // What does not change comes back as the same reference, so that one comparison tells whether anything changed (R7).
 // Recursion is as deep as the input, whose depth the caller has checked.
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../telemetry/fields.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { EMPTY, isEmpty, isEqual, own, put } from './json-object.ts'
 
 export function merge(target: JsonObject, patch: JsonObject): JsonObject {

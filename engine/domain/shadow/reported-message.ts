@@ -1,8 +1,7 @@
 // A device's message on `shadow/reported`: its fields, or an envelope with a version.
 import { Buffer, isUtf8 } from 'node:buffer'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import { isObject } from '../telemetry/fields.ts'
 import type { ShadowRefusal } from './write.ts'
 
 export type ReportedMessage =

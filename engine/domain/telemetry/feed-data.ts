@@ -1,8 +1,7 @@
 // A report as `/ws` shows it: its fields as sent, without the timestamp. Computed only for devices that somebody
 // watches.
 import { Buffer } from 'node:buffer'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isObject } from './fields.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { isBatch } from './payload.ts'
 
 /** The fields of a payload that `report` has stored. A batch is shown as one report, in which later elements win.

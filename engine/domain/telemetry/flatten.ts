@@ -1,9 +1,9 @@
 // Turns nested JSON into leaves with dotted names. It iterates, because the input decides the depth and a stack is
 // bounded.
 import { Buffer } from 'node:buffer'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import { type Fields, isLongerThan, isObject, JsonText, PATH_SEPARATOR } from './fields.ts'
+import { type Fields, isLongerThan, JsonText, PATH_SEPARATOR } from './fields.ts'
 import { refused, type TelemetryRefusal } from './refusal.ts'
 
 export interface FlattenOptions {

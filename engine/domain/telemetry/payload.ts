@@ -6,10 +6,10 @@
 // same time become one report, so that a message has one point per metric and time.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 import { isFarOff, parseTime, TIME_CHARS_MAX } from './event-time.ts'
-import { Fields, isObject } from './fields.ts'
+import { Fields } from './fields.ts'
 import { flatten } from './flatten.ts'
 import { refused, type TelemetryRefusal } from './refusal.ts'
 

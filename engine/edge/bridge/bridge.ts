@@ -3,6 +3,7 @@
 // - Each connect to ROS subscribes and advertises everything anew.
 // - A silence on a route is told to the service once, and healed by subscribing again.
 // - Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
+import { errorText } from '../../../schemas/error-text.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { FleetDevice } from '../device/index.ts'
 import { JoinedReports } from '../device/joined-reports.ts'
@@ -52,9 +53,10 @@ export class Bridge {
       publish: ({ suffix, body, qos }) => device.publish(suffix, body, qos),
       clock,
       drainHz: config.buffer.drainHz,
-      failed: (error) => log('error', `cannot send the messages that are kept on disk: ${textOf(error)}`),
+      failed: (error) => log('error', `cannot send the messages that are kept on disk: ${errorText(error)}`),
     })
-    const failed = (error: unknown) => log('warn', `cannot report the state to the service: ${textOf(error)}`)
+    const failed = (error: unknown) =>
+      log('warn', `cannot report the state to the service: ${errorText(error)}`)
     this.#reported = new JoinedReports((patch) => device.report(patch), failed)
     this.#uplinks = config.uplinks.map(
       (route) =>
@@ -112,7 +114,7 @@ export class Bridge {
     this.#device.on('dropped', (messages) =>
       this.#log('warn', `dropped ${messages} messages, because too many wait to be sent`),
     )
-    this.#device.on('failed', (error) => this.#log('error', textOf(error)))
+    this.#device.on('failed', (error) => this.#log('error', errorText(error)))
     await this.#device.connect()
   }
 
@@ -128,7 +130,7 @@ export class Bridge {
     const { path, bytesMax, ageMsMax } = this.#config.buffer
     if (path === undefined) return
     const failed = (error: unknown) =>
-      this.#log('error', `cannot write the buffer in ${path}, and messages are lost: ${textOf(error)}`)
+      this.#log('error', `cannot write the buffer in ${path}, and messages are lost: ${errorText(error)}`)
     const ports = { now: () => this.#clock.now(), failed }
     // What the bridge says of itself is normal.
     const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])
@@ -268,8 +270,4 @@ function whyNot(error: (Error & { readonly code?: unknown }) | undefined): strin
   if (error === undefined) return 'the connection was closed'
   const name = error.code === 'CERT_HAS_EXPIRED' ? 'CERTIFICATE_EXPIRED: ' : ''
   return name + (error.message || String(error.code))
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

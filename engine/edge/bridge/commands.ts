@@ -1,7 +1,6 @@
 // What a command from the service does in ROS.
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { CommandContext, CommandHandler } from '../device/index.ts'
-import { isObject } from '../payload.ts'
 import type { Clock } from './clock.ts'
 import type { DownlinkRoute } from './config/route.ts'
 import { RosError } from './ros/calls.ts'

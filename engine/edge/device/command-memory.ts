@@ -1,7 +1,6 @@
 // The last commands that a device was sent, and how it answered. It is on disk before a command begins, so a command that
 // is delivered twice is carried out once, whatever happens in between.
-import type { JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../payload.ts'
+import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { type DeviceStorage, readJson, writeJson } from './storage.ts'
 
 const NAME = 'commands.json'

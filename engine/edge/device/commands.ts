@@ -1,6 +1,6 @@
 // Carries out commands: each once, one after the other, but critical ones at once.
-import type { JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../payload.ts'
+import { errorText } from '../../../schemas/error-text.ts'
+import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { CommandMemory } from './command-memory.ts'
 import type { DeviceStorage } from './storage.ts'
 
@@ -194,6 +194,6 @@ function resultOf(result: unknown): JsonObject {
 
 function errorOf(error: unknown): JsonObject {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   return { code: typeof code === 'string' ? code : 'FAILED', message: message.slice(0, 1_024) }
 }

@@ -4,8 +4,7 @@
 // - After each connect the device asks for its shadow, because the broker may hand out an outdated message.
 // - What was applied is reported with the shadow's version. If the shadow has changed meanwhile, the report is refused, and
 //   sent again for the version that the shadow has then. The last try names none, so that it is taken in any case.
-import type { JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../payload.ts'
+import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { JoinedReports } from './joined-reports.ts'
 
 /** Applies the difference and returns what the device reports then: a merge patch, in which null removes a field. */

@@ -1,10 +1,12 @@
 // Downloads a firmware image to a file. A download that breaks off goes on where it ended, also after a restart, and the
 // file counts only if it has the announced size and SHA-256.
+
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorText } from '../../../schemas/error-text.ts'
 
 export interface DownloadOrder {
   /** Asked for anew before each request: an address may have expired. */
@@ -92,7 +94,7 @@ async function request(
   } catch (error) {
     order.signal.throwIfAborted()
     if (error instanceof DownloadError) throw error
-    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error) }
+    return { kind: 'failed', reason: errorText(error) }
   }
 }
 

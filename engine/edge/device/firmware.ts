@@ -1,8 +1,8 @@
 // Installs firmware: one installation per deployment and attempt, also over restarts. What the device runs is told by the
 // version that it connects with, never by what it meant to install.
-import type { JsonObject } from '../../../schemas/json.ts'
+import { errorText } from '../../../schemas/error-text.ts'
+import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
-import { isObject } from '../payload.ts'
 import { DownloadError, download } from './download.ts'
 import { type FirmwareMessage, readFirmwareMessage } from './firmware-message.ts'
 import { distrust, type ManifestKeys } from './manifest.ts'
@@ -222,7 +222,7 @@ export class FirmwareUpdates {
     } catch (error) {
       if (signal.aborted) return
       const code = error instanceof DownloadError ? error.code : 'INSTALL_FAILED'
-      const text = error instanceof Error ? error.message : String(error)
+      const text = errorText(error)
       await this.#end(message, { status: 'failed', error: { code, message: text.slice(0, 1_024) } })
     }
   }

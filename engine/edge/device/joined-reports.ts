@@ -1,6 +1,5 @@
 // Reports of a state, one under way at a time. What comes meanwhile is put together, so that an older report never comes last.
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isObject } from '../payload.ts'
+import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 
 export class JoinedReports {
   readonly #report: (patch: JsonObject) => Promise<unknown>

@@ -1,6 +1,7 @@
 // The signed manifest of a firmware message: it binds the image to this device, this order and this time.
+
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { isObject } from '../payload.ts'
+import { isObject } from '../../../schemas/json.ts'
 import type { FirmwareMessage } from './firmware-message.ts'
 
 /** Public keys as the service publishes them at `/.well-known/ota-keys.json`. */

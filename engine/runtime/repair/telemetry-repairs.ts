@@ -3,6 +3,7 @@
 //
 // P1. Rollups are computed again only for hours of which the log has all: what is missing for good must not take
 //     away from what was computed while it was there.
+import { errorText } from '../../../schemas/error-text.ts'
 import { Millis, Partition } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
@@ -169,7 +170,7 @@ class Work {
         'a repair of ClickHouse failed: mend what the error names, and start it again',
         { err: error },
       )
-      await this.#end({ status: 'failed', detail: error instanceof Error ? error.message : String(error) })
+      await this.#end({ status: 'failed', detail: errorText(error) })
     }
   }
 

@@ -6,8 +6,10 @@
 //     vitals back.
 // S2. Settled records change only when the host settles the open proposal, which it does after saving it (R4).
 // S3. Rows leave only after the proposal of their batch is settled. `covered` says how far they reach.
+
 import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
+import { errorText } from '../../../schemas/error-text.ts'
 import { type DeviceId, Millis, type Partition } from '../../../schemas/ids.ts'
 import { ITEM, readItems } from '../../domain/bundle.ts'
 import { heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
@@ -243,7 +245,7 @@ export class Shard {
     } catch (error) {
       this.#rows.truncate(savepoint)
       batch.counts.refused++
-      open.park(incoming, 'INTERNAL', error instanceof Error ? error.message : String(error))
+      open.park(incoming, 'INTERNAL', errorText(error))
     }
   }
 

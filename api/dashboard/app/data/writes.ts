@@ -29,9 +29,6 @@ export function useWrite<Given extends unknown[]>(work: (...given: Given) => Pro
   return { isUnderWay, error, run }
 }
 
-/** What went wrong, in the words of who refused it. */
-export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
-
 /** A key that makes a POST safe to repeat. */
 export const newIdempotencyKey = () => {
   const bytes = crypto.getRandomValues(new Uint8Array(16))

@@ -1,8 +1,8 @@
 // The command that an address fills a form with: a quick command, one of the palette, or one that is sent again.
+import { isObject } from '../../../../schemas/json.ts'
 import { text } from '../address/codecs.ts'
 import { queryValue } from '../navigation/navigation.ts'
 import type { CommandWish } from './command-form.tsx'
-import type { CommandData } from './command-wish.ts'
 import { parsed } from './json-field.tsx'
 
 export const commandInAddress = queryValue('command', text('', 128))
@@ -13,7 +13,5 @@ export const parametersInAddress = queryValue('data', text('', 8000))
 export function wishInAddress(): Partial<CommandWish> | undefined {
   if (commandInAddress.value === '') return undefined
   const found = parsed(parametersInAddress.value)?.value
-  const isObject = typeof found === 'object' && found !== null && !Array.isArray(found)
-  // What JSON gives is JSON.
-  return { command: commandInAddress.value, ...(isObject ? { data: found as CommandData } : {}) }
+  return { command: commandInAddress.value, ...(isObject(found) ? { data: found } : {}) }
 }

@@ -2,7 +2,7 @@
 // judges them, so what cannot be a value of its type is all that is refused here.
 
 import type { Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
-import type { Json } from '../../../../schemas/json.ts'
+import { isObject, type Json } from '../../../../schemas/json.ts'
 
 type TypesReply = ReplyOf<Operations['listDeviceTypes']>
 export type DeviceType = TypesReply['data'][number]
@@ -79,7 +79,6 @@ function toStructure(type: 'array' | 'object', text: string): Value {
   } catch {
     return { wrong: 'no-json' }
   }
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (type === 'array' && !Array.isArray(value)) return { wrong: 'no-list' }
-  return type === 'object' && !isObject ? { wrong: 'no-object' } : { value }
+  return type === 'object' && !isObject(value) ? { wrong: 'no-object' } : { value }
 }

@@ -1,5 +1,7 @@
 // JSON as text: what is wrong with it is said where it is, and how much of the room is used.
+
 import { useId } from 'preact/hooks'
+import { errorText } from '../../../../schemas/error-text.ts'
 import { words } from '../words/words.ts'
 
 const t = words({
@@ -56,6 +58,6 @@ function reasonOf(text: string): string | undefined {
     JSON.parse(text)
     return undefined
   } catch (error) {
-    return t('wrong', { reason: error instanceof Error ? error.message : String(error) })
+    return t('wrong', { reason: errorText(error) })
   }
 }

@@ -1,5 +1,7 @@
 // A failure: what happened, what to do about it, and the id under which the service has it in its log (D11).
+
 import { ConnectionError, RefusalError } from '../../../../schemas/client/errors.ts'
+import { errorText } from '../../../../schemas/error-text.ts'
 import type { Problem } from '../../../../schemas/problem.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
@@ -66,7 +68,7 @@ function told(error: unknown): ProblemText {
     return { title: error.problem.title, detail: error.problem.detail, problem: error.problem }
   if (error instanceof ConnectionError || error instanceof TypeError)
     return { title: t('unreachable'), detail: t('check') }
-  return { title: t('unexpected'), detail: error instanceof Error ? error.message : String(error) }
+  return { title: t('unexpected'), detail: errorText(error) }
 }
 
 function hasProblem(error: unknown): error is Error & { readonly problem: Problem } {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../../schemas/json.ts'
 import { authorOf, type Change } from './authors.ts'
-import type { JsonObject } from './leaves.ts'
 
 const change = (version: number, patch: JsonObject): Change => ({
   version,

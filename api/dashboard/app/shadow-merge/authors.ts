@@ -1,5 +1,6 @@
 // Whose change a leaf has: the newest one of those that touch it.
-import { type JsonObject, overlaps, type Path } from './leaves.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
+import { overlaps, type Path } from './leaves.ts'
 import { editsOf } from './merge.ts'
 
 export interface Actor {

@@ -1,8 +1,8 @@
 // A shadow as its leaves. A leaf is a value under a path of keys; a list is a leaf as a whole, and so is an empty object.
 // Pure: no clock, no page.
+import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+
 export type Path = readonly string[]
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-export type JsonObject = { readonly [key: string]: Json }
 
 export interface Leaf {
   readonly path: Path
@@ -45,9 +45,5 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
 /** Whether one of them is the other, or lies below it. */
 export const overlaps = (a: Path, b: Path): boolean =>
   a.slice(0, Math.min(a.length, b.length)).every((key, index) => key === b[index])
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 const isBranch = (value: Json): value is JsonObject => isObject(value) && Object.keys(value).length > 0

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from './leaves.ts'
+import type { JsonObject } from '../../../../schemas/json.ts'
 import { applied, difference, type Edit, editsOf, patchOf, resolved, threeWay, withEdit } from './merge.ts'
 import { shadowRows } from './rows.ts'
 

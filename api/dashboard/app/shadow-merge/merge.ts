@@ -1,16 +1,7 @@
 // Edits of a desired state, and what becomes of them when another version came first. An edit is taken over by itself only
 // where nobody else changed what it is about.
-import {
-  isObject,
-  isSame,
-  type Json,
-  type JsonObject,
-  leavesOf,
-  overlaps,
-  type Path,
-  pathKey,
-  valueAt,
-} from './leaves.ts'
+import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isSame, leavesOf, overlaps, type Path, pathKey, valueAt } from './leaves.ts'
 
 export type Edit =
   | { readonly kind: 'set'; readonly path: Path; readonly value: Json }

@@ -1,5 +1,6 @@
 // The rows of the shadow's table: one for each leaf that either side has, with its state.
-import { isSame, type Json, type JsonObject, leavesOf, type Path, pathKey, valueAt } from './leaves.ts'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { isSame, leavesOf, type Path, pathKey, valueAt } from './leaves.ts'
 
 export type RowState = 'in-sync' | 'waiting' | 'only-reported' | 'only-desired'
 

@@ -1,8 +1,10 @@
 // The stream has one message per append, so that an append is atomic, costs one fsync and can be repeated as one. The
 // stream's sequence is the position in every partition.
+
 import { setTimeout as wait } from 'node:timers/promises'
 import { JetStreamApiCodes, JetStreamApiError, type StreamConfig } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/transport-node'
+import { errorText } from '../../../../schemas/error-text.ts'
 import { Micros } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -110,7 +112,7 @@ export class LogStream {
   }
 
   #refused(error: unknown): Fault {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     return new Fault('LOG_UNAVAILABLE', {
       // There was no answer, or the server is still starting.
       retryable: !(error instanceof JetStreamApiError) || isStarting(error),

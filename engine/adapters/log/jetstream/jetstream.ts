@@ -6,7 +6,9 @@
 // J3. A stream that goes back, because NATS lost its newest messages or was put back to a copy, gives numbers out again.
 //     Readers are past them, so nothing more is acknowledged and the process ends: the next start compares the stream
 //     with the store.
+
 import { strict as assert } from 'node:assert'
+import { errorText } from '../../../../schemas/error-text.ts'
 import type { Micros, Partition } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Fault } from '../../../ports/fault.ts'
@@ -254,6 +256,6 @@ class JetStreamLog implements Log {
 const GONE = -1
 
 function unavailable(error: unknown): unknown {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   return new Fault('LOG_UNAVAILABLE', { retryable: true, message, cause: error })
 }

@@ -1,7 +1,9 @@
 // The part of ClickHouse's HTTP interface that the adapter's client uses, in front of chdb. There is no other client:
 // the port and the password are random, and only the parent process knows them.
+
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { errorText } from '../../../../schemas/error-text.ts'
 import type { Chdb } from './chdb-connections.ts'
 import type { RowsServer } from './chdb-rows.ts'
 import { toFileInsert, toSending } from './chdb-statement.ts'
@@ -76,5 +78,5 @@ function sendError(request: IncomingMessage, response: ServerResponse, cause: un
   }
   // The rest of a body that was not read to its end would be taken for the next request.
   response.writeHead(500, request.complete ? {} : { Connection: 'close' })
-  response.end(cause instanceof Error ? cause.message : String(cause))
+  response.end(errorText(cause))
 }

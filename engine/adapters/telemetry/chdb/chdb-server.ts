@@ -2,9 +2,11 @@
 // of its own because the engine crashes in worker threads, and because a crash of it must not end the service.
 //
 // It ends with its parent, since an orphan would keep the data directory from the next process.
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { errorText } from '../../../../schemas/error-text.ts'
 import { LIMITS } from '../../../limits.ts'
 import { Chdb } from './chdb-connections.ts'
 import { chdbListener } from './chdb-http.ts'
@@ -64,7 +66,7 @@ async function openEngine({ dataDir, lockWaitMs }: OpenMessage): Promise<Chdb> {
     try {
       return new Chdb(dataDir, ENGINE_ARGS)
     } catch (cause) {
-      if (performance.now() >= deadline) throw new Failure('locked', messageOf(cause))
+      if (performance.now() >= deadline) throw new Failure('locked', errorText(cause))
       await wait(LIMITS.chdbLockRetryMs)
     }
   }
@@ -81,10 +83,6 @@ function tell(message: ChildMessage): void {
   process.send?.(message)
 }
 
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
-}
-
 // A clean end could wait for a long statement, and is not needed: parts on disk are complete or absent.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 // Ctrl-C reaches the whole process group, but the parent decides when this process ends.
@@ -93,6 +91,6 @@ process.once('message', (message: OpenMessage) => {
   serve(message).catch((cause: unknown) => {
     const isPort = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
     const reason = cause instanceof Failure ? cause.reason : isPort ? 'port' : 'other'
-    tell({ kind: 'failed', reason, message: messageOf(cause) })
+    tell({ kind: 'failed', reason, message: errorText(cause) })
   })
 })

@@ -1,4 +1,5 @@
 // What ClickHouse's errors mean to a caller: try again later, never, or ask for less.
+import { errorText } from '../../../../schemas/error-text.ts'
 import { Fault } from '../../../ports/fault.ts'
 import { errorCode } from './clickhouse-link.ts'
 
@@ -14,7 +15,7 @@ const MEMORY_LIMIT = 241
 
 export function toFault(cause: unknown): Fault {
   if (cause instanceof Fault) return cause
-  const message = messageOf(cause)
+  const message = errorText(cause)
   return REFUSED_CODES.has(errorCode(cause))
     ? new Fault('TELEMETRY_REFUSED', { retryable: false, message, cause })
     : new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message, cause })
@@ -22,14 +23,14 @@ export function toFault(cause: unknown): Fault {
 
 export function toOpenFault(cause: unknown): Fault {
   if (!FORBIDDEN_CODES.has(errorCode(cause))) return toFault(cause)
-  const message = `ClickHouse does not grant this user what Fleet needs; check the user, its password and its rights: ${messageOf(cause)}`
+  const message = `ClickHouse does not grant this user what Fleet needs; check the user, its password and its rights: ${errorText(cause)}`
   return new Fault('TELEMETRY_FORBIDDEN', { retryable: false, message, cause })
 }
 
 /** Throws `TELEMETRY_TOO_MUCH` if a query would read too many rows or need too much memory, else the cause. */
 export function refuseTooMuch(cause: unknown): never {
   const code = errorCode(cause)
-  const message = messageOf(cause)
+  const message = errorText(cause)
   const isTooMuch =
     code === TOO_MANY_ROWS || (code === MEMORY_LIMIT && message.includes('Query memory limit'))
   if (!isTooMuch) throw cause
@@ -39,8 +40,4 @@ export function refuseTooMuch(cause: unknown): never {
 /** ClickHouse is well and has as many statements to execute as it takes. */
 export function isBusy(cause: unknown): boolean {
   return errorCode(cause) === TOO_MANY_QUERIES
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

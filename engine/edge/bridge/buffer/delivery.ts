@@ -1,8 +1,8 @@
 // Hands messages to the device, which sends them, or keeps them on disk while it cannot. What was kept is sent at a bounded
 // rate, beside what comes in, so that the newest is never late; what has a higher priority goes first.
-import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import type { CommandPriority } from '../../../../schemas/vocabulary.ts'
-import { isObject, parsePayload } from '../../payload.ts'
+import { parsePayload } from '../../payload.ts'
 import type { Clock } from '../clock.ts'
 import type { DiskRing } from './disk-ring.ts'
 import type { RingsByPriority } from './rings.ts'

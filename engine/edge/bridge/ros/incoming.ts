@@ -1,6 +1,5 @@
 // What a rosbridge server sends, as a checked value.
-import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { quoteLargeIntegers } from './large-integers.ts'
 
 export type Incoming =

@@ -1,6 +1,5 @@
 // Whether a report says anything new.
-import type { Json } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type Json } from '../../../../schemas/json.ts'
 
 /** True if a value is new, gone or different. A number with a bound in `minChange` must differ by that much. */
 export function isChanged(

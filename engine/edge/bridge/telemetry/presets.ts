@@ -1,6 +1,5 @@
 // What of the usual ROS messages is worth sending, under the names that Fleet uses for it.
-import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Preset } from '../config/route.ts'
 
 /** Values that are absent are null, and left out later. */

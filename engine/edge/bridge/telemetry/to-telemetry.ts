@@ -1,6 +1,6 @@
 // Turns messages of ROS into messages of Fleet.
-import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isObject, parsePayload } from '../../payload.ts'
+import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { parsePayload } from '../../payload.ts'
 import type { UplinkRoute } from '../config/route.ts'
 import { applyPreset } from './presets.ts'
 

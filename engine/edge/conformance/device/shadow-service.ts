@@ -1,6 +1,5 @@
 // The service's side of the shadow, for the one device under examination.
-import type { JsonObject } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import type { Broker } from './broker.ts'
 import type { PublishedMessage } from './recording.ts'
 

@@ -1,4 +1,5 @@
 // Examines a service, with devices of its own that it removes at the end.
+import { errorText } from '../../../../schemas/error-text.ts'
 import { isChosen } from '../ids.ts'
 import { type Finding, type Report, toReport } from '../report.ts'
 import { SkippedCheck, UnmetCheck } from '../verdict.ts'
@@ -65,7 +66,7 @@ async function examineOne(check: ServiceCheck, run: Run): Promise<Finding> {
     const duration = { duration_ms: Date.now() - begun }
     if (run.signal.aborted)
       return { ...about, result: 'skipped', reason: 'the examination was interrupted', ...duration }
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorText(error)
     if (error instanceof SkippedCheck) return { ...about, result: 'skipped', reason, ...duration }
     const evidence = error instanceof UnmetCheck ? error.evidence : undefined
     return { ...about, result: 'fail', reason, ...(evidence !== undefined && { evidence }), ...duration }

@@ -1,6 +1,5 @@
 // REST of the service under examination. Each call resolves with its answer, whatever its status.
-import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 
 export interface Answer {
   readonly status: number

@@ -1,10 +1,12 @@
 // One examination of a service: what its checks work with, and the removal of all that they made.
+
 import { exec } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
+import { errorText } from '../../../../schemas/error-text.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { parsePayload } from '../../payload.ts'
 import { SkippedCheck, UnmetCheck } from '../verdict.ts'
@@ -165,7 +167,7 @@ export class Run {
     const left: string[] = []
     const tried = (undo: () => Promise<unknown>) =>
       undo().catch((error: unknown) => {
-        left.push(error instanceof Error ? error.message : String(error))
+        left.push(errorText(error))
       })
     for (const undo of this.#undo.toReversed()) await tried(undo)
     left.push(...(await this.#purge()))

@@ -5,8 +5,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import mqtt, { type MqttClient } from 'mqtt'
-import type { JsonObject } from '../../../../schemas/json.ts'
-import { isObject, parsePayload } from '../../payload.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
+import { parsePayload } from '../../payload.ts'
 
 const { values } = parseArgs({ options: { fault: { type: 'string' } } })
 const {

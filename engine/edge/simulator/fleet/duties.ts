@@ -1,6 +1,6 @@
 // What a device makes of what it is told: commands, the desired state, and updates.
-import type { JsonObject } from '../../../../schemas/json.ts'
-import { isObject, parsePayload } from '../../payload.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
+import { parsePayload } from '../../payload.ts'
 import { applyDesired, createReported, reportIntervalMs } from '../roaming/shadow.ts'
 import type { Fault } from '../scenario/scenario.ts'
 import type { Updater } from '../updates/updater.ts'

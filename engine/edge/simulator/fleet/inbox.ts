@@ -1,6 +1,5 @@
 // The commands that a device of a scenario was sent, and what it has answered.
-import type { JsonObject } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import { answer } from '../decide/answer.ts'
 import type { CommandPlan, Fault } from '../scenario/scenario.ts'
 import type { World } from './world.ts'

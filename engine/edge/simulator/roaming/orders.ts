@@ -1,6 +1,5 @@
 // The commands that a simulated device was sent, and the acks that it owes for them.
-import type { JsonObject } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import { type Body, hasArrived, type Point } from './motion.ts'
 import { obey } from './obey.ts'
 

@@ -1,6 +1,5 @@
 // The reported state of a simulated device, which takes on whatever is desired.
-import type { JsonObject } from '../../../../schemas/json.ts'
-import { isObject } from '../../payload.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 
 const KEYS_MAX = 64
 const INTERVAL_SEC_DEFAULT = 1

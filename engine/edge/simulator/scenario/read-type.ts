@@ -1,7 +1,6 @@
 // One entry of `types`: devices that behave alike.
-import type { JsonObject } from '../../../../schemas/json.ts'
+import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import type { Section } from '../../config/yaml-file.ts'
-import { isObject } from '../../payload.ts'
 import { parsePattern } from './pattern.ts'
 import { readFaults } from './read-faults.ts'
 import { readFields } from './read-fields.ts'

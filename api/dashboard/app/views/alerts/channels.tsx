@@ -2,11 +2,12 @@
 
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { errorText } from '../../../../../schemas/error-text.ts'
 import { text } from '../../address/codecs.ts'
 import { may, roleFor } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
-import { messageOf, useWrite } from '../../data/writes.ts'
+import { useWrite } from '../../data/writes.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -137,7 +138,7 @@ function Actions({
       )
     } catch (error) {
       toast({
-        text: t('unsent', { name, reason: messageOf(error) }),
+        text: t('unsent', { name, reason: errorText(error) }),
         isFailure: true,
       })
     }

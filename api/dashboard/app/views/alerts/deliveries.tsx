@@ -1,7 +1,8 @@
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { errorText } from '../../../../../schemas/error-text.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
-import { messageOf, useWrite } from '../../data/writes.ts'
+import { useWrite } from '../../data/writes.ts'
 import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -30,7 +31,7 @@ export function Deliveries({ channelId }: { readonly channelId: string }) {
       await fleet.redeliver({ delivery_id })
       refreshAnswers('listDeliveries')
     } catch (error) {
-      toast({ text: t('failed', { reason: messageOf(error) }), isFailure: true })
+      toast({ text: t('failed', { reason: errorText(error) }), isFailure: true })
     }
   })
   const columns: readonly Column<Delivery>[] = [

@@ -1,11 +1,12 @@
 // The rules, and three ready ones to begin with.
 
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { errorText } from '../../../../../schemas/error-text.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may, roleFor } from '../../data/access.ts'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
-import { messageOf, useWrite } from '../../data/writes.ts'
+import { useWrite } from '../../data/writes.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -116,7 +117,7 @@ function Switch({
       await fleet.editAlertRule({ rule_id, body: { enabled: !enabled } })
       refreshAnswers('listAlertRules')
     } catch (error) {
-      toast({ text: t('failed', { reason: messageOf(error) }), isFailure: true })
+      toast({ text: t('failed', { reason: errorText(error) }), isFailure: true })
     }
   })
   if (source === 'device_type') return <span class="muted">{t('ofType')}</span>

@@ -1,6 +1,8 @@
 // One deployment: its stages, what holds it, its failures by cause, and every device of it.
+
 import { useState } from 'preact/hooks'
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
+import { errorText } from '../../../../../schemas/error-text.ts'
 import { HELD_REASONS, JOB_STATUSES } from '../../../../../schemas/vocabulary.ts'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
 import { type Params, pathOf } from '../../address/routes.ts'
@@ -101,7 +103,7 @@ export default function Rollout({ params }: { readonly params: Params }) {
       return
     }
     const error = acting.error.peek()
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorText(error)
     toast({ text: t('failed', { what, reason }), isFailure: true })
   }
   const isOpen = data !== undefined && OPEN.includes(data.status)

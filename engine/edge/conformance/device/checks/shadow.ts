@@ -1,6 +1,5 @@
 // SHD: how a device follows its shadow.
-import type { Json, JsonObject } from '../../../../../schemas/json.ts'
-import { isObject } from '../../../payload.ts'
+import { isObject, type Json, type JsonObject } from '../../../../../schemas/json.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'

@@ -1,6 +1,6 @@
 // TEL and LOG: what a device measures and says.
+import { isObject } from '../../../../../schemas/json.ts'
 import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
-import { isObject } from '../../../payload.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'

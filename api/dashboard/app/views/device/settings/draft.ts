@@ -1,6 +1,7 @@
 // A device's own words as texts of a form, and what of them was changed.
+
 import type { DeviceBody } from '../../../../../../schemas/device.ts'
-import type { JsonObject } from '../../../shadow-merge/leaves.ts'
+import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { difference, type Edit } from '../../../shadow-merge/merge.ts'
 
 export interface Draft {

@@ -1,7 +1,8 @@
 // The metadata leaf by leaf: each value can be changed, removed, and others added.
+import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { Button } from '../../../parts/button.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
-import { type JsonObject, leavesOf, pathKey } from '../../../shadow-merge/leaves.ts'
+import { leavesOf, pathKey } from '../../../shadow-merge/leaves.ts'
 import { applied, type Edit, patchOf, wishFor } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { AddLeaf } from '../shadow/add-leaf.tsx'

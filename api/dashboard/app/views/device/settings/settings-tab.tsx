@@ -1,7 +1,9 @@
 // What a person says about the device. A change is meant for the version that was read: if somebody else was faster, both are
 // shown and nothing is overwritten.
+
 import { useState } from 'preact/hooks'
 import type { DeviceBody } from '../../../../../../schemas/device.ts'
+import { isObject, type Json, type JsonObject } from '../../../../../../schemas/json.ts'
 import { flag } from '../../../address/codecs.ts'
 import { may } from '../../../data/access.ts'
 import { refreshAnswers } from '../../../data/answers.ts'
@@ -13,7 +15,6 @@ import { Field } from '../../../parts/field.tsx'
 import { JsonField, parsed } from '../../../parts/json-field.tsx'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { toast } from '../../../parts/toasts.tsx'
-import { isObject, type Json, type JsonObject } from '../../../shadow-merge/leaves.ts'
 import { type Edit, patchOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'

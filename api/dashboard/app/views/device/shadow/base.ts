@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../shadow-merge/leaves.ts'
+import type { JsonObject } from '../../../../../../schemas/json.ts'
 
 /** The document that edits were made on. */
 export interface Base {

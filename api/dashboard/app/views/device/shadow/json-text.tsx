@@ -1,5 +1,5 @@
+import type { Json } from '../../../../../../schemas/json.ts'
 import { plainText } from '../../../parts/plain-text.ts'
-import type { Json } from '../../../shadow-merge/leaves.ts'
 import { words } from '../../../words/words.ts'
 
 const t = words({ none: ['not there', 'nicht da'] })

@@ -1,7 +1,8 @@
 // The field of a value: a box for true and false, a number for a number, JSON for everything that is no plain text.
+
 import { useEffect, useState } from 'preact/hooks'
+import type { Json } from '../../../../../../schemas/json.ts'
 import { plainText } from '../../../parts/plain-text.ts'
-import type { Json } from '../../../shadow-merge/leaves.ts'
 import { words } from '../../../words/words.ts'
 
 const t = words({

@@ -1,6 +1,8 @@
 // What will be sent, old against new, for the version that it was made on. If another version came first, the dialog shows
 // base, theirs and yours for each leaf that both changed; nothing of that is sent without a choice.
+
 import { useEffect, useState } from 'preact/hooks'
+import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { refreshAnswers, useAnswer } from '../../../data/answers.ts'
 import { fleet, RefusalError } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
@@ -10,7 +12,7 @@ import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { toast } from '../../../parts/toasts.tsx'
 import { authorOf, type Change } from '../../../shadow-merge/authors.ts'
-import { type JsonObject, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
+import { pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { applied, type Edit, patchOf, resolved, threeWay, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import type { Base } from './base.ts'

@@ -1,5 +1,6 @@
 // The versions of the shadow, newest first: who changed what. A change of the desired side can be taken back: it becomes
 // edits, which are reviewed like any others.
+import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { actorText } from '../../../parts/actor-text.ts'
 import { Age } from '../../../parts/age.tsx'
@@ -8,7 +9,7 @@ import { Button } from '../../../parts/button.tsx'
 import { Empty } from '../../../parts/empty.tsx'
 import { Pager, pageValue } from '../../../parts/pager.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
-import { isSame, type JsonObject, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
+import { isSame, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { type Edit, editsOf, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'

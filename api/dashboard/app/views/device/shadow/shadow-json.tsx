@@ -1,8 +1,9 @@
 // Each side as JSON. Changes of the desired one become edits like any others.
+
 import { useState } from 'preact/hooks'
+import { isObject, type Json, type JsonObject } from '../../../../../../schemas/json.ts'
 import { Button } from '../../../parts/button.tsx'
 import { JsonField, parsed } from '../../../parts/json-field.tsx'
-import { isObject, type Json, type JsonObject } from '../../../shadow-merge/leaves.ts'
 import { difference, type Edit } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import type { ShadowDocument } from './shadow-table.tsx'

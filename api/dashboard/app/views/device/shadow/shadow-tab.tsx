@@ -1,6 +1,8 @@
 // The shadow: what is wanted of the device and what it says, leaf by leaf. Edits are collected and reviewed before they are
 // sent for the version that they were made on; a version that arrives meanwhile changes the rows, never the edits.
+
 import { useEffect, useState } from 'preact/hooks'
+import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { oneOf } from '../../../address/codecs.ts'
 import { may } from '../../../data/access.ts'
 import { useAnswer } from '../../../data/answers.ts'
@@ -10,7 +12,6 @@ import { Age } from '../../../parts/age.tsx'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { SelectField } from '../../../parts/select-field.tsx'
-import type { JsonObject } from '../../../shadow-merge/leaves.ts'
 import { type Edit, threeWay, withEdit, withoutEdit } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import type { TabProps } from '../tabs.ts'

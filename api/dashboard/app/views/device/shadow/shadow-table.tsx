@@ -1,6 +1,8 @@
 // One row for each leaf that either side has. Desired values can be changed in place, removed, and added.
+
 import { Fragment } from 'preact'
 import type { Operations, ReplyOf } from '../../../../../../schemas/client/calls.ts'
+import type { Json, JsonObject } from '../../../../../../schemas/json.ts'
 import { words as wordList } from '../../../address/codecs.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
@@ -9,7 +11,7 @@ import { Age } from '../../../parts/age.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
 import { authorOf, type Change } from '../../../shadow-merge/authors.ts'
-import { type Json, type JsonObject, type Path, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
+import { type Path, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { type Edit, wishFor } from '../../../shadow-merge/merge.ts'
 import { type ShadowRow, shadowRows } from '../../../shadow-merge/rows.ts'
 import { words } from '../../../words/words.ts'

@@ -1,13 +1,15 @@
 // The shadow as it was at a version, beside any other one: what differs, leaf by leaf. A leaf or the whole desired side can
 // be brought back: it becomes edits, which are reviewed like any others.
+
 import { useEffect, useId, useState } from 'preact/hooks'
+import type { JsonObject } from '../../../../../../schemas/json.ts'
 import { whole } from '../../../address/codecs.ts'
 import { useAnswer } from '../../../data/answers.ts'
 import { queryValue } from '../../../navigation/navigation.ts'
 import { AnswerArea } from '../../../parts/answer-area.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { plainText } from '../../../parts/plain-text.ts'
-import { isSame, type JsonObject, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
+import { isSame, pathKey, valueAt } from '../../../shadow-merge/leaves.ts'
 import { difference, type Edit, wishOf } from '../../../shadow-merge/merge.ts'
 import { words } from '../../../words/words.ts'
 import { JsonText } from './json-text.tsx'
