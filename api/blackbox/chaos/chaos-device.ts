@@ -211,6 +211,17 @@ export class ChaosDevice {
     if (packet.qos === 1 && packet.messageId !== undefined)
       socket.write(packets.generate({ cmd: 'puback', messageId: packet.messageId }))
     if (packet.topic.endsWith('/command')) this.#obey(packet)
+    else if (packet.topic.endsWith('/shadow/desired')) this.#note(packet)
+  }
+
+  #note(packet: IPublishPacket): void {
+    const { recorder } = this.#options
+    // The service under test made it; the checkers find a wrong shape.
+    const { version, state } = JSON.parse(packet.payload.toString()) as {
+      readonly version: number
+      readonly state: { readonly value?: string }
+    }
+    recorder.desired.push({ device: this.id, version, value: state.value, at: recorder.now() })
   }
 
   #giveUpStalled(): void {

@@ -132,11 +132,11 @@ class Run {
   }
 
   recording(): Recording {
-    const { messages, receipts, calls, faults, orders, boots } = this.#recorder
+    const { messages, receipts, desired, calls, faults, orders, boots } = this.#recorder
     const of = <T>(pick: (device: UpdatingDevice) => T) =>
       Object.fromEntries(this.#updating.map((device) => [device.id, pick(device)]))
     return {
-      ...{ promises: this.#system.promises, messages, receipts, calls, faults, orders, boots },
+      ...{ promises: this.#system.promises, messages, receipts, desired, calls, faults, orders, boots },
       stored: [...this.#stored.values()],
       rollouts: this.#rollouts,
       kinds: of(({ kind }) => kind),
@@ -272,8 +272,9 @@ class Run {
   }
 
   async #collect(devices: readonly string[], rollouts: Rollouts): Promise<void> {
+    const { calls, beganAt } = this.#recorder
     const about = { url: this.#url(), token: this.#token, firstAt: this.#firstAt, stepMs: STEP_MS }
-    for (const stored of await collect(devices, { ...about, calls: this.#recorder.calls }))
+    for (const stored of await collect(devices, { ...about, beganAt, calls }))
       this.#stored.set(stored.device, stored)
     this.#rollouts = await rollouts.collect()
   }

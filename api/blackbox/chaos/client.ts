@@ -25,6 +25,7 @@ interface Answer {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
   readonly text: string
+  readonly requestId: string
 }
 
 interface Request {
@@ -60,6 +61,7 @@ export class Client {
     }
     call.to = recorder.now()
     call.status = answer.status
+    call.requestId = answer.requestId
     if (answer.status >= 400) call.text = answer.text.slice(0, TEXT_KEPT)
     return answer
   }
@@ -91,7 +93,8 @@ export async function ask(
     signal: AbortSignal.timeout(ANSWER_MS),
   })
   const text = await response.text()
-  return { status: response.status, body: toObject(text), text }
+  const requestId = response.headers.get('x-request-id') ?? ''
+  return { status: response.status, body: toObject(text), text, requestId }
 }
 
 function toObject(text: string): Readonly<Record<string, unknown>> {

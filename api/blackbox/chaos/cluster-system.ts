@@ -1,21 +1,21 @@
 // Runs the cluster profile: three engines, two ingresses and two APIs, each a process, on real servers with stand-ins for
 // EMQX and ClickHouse. Each node reaches each server over its own connection, which can be cut, so that one node may be
-// isolated while the others are well.
+// isolated while the others are well. Their clocks differ.
 import type { S3Server } from '../../../engine/adapters/blobs/testing/s3-server.ts'
 import { ClusterServers } from '../testing/cluster.ts'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
-import { Program, SERVICE_MAIN } from './program.ts'
+import { Program, SERVICE_MAIN, SKEWED_CLOCK } from './program.ts'
 import { LinkTarget, NOWHERE, type System, type SystemOptions, unwell } from './system.ts'
 
 const NODES = [
-  { name: 'engine-1', roles: 'engine' },
-  { name: 'engine-2', roles: 'engine' },
-  { name: 'engine-3', roles: 'engine' },
-  { name: 'ingress-1', roles: 'ingress' },
-  { name: 'ingress-2', roles: 'ingress' },
-  { name: 'api-1', roles: 'api' },
-  { name: 'api-2', roles: 'api' },
+  { name: 'engine-1', roles: 'engine', skewMs: 0 },
+  { name: 'engine-2', roles: 'engine', skewMs: 1_500 },
+  { name: 'engine-3', roles: 'engine', skewMs: -900 },
+  { name: 'ingress-1', roles: 'ingress', skewMs: 0 },
+  { name: 'ingress-2', roles: 'ingress', skewMs: -1_200 },
+  { name: 'api-1', roles: 'api', skewMs: 0 },
+  { name: 'api-2', roles: 'api', skewMs: 700 },
 ] as const
 /** Links that the nemesis may break. An engine without Redis or ClickHouse gives its devices to others after a while. */
 const HAUNTED_LINKS = [
@@ -103,7 +103,7 @@ interface Node {
   readonly url: () => string
 }
 
-async function startNode({ name, roles }: (typeof NODES)[number], parts: Parts): Promise<Node> {
+async function startNode({ name, roles, skewMs }: (typeof NODES)[number], parts: Parts): Promise<Node> {
   const { servers, logs, recorder } = parts
   const links = new Map<ServerName, LinkTarget>()
   for (const server of SERVERS)
@@ -115,13 +115,14 @@ async function startNode({ name, roles }: (typeof NODES)[number], parts: Parts):
   const door = roles === 'api' ? await LinkTarget.open(`${name}-door`, () => new URL(url).host) : undefined
   const program = new Program({
     name,
-    args: [SERVICE_MAIN],
+    args: ['--import', SKEWED_CLOCK, SERVICE_MAIN],
     env: {
       ...servers.settings,
       ...linkSettings(servers, links),
       FLEET_OTA_PUBLIC_URL: parts.downloadUrl,
       FLEET_ROLES: roles,
       FLEET_NODE_NAME: name,
+      CHAOS_SKEW_MS: String(skewMs),
       FLEET_HTTP_PORT: '0',
       FLEET_LOG_LEVEL: 'info',
       FLEET_USER_REQUEST_RATE: '0',

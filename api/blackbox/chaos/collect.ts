@@ -5,6 +5,8 @@ import { ask } from './client.ts'
 import type { Call, Change, DeviceOutcome, FinalCommand, Step } from './recording.ts'
 
 const AT_ONCE = 6
+/** Changes whose answers are kept in the audit before they are sent. */
+const AUDITED = ['setDesiredState', 'sendCommand', 'cancelCommand'] as const
 const POINTS_AT_ONCE = 10_000
 const ROWS_AT_ONCE = 200
 const DAY_MS = 86_400_000
@@ -17,6 +19,8 @@ export interface CollectOptions {
   /** The device's time of message 0, and the time between two messages. */
   readonly firstAt: number
   readonly stepMs: number
+  /** When the run began. */
+  readonly beganAt: number
   readonly calls: readonly Call[]
 }
 
@@ -62,15 +66,47 @@ class Collector {
       steps,
       commands: await this.#commands(device, [...ids]),
       parked: Number(letters['total']),
+      counted: { plain: await this.#counted(device, 'plain'), timed: await this.#counted(device, 'timed') },
+      silences: await this.#silences(device),
+      audited: await this.#audited(device),
     }
   }
 
   async #points(device: string, metric: string): Promise<readonly { time: string; value: number }[]> {
-    const { firstAt } = this.#options
-    const range = `from=${new Date(firstAt - DAY_MS).toISOString()}&to=${new Date(Date.now() + DAY_MS).toISOString()}`
-    const path = `/telemetry/${device}/history?metric=${metric}&interval=raw&limit=${POINTS_AT_ONCE}&${range}`
+    const path = `/telemetry/${device}/history?metric=${metric}&interval=raw&limit=${POINTS_AT_ONCE}&${this.#range()}`
     // The answer has the type of its schema.
     return (await this.#pages(path)) as readonly { time: string; value: number }[]
+  }
+
+  async #counted(device: string, metric: string): Promise<number> {
+    const path = `/telemetry/${device}/history?metric=${metric}&interval=1h&agg=count&${this.#range()}`
+    return (await this.#pages(path)).reduce((sum, { count }) => sum + Number(count), 0)
+  }
+
+  #range(): string {
+    const { firstAt } = this.#options
+    return `from=${new Date(firstAt - DAY_MS).toISOString()}&to=${new Date(Date.now() + DAY_MS).toISOString()}`
+  }
+
+  async #silences(device: string): Promise<readonly number[]> {
+    const rows = await this.#pages(`/devices/${device}/events?kind=status&limit=${ROWS_AT_ONCE}`)
+    // The answer has the type of its schema.
+    const moves = rows as readonly {
+      readonly timestamp?: string
+      readonly data?: { readonly reason?: unknown }
+    }[]
+    return moves
+      .filter(({ data }) => data?.reason === 'no heartbeat')
+      .map(({ timestamp = '' }) => Date.parse(timestamp) - this.#options.beganAt)
+  }
+
+  async #audited(device: string): Promise<readonly string[]> {
+    const found: string[] = []
+    for (const action of AUDITED) {
+      const path = `/audit?device_id=${device}&action=${action}&outcome=success&limit=${ROWS_AT_ONCE}`
+      for (const { request_id: requestId } of await this.#pages(path)) found.push(String(requestId))
+    }
+    return found
   }
 
   async #changes(device: string): Promise<readonly Change[]> {

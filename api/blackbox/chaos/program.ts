@@ -15,6 +15,11 @@ const here = import.meta.url
 export const SERVICE_MAIN = fileURLToPath(
   new URL(here.endsWith('.ts') ? '../../../dist/api/service/main.js' : '../../service/main.js', here),
 )
+/** Sets the clock of a node by `CHAOS_SKEW_MS`. */
+export const SKEWED_CLOCK = new URL(
+  here.endsWith('.ts') ? '../../../dist/api/blackbox/chaos/skewed-clock.js' : './skewed-clock.js',
+  here,
+).href
 /** A node that cannot go on ends and is restarted after so long. */
 export const ENDED = 'ended by itself'
 const RESTART_MS = 300

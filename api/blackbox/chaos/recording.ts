@@ -32,6 +32,14 @@ export interface Receipt {
   readonly at: Instant
 }
 
+/** A desired state as a device received it. */
+export interface DesiredReceipt {
+  readonly device: string
+  readonly version: number
+  readonly value: string | undefined
+  readonly at: Instant
+}
+
 interface CallBase {
   readonly caller: string
   readonly node: string
@@ -40,6 +48,8 @@ interface CallBase {
   /** Absent as long as there is no answer. */
   to?: Instant
   status?: number
+  /** As the answer names the request. */
+  requestId?: string
   /** Text of an unexpected answer. */
   text?: string
 }
@@ -120,6 +130,12 @@ export interface DeviceOutcome {
   readonly steps: readonly Step[]
   readonly commands: Readonly<Record<string, FinalCommand>>
   readonly parked: number
+  /** Points in the buckets of an hour, which are computed beforehand for hours that are over. */
+  readonly counted: Readonly<Record<'plain' | 'timed', number>>
+  /** When it counted as offline because nothing was heard of it, by the clock of the service. */
+  readonly silences: readonly Instant[]
+  /** Requests in the audit that changed it. */
+  readonly audited: readonly string[]
 }
 
 /** A message about firmware as a device received it. */
@@ -177,6 +193,7 @@ export interface Recording {
   readonly promises: Promises
   readonly messages: readonly Message[]
   readonly receipts: readonly Receipt[]
+  readonly desired: readonly DesiredReceipt[]
   readonly calls: readonly Call[]
   readonly faults: readonly FaultNote[]
   readonly stored: readonly DeviceOutcome[]
@@ -191,10 +208,13 @@ export interface Recording {
 export class Recorder {
   readonly messages: Message[] = []
   readonly receipts: Receipt[] = []
+  readonly desired: DesiredReceipt[] = []
   readonly calls: Call[] = []
   readonly faults: FaultNote[] = []
   readonly orders: Order[] = []
   readonly boots: Boot[] = []
+  /** The run began at this time. */
+  readonly beganAt = Date.now()
   readonly #origin = performance.now()
   #last = 0
 
@@ -204,7 +224,17 @@ export class Recorder {
   }
 }
 
-const LISTS = ['messages', 'receipts', 'calls', 'faults', 'stored', 'orders', 'boots', 'rollouts'] as const
+const LISTS = [
+  'messages',
+  'receipts',
+  'desired',
+  'calls',
+  'faults',
+  'stored',
+  'orders',
+  'boots',
+  'rollouts',
+] as const
 
 /** Writes a line per fact, since a long run has a million of them. */
 export async function writeRecording(path: string, recording: Recording): Promise<void> {

@@ -121,3 +121,12 @@ test('a command is not sent without end', () => {
   const more = { commands: { [ID]: { status: 'completed' as const, attempts: 6 } } }
   expect(texts(['pending', 'completed'], { more })).toEqual([`${ID} was sent 6 times`])
 })
+
+test('a command that counts as never sent reaches nobody', () => {
+  const more = { commands: { [ID]: { status: 'cancelled' as const, attempts: 0 } } }
+  expect(texts(['pending', 'cancelled'], { more })).toEqual([])
+  const receipts = [{ device: DEVICE, commandId: ID, token: 't1', at: 5 }]
+  expect(texts(['pending', 'cancelled'], { more, receipts })).toEqual([
+    `received ${ID} at 5, which was never sent`,
+  ])
+})

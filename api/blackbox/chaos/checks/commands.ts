@@ -1,7 +1,15 @@
 // Checks commands: each accepted one exists, moves as the table of moves allows, and ends as its device answered.
 import { COMMAND_MOVES, isOpen } from '../../../../engine/domain/command/moves.ts'
 import type { CommandStatus } from '../../../../schemas/vocabulary.ts'
-import type { CommandCall, DeviceOutcome, FinalCommand, Message, Recording, Step } from '../recording.ts'
+import type {
+  CommandCall,
+  DeviceOutcome,
+  FinalCommand,
+  Message,
+  Receipt,
+  Recording,
+  Step,
+} from '../recording.ts'
 import { groupedBy } from './grouped.ts'
 import { mayBeLost } from './losses.ts'
 import { type Operation, outOfOrder } from './real-time.ts'
@@ -27,6 +35,7 @@ export function checkCommands(recording: Recording): readonly Violation[] {
       ...Object.entries(stored.commands).flatMap(([id, final]) =>
         checkOne(recording, stored, { id, final, calls: own, answers }),
       ),
+      ...unsent(stored, receipts.get(device) ?? []),
     ]
   })
 }
@@ -51,6 +60,13 @@ function strangers(
     if (ids.size > 1) return [violation(device, `one call made ${[...ids].join(' ')}`)]
     return []
   })
+}
+
+/** A command is saved as sent before it is sent, so one that was cancelled or expired unsent reaches nobody. */
+function unsent({ device, commands }: DeviceOutcome, receipts: readonly Receipt[]): readonly Violation[] {
+  return receipts
+    .filter(({ commandId }) => commands[commandId]?.attempts === 0)
+    .map(({ commandId, at }) => violation(device, `received ${commandId} at ${at}, which was never sent`))
 }
 
 function lost(

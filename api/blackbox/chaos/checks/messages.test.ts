@@ -77,3 +77,10 @@ test('a killed broker may lose its last moments and nothing else', () => {
   expect(checkMessages(recordingOf({ messages: acked(9), faults: others, promises }))).toHaveLength(1)
   expect(checkMessages(recordingOf({ messages: acked(9), faults }))).toHaveLength(1)
 })
+
+test('buckets that count more or less than there is are a violation, which may only be lateness', () => {
+  const stored = { plain: [0, 1, 2], counted: { plain: 4, timed: 0 } }
+  const found = checkMessages(recordingOf({ messages: plain, stored }))
+  expect(textsOf(found)).toEqual(['the buckets of plain count 4 points, there are 3'])
+  expect(found[0]?.isAbsence).toBe(true)
+})

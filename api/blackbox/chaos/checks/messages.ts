@@ -16,6 +16,7 @@ export function checkMessages(recording: Recording): readonly Violation[] {
       ...misplaced(stored, ofSeries(messages, 'timed')),
       ...shuffled(stored, ofSeries(messages, 'plain')),
       ...parked(stored),
+      ...miscounted(stored),
     ]
   })
 }
@@ -88,6 +89,15 @@ function shuffled({ device, plain }: DeviceOutcome, messages: readonly Message[]
     from = at + 1
   }
   return []
+}
+
+/** Buckets have what the points have. */
+function miscounted({ device, plain, timed, counted }: DeviceOutcome): readonly Violation[] {
+  const points = { plain: plain.length, timed: timed.length }
+  return SERIES.filter((series) => counted[series] !== points[series]).map((series) => {
+    const text = `the buckets of ${series} count ${counted[series]} points, there are ${points[series]}`
+    return { check: 'messages', device, text, isAbsence: true }
+  })
 }
 
 function parked({ device, parked: count }: DeviceOutcome): readonly Violation[] {
