@@ -48,7 +48,7 @@ interface CallBase {
   /** Absent as long as there is no answer. */
   to?: Instant
   status?: number
-  /** As the answer names the request. */
+  /** The request's id, which the answer has. */
   requestId?: string
   /** Text of an unexpected answer. */
   text?: string

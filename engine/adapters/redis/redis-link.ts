@@ -170,6 +170,7 @@ export class RedisLink {
 
   #faultOf(error: unknown): Fault {
     if (error instanceof Fault) return error
+    // L3.
     const message = errorText(error)
     if (message.startsWith('FENCED')) {
       const partition = message.split(' ')[1] ?? ''

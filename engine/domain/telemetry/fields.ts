@@ -1,6 +1,5 @@
 // The leaves of one report in document order, before anything durable is changed.
 import { Buffer } from 'node:buffer'
-import type { Json } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
 
 /** An array, kept as its JSON text. */
@@ -69,10 +68,6 @@ export function isLongerThan(text: string, bytesMax: number): boolean {
 export function isLongText(value: FieldValue): boolean {
   const text = value instanceof JsonText ? value.text : value
   return typeof text === 'string' && isLongerThan(text, LIMITS.shortTextBytesMax)
-}
-
-export function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The leaves that stay when each metric may have one point and one text: the last of each, in document order. */
