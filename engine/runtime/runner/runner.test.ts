@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
+import { decodeNotice } from '../../domain/alert/notice.ts'
+import { createRule } from '../../domain/alert/rule.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
@@ -60,6 +62,24 @@ describe('a sweep that is cut', () => {
     await bench.time.advance(HEARTBEAT_MS + 5_000)
     expect(bench.announced()).toEqual(['device.status a', 'device.status b'])
   })
+})
+
+test('after a pause of the process, what devices said meanwhile counts before what is due', async () => {
+  const bench = await setUp()
+  const condition = { kind: 'threshold', metric: 'x', op: '>', value: 10 } as const
+  const wish = { name: 'hot', target: { type: 'all' }, condition, for_sec: 10 } as const
+  const made = createRule(wish, { id: 'rul_1', by: 'usr_ann', now: START })
+  if (made.kind === 'rule') bench.runner.rule({ revision: 1, rules: [made.rule], silences: [] })
+  await bench.append(registration('b', 2))
+  for (const id of ['a', 'b']) await bench.append(telemetry(id, 1_000, { x: 11 }))
+  await bench.time.advance(1_000)
+  bench.time.jump(60_000)
+  // The first timers run before any socket is read.
+  await bench.time.advance(LIMITS.sweepEveryMs)
+  await bench.append(telemetry('a', 62_200, { x: 5 }))
+  await bench.time.advance(2_000)
+  const notices = bench.performed.flatMap((proposal) => proposal.notices)
+  expect(notices.map(({ bytes }) => decodeNotice(bytes).device?.id)).toEqual(['b'])
 })
 
 test('rules that are set while the shard is loaded reach it', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import { START } from '../shard/testing/items.ts'
 import { SilenceSweep } from './silence-sweep.ts'
@@ -50,6 +50,41 @@ test.each([
   expect([sweep.takeForgiveness(), sweep.takeForgiveness()]).toEqual([state.now, undefined])
   pass(10_000)
   expect(sweep.takeForgiveness()).toBeUndefined()
+})
+
+describe('after a pause of the process', () => {
+  /** The numbers of the looks, 1 for the first, at which a sweep was due. */
+  function sweptAt(count: number, lost: (look: number) => number): readonly number[] {
+    const { state, sweep, pass } = setUp()
+    pass(1_000)
+    sweep.takeSweep(true)
+    const swept: number[] = []
+    for (let look = 1; look <= count; look++) {
+      state.now += lost(look)
+      state.ticks += lost(look)
+      pass(250)
+      if (sweep.takeSweep(true) !== undefined) swept.push(look)
+    }
+    return swept
+  }
+
+  test('sweeps wait until the sockets were read in between', () => {
+    expect(sweptAt(8, (look) => (look === 1 ? 60_000 : 0))).toEqual([5, 6, 7, 8])
+  })
+
+  test('a sweep that was due before it waits as well', () => {
+    const { state, sweep, pass } = setUp()
+    pass(1_000)
+    state.now += 60_000
+    state.ticks += 60_000
+    sweep.look()
+    expect(sweep.takeSweep(true)).toBeUndefined()
+  })
+
+  test('a service that comes late again and again sweeps all the same', () => {
+    expect(sweptAt(12, () => 3_000)).toEqual([5, 10])
+    expect(sweptAt(12, (look) => (look % 2 === 0 ? 3_000 : 0))).toEqual([1, 6, 7, 12])
+  })
 })
 
 test('while the log fails nothing is swept, and then that time is forgiven', () => {

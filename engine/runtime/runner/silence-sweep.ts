@@ -1,10 +1,16 @@
-// When a shard may sweep for silent devices, and when time was lost: after a pause of the process, while the log
-// failed, or when the clock was set, nobody was heard because nobody could be. Then every device counts as heard now.
+// When a shard may sweep: for silent devices, and for whatever else only time brings. After a pause of the process, while
+// the log failed, or when the clock was set, time was lost: nobody was heard because nobody could be.
+//
+// - Every device counts as heard when lost time ends.
+// P2. What devices said in lost time lies in the sockets. Sweeps are left out until there was time to read it, so that it
+//     counts before anything that is due. Whoever loses time again and again sweeps all the same.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { WorkTask } from '../shard/protocol.ts'
 
 /** Sweeps come every quarter second; without one for this long, or with more time gone than passed, time was lost. */
 const LOST_TIME_MS = 2_000
+/** Looks that a sweep is left out for, by P2. Between two of them sockets and log are read. */
+const HELD_LOOKS = 4
 
 export interface Times {
   /** The time messages get now. */
@@ -22,6 +28,10 @@ export class SilenceSweep {
   #dueAt: Millis | undefined
   #forgiveAt: Millis | undefined
   #isCut = false
+  /** Looks that are still without a sweep, by P2. */
+  #held = 0
+  /** There was no sweep since time was lost last. */
+  #isOwed = false
 
   constructor(times: Times) {
     this.#times = times
@@ -36,9 +46,14 @@ export class SilenceSweep {
     const now = this.#times.now()
     const ticks = this.#times.ticks()
     const passed = ticks - this.#lastTicks
-    if (passed > LOST_TIME_MS || Math.abs(now - this.#lastNow - passed) > LOST_TIME_MS) this.#forgiveAt = now
+    const isLost = passed > LOST_TIME_MS || Math.abs(now - this.#lastNow - passed) > LOST_TIME_MS
     this.#lastTicks = ticks
     this.#lastNow = now
+    if (isLost) {
+      this.#forgiveAt = now
+      this.#dueAt = undefined
+    }
+    if (this.#isHeld(isLost)) return
     // The time of the look, not of the sweep: between the two the process may be put to sleep.
     this.#dueAt = watermark
   }
@@ -60,6 +75,20 @@ export class SilenceSweep {
   /** What was known of silence says nothing any more. A sweep that was cut goes on: it began before. */
   forget(): void {
     this.#dueAt = undefined
+  }
+
+  /** by P2 */
+  #isHeld(isLost: boolean): boolean {
+    if (isLost && !this.#isOwed) {
+      this.#held = HELD_LOOKS
+      this.#isOwed = true
+    }
+    if (this.#held > 0) {
+      this.#held--
+      return true
+    }
+    this.#isOwed = false
+    return false
   }
 
   takeForgiveness(): Millis | undefined {

@@ -223,6 +223,17 @@ test('reading the log again decides nothing twice, and goes on where it was', ()
   expect(noticesOf(over)).toMatchObject([{ event: 'resolved', alertId: noticesOf(fired)[0]?.alertId }])
 })
 
+test('after lost time, counts for the fleet say nothing before the next sweep', () => {
+  const bench = new ShardBench([online])
+  const isCaughtUp = () => bench.ask({ kind: 'fleet_counts', sums: [] }).isCaughtUp
+  bench.work({ alertSettings: settingsOf(ruleOf()), sweep: at(1_000) })
+  expect(isCaughtUp()).toBe(true)
+  bench.work({ forgiveAt: at(60_000) })
+  expect(isCaughtUp()).toBe(false)
+  bench.work({ sweep: at(61_000) })
+  expect(isCaughtUp()).toBe(true)
+})
+
 describe('the figures of a shard', () => {
   test('are told when they change, and count each judgement once', () => {
     const bench = new ShardBench([online])

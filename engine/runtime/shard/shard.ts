@@ -140,7 +140,7 @@ export class Shard {
     if (task.wants !== undefined) this.#wants = task.wants
     if (task.alertSettings !== undefined)
       this.#alerts.settle(task.alertSettings, this.#actors.values(), task.now)
-    if (task.forgiveAt !== undefined) this.#deadlines.forgive(task.forgiveAt, this.#actors.values())
+    if (task.forgiveAt !== undefined) this.#forgive(task.forgiveAt)
     const counts = emptyCounts()
     const blocksSince = this.#rows.since
     const blocks = this.#cut(task, counts)
@@ -308,6 +308,12 @@ export class Shard {
     if (status === 'online') this.#deadlines.heard(actor, at)
     else if (incoming.isNew && (status === 'offline' || status === 'provisioning'))
       batch.decisions.decide(actor, { kind: 'heard', seenAt: at }, at)
+  }
+
+  /** Time was lost: until the next sweep, what devices said meanwhile may not be read yet. */
+  #forgive(at: Millis): void {
+    this.#deadlines.forgive(at, this.#actors.values())
+    this.#alerts.caughtUp(false)
   }
 
   #beginSweep(sweep: Millis | 'behind'): void {
