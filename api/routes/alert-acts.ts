@@ -1,6 +1,7 @@
 // What people do to alerts: acknowledge, snooze, resolve, assign and comment, one alert at a time or many.
 import type { AlertAct } from '../../engine/domain/alert/acts.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
+import { FLEET } from '../../engine/ports/feed.ts'
 import { ALERT_SNOOZE_SEC_MAX } from '../../schemas/alert.ts'
 import { AlertId, type DeviceId, Millis, RuleId, UserId } from '../../schemas/ids.ts'
 import { parseInstant } from '../../schemas/instant-text.ts'
@@ -18,7 +19,7 @@ import { scopeOf } from '../auth/scope.ts'
 import { type Answer, answer } from '../http/answer.ts'
 import { type Route, route, type SignedCall } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
-import { invalid, type Refusal } from '../refusal.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
 import { alertPlaceOf, foundAlert, noSuchAlert, shownAlerts } from './found-alert.ts'
 
 const BULK_MAX = 500
@@ -97,12 +98,31 @@ async function actOne(
 ): Promise<Answer | Refusal> {
   if (wish.kind === 'refused') return wish
   const refusal = await act(services, id, wish, call)
-  if (refusal !== undefined) return refusal
   const place = alertPlaceOf(services, id, call.user)
+  if (refusal !== undefined)
+    return refusal.code === 'NOT_FOUND' ? gone(services, AlertId(id), place) : refusal
   const alert = place && (await foundAlert(services, AlertId(id), place))
   if (alert === undefined) return noSuchAlert()
   const [shown] = await shownAlerts(services, [alert])
   return answer(200, shown)
+}
+
+/** An alert that only the history knows is resolved, and stays as it is. */
+async function gone(
+  { engine }: Services,
+  id: AlertId,
+  place: ReturnType<typeof alertPlaceOf>,
+): Promise<Refusal> {
+  // Who may see an alert of the fleet is known by the alert alone.
+  if (place === undefined || (place.deviceId === undefined && place.within !== undefined))
+    return noSuchAlert()
+  const moves = await engine.alertMoves(place.deviceId ?? FLEET, id)
+  if (moves.length === 0) return noSuchAlert()
+  return refused('INVALID_STATE_TRANSITION', {
+    message: 'the alert was resolved so long ago that it only stands in the history',
+    from: 'resolved',
+    allowed: [],
+  })
 }
 
 interface Result {

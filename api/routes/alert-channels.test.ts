@@ -120,8 +120,7 @@ describe('what a channel may be', () => {
     [{ type: 'webhook' }, '/url'],
     [{ type: 'chat_webhook' }, '/webhook_url'],
     [{ type: 'email' }, '/to'],
-    [{ ...WEBHOOK, url: 'ftp://example.com' }, '/url'],
-    [{ ...WEBHOOK, url: 'https://user:pw@example.com' }, '/url'],
+    [{ ...WEBHOOK, url: 'example.com' }, '/url'],
     [{ ...WEBHOOK, headers: { 'webhook-id': 'x' } }, '/headers/webhook-id'],
     [{ ...WEBHOOK, headers: { 'Content-Type': 'x' } }, '/headers/Content-Type'],
     [{ ...WEBHOOK, headers: { 'x-a': 'a\r\nb' } }, '/headers/x-a'],
@@ -134,6 +133,14 @@ describe('what a channel may be', () => {
   ])('%j is refused at %s', async (body, path) => {
     const refused = await send(`POST ${CHANNELS}`, body)
     expect(refused).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ path }] } })
+  })
+
+  test('a template has at most 16 KiB, in whichever form it is sent', async () => {
+    const template = { text: 'ä'.repeat(8_192) }
+    for (const each of [template, JSON.stringify(template)]) {
+      const refused = await send(`POST ${CHANNELS}`, { ...WEBHOOK, template: each })
+      expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: '/template' }] } })
+    }
   })
 
   test('a template that is no JSON is refused with its position', async () => {
@@ -161,6 +168,15 @@ describe('what a channel may be', () => {
     expect(refused.body.detail).toContain('FLEET_WEBHOOK_ALLOW')
   })
 })
+
+test.each(['ftp://example.com/', 'file:///etc/passwd', 'https://user:pw@example.com/'])(
+  'nothing is ever sent to %s',
+  async (url) => {
+    const refused = await send(`POST ${CHANNELS}`, { ...WEBHOOK, url })
+    const body = { code: 'WEBHOOK_TARGET_FORBIDDEN', errors: [{ path: '/url' }] }
+    expect(refused).toMatchObject({ status: 422, body })
+  },
+)
 
 describe('changes', () => {
   test('an edit changes what it names and the ETag', async () => {

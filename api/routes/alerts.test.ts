@@ -29,7 +29,7 @@ async function open() {
 }
 
 test('a rule has its defaults, and is found again', async () => {
-  const { ask } = await open()
+  const { ask, user } = await open()
   const made = await ask(`POST ${RULES}`, RULE)
   expect(made.status).toBe(201)
   expect(made.body).toMatchObject({
@@ -44,6 +44,10 @@ test('a rule has its defaults, and is found again', async () => {
     source: 'api',
     revision: 1,
     state: { firing: 0, pending: 0 },
+    ...{ description: null, levels: null, clear: null, active: [], during_maintenance: 'mute', labels: {} },
+    ...{ inhibit_when_offline: true, inhibited_by: [], send_resolved: true, channels: null, message: null },
+    flap: { episodes: 3, within_sec: 600, hold_sec: 900 },
+    created_by: user.id,
   })
   const { rule_id: id } = made.body
   expect(made.headers['location']).toBe(`${RULES}/${id}`)
@@ -183,6 +187,90 @@ test.each([
   const { ask } = await open()
   const { status, body } = await ask(`POST ${RULES}`, { ...RULE, condition })
   expect([status, body.code, body.errors[0].path]).toEqual([422, 'VALIDATION_FAILED', path])
+})
+
+const LEAF = { kind: 'flapping' }
+const count = (of: object) => ({ kind: 'fleet', op: '>', value: 1, of: { kind: 'flapping' }, ...of })
+const many = (length: number) => Array.from({ length }, (_, i) => `n${i}`)
+
+test('every bound of a rule is told with its place', async () => {
+  const { ask } = await open()
+  const window = { start: '22:00', duration_min: 1 }
+  const wishes: readonly (readonly [path: string, wish: object])[] = [
+    ...['', 'n'.repeat(129), 'a\nb'].map((name) => ['/name', { name }] as const),
+    ...[-1, 2_592_001, 1.5].map((sec) => ['/for_sec', { for_sec: sec }] as const),
+    ...[-1, 2_592_001].map((sec) => ['/keep_firing_for_sec', { keep_firing_for_sec: sec }] as const),
+    ...[59, 604_801].map((sec) => ['/repeat_interval_sec', { repeat_interval_sec: sec }] as const),
+    ...[0, 2_592_001].map((sec) => ['/no_data_after_sec', { no_data_after_sec: sec }] as const),
+    ...[1, 21].map((episodes) => ['/flap/episodes', { flap: { episodes } }] as const),
+    ...[59, 86_401].map((sec) => ['/flap/within_sec', { flap: { within_sec: sec } }] as const),
+    ...[9, 86_401].map((sec) => ['/flap/hold_sec', { flap: { hold_sec: sec } }] as const),
+    ['/severity', { severity: 'fatal' }],
+    ['/no_data', { no_data: 'maybe' }],
+    ['/during_maintenance', { during_maintenance: 'ignore' }],
+    ['/group_by', { group_by: 'tag' }],
+    ['/active', { active: many(15).map(() => window) }],
+    ['/active/0/duration_min', { active: [{ ...window, duration_min: 1_441 }] }],
+    ['/active/0/tz', { active: [{ ...window, tz: 'Mars/Olympus' }] }],
+    ['/labels', { labels: Object.fromEntries(many(17).map((name) => [name, 'x'])) }],
+    ['/message', { message: 'm'.repeat(1_025) }],
+    ['/message', { message: '{{secret}}' }],
+    ['/channels/0', { channels: ['ch_none'] }],
+    ['/levels', { levels: [{ severity: 'warning', value: 5 }] }],
+    ['/target/type', { target: { type: 'planet', value: 'x' } }],
+    ['/target/value', { target: { type: 'device' } }],
+    ['/target/value', { target: { type: 'devices', value: many(1_001) } }],
+    ['/target/value/planet', { target: { type: 'query', value: { planet: 'mars' } } }],
+  ]
+  const threshold = { kind: 'threshold', metric: 'm', op: '>', value: 1 }
+  const conditions: readonly (readonly [path: string, condition: object])[] = [
+    ['/op', { ...threshold, op: '=>' }],
+    ['/op', { ...threshold, value: 'hot' }],
+    ['/clear_value', { ...threshold, op: '<', clear_value: 0 }],
+    ['/clear_value', { ...threshold, op: '==', clear_value: 1 }],
+    ['', { kind: 'range', metric: 'm' }],
+    ['/max', { kind: 'range', metric: 'm', min: 2, max: 1 }],
+    ['/for_sec', { kind: 'absence', for_sec: 0 }],
+    ['', { kind: 'state' }],
+    ['/in', { kind: 'state', in: [] }],
+    ...[0, 86_401].map(
+      (sec) => ['/window_sec', { kind: 'rate', metric: 'm', op: '>', per_sec: 1, window_sec: sec }] as const,
+    ),
+    ...[1, 101].map(
+      (times) => ['/times', { kind: 'repeat', condition: LEAF, times, within_sec: 9 }] as const,
+    ),
+    ['/level', { kind: 'log', level: 'loud' }],
+    ['/statuses', { kind: 'command_failed', statuses: ['completed'] }],
+    ['/of', { kind: 'deployment_failed', of: ['group'] }],
+    ['/why', { kind: 'dead_letter', why: 'x' }],
+    ['/when', { kind: 'heartbeat', when: 'x' }],
+    ['/all/0/any/0/not/all/0', { all: [{ any: [{ not: { all: [LEAF] } }] }] }],
+    ['', { any: [{ all: many(16).map(() => LEAF) }, LEAF] }],
+    ['/all', { all: [] }],
+    ['', { all: [LEAF, count({})] }],
+    ['/unit', count({ unit: 'share' })],
+    ['/value', count({ unit: 'percent', value: 101 })],
+    ['/min_members', count({ min_members: 0 })],
+    ['/of', count({ of: threshold })],
+  ]
+  const told: string[] = []
+  const expected: string[] = []
+  const all = [...wishes, ...conditions.map(([at, condition]) => [`/condition${at}`, { condition }] as const)]
+  for (const [path, wish] of all) {
+    const { status, body } = await ask(`POST ${RULES}`, { ...RULE, ...wish })
+    const name = JSON.stringify(wish).slice(0, 80)
+    told.push(`${name}: ${status} ${body.errors?.[0].path}`)
+    expected.push(`${name}: 422 ${path}`)
+  }
+  expect(told).toEqual(expected)
+})
+
+test('a rule about events keeps its alert for five minutes unless it says otherwise', async () => {
+  const { ask } = await open()
+  const condition = { kind: 'log', level: 'error' }
+  expect((await ask(`POST ${RULES}`, { ...RULE, condition })).body.keep_firing_for_sec).toBe(300)
+  const own = await ask(`POST ${RULES}`, { ...RULE, condition, keep_firing_for_sec: 9 })
+  expect(own.body.keep_firing_for_sec).toBe(9)
 })
 
 test('an alert fires, is acknowledged, commented on and resolved', async () => {

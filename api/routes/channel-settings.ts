@@ -15,6 +15,7 @@ const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/
 const OWN_HEADERS =
   /^(content-.*|host|webhook-.*|user-agent|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/i
 const HEADER_BYTES_MAX = 1_024
+const TEMPLATE_BYTES_MAX = 16_384
 
 export type ReadChannel = { readonly kind: 'settings'; readonly settings: ChannelSettings } | Refusal
 
@@ -127,11 +128,22 @@ function readHeaders(
 
 function wrongUrl(path: string, url: string): Refusal | undefined {
   const target = parseTarget(url)
-  return target.kind === 'refused' ? invalid(path, { code: 'FORMAT', message: target.detail }) : undefined
+  if (target.kind !== 'refused') return undefined
+  const { isForbidden, detail } = target
+  if (!isForbidden) return invalid(path, { code: 'FORMAT', message: detail })
+  return refused('WEBHOOK_TARGET_FORBIDDEN', {
+    message: `${path}: ${detail}`,
+    errors: [{ path, in: 'body', code: 'FORMAT', message: detail }],
+  })
 }
 
 function wrongTemplate(template: string | undefined): Refusal | undefined {
   if (template === undefined) return undefined
+  if (Buffer.byteLength(template) > TEMPLATE_BYTES_MAX)
+    return invalid('/template', {
+      code: 'TOO_LONG',
+      message: `must be at most ${TEMPLATE_BYTES_MAX} bytes as JSON`,
+    })
   const parsed = parseJsonTemplate(template)
   switch (parsed.kind) {
     case 'parsed':

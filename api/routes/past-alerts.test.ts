@@ -24,17 +24,18 @@ async function open() {
   // The first one's time is over.
   const { token } = await harness.login('admin')
   const ask = async (line: string, as = token) => harness.request(line, { token: as })
+  const send = (line: string, body?: unknown) => harness.request(line, { token, body })
   const list = async (query: string, as = token) => (await ask(`GET /api/v1/alerts?${query}`, as)).body
   for (let turn = 0; (await list('state=resolved')).total !== 2 * EPISODES; turn++) {
     if (turn === 2_000) throw new Error('the history never has them all')
     clock.at += 100
     await setImmediate()
   }
-  return { ...harness, ask, list }
+  return { ...harness, ask, send, list }
 }
 
 test('resolved alerts are listed beyond those that devices keep, each once', async () => {
-  const { list, ask } = await open()
+  const { list, ask, send } = await open()
   const all = await list('state=resolved&device_id=a&per_page=100')
   expect(all.total).toBe(EPISODES)
   expect(new Set(all.data.map(({ alert_id: id }: { alert_id: string }) => id)).size).toBe(EPISODES)
@@ -52,6 +53,15 @@ test('resolved alerts are listed beyond those that devices keep, each once', asy
     alert_id: oldest.alert_id,
     timeline: [{ event: 'alert.resolved' }, { event: 'alert.fired' }],
   })
+  // The device does not keep it any more.
+  const acts = [['ack'], ['unack'], ['resolve'], ['comments', { text: 'seen' }]] as const
+  for (const [act, body] of acts)
+    expect(await send(`POST /api/v1/alerts/${oldest.alert_id}/${act}`, body)).toMatchObject({
+      status: 409,
+      body: { code: 'INVALID_STATE_TRANSITION', allowed: [] },
+    })
+  const unknown = `alt_${'0'.repeat(16)}_a`
+  expect(await send(`POST /api/v1/alerts/${unknown}/ack`)).toMatchObject({ status: 404 })
   const early = `device_id=a&to=${all.data.at(-2).fired_at}`
   expect(await list(`state=firing,resolved&${early}`)).toMatchObject({ total: 1, data: [{ count: 1 }] })
   expect((await list('state=firing&device_id=a')).total).toBe(0)

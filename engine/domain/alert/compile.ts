@@ -65,11 +65,14 @@ export function compileRule(rule: Rule): CompiledRule {
     clear,
     isMomentary: isMomentary(condition),
     isAboutFleet: isFleetCondition(condition),
-    isAboutValues: leavesOf(condition).some(
-      ({ kind }) => kind === 'threshold' || kind === 'range' || kind === 'rate',
-    ),
+    isAboutValues: leavesOf(condition).some(isAboutValue),
     window: windowClock(rule.active),
   }
+}
+
+function isAboutValue(leaf: Leaf): boolean {
+  if (leaf.kind === 'repeat') return isAboutValue(leaf.condition)
+  return leaf.kind === 'threshold' || leaf.kind === 'range' || leaf.kind === 'rate'
 }
 
 function rootsOf({ condition, levels, severity }: Rule): readonly {

@@ -107,6 +107,18 @@ describe('absence', () => {
     expect(moves(device)).toEqual([[370, 'fired']])
   })
 
+  test('ends with any report of its metric, also with one that is late', () => {
+    const device = deviceWith({ kind: 'absence', metric: 'm', for_sec: 10 })
+    device.report(0, { m: 1 })
+    device.report(8, { m: 1 }, -5)
+    device.passTo(30)
+    device.report(31, { m: 1 }, -4)
+    expect(moves(device)).toEqual([
+      [18, 'fired'],
+      [31, 'resolved'],
+    ])
+  })
+
   test('leaves out devices in provisioning', () => {
     const device = deviceWith({ kind: 'absence', for_sec: 5 })
     device.change(0, { status: 'provisioning' })
@@ -312,6 +324,40 @@ describe('what mutes and what is judged', () => {
     ])
   })
 
+  test('a time counts from the opening of its window at the earliest', () => {
+    const active = [
+      { start: '10:01', duration_min: 1, tz: 'UTC' },
+      { start: '10:02', duration_min: 1, tz: 'UTC' },
+    ]
+    const device = deviceWith(HOT, { active, for_sec: 30 })
+    device.report(50, { m: 11 })
+    device.report(89, { m: 9 })
+    device.report(100, { m: 11 })
+    device.passTo(200)
+    expect(moves(device)).toEqual([
+      [130, 'fired'],
+      [180, 'resolved'],
+    ])
+    const opened = deviceWith(HOT, { active, for_sec: 30 })
+    opened.report(50, { m: 11 })
+    opened.passTo(90)
+    expect(moves(opened)).toEqual([[90, 'fired']])
+  })
+
+  test('what clears an alert does so outside its windows, too', () => {
+    const device = deviceWith(HOT, {
+      active: [{ start: '10:00', duration_min: 1, tz: 'UTC' }],
+      clear: { kind: 'threshold', metric: 'm', op: '<', value: 5 },
+    })
+    device.report(0, { m: 11 })
+    device.report(70, { m: 9 })
+    device.report(80, { m: 4 })
+    expect(moves(device)).toEqual([
+      [0, 'fired'],
+      [80, 'resolved'],
+    ])
+  })
+
   test.each([
     [
       'mute',
@@ -333,15 +379,23 @@ describe('what mutes and what is judged', () => {
     expect(device.seen[0]?.at).toBe(firstAt)
   })
 
-  test('a rule about values is muted while the device is offline, and told of afterwards', () => {
-    const device = deviceWith(HOT, { for_sec: 5 })
-    device.report(0, { m: 11 })
-    device.change(1, { status: 'offline' })
-    device.passTo(10)
-    expect(device.seen).toMatchObject([{ at: 5, event: 'fired', notice: undefined }])
-    device.change(20, { status: 'online' })
-    expect(device.seen.at(-1)).toMatchObject({ at: 20, event: 'updated', notice: 'fired' })
-  })
+  test.each([
+    ['', HOT],
+    [', also if it is repeated', { kind: 'repeat', condition: HOT, times: 2, within_sec: 60 }],
+  ] as const)(
+    'a rule about values is muted while the device is offline, and told of afterwards%s',
+    (_, condition) => {
+      const device = deviceWith(condition, { for_sec: 5 })
+      device.report(0, { m: 11 })
+      device.report(1, { m: 9 })
+      device.report(2, { m: 11 })
+      device.change(3, { status: 'offline' })
+      device.passTo(10)
+      expect(device.seen).toMatchObject([{ at: 7, event: 'fired', notice: undefined }])
+      device.change(20, { status: 'online' })
+      expect(device.seen.at(-1)).toMatchObject({ at: 20, event: 'updated', notice: 'fired' })
+    },
+  )
 
   test('a rule is muted while one that inhibits it fires for the same device', () => {
     const device = new JudgedDevice([

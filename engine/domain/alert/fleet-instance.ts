@@ -134,14 +134,15 @@ function look(known: FleetInstance, rule: CompiledRule, { leaves, now }: FleetOc
   const truths = leaves.map(({ truth }) => truth)
   const isOpen = rule.window(Math.floor(now / 1_000)).isInside
   const nodes = [...rule.roots.map(({ node }) => node), ...(rule.clear === undefined ? [] : [rule.clear])]
+  const roots = rule.roots.length
   const since = nodes.map((node, i) => {
     const before = known.since[i] ?? 0
-    const isTrue = truthOf(node, truths) === TRUTH.yes && isOpen
+    // What clears an alert does so at any time.
+    const isTrue = truthOf(node, truths) === TRUTH.yes && (isOpen || i >= roots)
     if (isTrue === before > 0 || (!isTrue && before === 0)) return before
     const when = Math.max(now, Math.abs(before) + 1)
     return isTrue ? when : -when
   })
-  const roots = rule.roots.length
   const isTrueNow = since.slice(0, roots).some((at) => at > 0)
   const wasTrue = known.since.slice(0, roots).some((at) => at > 0)
   const rose = isTrueNow && !wasTrue && openOf(known.alerts, rule.id) !== undefined

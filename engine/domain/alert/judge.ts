@@ -172,9 +172,12 @@ function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion):
 function refresh(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): RefreshResult {
   const compiled = watch.fit.rules[rule]
   const { now, sight, events } = occasion
-  const isOff = compiled?.rule.during_maintenance === 'off' && sight.device.status === 'maintenance'
-  const isOpen = !isOff && (compiled?.window(toMillis(now)).isInside ?? false)
-  const refreshed = watch.refresh(rule, { sight, now, isOpen, events })
+  const { isInside = false, since = 0 } = compiled?.window(toMillis(now)) ?? {}
+  const { status, statusSince } = sight.device
+  const stops = compiled?.rule.during_maintenance === 'off'
+  const isOpen = isInside && !(stops && status === 'maintenance')
+  const openSince = Math.max(since, stops ? statusSince : 0) * 1_000
+  const refreshed = watch.refresh(rule, { sight, now, isOpen, openSince, events })
   const open = compiled && openOf(alerts, compiled.id)
   if (refreshed.rose && open !== undefined) count(watch, rule, open, now)
   return refreshed

@@ -66,7 +66,10 @@ test('a recurring silence mutes in its windows only, by the clocks of its zone',
   expect([inside('2026-03-28T21:00:00Z'), inside('2026-03-28T22:59:59Z')]).toEqual([true, true])
   expect([inside('2026-03-28T23:00:00Z'), inside('2026-03-29T19:59:59Z')]).toEqual([false, false])
   expect([inside('2026-03-29T20:00:00Z'), inside('2026-03-29T21:59:59Z')]).toEqual([true, true])
-  expect(compiled.at(at('2026-03-29T22:00:00Z'))).toEqual({ isInside: false, changesAt: nights.ends_at })
+  expect(compiled.at(at('2026-03-29T22:00:00Z'))).toMatchObject({
+    isInside: false,
+    changesAt: nights.ends_at,
+  })
 })
 
 test('an alert is muted in the windows of a silence, and told of when one ends', () => {

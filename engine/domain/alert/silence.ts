@@ -54,9 +54,9 @@ export function compileSilence({
       (tag === undefined || (device?.tags.includes(tag) ?? false)),
     at: (now) => {
       if (now >= ends_at) return NEVER
-      if (now < starts_at) return { isInside: false, changesAt: starts_at }
-      const { isInside, changesAt } = clock(now)
-      return { isInside, changesAt: Math.min(changesAt, ends_at) }
+      if (now < starts_at) return { ...NEVER, changesAt: starts_at }
+      const state = clock(now)
+      return { ...state, changesAt: Math.min(state.changesAt, ends_at) }
     },
   }
 }

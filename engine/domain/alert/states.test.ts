@@ -166,3 +166,12 @@ test('a value that alternates every second for ten minutes is three alerts, the 
   device.passTo(600 + 900)
   expect(device.alerts.open).toEqual([])
 })
+
+test('an alert takes a hundred comments, and is acted on without one all the same', () => {
+  const device = new JudgedDevice([ruleOf({})])
+  device.report(0, { m: 11 })
+  const outcomes = Array.from({ length: 101 }, () => device.act(1, { kind: 'comment', text: 'seen' }))
+  expect(outcomes.map(({ kind }) => kind).lastIndexOf('acted')).toBe(99)
+  expect(outcomes.at(-1)).toMatchObject({ code: 'LIMIT_REACHED', detail: { limit: 100 } })
+  expect(device.act(1, { kind: 'ack' }).kind).toBe('acted')
+})

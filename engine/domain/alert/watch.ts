@@ -1,7 +1,7 @@
 // What a device remembers in order to judge its rules: the newest value of each metric that they look at, the truth of each
 // leaf, and since when each condition has been true. Vitals: they are in the checkpoint and read again from the log.
 //
-// W1. A value that is older than the newest of its metric decides nothing.
+// W1. A value that is older than the newest of its metric decides nothing, but that the metric is not absent.
 // W2. Nothing is allocated while nothing moves: everything is in one array of numbers, whose places the `Fit` knows.
 import type { Report } from '../telemetry/payload.ts'
 import type { Shape, SlotValues } from '../telemetry/shape.ts'
@@ -65,12 +65,13 @@ export class Watch {
     const leafBase = 3 * metrics
     for (let pair = 0; pair < pairs.length; pair += 2) {
       const metric = pairs[pair + 1] ?? 0
+      const pause = receivedAt - (numbers[metrics + metric] ?? 0)
+      numbers[metrics + metric] = receivedAt
+      if (pause > (fit.gap[metric] ?? NEVER)) isFlagged = this.#flagMetric(metric)
       // by W1
       if (at < (numbers[metric] ?? 0)) continue
       const value = values.numbers[pairs[pair] ?? 0] ?? 0
-      const pause = receivedAt - (numbers[metrics + metric] ?? 0)
       numbers[metric] = at
-      numbers[metrics + metric] = receivedAt
       numbers[2 * metrics + metric] = value
       const end = from[metric + 1] ?? 0
       for (let leaf = from[metric] ?? 0; leaf < end; leaf++) {
@@ -83,7 +84,6 @@ export class Watch {
         isFlagged = true
       }
       if (this.texts !== undefined) this.texts[metric] = undefined
-      if (pause > (fit.gap[metric] ?? NEVER)) isFlagged = this.#flagMetric(metric)
       const slow = fit.slow[metric]
       if (slow !== undefined && slow.length > 0 && this.#feedSlow(slow, value, at)) isFlagged = true
     }
@@ -154,7 +154,10 @@ export class Watch {
     about: {
       readonly sight: Sight
       readonly now: number
+      /** The rule judges now. While it does not, its condition is false. */
       readonly isOpen: boolean
+      /** Microseconds. */
+      readonly openSince: number
       readonly events: ReadonlySet<number>
     },
   ): RefreshResult {
@@ -176,7 +179,8 @@ export class Watch {
       const { truth, changedAt } = judged(node, states)
       const at = this.#rootAt(rule, root)
       const before = numbers[at] ?? 0
-      const isTrue = truth === TRUTH.yes && about.isOpen
+      // What clears an alert does so at any time.
+      const isTrue = truth === TRUTH.yes && (about.isOpen || root >= roots)
       if (root < roots) {
         wasTrue ||= before > 0
         isAnyTrue ||= isTrue
@@ -184,7 +188,8 @@ export class Watch {
       if (isTrue === before > 0) return
       if (!isTrue && before === 0) return
       // Never before the change before it, nor later than now.
-      const when = Math.min(about.now, Math.max(about.isOpen ? changedAt : about.now, Math.abs(before) + 1))
+      const from = root >= roots ? changedAt : about.isOpen ? Math.max(changedAt, about.openSince) : about.now
+      const when = Math.min(about.now, Math.max(from, Math.abs(before) + 1))
       numbers[at] = isTrue ? when : -when
     })
     refreshed.rose = isAnyTrue && !wasTrue
@@ -222,15 +227,16 @@ export class Watch {
   ): boolean {
     const { fit, numbers } = this
     const metrics = fit.metrics.length
-    if (at < (numbers[metric] ?? 0)) return false
     const pause = receivedAt - (numbers[metrics + metric] ?? 0)
-    numbers[metric] = at
     numbers[metrics + metric] = receivedAt
+    let isFlagged = pause > (fit.gap[metric] ?? NEVER) && this.#flagMetric(metric)
+    // by W1
+    if (at < (numbers[metric] ?? 0)) return isFlagged
+    numbers[metric] = at
     const isText = typeof value === 'string'
     if (isText) this.texts ??= []
     if (this.texts !== undefined) this.texts[metric] = isText ? value : undefined
     if (!isText) numbers[2 * metrics + metric] = value
-    let isFlagged = pause > (fit.gap[metric] ?? NEVER) && this.#flagMetric(metric)
     const simple = Array.from({ length: (fit.from[metric + 1] ?? 0) - (fit.from[metric] ?? 0) }, (_, i) => i)
     const places = [...simple.map((i) => (fit.from[metric] ?? 0) + i), ...(fit.slow[metric] ?? [])]
     if (this.#feedSlow(places, value, at)) isFlagged = true

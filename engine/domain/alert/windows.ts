@@ -10,11 +10,13 @@ const FIRST_WEEKDAY = 3
 
 export interface WindowState {
   readonly isInside: boolean
+  /** Inside: since when without a gap, in milliseconds; 0 if it always was. */
+  readonly since: number
   /** Milliseconds; infinity if it never changes. */
   readonly changesAt: number
 }
 
-export const ALWAYS: WindowState = { isInside: true, changesAt: Number.POSITIVE_INFINITY }
+export const ALWAYS: WindowState = { isInside: true, since: 0, changesAt: Number.POSITIVE_INFINITY }
 
 /** Answers for rising times are remembered until they change. */
 export function windowClock(windows: readonly WindowBody[]): (now: number) => WindowState {
@@ -33,7 +35,13 @@ function windowsAt(windows: readonly WindowBody[], now: number): WindowState {
   const spans = windows.flatMap((window) => spansOf(window, Math.floor(now / 1_000)))
   const isInside = spans.some(({ start, end }) => start <= now && now < end)
   const edges = spans.flatMap(({ start, end }) => [start, end]).filter((edge) => edge > now)
-  return { isInside, changesAt: Math.min(...edges) }
+  return { isInside, since: isInside ? coveredSince(spans, now) : 0, changesAt: Math.min(...edges) }
+}
+
+/** The start of the spans that cover all the time up to now. */
+function coveredSince(spans: readonly Span[], now: number): number {
+  const before = spans.find(({ start, end }) => start < now && now <= end)
+  return before === undefined ? now : coveredSince(spans, before.start)
 }
 
 interface Span {

@@ -2,7 +2,8 @@
 
 export type Target =
   | { readonly kind: 'target'; readonly url: URL; readonly host: string; readonly port: number }
-  | { readonly kind: 'refused'; readonly detail: string }
+  /** `isForbidden`: it is an address, and of a kind that nothing is ever sent to. */
+  | { readonly kind: 'refused'; readonly isForbidden: boolean; readonly detail: string }
 
 const URL_CHARS_MAX = 2_048
 
@@ -11,12 +12,16 @@ export function parseTarget(text: string): Target {
   if (!URL.canParse(text)) return refused('not an address such as https://example.com/path')
   const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return refused('an address begins with https:// or http://')
-  if (url.username !== '' || url.password !== '') return refused('an address names no user and no password')
+    return forbidden('an address begins with https:// or http://')
+  if (url.username !== '' || url.password !== '') return forbidden('an address names no user and no password')
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
   return { kind: 'target', url, host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port }
 }
 
 function refused(detail: string): Target {
-  return { kind: 'refused', detail }
+  return { kind: 'refused', isForbidden: false, detail }
+}
+
+function forbidden(detail: string): Target {
+  return { kind: 'refused', isForbidden: true, detail }
 }
