@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openHarness } from '../testing/rest.ts'
-import { openDdi } from './testing/ddi-device.ts'
+import { DEPLOYMENTS, openDdi } from './testing/ddi-device.ts'
 
 const hashOf = (name: string, text: string) => createHash(name).update(text).digest('hex')
 
@@ -80,7 +80,10 @@ test('a failure has the words of the device, and a rejection is put off', async 
   const path = await linked('deploymentBase')
   await ask(`GET ${path}`)
   expect((await feedback(path, 'rejected')).status).toBe(200)
-  expect(await job()).toMatchObject({ status: 'pending', held_reason: 'deferred' })
+  expect(await job()).toMatchObject({
+    ...{ status: 'pending', held_reason: 'deferred', next_attempt_at: null },
+    deferred_until: new Date(clock.at + 600_000).toISOString(),
+  })
   clock.at += 600_000
   expect(await linked('deploymentBase')).toBe(path)
   await ask(`GET ${path}`)
@@ -89,6 +92,81 @@ test('a failure has the words of the device, and a rejection is put off', async 
     status: 'failed',
     error: { code: 'FAILED', message: 'no room; on the disk' },
   })
+})
+
+test.each([
+  [['download'], 'downloading'],
+  [['downloaded'], 'downloaded'],
+  [['downloaded', 'scheduled'], 'installing'],
+  [['downloaded', 'resumed'], 'installing'],
+  [['downloaded', 'proceeding'], 'installing'],
+  // Clients say this while they download, too.
+  [['proceeding'], 'notified'],
+  [['canceled'], 'cancelled'],
+])('a device that says %j has its job in %s', async (steps, status) => {
+  const { ask, deploy, job, linked, feedback } = await openDdi()
+  await deploy({ force: true })
+  const path = await linked('deploymentBase')
+  const { body, headers } = await ask(`GET ${path}`, undefined, undefined, { accept: 'text/html' })
+  expect([body.deployment.update, headers['content-type']]).toEqual([
+    'forced',
+    'application/hal+json; charset=utf-8',
+  ])
+  for (const step of steps) expect((await feedback(path, step)).status).toBe(200)
+  expect((await job()).status).toBe(status)
+})
+
+test('what a device says at length of its failure is kept in part, and one that says nothing of its end succeeded', async () => {
+  const { ask, deploy, job, linked, feedback } = await openDdi()
+  await deploy({ rollback_on_failure: false, retry: { max: 0 } })
+  const path = await linked('deploymentBase')
+  await ask(`GET ${path}`)
+  await feedback(path, 'closed', 'failure', { details: ['x'.repeat(600), 'y'.repeat(600)] })
+  expect((await job()).error.message).toBe(`${'x'.repeat(600)}; ${'y'.repeat(422)}`)
+  await deploy({ force: true })
+  const next = await linked('deploymentBase')
+  await ask(`GET ${next}`)
+  expect((await feedback(next, 'closed', 'none')).status).toBe(200)
+  expect((await job()).status).toBe('confirming')
+})
+
+test('a device sleeps until the time at which its update may begin, and for five minutes at most', async () => {
+  const { deploy, poll, job, until, linked, clock } = await openDdi()
+  const startAt = clock.at + 420_000
+  await deploy({ start_at: new Date(startAt).toISOString() })
+  await until(job, (seen) => seen !== undefined)
+  const sleep = async () => (await poll()).body.config.polling.sleep
+  expect(await sleep()).toBe('00:05:00')
+  clock.at = startAt - 90_000
+  expect(await sleep()).toBe('00:01:30')
+  clock.at = startAt
+  await linked('deploymentBase')
+})
+
+test('a device that may try again is told when, give or take a fifth', async () => {
+  const { ask, clock, deploy, job, linked, feedback } = await openDdi()
+  await deploy({ retry: { max: 1, backoff_sec: [100], on: ['install_failed'] } })
+  const path = await linked('deploymentBase')
+  await ask(`GET ${path}`)
+  for (const step of ['downloaded', 'proceeding']) await feedback(path, step)
+  await feedback(path, 'closed', 'failure')
+  const { status, held_reason: held, deferred_until: until, next_attempt_at: next } = await job()
+  expect([status, held, until]).toEqual(['pending', 'backoff', null])
+  const waitMs = Date.parse(next) - clock.at
+  expect(waitMs).toBeGreaterThanOrEqual(80_000)
+  expect(waitMs).toBeLessThanOrEqual(120_000)
+})
+
+test.each(['cancel', 'devices/d0/cancel'])('after %s the link of the image is withdrawn', async (line) => {
+  const { ask, app, deploy, linked, send, until } = await openDdi()
+  const { deployment_id: id } = (await deploy()).body
+  const { body } = await ask(`GET ${await linked('deploymentBase')}`)
+  const { pathname, search } = new URL(body.deployment.chunks[0].artifacts[0]._links.download.href)
+  const load = () => app.inject(`${pathname}${search}`)
+  expect((await load()).statusCode).toBe(200)
+  expect((await send(`POST ${DEPLOYMENTS}/${id}/${line}`)).status).toBe(200)
+  const refused = await until(load, ({ statusCode }) => statusCode !== 200)
+  expect([refused.statusCode, JSON.parse(refused.payload).code]).toEqual([410, 'DOWNLOAD_WITHDRAWN'])
 })
 
 test('a device is told of a cancellation until it says that it knows', async () => {

@@ -31,6 +31,34 @@ test('nobody is told of a deployment before its start', async () => {
   }
 })
 
+test('a deployment for later holds up none that are made meanwhile, and its devices end on its version', async () => {
+  const harness = await openDeploying(many(2))
+  const { deploy, until, ends, fleet, device, clock, send } = harness
+  await uploadFirmware(harness, '1.5')
+  const startAt = NOW + 20 * MINUTE_MS
+  const { body: later } = await deploy({ start_at: iso(startAt), ...BRIEF })
+  await until(later.deployment_id, ({ held }) => Reflect.get(Object(held), 'window') === 2)
+  const { body: now } = await deploy({ firmware_version: '1.5', stable_sec: 0 })
+  expect(await ends(now.deployment_id)).toMatchObject({ status: 'completed', progress: { succeeded: 2 } })
+  expect(clock.at).toBeLessThan(startAt)
+  const { jobs } = (await send('GET /api/v1/ota/devices/d0')).body
+  expect(jobs).toMatchObject([
+    { deployment_id: later.deployment_id, status: 'pending', held_reason: 'window' },
+    { deployment_id: now.deployment_id, status: 'succeeded' },
+  ])
+  // One that is still at work when the time comes ends first.
+  device('d0').disconnect()
+  const { body: last } = await deploy({ firmware_version: '1.0', target: { type: 'device', value: 'd0' } })
+  clock.at = startAt
+  await until(later.deployment_id, ({ held }) => Reflect.get(Object(held), 'queued') === 1)
+  await device('d0').connect()
+  expect(await ends(later.deployment_id)).toMatchObject({ status: 'completed', progress: { succeeded: 2 } })
+  expect(fleet.map(({ told }) => told.map(({ deployment_id: id }) => id))).toEqual([
+    [now.deployment_id, last.deployment_id, later.deployment_id],
+    [now.deployment_id, later.deployment_id],
+  ])
+})
+
 test('how long a device may stay away counts from the start of its deployment', async () => {
   const { deploy, until, ends, device, clock } = await openDeploying(many(2))
   device('d0').disconnect()

@@ -1,7 +1,7 @@
 // What one device runs, its jobs, and its way back; and how many devices run what.
 import type { Static } from 'typebox'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
-import { activeJob, isUnfinished, isUpdating } from '../../engine/domain/ota/firmware-jobs.ts'
+import { isUnfinished, isUpdating, jobAtWork } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Job } from '../../engine/domain/ota/job.ts'
 import { heldAt } from '../../engine/domain/ota/tally.ts'
 import type { VersionsBody } from '../../schemas/deployment.ts'
@@ -101,7 +101,7 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
   if (device === undefined || state === undefined) return noSuchDevice()
   if (device.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED', { device_id: id })
   if (isUpdating(state.firmware) && !call.force) {
-    const from = activeJob(state.firmware)?.status
+    const from = jobAtWork(state.firmware)?.status
     return refused('INVALID_STATE_TRANSITION', {
       message: `the device is ${from} now: wait for the end, or say \`force\``,
       ...{ from, to: 'rolling_back', allowed: [] },

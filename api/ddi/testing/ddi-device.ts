@@ -16,13 +16,18 @@ export async function openDdi(options: HarnessOptions = {}) {
     (await harness.tokens.issueDevice({ deviceId, validFrom, ttlSec: 3_600, ...(scopes ? { scopes } : {}) }))
       .token
   const own = `TargetToken ${await tokenOf()}`
-  const ask = async (line: string, body?: unknown, authorization: string | undefined = own) => {
+  const ask = async (
+    line: string,
+    body?: unknown,
+    authorization: string | undefined = own,
+    more: Readonly<Record<string, string>> = {},
+  ) => {
     const [method = 'GET', path = ''] = line.split(' ')
     const response = await harness.app.inject({
       // The line is written in a test.
       method: method as 'GET',
       url: path.startsWith('/') ? path : `/DEFAULT/controller/v1/d0${path === '' ? '' : `/${path}`}`,
-      headers: authorization === '' ? {} : { authorization },
+      headers: authorization === '' ? more : { ...more, authorization },
       ...(body === undefined ? {} : { payload: body as object }),
     })
     const isJson = /json/.test(String(response.headers['content-type'])) && response.payload !== ''

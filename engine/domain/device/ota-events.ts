@@ -8,6 +8,7 @@ import {
   changeJob,
   changeJobs,
   type FirmwareChange,
+  jobAtWork,
   jobOf,
   queuedJobs,
   unblock,
@@ -42,6 +43,9 @@ export function otaRequested(device: Device, wish: OtaRequest, now: Millis): Out
     case 'ota_retry':
       return retry(device, wish.deploymentId, now)
     case 'ota_roll_back':
+      // The device goes back once it has ended what it is at work on.
+      if ((jobAtWork(firmware)?.plan.deploymentId ?? wish.deploymentId) !== wish.deploymentId)
+        return { device, effects: [] }
       return applyJobs(
         device,
         changeJob(firmware, { id: wish.deploymentId, now }, (job) => rollBackJob(job, wish.goal, now)),
@@ -92,7 +96,9 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
     case 'ota_overdue':
       return applyJobs(
         device,
-        replaceWhole(firmware, now, (job) => expireJob(job, now, event)),
+        replaceWhole(firmware, now, (job) =>
+          expireJob(job, now, { ...event, version: device.firmwareVersion }),
+        ),
       )
   }
 }
@@ -192,7 +198,7 @@ function enlist(device: Device, plan: JobPlan, now: Millis): Outcome {
 /** Only the job whose turn it is can be given a place. */
 function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>, now: Millis): Outcome {
   const { deploymentId: id, number, notAfter } = wish
-  if (activeJob(device.firmware)?.plan.deploymentId !== id) return { device, effects: [] }
+  if (activeJob(device.firmware, now)?.plan.deploymentId !== id) return { device, effects: [] }
   if (device.status === 'maintenance') return { device, effects: [] }
   return applyJobs(
     device,

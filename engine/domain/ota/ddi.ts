@@ -3,7 +3,7 @@
 import type { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import { activeJob } from './firmware-jobs.ts'
+import { activeJob, isUnfinished, jobAtWork } from './firmware-jobs.ts'
 import type { Firmware } from './firmware-part.ts'
 import type { Job, JobError } from './job.ts'
 import { isOpen } from './job-table.ts'
@@ -40,8 +40,8 @@ export function ddiNumber({ plan: { deploymentId, kind } }: Job): number {
 
 /** The job that the device is to work on: it has a place, and the device has not said that it ended. */
 export function offeredJob(firmware: Firmware): Job | undefined {
-  const active = activeJob(firmware)
-  const job = active?.status === 'rolling_back' ? active.back : active
+  const atWork = jobAtWork(firmware)
+  const job = atWork?.status === 'rolling_back' ? atWork.back : atWork
   return job !== undefined && isOffered(job) ? job : undefined
 }
 
@@ -78,14 +78,15 @@ export function wantsConfig({ configuredAt, jobs }: Firmware): boolean {
 /** How long the device may sleep until it asks again, in seconds. */
 export function ddiSleepSec(firmware: Firmware, now: Millis): number {
   const { ddiSleepSec: idle, ddiSleepNearSec: near, ddiSleepWaitingSec: waiting } = LIMITS
-  const job = activeJob(firmware) ?? firmware.jobs.find(({ rollback }) => rollback === 'due')
+  // While none has its turn, one may be scheduled.
+  const job = activeJob(firmware, now) ?? firmware.jobs.find(isUnfinished)
   if (stoppedJob(firmware) !== undefined) return near
   if (job === undefined) return idle
   if (job.isGranted) return near
-  const waitsMs = (job.notBefore ?? 0) - now
-  if (waitsMs > 0) return Math.min(idle, Math.max(near, Math.ceil(waitsMs / 1_000)))
+  const from = Math.max(job.notBefore ?? 0, job.plan.startAt ?? 0)
+  if (from > now) return Math.min(idle, Math.max(near, Math.ceil((from - now) / 1_000)))
   // What has waited for long may wait for days: for a window, or for other devices.
-  return now - Math.max(job.since, job.notBefore ?? 0) < LIMITS.ddiNearMs ? near : waiting
+  return now - Math.max(job.since, from) < LIMITS.ddiNearMs ? near : waiting
 }
 
 /** A device that does not ask for this long is silent. */

@@ -255,6 +255,13 @@ describe('places', () => {
     expect(plan.heldByFamily.map(({ deviceId }) => deviceId)).toEqual(['c1', 'c2'])
   })
 
+  test('a device that is at work on one thing is given nothing else', () => {
+    const returners = ['a', 'b'].map((name) => ({
+      ...{ deviceId: id(name), parentId: undefined, version: '1.0' },
+    }))
+    expect(give({ candidates: ready('b', 'c'), returners, holders: [holding('a')] })).toEqual(['b', 'c'])
+  })
+
   test('those that have to go back come first', () => {
     const returners = [{ deviceId: id('z'), parentId: undefined, version: '1.0' }]
     expect(give({ candidates: ready('a'), returners }, { window: 1 })).toEqual(['z'])

@@ -25,9 +25,32 @@ export function isUnfinished(job: Job): boolean {
   return isOpen(job.status) || job.status === 'rolling_back'
 }
 
-/** The job whose turn it is: a later one waits until it has ended. */
-export function activeJob({ jobs }: Firmware): Job | undefined {
-  return jobs.find((job) => isUnfinished(job))
+/** The job that the device is at work on: it has a place. */
+export function jobAtWork({ jobs }: Firmware): Job | undefined {
+  return jobs.find(({ isGranted }) => isGranted)
+}
+
+/** The job whose turn it is: the others wait until it has ended. Whoever has to go back does so before anything else begins.
+ *  One that begins at a later time holds nobody up before: its turn comes as if it were made then. */
+export function activeJob(firmware: Firmware, now: Millis): Job | undefined {
+  const { jobs } = firmware
+  const begun = jobAtWork(firmware) ?? jobs.find(({ rollback }) => rollback === 'due')
+  if (begun !== undefined) return begun
+  let first: Job | undefined
+  for (const job of jobs) {
+    if (!isUnfinished(job) || isScheduled(job, now)) continue
+    if (first === undefined || turnOf(job) < turnOf(first)) first = job
+  }
+  return first
+}
+
+/** Its deployment begins later. */
+export function isScheduled({ plan: { startAt }, attempt }: Job, now: Millis): boolean {
+  return attempt === 0 && startAt !== undefined && startAt > now
+}
+
+function turnOf({ createdAt, plan: { startAt } }: Job): number {
+  return Math.max(createdAt, startAt ?? 0)
 }
 
 export function jobOf({ jobs }: Firmware, id: DeploymentId | string): Job | undefined {
@@ -40,7 +63,7 @@ export function queuedJobs({ jobs }: Firmware): number {
 
 /** True while the device must not be disturbed. */
 export function isUpdating(firmware: Firmware): boolean {
-  const job = activeJob(firmware)
+  const job = jobAtWork(firmware)
   const at = job?.status === 'rolling_back' ? job.back?.status : job?.status
   return at === 'installing' || at === 'rebooting'
 }

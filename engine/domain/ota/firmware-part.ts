@@ -21,7 +21,7 @@ export interface Firmware {
   readonly bootId: string | undefined
   /** The version to go back to: the last other one that the device ran. */
   readonly previousVersion: string | undefined
-  /** Oldest first: the open ones, of which the first one is active, and the newest of those that ended. */
+  /** Oldest first: the open ones, and the newest of those that ended. */
   readonly jobs: readonly Job[]
   readonly blocks: readonly Block[]
   /** When the device last told its attributes by the DDI. */

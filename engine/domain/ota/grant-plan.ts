@@ -103,13 +103,14 @@ function starting({ deployment, count }: Running, now: Millis): readonly Wish[] 
     }))
 }
 
-/** Gateways and their sub-devices that are being updated. */
+/** Devices that are being updated, which begin nothing else meanwhile, and nor do their gateways and sub-devices. */
 class Families {
   readonly #devices = new Set<DeviceId>()
   readonly #parents = new Set<DeviceId>()
 
   mayEnter(deviceId: DeviceId, parentId: DeviceId | undefined): boolean {
-    return !this.#parents.has(deviceId) && (parentId === undefined || !this.#devices.has(parentId))
+    const isBusy = (id: DeviceId) => this.#devices.has(id)
+    return !isBusy(deviceId) && !this.#parents.has(deviceId) && !(parentId !== undefined && isBusy(parentId))
   }
 
   enter(deviceId: DeviceId, parentId: DeviceId | undefined): void {

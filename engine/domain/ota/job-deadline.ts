@@ -3,7 +3,7 @@
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Job } from './job.ts'
-import { awaitJob, failJob, grantJob, mustStayWell, rollBackJob, succeedJob, withBack } from './job-moves.ts'
+import { awaitJob, failJob, giveUpReturn, grantJob, mustStayWell, succeedJob, withBack } from './job-moves.ts'
 import { isLate } from './job-table.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -14,6 +14,8 @@ export interface Hearing {
   readonly isAway: boolean
   /** What devices said before this time may still come: the service was away, or read something else. */
   readonly forgivenAt: number
+  /** What the device last said that it runs. */
+  readonly version?: string | undefined
 }
 
 export function jobDeadline(job: Job, forgivenAt: number): number {
@@ -44,14 +46,14 @@ export function expireJob(job: Job, now: Millis, hearing: Hearing): Job {
   if (job.status === 'rolling_back')
     return job.back === undefined ? job : withBack(job, expireBack(job.back, now, hearing), now)
   if (jobDeadline(job, forgivenAt) > now) return job
-  if (job.rollback === 'due') return rollBackJob(job, undefined, now)
+  if (job.rollback === 'due') return giveUpReturn(job, job.error, now)
   if (suspectDeadline(job, forgivenAt) <= now && phaseDeadline(job, forgivenAt) > now)
     return interrupted(job, now, job.suspect?.version)
   switch (job.status) {
     case 'pending':
       return expirePending(job, now, forgivenAt)
     case 'confirming':
-      if (!job.isProved) return unproved(job, now)
+      if (!job.isProved) return unproved(job, hearing.version, now)
       // Its session ended with the service, and it has not come back: how it is, nobody knows.
       return isAway && mustStayWell(job) ? awaitJob(job, now) : succeedJob(job, now)
     default:
@@ -137,8 +139,8 @@ function expirePending(job: Job, now: Millis, forgivenAt: number): Job {
   )
 }
 
-function unproved(job: Job, now: Millis): Job {
-  const message = `expected ${job.plan.goal.reportsAs}: the device says it succeeded, and does not run it`
+function unproved(job: Job, reported: string | undefined, now: Millis): Job {
+  const message = `expected ${job.plan.goal.reportsAs}, reported ${reported ?? 'nothing'}, although it said that it succeeded`
   return failJob(job, { code: 'VERSION_MISMATCH', message }, { now })
 }
 

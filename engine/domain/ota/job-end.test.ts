@@ -128,7 +128,17 @@ describe('going back', () => {
         deploymentId: DeploymentId('dep_1'),
         goal: undefined,
       })
-    expect(device.job.status).toBe('rollback_failed')
+    expect(device.job).toMatchObject({
+      status: 'rollback_failed',
+      error: { code: 'NO_PREVIOUS_FIRMWARE', message: expect.stringContaining('TIMED_OUT_REBOOT') },
+    })
+  })
+
+  test('a device that stays away for too long does not, and its error stays', () => {
+    const device = at('installing', { rollsBack: true, offlineTtlSec: 5_000 }).disconnect().look(900)
+    expect(device.job).toMatchObject({ status: 'timed_out', rollback: 'due' })
+    device.look(5_000)
+    expect(device.job).toMatchObject({ status: 'rollback_failed', error: { code: 'TIMED_OUT_REBOOT' } })
   })
 
   test('a device that came back by itself is not told to', () => {

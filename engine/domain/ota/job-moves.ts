@@ -196,13 +196,19 @@ export function beginAgain(job: Job, now: Millis): Job {
 /** Begins the way back to `goal`. Without a goal there is none. */
 export function rollBackJob(job: Job, goal: Job['plan']['goal'] | undefined, now: Millis): Job {
   if (goal === undefined) {
-    const error = { code: 'NO_PREVIOUS_FIRMWARE', message: 'no image of the previous version is known' }
-    return moveJob(job, 'rollback_failed', now, { ...ended(now), error: job.error ?? error })
+    const before = job.error === undefined ? '' : `, after ${job.error.code}: ${job.error.message}`
+    const message = `no image of the previous version is known${before}`.slice(0, LIMITS.otaErrorCharsMax)
+    return giveUpReturn(job, { code: 'NO_PREVIOUS_FIRMWARE', message }, now)
   }
   const plan = { ...job.plan, kind: 'rollback', goal, retriesMax: 1, retryOn: RETRY_CAUSES } as const
   const fresh = newJob(plan, { createdAt: now, fromVersion: job.plan.goal.version, awaySince: job.awaySince })
   const back = grantJob({ ...fresh, attempt: job.attempt }, { number: 1, notAfter: undefined, now })
   return moveJob(job, 'roll_back', now, { back, isGranted: true, rollback: undefined, finishedAt: undefined })
+}
+
+/** It does not go back. */
+export function giveUpReturn(job: Job, error: JobError | undefined, now: Millis): Job {
+  return moveJob(job, 'rollback_failed', now, { ...ended(now), error })
 }
 
 /** Puts the way back in its place. Its end is the end of the job. */

@@ -251,7 +251,11 @@ describe('the proof', () => {
     const device = at('installing').reports('succeeded')
     expect(device.job).toMatchObject({ status: 'confirming', isProved: false })
     expect(device.look(299).job.status).toBe('confirming')
-    expect(device.look(1).job).toMatchObject({ status: 'failed', error: { code: 'VERSION_MISMATCH' } })
+    const message = expect.stringContaining('expected 2.0, reported 1.0')
+    expect(device.look(1).job).toMatchObject({
+      status: 'failed',
+      error: { code: 'VERSION_MISMATCH', message },
+    })
   })
 
   test('where a report is proof, no restart is needed', () => {

@@ -1,7 +1,7 @@
 // The jobs of a deployment, counted where they are: what the leader decides by. It remembers none of it.
 import { type DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity, DeviceStatus, HeldReason, JobStatus } from '../../../schemas/vocabulary.ts'
-import { activeJob, isUnfinished } from './firmware-jobs.ts'
+import { activeJob, isScheduled, isUnfinished } from './firmware-jobs.ts'
 import type { Firmware } from './firmware-part.ts'
 import type { Job } from './job.ts'
 import { isDownloading, isEarly } from './job-table.ts'
@@ -76,10 +76,11 @@ export interface JobTally {
 }
 
 /** What the device itself keeps a pending job from starting for. The deployment may have further reasons. */
-function heldReason(job: Job, state: FirmwareState): HeldReason | undefined {
+function heldReason(job: Job, state: FirmwareState, now: Millis): HeldReason | undefined {
   if (job.status !== 'pending' || job.isGranted) return undefined
-  // By id: a job whose wait is over comes here as a copy.
-  if (activeJob(state.firmware)?.plan.deploymentId !== job.plan.deploymentId) return 'queued'
+  // By id: a job whose wait is over comes here as a copy. What begins later waits for that time, not for others.
+  const isFirst = activeJob(state.firmware, now)?.plan.deploymentId === job.plan.deploymentId
+  if (!isFirst && !isScheduled(job, now)) return 'queued'
   if (job.waitsFor === 'deferred' || job.waitsFor === 'backoff') return job.waitsFor
   if (!state.isConnected) return 'offline'
   if (!state.takesOta) return 'not_subscribed'
@@ -90,7 +91,7 @@ function heldReason(job: Job, state: FirmwareState): HeldReason | undefined {
 /** A wait that is over holds nothing any more. */
 export function heldAt(job: Job, state: FirmwareState, now: Millis): HeldReason | undefined {
   const isOver = job.notBefore !== undefined && job.notBefore <= now
-  return heldReason(isOver ? { ...job, waitsFor: undefined } : job, state)
+  return heldReason(isOver ? { ...job, waitsFor: undefined } : job, state, now)
 }
 
 /** What counts for the abort, whatever became of the job since; undefined while it is open, or if it does not count. */

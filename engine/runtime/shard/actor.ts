@@ -8,7 +8,7 @@ import type { WatchMemory } from '../../domain/alert/watch-memory.ts'
 import { remember } from '../../domain/alert/watch-memory.ts'
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
 import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
-import { activeJob } from '../../domain/ota/firmware-jobs.ts'
+import { activeJob, isUnfinished } from '../../domain/ota/firmware-jobs.ts'
 import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
@@ -250,15 +250,16 @@ export function toView(actor: Actor, now: Millis, device: Device = actor.device)
     flapping: isFlapping(actor.connects, now),
     lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
     lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
-    firmware: toFirmwareView(device.firmware),
+    firmware: toFirmwareView(device.firmware, now),
     alerts: device.alerts.open.length === 0 ? undefined : openCounts(device.alerts),
   }
 }
 
-function toFirmwareView(firmware: Firmware): FirmwareView | undefined {
+function toFirmwareView(firmware: Firmware, now: Millis): FirmwareView | undefined {
   if (firmware === NO_FIRMWARE) return undefined
-  const { firmwareId, sha256, since, previousVersion } = firmware
-  const job = activeJob(firmware)
+  const { firmwareId, sha256, since, previousVersion, jobs } = firmware
+  // While none has its turn, the one that is scheduled.
+  const job = [activeJob(firmware, now), ...jobs].find((each) => each !== undefined && isUnfinished(each))
   const update = job && {
     deploymentId: job.plan.deploymentId,
     status: job.status,
