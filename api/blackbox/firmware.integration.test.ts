@@ -83,6 +83,20 @@ test('canaries go first, the rest follows, and each device runs what it was sent
   expect(fleet.map(({ version }) => version())).toEqual(['2.0', '2.0', '2.0', '2.0'])
   const { body } = await admin.get('/devices/a1')
   expect(body).toMatchObject({ firmware: { version: '2.0', previous_version: '1.0', update: null } })
+  const { text } = await service.nobody.get('//metrics')
+  expect(text.match(/(?<=^# TYPE )fleet_ota_\w+/gm)?.sort()).toEqual([
+    'fleet_ota_deployments',
+    'fleet_ota_download_bytes_total',
+    'fleet_ota_downloads_active',
+    'fleet_ota_downloads_refused_total',
+    'fleet_ota_job_moves_total',
+    'fleet_ota_jobs',
+    'fleet_ota_orchestrator_seconds_total',
+    'fleet_ota_phase_seconds',
+    'fleet_ota_rollbacks_total',
+    'fleet_ota_storage_bytes',
+    'fleet_ota_upload_bytes_total',
+  ])
   await Promise.all(fleet.map((device) => device.end()))
 })
 

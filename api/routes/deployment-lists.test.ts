@@ -16,6 +16,38 @@ test('deployments are found by the device that is part of them', async () => {
   expect(await of('nobody')).toEqual([])
 })
 
+test('deployments are found by what they are', async () => {
+  const { deploy, ends, send, clock } = await openDeploying(many(2), { group: 'yard/a' })
+  const first = await deploy({ target: { type: 'device', value: 'd0' } })
+  await ends(first.body.deployment_id)
+  clock.at += 1_000
+  const between = new Date(clock.at).toISOString()
+  await deploy({
+    target: { type: 'group', value: 'yard' },
+    start_at: new Date(clock.at + 60_000).toISOString(),
+  })
+  const count = async (query: string) => (await send(`GET ${PATH}?${query}`)).body.total
+  for (const [query, total] of [
+    ['status=scheduled', 1],
+    ['status=scheduled,completed', 2],
+    ['status=failed', 0],
+    ['kind=install', 2],
+    ['kind=rollback', 0],
+    ['device_type=mqtt_device', 2],
+    ['device_type=ros2_robot', 0],
+    ['firmware_version=2.0', 2],
+    ['firmware_version=1.0', 0],
+    ['target_type=group', 1],
+    ['target_type=all', 0],
+    ['group=yard', 2],
+    ['group=other', 0],
+    [`from=${between}`, 1],
+    [`to=${between}`, 1],
+    ['status=scheduled&target_type=device', 0],
+  ] as const)
+    expect([query, await count(query)]).toEqual([query, total])
+})
+
 test('devices of a deployment are listed by their group', async () => {
   const harness = await openDeploying(many(2), { group: 'yard/a' })
   const { body } = await harness.deploy()

@@ -59,11 +59,18 @@ test('devices that succeeded go back as well, where all of the deployment is to 
   expect(device('a').told.at(-1)).toMatchObject({ action: 'rollback', version: '1.0' })
 })
 
-test('a deployment whose image is gone waits for a person', async () => {
-  const { deploy, until, engine, firmwareId, fleet } = await opened(many(1))
-  fleet[0]?.disconnect()
+test('a deployment whose image is gone waits for a person, once a device asks for it in vain', async () => {
+  const { deploy, until, engine, firmwareId, device, app } = await opened(many(2))
+  device('d1').disconnect()
+  const record = engine.firmware.get(firmwareId) ?? expect.fail('no record')
+  await engine.blobs.delete(record.imageKey)
+  const answers: number[] = []
+  device('d0').meanwhile = async () => {
+    const { pathname, search } = new URL(String(device('d0').told[0]?.['url']))
+    answers.push((await app.inject(`${pathname}${search}`)).statusCode)
+  }
   const { body } = await deploy()
-  engine.firmware.downloads.imageMissing(firmwareId)
   const paused = await until(body.deployment_id, ({ status }) => status === 'paused')
   expect(paused['status_reason']).toBe('firmware_unavailable')
+  expect(answers).toEqual([503])
 })
