@@ -4,7 +4,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { NAMES, SECRET_NAMES } from '../api/service/settings/names.ts'
-import { CLOUD_ONLY_SUFFIXES } from '../schemas/topics.ts'
+import {
+  ANSWER_MESSAGES,
+  CLOUD_MESSAGES,
+  PROVISION_REQUEST,
+  UPLINK_MESSAGES,
+} from '../schemas/mqtt-messages.ts'
+import { isRetainable } from '../schemas/topics.ts'
 
 const ROOT = new URL('../', import.meta.url)
 const PAGES = [
@@ -24,9 +30,6 @@ const FOLDERS =
   /(?<![\w/.<>@-])((?:api|bench|deploy|engine|schemas|compose|systemd|clickhouse|prometheus|adapters|domain|ports|runtime|sim|edge)\/[\w@./*-]*\w)/g
 /** Made at run time, so not there in a clone. */
 const MADE = /^deploy\/secrets(\/|$)/
-
-/** What a device publishes on, but telemetry. */
-const DEVICE_SUFFIXES = ['status', 'log', 'shadow/reported', 'shadow/get', 'command/ack', 'ota/status']
 
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 const isThere = (path: string, page: string) =>
@@ -100,10 +103,34 @@ test('alerts that deploy/README.md names exist', () => {
   expect(named.filter((name) => !known.has(name))).toEqual([])
 })
 
-test('the guide for devices names every topic and every reason of a dead letter', () => {
+test('the guide for devices has every topic in its direction, with QoS, retain and an example', () => {
+  const [, publishes = '', isSent = ''] = read('api/DEVICES.md').split(
+    /^## What a device (?:publishes|is sent)$/m,
+  )
+  const sent = [...Object.values(CLOUD_MESSAGES), ...ANSWER_MESSAGES]
+  const published = [...Object.values(UPLINK_MESSAGES).flat(), PROVISION_REQUEST]
+  const rowsOf = (text: string) =>
+    [...text.matchAll(/^\| `([^`]+)` +\| ([\w ]+?) +\| ([\w ]+?) +\| (.+?) +\|$/gm)].map((row) =>
+      row.slice(1),
+    )
+  for (const [text, messages] of [
+    [publishes, published],
+    [isSent, sent],
+  ] as const) {
+    const rows = rowsOf(text)
+    expect(rows.map(([suffix]) => suffix).sort()).toEqual(messages.map(({ suffix }) => suffix).sort())
+    for (const { suffix, qos, isRetained } of messages) {
+      const [, levels = '', retain, about] = rows.find(([name]) => name === suffix) ?? []
+      expect([suffix, levels.split(' or ')]).toEqual([suffix, expect.arrayContaining([String(qos)])])
+      const retains = isRetained ? ['yes'] : isRetainable(suffix) ? ['may be'] : ['no']
+      expect([suffix, retains]).toEqual([suffix, expect.arrayContaining([retain])])
+      expect(about).toMatch(/`\{"|`[\d.]+`|see (?:above|below)/)
+    }
+  }
+})
+
+test('the guide for devices names every reason of a dead letter', () => {
   const guide = read('api/DEVICES.md')
-  const topics = ['telemetry', 'telemetry/{name}', ...DEVICE_SUFFIXES, ...CLOUD_ONLY_SUFFIXES]
-  expect(topics.filter((topic) => !guide.includes(`| \`${topic}\``))).toEqual([])
   const shard = readdirSync(new URL('engine/runtime/shard/', ROOT))
     .filter((name) => name.endsWith('.ts') && !name.includes('.test.'))
     .map((name) => read(`engine/runtime/shard/${name}`))

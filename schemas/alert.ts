@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { WindowBody } from './alert-rule.ts'
 import { Group } from './device.ts'
 import type { JsonObject } from './json.ts'
-import { choice, Instant, instantText, orNull, words } from './json-schema.ts'
+import { choice, Instant, instantText, orNull, sortBy, words } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import {
   ALERT_END_REASONS,
@@ -117,13 +117,7 @@ export const AlertListQuery = Type.Object(
     group_key: Type.Optional(Type.String({ maxLength: 512, description: 'Only alerts of this storm.' })),
     from: Type.Optional(instantText('inclusive, about `fired_at`')),
     to: Type.Optional(instantText('exclusive, about `fired_at`')),
-    sort: Type.Optional(
-      Type.String({
-        pattern: '^(fired_at|severity|last_value_at)(:(asc|desc|ASC|DESC))?$',
-        default: 'fired_at:desc',
-        examples: ['severity:desc'],
-      }),
-    ),
+    sort: sortBy(['fired_at', 'severity', 'last_value_at'], 'fired_at:desc'),
   },
   { additionalProperties: false },
 )

@@ -26,7 +26,7 @@ export const AuditEntry = Type.Object(
     ),
     action: Type.String({
       description:
-        'The operationId of a REST call, `mqtt.connect`, `mqtt.access` or `mqtt.message` for a device, or `ota.abort` or `ota.rollback` for what a deployment decided by itself.',
+        'The operationId of a REST call, `mqtt.connect`, `mqtt.access` or `mqtt.message` for a device, `mqtt.token` when its credentials are about to end, or `ota.abort` or `ota.rollback` for what a deployment decided by itself.',
       examples: ['registerDevice'],
     }),
     target: orNull(Type.String(), {

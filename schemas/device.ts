@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { JsonObject } from './json.ts'
-import { choice, FreeObject, IMMUTABLE, Instant, orNull } from './json-schema.ts'
+import { choice, FreeObject, IMMUTABLE, Instant, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { DEVICE_STATUSES, JOB_STATUSES } from './vocabulary.ts'
 
@@ -231,18 +231,24 @@ export const DEVICE_FILTERS = {
   ),
 }
 
+/** Of lists. What is changed together has one status. */
+const LIST_FILTERS = {
+  ...DEVICE_FILTERS,
+  status: Type.Optional(
+    Type.Array(Type.String({ maxLength: 128 }), {
+      maxItems: DEVICE_STATUSES.length,
+      description: `Statuses (${DEVICE_STATUSES.join(', ')}), separated by commas or as repeated parameters.`,
+      examples: [['error,offline']],
+    }),
+  ),
+}
+
 const SORTS = ['created_at', 'updated_at', 'name', 'device_id', 'status', 'type', 'group'] as const
 export const DeviceListQuery = Type.Object(
   {
     ...PAGE_QUERY,
-    ...DEVICE_FILTERS,
-    sort: Type.Optional(
-      Type.String({
-        pattern: `^(${SORTS.join('|')})(:(ASC|DESC|asc|desc))?$`,
-        default: 'created_at:DESC',
-        examples: ['name:ASC'],
-      }),
-    ),
+    ...LIST_FILTERS,
+    sort: sortBy(SORTS, 'created_at:DESC'),
   },
   { additionalProperties: false },
 )
@@ -250,7 +256,7 @@ export const DevicePage = pageOf(DeviceBody, 'DevicePage')
 
 export const DeviceExportQuery = Type.Object(
   {
-    ...DEVICE_FILTERS,
+    ...LIST_FILTERS,
     format: Type.Optional(
       choice(DEVICE_FORMATS, { description: 'Default: the format that `Accept` asks for, else `ndjson`.' }),
     ),

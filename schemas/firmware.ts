@@ -1,7 +1,7 @@
 // Bodies of /ota/firmware.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { FIRMWARE_STATUSES, SIGNATURE_ALGS } from './vocabulary.ts'
 
@@ -143,13 +143,7 @@ export const FirmwareListQuery = Type.Object(
     version: Type.Optional(Type.String({ maxLength: BODY_LIMITS.firmwareVersionCharsMax })),
     status: Type.Optional(choice(FIRMWARE_STATUSES)),
     sha256: Type.Optional(Sha256),
-    sort: Type.Optional(
-      Type.String({
-        pattern: `^(${SORTS.join('|')})(:(ASC|DESC|asc|desc))?$`,
-        default: 'created_at:DESC',
-        examples: ['version:ASC'],
-      }),
-    ),
+    sort: sortBy(SORTS, 'created_at:DESC'),
   },
   { additionalProperties: false },
 )

@@ -8,11 +8,31 @@ export function choice<const Words extends readonly string[]>(words: Words, opti
   return Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options })
 }
 
+/** Annotation of a text: what a refusal says in place of its pattern. */
+export const EXPECTED = 'x-expected'
+
 /** One or several of the words, separated by commas. */
 export function words(allowed: readonly string[], description: string) {
   const one = `(?:${allowed.join('|')})`
   return Type.Optional(
-    Type.String({ pattern: `^${one}(?:,${one})*$`, description, examples: [allowed.slice(0, 2).join(',')] }),
+    Type.String({
+      pattern: `^${one}(?:,${one})*$`,
+      [EXPECTED]: `must be some of ${allowed.join(', ')}, with commas between them`,
+      description,
+      examples: [allowed.slice(0, 2).join(',')],
+    }),
+  )
+}
+
+/** The order of a list: a field, upwards unless `:DESC` follows. */
+export function sortBy(fields: readonly string[], usual: string) {
+  return Type.Optional(
+    Type.String({
+      pattern: `^(${fields.join('|')})(:(ASC|DESC|asc|desc))?$`,
+      [EXPECTED]: `must be one of ${fields.join(', ')}; :ASC or :DESC may follow`,
+      default: usual,
+      examples: [`${fields[0]}:ASC`],
+    }),
   )
 }
 

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Email, Password, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import { choice, Instant, orNull } from './json-schema.ts'
+import { choice, Instant, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { ROLES } from './vocabulary.ts'
 
@@ -80,13 +80,7 @@ export const UserListQuery = Type.Object(
     q: Type.Optional(
       Type.String({ maxLength: BODY_LIMITS.nameCharsMax, description: 'Beginning of the name or e-mail.' }),
     ),
-    sort: Type.Optional(
-      Type.String({
-        pattern: `^(${SORTS.join('|')})(:(ASC|DESC|asc|desc))?$`,
-        default: 'created_at:DESC',
-        examples: ['name:ASC'],
-      }),
-    ),
+    sort: sortBy(SORTS, 'created_at:DESC'),
   },
   { additionalProperties: false },
 )

@@ -134,6 +134,13 @@ describe('telemetry', () => {
       return Array.isArray(buckets) && buckets[0]?.count === 2 && buckets
     })
     expect(past).toEqual([expect.objectContaining({ min: 20, max: 21, last: 21 })])
+    const metrics = await fleet('telemetry metrics t1')
+    expect(metrics.stdout).toMatch(
+      /^deep\.er\tnumber\t1\t\S*\t20\S+Z\ntemperature\tnumber\t21\t\S*\t20\S+Z\n$/,
+    )
+    const summed = await fleet('telemetry history t1 temperature,deep.er --interval 1d --agg sum,p50')
+    expect(summed.stdout).toMatch(/^temperature\t20\S+Z\t41\t20\.5\ndeep\.er\t20\S+Z\t1\t1\n$/)
+    expect((await fleet('__complete telemetry get t')).stdout).toContain('t1\n')
     await client.endAsync(true)
   })
 
@@ -305,7 +312,8 @@ describe('a command line', () => {
       ['nonsense', 2, "unknown command 'nonsense'"],
       ['devices', 2, 'Usage: fleet devices'],
       ['devices list --status wrong', 2, 'Allowed choices'],
-      ['devices ls --status error --status offline', 2, 'it is given twice (error)'],
+      ['devices list --status error,gone', 2, 'Allowed choices are provisioning, online'],
+      ['telemetry history x y --agg p96', 2, 'Allowed choices are avg, min'],
       ['devices get', 2, 'missing required argument'],
       ['telemetry history x y --from soon', 2, 'or an age such as'],
       ['devices import /nowhere.csv', 2, '/nowhere.csv cannot be read'],

@@ -131,5 +131,10 @@ test('a device whose token ends soon is told so', async () => {
   // A tenth of a minute before its end.
   await until('the notice', () => told.length > 0, 120_000)
   expect(told[0]).toMatchObject({ code: 'TOKEN_EXPIRES', topic: 'fleet/ends/token/get' })
+  // Whoever runs the fleet finds it, too.
+  await until('the entry of the audit', async () => {
+    const { body } = await admin.get('/audit?action=mqtt.token&device_id=ends')
+    return JSON.stringify(body['data']).includes('its credentials end at 20')
+  })
   await client.endAsync(true)
 })

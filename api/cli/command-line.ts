@@ -1,6 +1,6 @@
 // Parses a command line, runs its command and returns the exit code. What the process has to offer is an argument.
 import { readFileSync } from 'node:fs'
-import { type CliOptions, createCli } from './cli.ts'
+import { type Cli, type CliOptions, createCli } from './cli.ts'
 import { EXIT, toFailureReport } from './failure.ts'
 import { createProgram, exitOfCommander, type Program } from './program.ts'
 import { ROOT } from './root.ts'
@@ -13,7 +13,7 @@ export async function runCommandLine(args: readonly string[], options: CommandLi
   const cli = createCli({ ...options, options: program.options })
   if (args[0] === '__complete') {
     const { complete } = await import('./completion.ts')
-    const found = await complete(program, args.slice(1))
+    const found = await complete(program, args.slice(1), (typed) => devicesLike(cli, typed))
     cli.output.text(found.map((text) => `${text}\n`).join(''))
     return EXIT.ok
   }
@@ -29,6 +29,21 @@ export async function runCommandLine(args: readonly string[], options: CommandLi
     return report.exitCode
   }
 }
+
+/** Whoever types waits for it, and sees no reason why there is nothing. */
+async function devicesLike(cli: Cli, typed: string): Promise<readonly string[]> {
+  try {
+    const { client } = await cli.connect({ triesMax: 1, timeoutMs: COMPLETION_MS })
+    const query = { q: typed, sort: 'device_id', per_page: CANDIDATES_MAX }
+    const { data } = await client.listDevices({ query })
+    return data.map(({ device_id }) => device_id)
+  } catch {
+    return []
+  }
+}
+
+const COMPLETION_MS = 2_000
+const CANDIDATES_MAX = 100
 
 function versionOf(): string {
   // Our own package.json.

@@ -34,11 +34,30 @@ test.each([
     ['devices', 'list', '--status', 'o'],
     ['online', 'offline'],
   ],
-  [['devices', 'get', 'x'], []],
+  [
+    ['devices', 'get', 'ro'],
+    ['robot-7', 'robot-8'],
+  ],
+  [['--json', 'telemetry', 'history', 'robot-7'], ['robot-7']],
+  [['telemetry', 'history', 'robot-7', 'ro'], []],
+  [
+    ['audit', '--device', ''],
+    ['robot-7', 'robot-8', 'thermo-1'],
+  ],
   [['completion', 'f'], ['fish']],
   [['nonsense', ''], expect.arrayContaining(['login', 'devices'])],
 ])('%j is completed to %j', async (words, candidates) => {
-  expect(await complete(open(), words)).toEqual(candidates)
+  const devicesLike = async () => ['robot-7', 'robot-8', 'thermo-1']
+  expect(await complete(open(), words, devicesLike)).toEqual(candidates)
+})
+
+test('ids are looked up at the service and with the login that the line names', async () => {
+  const program = open()
+  await complete(program, ['--url', 'http://x', 'devices', '--context', 'prod', 'get', ''], async () => {
+    expect(program.options()).toMatchObject({ url: 'http://x', context: 'prod' })
+    return []
+  })
+  expect.assertions(1)
 })
 
 test('every area, command and option has a description', async () => {

@@ -2,23 +2,40 @@
 import type { Command, Option } from 'commander'
 import type { Program } from './program.ts'
 
-/** Candidates for the last of `words`, which is the one being typed. */
+/** Candidates for the last of `words`, which is the one being typed. `devicesLike` finds ids that begin with a text. */
 export async function complete(
   { command: root, load }: Program,
   words: readonly string[],
+  devicesLike: (typed: string) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
   let command = root
+  let given = 0
   let awaited: Option | undefined
   for (const word of words.slice(0, -1)) {
-    const isValue = awaited !== undefined
-    awaited = isValue ? undefined : optionOf(command, root, word)
-    if (isValue || word.startsWith('-')) continue
+    if (awaited !== undefined) {
+      // The service and the login that ids are looked up with.
+      if (root.options.includes(awaited)) root.setOptionValue(awaited.attributeName(), word)
+      awaited = undefined
+      continue
+    }
+    awaited = optionOf(command, root, word)
+    if (word.startsWith('-')) continue
     if (command === root) await load(word)
-    command = command.commands.find((below) => below.name() === word) ?? command
+    const below = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
+    given = below === undefined ? given + 1 : 0
+    command = below ?? command
   }
   const typed = words.at(-1) ?? ''
-  return candidates(command, root, { typed, awaited }).filter((text) => text.startsWith(typed))
+  const isDevice =
+    awaited === undefined
+      ? !typed.startsWith('-') && command.registeredArguments[given]?.name() === DEVICE
+      : awaited.flags.includes(`<${DEVICE}>`)
+  const found = isDevice ? await devicesLike(typed) : candidates(command, root, { typed, awaited })
+  return found.filter((text) => text.startsWith(typed))
 }
+
+/** What arguments and values of options that name a device are called. */
+const DEVICE = 'device_id'
 
 /** The option named by `word`, if it takes the next word as its value. */
 function optionOf(command: Command, root: Command, word: string): Option | undefined {

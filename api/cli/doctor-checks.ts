@@ -47,6 +47,7 @@ export async function runChecks(cli: Cli): Promise<readonly Finding[]> {
         ...(await checkDevices(client)),
         ...(await checkMessages(client)),
         ...(await checkConnects(client)),
+        ...(await checkTokens(client)),
       ]
     : []
   const isHere = URL.canParse(url) && LOOPBACK.has(new URL(url).hostname)
@@ -136,6 +137,21 @@ async function checkConnects(client: Client): Promise<readonly Finding[]> {
   const tries = page.data.reduce((sum, { count }) => sum + (count ?? 1), 0)
   const detail = `${more}${tries} connects were refused in the last hour, the last one of ${last?.device_id ?? 'an unknown device'}`
   return [warn('connects', detail, 'see why with `fleet audit --action mqtt.connect --from 1h`')]
+}
+
+/** Devices are noted at most a week before their credentials end. No finding for whoever is no admin. */
+async function checkTokens(client: Client): Promise<readonly Finding[]> {
+  const query = { action: 'mqtt.token', from: '-7d', limit: ENTRIES_MAX } as const
+  const page = await client.listAudit({ query }).catch(() => undefined)
+  if (page === undefined) return []
+  const ids = new Set(page.data.map(({ device_id }) => device_id))
+  if (ids.size === 0)
+    return [ok('tokens', 'no device was told in the last week that its token is about to end')]
+  const more = page.next_cursor === null ? '' : 'more than '
+  const detail = `${more}${ids.size} devices were told in the last week that their token is about to end`
+  const advice =
+    'see which ones with `fleet audit --action mqtt.token --from 7d`; give `fleet devices token` to those that do not renew it'
+  return [warn('tokens', detail, advice)]
 }
 
 const ENTRIES_MAX = 100

@@ -2,7 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { collect, instant, jsonObject, laterInstant, once, parameter, wholeNumber } from './option-parsers.ts'
+import {
+  collect,
+  instant,
+  jsonObject,
+  laterInstant,
+  parameter,
+  wholeNumber,
+  words,
+} from './option-parsers.ts'
 
 const NOW = Date.UTC(2026, 2, 1, 12)
 
@@ -32,11 +40,12 @@ test.each(['2h', '+2h'])('the end of a lifetime of %s lies that far ahead', (tex
   expect(() => laterInstant('soon')).toThrow(/or an age such as/)
 })
 
-test('a word that is given twice is refused, and so is one that is not known', () => {
-  const parse = once(['on', 'off'])
-  expect(parse('on', undefined)).toBe('on')
-  expect(() => parse('off', 'on')).toThrow('given twice (on)')
-  expect(() => parse('maybe', undefined)).toThrow('Allowed choices are on, off')
+test('a list of words is refused with the words that are known', () => {
+  const parse = words(['avg', 'p95'])
+  expect(parse('p95, avg')).toEqual(['p95', 'avg'])
+  expect(parse('avg', ['p95'])).toEqual(['p95', 'avg'])
+  for (const text of ['', 'avg,', 'avg,p96'])
+    expect(() => parse(text)).toThrow('Allowed choices are avg, p95')
 })
 
 describe('a whole number', () => {

@@ -38,13 +38,15 @@ export function laterInstant(text: string): string {
   return toIso(Millis(2 * now - Date.parse(instant(length, now))))
 }
 
-/** Refuses an option that is given twice, where the last one would win silently. */
-export function once<Word extends string>(words: readonly Word[]) {
-  return (text: string, before: Word | undefined): Word => {
-    const word = words.find((each) => each === text)
-    if (word === undefined) throw new InvalidArgumentError(`Allowed choices are ${words.join(', ')}.`)
-    if (before !== undefined) throw new InvalidArgumentError(`it is given twice (${before}); one is possible`)
-    return word
+/** Parses words with commas between them. The option may be repeated. */
+export function words<Word extends string>(known: readonly Word[]) {
+  return (text: string, before: readonly Word[] = []): readonly Word[] => {
+    const found = text.split(',').map((part) => {
+      const word = known.find((each) => each === part.trim())
+      if (word === undefined) throw new InvalidArgumentError(`Allowed choices are ${known.join(', ')}.`)
+      return word
+    })
+    return [...before, ...found]
   }
 }
 

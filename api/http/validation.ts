@@ -2,7 +2,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
-import { IMMUTABLE } from '../../schemas/json-schema.ts'
+import { EXPECTED, IMMUTABLE } from '../../schemas/json-schema.ts'
 import { unknownName } from '../../schemas/nearest-name.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
@@ -89,17 +89,21 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 function toFieldError(error: ErrorObject, source: Source): FieldError {
-  const { keyword, instancePath, params, message } = error
+  const { keyword, instancePath, params, message, parentSchema } = error
   const { missingProperty, additionalProperty, allowedValues } = params
   if (typeof additionalProperty === 'string') return unknownField(error, additionalProperty, source)
   const isMissing = typeof missingProperty === 'string'
   const path = isMissing ? `${instancePath}/${escaped(missingProperty)}` : instancePath
   const allowed = Array.isArray(allowedValues) ? `: ${allowedValues.join(', ')}` : ''
+  const expected: unknown = keyword === 'pattern' ? Object(parentSchema)[EXPECTED] : undefined
   return {
     path,
     in: source,
     code: CODES[keyword] ?? 'NOT_VALID',
-    message: `${isMissing ? 'is required' : (message ?? 'is not valid')}${allowed}`,
+    message:
+      typeof expected === 'string'
+        ? expected
+        : `${isMissing ? 'is required' : (message ?? 'is not valid')}${allowed}`,
   }
 }
 

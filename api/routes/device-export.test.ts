@@ -73,3 +73,47 @@ test('the path of the export is no device id', async () => {
   const { body } = await lines({ device_id: 'export', name: 'x', type: 'simulator' })
   expect(errors(body)).toEqual([expect.stringMatching(/^VALIDATION_FAILED/)])
 })
+
+test('a list and an export take several statuses, and a refusal names those that there are', async () => {
+  const { lines, request, token } = await setUp()
+  await lines(...devices)
+  await request('DELETE /api/v1/devices/c', { token })
+  const listed = async (query: string) => {
+    const { body } = await request(`GET /api/v1/devices?sort=device_id&${query}`, { token })
+    return body.data.map((device: { device_id: string }) => device.device_id)
+  }
+  expect(await listed('status=online,decommissioned')).toEqual(['c'])
+  expect(await listed('status=online&status=provisioning')).toEqual(['a', 'b'])
+  expect(await listed('status=provisioning,decommissioned')).toEqual(['a', 'b', 'c'])
+  const { text } = await request('GET /api/v1/devices/export?status=provisioning,decommissioned', { token })
+  expect(text.trim().split('\n')).toHaveLength(3)
+  for (const query of ['status=lost', 'status=online,', 'status=']) {
+    const { status, body } = await request(`GET /api/v1/devices?${query}`, { token })
+    expect([status, body.errors]).toEqual([
+      422,
+      [
+        {
+          path: '/status',
+          in: 'query',
+          code: 'NOT_ALLOWED',
+          message: expect.stringContaining('maintenance'),
+        },
+      ],
+    ])
+  }
+})
+
+test('an order that there is not is refused with those that there are, and not with a pattern', async () => {
+  const { request, token } = await setUp()
+  const { status, body } = await request('GET /api/v1/devices?sort=last_seen_at', { token })
+  expect([status, body.errors[0]]).toEqual([
+    422,
+    {
+      path: '/sort',
+      in: 'query',
+      code: 'WRONG_FORMAT',
+      message:
+        'must be one of created_at, updated_at, name, device_id, status, type, group; :ASC or :DESC may follow',
+    },
+  ])
+})

@@ -3,22 +3,29 @@ import type { Static } from 'typebox'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
 import type { DeviceExportQuery } from '../../schemas/device.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
+import { DEVICE_STATUSES, type DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { Caller } from '../auth/caller.ts'
 import { scopeOf } from '../auth/scope.ts'
 import type { Services } from '../http/services.ts'
-import type { Refusal } from '../refusal.ts'
+import { invalid, type Refusal } from '../refusal.ts'
 import { unknownType } from './device-checks.ts'
+
+interface FilterQuery extends Omit<Static<typeof DeviceExportQuery>, 'format' | 'status'> {
+  readonly status?: DeviceStatus | readonly string[]
+}
 
 export function toFilter(
   services: Pick<Services, 'deviceTypes' | 'engine'>,
-  query: Omit<Static<typeof DeviceExportQuery>, 'format'>,
+  query: FilterQuery,
   user: Caller,
 ): { readonly kind: 'filter'; readonly filter: DeviceFilter } | Refusal {
   const { type } = query
   const within = scopeOf(user)
   if (type !== undefined && !isKnownType(services, type, within)) return unknownType(services, 'query')
+  const status = query.status === undefined ? undefined : statusesOf([query.status].flat())
+  if (status !== undefined && 'kind' in status) return status
   const filter = {
-    status: query.status,
+    status,
     type,
     group: query.group,
     groupExact: query.group_exact,
@@ -29,6 +36,14 @@ export function toFilter(
     within,
   }
   return { kind: 'filter', filter }
+}
+
+function statusesOf(texts: readonly string[]): readonly DeviceStatus[] | Refusal {
+  const words = texts.flatMap((text) => text.split(',')).map((word) => word.trim())
+  const known = words.flatMap((word) => DEVICE_STATUSES.find((status) => status === word) ?? [])
+  if (known.length === words.length) return known
+  const message = `must be some of ${DEVICE_STATUSES.join(', ')}`
+  return invalid('/status', { code: 'NOT_ALLOWED', message, in: 'query' })
 }
 
 /** A type that has left the file is known as long as there are devices of it. */

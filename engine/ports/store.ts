@@ -125,7 +125,8 @@ export interface StoredDevice {
 }
 
 export interface DeviceFilter {
-  readonly status?: DeviceStatus | undefined
+  /** Several mean any of them. */
+  readonly status?: DeviceStatus | readonly DeviceStatus[] | undefined
   readonly type?: string | undefined
   /** Matches the group and its subtree, or the group alone if `groupExact`. */
   readonly group?: string | undefined

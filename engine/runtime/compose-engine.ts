@@ -136,6 +136,8 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     failed: sendFailed,
     issue: host.issueToken ?? (async () => undefined),
     tell: (message) => errors.send(message),
+    note: (entry) =>
+      void record([entry]).catch((error: unknown) => signal({ kind: 'audit_lost', entries: 1, error })),
   })
   const performer = new Performer({
     broker,

@@ -2,12 +2,12 @@
 import type { Command } from 'commander'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { given } from '../given.ts'
-import { collect, once } from '../option-parsers.ts'
+import { collect, words } from '../option-parsers.ts'
 
 export interface FilterOptions {
   readonly group?: string
   readonly exact?: boolean
-  readonly status?: DeviceStatus
+  readonly status?: readonly DeviceStatus[]
   readonly type?: string
   readonly tag?: readonly string[]
   readonly firmware?: string
@@ -24,15 +24,16 @@ export function withFilter(command: Command): Command {
     .option('-q, --query <prefix>', 'only devices whose name or id starts with this')
     .addOption(
       command
-        .createOption('--status <status>', 'only devices with this status')
+        .createOption('--status <status>', 'only devices with this status; several with commas')
         .choices(DEVICE_STATUSES)
-        .argParser(once(DEVICE_STATUSES)),
+        .argParser(words(DEVICE_STATUSES)),
     )
 }
 
 export function filterOf({ group, exact, status, type, tag, firmware, query }: FilterOptions) {
   return {
-    ...given({ group, group_exact: exact, status, type }),
+    ...given({ group, group_exact: exact, type }),
+    ...(status === undefined ? {} : { status: [...status] }),
     ...(tag === undefined ? {} : { tag: [...tag] }),
     ...given({ firmware_version: firmware, q: query }),
   }

@@ -1,21 +1,24 @@
 // `fleet telemetry`: latest values, history and live updates.
 import type { Command } from 'commander'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import { INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
+import { AGGREGATES, type Aggregate, INTERVALS, type Interval } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
-import { collect, DEVICE_ARGUMENT, instant, TO_OPTION, wholeNumber } from '../option-parsers.ts'
+import { collect, DEVICE_ARGUMENT, instant, TO_OPTION, wholeNumber, words } from '../option-parsers.ts'
 import { type WatchFrame, watch } from '../watch.ts'
 
 export const telemetry: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet telemetry get robot-7\n  fleet telemetry get robot-7 --watch\n' +
+      '  fleet telemetry metrics robot-7\n' +
       '  fleet telemetry history robot-7 battery.percent --from 2h --interval 5m\n' +
+      '  fleet telemetry history robot-7 battery.percent,cpu.load --agg avg,p95\n' +
       '  fleet telemetry watch --group warehouse --metric battery --json\n',
   )
   get(command, cli)
+  metrics(command, cli)
   history(command, cli)
   watchCommand(command, cli)
 }
@@ -38,10 +41,33 @@ function get(command: Command, cli: Cli): void {
     })
 }
 
+function metrics(command: Command, cli: Cli): void {
+  command
+    .command('metrics')
+    .description('list the metrics that a device has reported, with their last values')
+    .argument(...DEVICE_ARGUMENT)
+    .action(async (deviceId: string) => {
+      const { client } = await cli.connect()
+      const { data } = await client.listMetrics({ device_id: deviceId })
+      cli.output.list(data, [
+        ['METRIC', ({ metric }) => metric],
+        ['TYPE', ({ type }) => type],
+        ['VALUE', ({ value }) => value],
+        ['UNIT', ({ unit }) => unit],
+        ['TIME', ({ timestamp }) => timestamp],
+      ])
+    })
+}
+
+/** What a bucket has, unless `--agg` says otherwise, in the order of the columns. */
+const SHOWN = ['avg', 'min', 'max', 'last', 'count'] as const satisfies readonly Aggregate[]
+type Bucket = Readonly<Partial<Record<Aggregate, number | null>>>
+
 interface HistoryOptions {
   readonly from?: string
   readonly to?: string
   readonly interval?: Interval
+  readonly agg?: readonly Aggregate[]
 }
 
 function history(telemetryCommand: Command, cli: Cli): void {
@@ -49,17 +75,19 @@ function history(telemetryCommand: Command, cli: Cli): void {
     .command('history')
     .description('show the history of a metric')
     .argument(...DEVICE_ARGUMENT)
-    .argument('<metric>', 'name of the metric, such as battery.percent')
+    .argument('<metric>', 'name of the metric, such as battery.percent; several with commas, or battery.*')
     .option('--from <when>', 'start: a time, or an age such as 15m, 2h, 7d (default: 1h)', (text: string) =>
       instant(text),
     )
     .option(...TO_OPTION)
+    .option('--agg <names>', `values of a bucket, with commas: ${AGGREGATES.join(', ')}`, words(AGGREGATES))
   command.addOption(command.createOption('--interval <interval>', 'bucket width').choices(INTERVALS))
-  command.action(async (deviceId: string, metric: string, { from, to, interval }: HistoryOptions) => {
+  command.action(async (deviceId: string, metric: string, { from, to, interval, agg }: HistoryOptions) => {
     const { client } = await cli.connect()
     const query = {
       metric: [metric],
       ...given({ from, to, interval }),
+      ...(agg === undefined ? {} : { agg: [...agg] }),
     }
     const found = await client.getTelemetryHistory({ device_id: deviceId, query })
     // A list of names or a prefix returns one series per metric. Raw points are never requested here.
@@ -68,11 +96,7 @@ function history(telemetryCommand: Command, cli: Cli): void {
     cli.output.list(buckets, [
       ['METRIC', (bucket) => bucket.metric],
       ['TIME', ({ time }) => time],
-      ['AVG', ({ avg }) => avg],
-      ['MIN', ({ min }) => min],
-      ['MAX', ({ max }) => max],
-      ['LAST', ({ last }) => last],
-      ['COUNT', ({ count }) => count],
+      ...(agg ?? SHOWN).map((name) => [name.toUpperCase(), (bucket: Bucket) => bucket[name]] as const),
     ])
   })
 }

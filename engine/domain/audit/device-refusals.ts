@@ -1,5 +1,5 @@
-// Entries of the audit about what a device was refused.
-import { type DeviceId, parseDeviceId } from '../../../schemas/ids.ts'
+// Entries of the audit about what a device was refused, or will be.
+import { type DeviceId, type Millis, parseDeviceId, toIso } from '../../../schemas/ids.ts'
 import { HAS_EXPIRED } from '../../../schemas/vocabulary.ts'
 import type { AuditEntry } from './entry.ts'
 
@@ -42,6 +42,21 @@ export function accessRefused(
     deviceId,
     code: wanted === 'publish' ? 'PUBLISH_DENIED' : 'SUBSCRIBE_DENIED',
     ip,
+  }
+}
+
+/** The device is told so, too, but may have no program for it. */
+export function credentialsEnd(
+  { deviceId, ip }: { readonly deviceId: DeviceId; readonly ip: string },
+  expiresAt: Millis,
+): AuditEntry {
+  return {
+    outcome: 'success',
+    actor: { type: 'device', id: deviceId },
+    action: 'mqtt.token',
+    deviceId,
+    ip,
+    detail: { reason: `its credentials end at ${toIso(expiresAt)}` },
   }
 }
 

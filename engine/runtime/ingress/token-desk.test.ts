@@ -13,6 +13,7 @@ function stage() {
   let now = 1_000_000
   const wishes: TokenWish[] = []
   const sent: unknown[] = []
+  const noted: unknown[] = []
   const desk = new TokenDesk({
     broker: {
       publish: async ({ deviceId, suffix, payload }: Downlink) => {
@@ -30,11 +31,12 @@ function stage() {
     },
     tell: ({ deviceId, message: { suffix, payload } }) =>
       sent.push([deviceId, suffix, JSON.parse(Buffer.from(payload).toString()).code]),
+    note: ({ action, deviceId, detail }) => noted.push([action, deviceId, detail?.['reason']]),
   })
   const pass = (ms: number) => {
     now += ms
   }
-  return { desk, wishes, sent, pass }
+  return { desk, wishes, sent, noted, pass }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -70,4 +72,25 @@ test('a device whose credentials end soon is told on error', () => {
   const { desk, sent } = stage()
   desk.expiring(session, Millis(2_000_000))
   expect(sent).toEqual([['a', 'error', 'TOKEN_EXPIRES']])
+})
+
+test('a device whose credentials end is noted once for each end, however often it connects', () => {
+  const { desk, noted } = stage()
+  for (const at of [2_000_000, 2_000_000, 3_000_000]) desk.expiring(session, Millis(at))
+  expect(noted).toEqual([
+    ['mqtt.token', 'a', 'its credentials end at 1970-01-01T00:33:20.000Z'],
+    ['mqtt.token', 'a', 'its credentials end at 1970-01-01T00:50:00.000Z'],
+  ])
+})
+
+test('the devices that were noted are bounded', () => {
+  const { desk, noted } = stage()
+  const expire = (id: string) =>
+    desk.expiring({ deviceId: id } as unknown as DeviceSession, Millis(2_000_000))
+  for (let index = 0; index <= LIMITS.tokensAtOnceMax; index++) expire(`d${index}`)
+  const before = noted.length
+  expire('d1')
+  expect(noted).toHaveLength(before)
+  expire('d0')
+  expect(noted).toHaveLength(before + 1)
 })

@@ -1,6 +1,9 @@
-// Answers devices that ask for a new token, and tells those whose credentials end soon.
+// Answers devices that ask for a new token, and tells those whose credentials end soon. Whoever runs the fleet finds the
+// latter in the audit.
 import { type DeviceId, type Millis, toIso } from '../../../schemas/ids.ts'
 import { ERROR_SUFFIX, TOKEN_ACCEPTED_SUFFIX, TOKEN_GET_SUFFIX, topicOf } from '../../../schemas/topics.ts'
+import { credentialsEnd } from '../../domain/audit/device-refusals.ts'
+import type { AuditEntry } from '../../domain/audit/entry.ts'
 import type { AddressedMessage } from '../../domain/dead-letter/error-message.ts'
 import { readTokenRequest } from '../../domain/device/token-request.ts'
 import { toDownlink } from '../../domain/downlink.ts'
@@ -15,12 +18,15 @@ export interface TokenDeskPorts {
   /** Undefined if the device may have none. */
   readonly issue: (wish: TokenWish) => Promise<TokenAnswer | undefined>
   readonly tell: (message: AddressedMessage) => void
+  readonly note: (entry: AuditEntry) => void
 }
 
 export class TokenDesk {
   readonly #ports: TokenDeskPorts
   /** When each device was last given one; the oldest come first. */
   readonly #givenAt = new Map<DeviceId, Millis>()
+  /** The end that was last noted of each device: it may connect many times until then. The oldest come first. */
+  readonly #noted = new Map<DeviceId, Millis>()
 
   constructor(ports: TokenDeskPorts) {
     this.#ports = ports
@@ -34,7 +40,9 @@ export class TokenDesk {
   }
 
   /** The session's credentials end soon. */
-  expiring({ deviceId }: DeviceSession, expiresAt: Millis): void {
+  expiring(session: DeviceSession, expiresAt: Millis): void {
+    const { deviceId } = session
+    this.#note(session, expiresAt)
     const body = {
       code: 'TOKEN_EXPIRES',
       detail: `the credentials of this connection end at ${toIso(expiresAt)}`,
@@ -44,6 +52,16 @@ export class TokenDesk {
       timestamp: toIso(this.#ports.now()),
     }
     this.#ports.tell({ deviceId, message: toDownlink(ERROR_SUFFIX, body, { qos: 0 }) })
+  }
+
+  #note(session: DeviceSession, expiresAt: Millis): void {
+    const { deviceId } = session
+    if (this.#noted.get(deviceId) === expiresAt) return
+    this.#noted.delete(deviceId)
+    const [oldest] = this.#noted.keys()
+    if (oldest !== undefined && this.#noted.size >= LIMITS.tokensAtOnceMax) this.#noted.delete(oldest)
+    this.#noted.set(deviceId, expiresAt)
+    this.#ports.note(credentialsEnd(session, expiresAt))
   }
 
   async #answer(

@@ -15,7 +15,7 @@ function below(group: string | undefined, root: string): boolean {
 function passes(d: DeviceRecord, f: DeviceFilter): boolean {
   const q = f.q?.toLowerCase()
   return (
-    (f.status === undefined || d.status === f.status) &&
+    (f.status === undefined || [f.status].flat().includes(d.status)) &&
     (f.type === undefined || d.type === f.type) &&
     (f.parentId === undefined || d.parentId === f.parentId) &&
     (f.group === undefined || (f.groupExact ? d.group === f.group : below(d.group, f.group))) &&

@@ -115,7 +115,7 @@ export class DeviceIndex {
   #matching(filter: DeviceFilter): Uint32Array {
     const columns = this.#columns
     const order = this.#byId.order()
-    const status = filter.status === undefined ? -1 : DEVICE_STATUSES.indexOf(filter.status)
+    const statusOk = filter.status === undefined ? undefined : statusTable([filter.status].flat())
     const { type, tags, q, parentId, firmwareVersion } = filter
     const children = parentId === undefined ? undefined : this.#subDevices.slotsOf(parentId)
     const typeOk = type === undefined ? undefined : columns.types.table((value) => value === type)
@@ -132,7 +132,7 @@ export class DeviceIndex {
     let count = 0
     for (const slot of order) {
       if (children !== undefined && !children.has(slot)) continue
-      if (status >= 0 && columns.status[slot] !== status) continue
+      if (statusOk !== undefined && statusOk[columns.status[slot] ?? 0] !== 1) continue
       if (typeOk !== undefined && typeOk[columns.type[slot] ?? 0] !== 1) continue
       if (groupOk !== undefined && groupOk[columns.group[slot] ?? 0] !== 1) continue
       if (tagsOk !== undefined && tagsOk[columns.tagSet[slot] ?? 0] !== 1) continue
@@ -190,6 +190,11 @@ export class DeviceIndex {
 const STATUS_RANKS = Float64Array.from(DEVICE_STATUSES, (status) =>
   [...DEVICE_STATUSES].sort().indexOf(status),
 )
+
+/** The statuses that pass. */
+function statusTable(wanted: readonly DeviceStatus[]): Uint8Array {
+  return Uint8Array.from(DEVICE_STATUSES, (status) => (wanted.includes(status) ? 1 : 0))
+}
 
 /** The groups that pass: the subtree or group asked for, and within one of the subtrees allowed. */
 function groupTable(columns: DeviceColumns, filter: DeviceFilter): Uint8Array | undefined {

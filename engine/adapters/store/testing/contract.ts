@@ -339,6 +339,8 @@ function listContract(storeOf: () => Store): void {
 
     test('filters by status, type, all tags, and a prefix of name or id in any case', () => {
       expect(ids({ status: 'online' })).toEqual(['a1'])
+      expect(ids({ status: ['online', 'error'] })).toEqual(['a1'])
+      expect(ids({ status: [] })).toEqual([])
       expect(ids({ type: 'gateway' })).toEqual(['c3'])
       expect(ids({ type: 'unheard of' })).toEqual([])
       expect(ids({ tags: ['x'] })).toEqual(['b2', 'c3'])

@@ -29,7 +29,7 @@ export const anyDevice: fc.Arbitrary<DeviceRecord> = fc
 
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 export const anyFilter: fc.Arbitrary<DeviceFilter> = fc.record({
-  status: optional(fc.constantFrom(...DEVICE_STATUSES)),
+  status: optional(fc.oneof(fc.constantFrom(...DEVICE_STATUSES), fc.subarray([...DEVICE_STATUSES]))),
   type: optional(fc.constantFrom('gateway', 'nothing')),
   group: optional(fc.constantFrom('eu', 'eu/berlin', 'e', 'us')),
   groupExact: optional(fc.boolean()),

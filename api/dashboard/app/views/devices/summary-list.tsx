@@ -22,13 +22,14 @@ export function SummaryList({ total }: { readonly total: number }) {
   const query = parseQuery(filter.value)
   const { filter: wanted, unknown } = toServerQuery(query)
   const isWanted = unknown.length === 0
-  const { tag, ...others } = wanted
+  const { tag, status, ...others } = wanted
   const answer = useAnswer(
     'listDevices',
     {
       query: {
         ...others,
         ...(tag === undefined ? {} : { tag: [...tag] }),
+        ...(status === undefined ? {} : { status: [status] }),
         page: pageValue.value,
         sort: 'name:ASC',
       },

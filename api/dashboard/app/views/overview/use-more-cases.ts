@@ -21,7 +21,7 @@ const ALERTS = {
   query: { state: 'firing', severity: 'warning,critical', acknowledged: false, snoozed: false },
 }
 const ROLLOUTS = { query: { status: 'in_progress,paused,failed,aborted', per_page: 50 } }
-const ERRORS = { query: { status: 'error' as const, per_page: 200 } }
+const ERRORS = { query: { status: ['error'], per_page: 200 } }
 
 export interface MoreCases {
   readonly cases: readonly ShownCase[]
