@@ -24,6 +24,7 @@ bridges:
   - { ros_topic: /late, mqtt_topic: telemetry/late, direction: ros_to_mqtt, timeout_sec: 0 }
   - { ros_topic: /say, mqtt_topic: command/say, direction: mqtt_to_ros, ros_type: std_msgs/msg/String }
   - { ros_topic: /lights, mqtt_topic: command/lights, direction: mqtt_to_ros, mode: service }
+  - { ros_topic: /count, mqtt_topic: command/count, direction: mqtt_to_ros, mode: action, ros_type: test_msgs/action/Fibonacci }
 `
 
 const name = ROSBRIDGE_SERVER === undefined ? `ROS 2: ${MISSING}` : 'ROS 2'
@@ -33,12 +34,13 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
   let service: Service
   let admin: Rest
   let bridge: Running
+  let hasActions = false
   const startedAt = Date.now()
 
   test.beforeAll(async ({ service: given }) => {
     service = given
     ros = new RosJazzy(ROSBRIDGE_SERVER ?? '')
-    await Promise.all([ros.startRobot(), ros.startServer()])
+    ;[hasActions] = await Promise.all([ros.startRobot(), ros.startServer()])
     admin = await service.admin()
     const token = await registerDevice(admin, ID, { type: 'ros2_robot' })
     const { mqttUrl } = service
@@ -93,6 +95,30 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
     expect(on.body).toMatchObject({ status: 'completed', result: { success: true, message: 'lights' } })
     const wrong = await order('lights', { data: 'bright' })
     expect(wrong.body).toMatchObject({ status: 'failed', error: { code: 'SERVICE_FAILED' } })
+  })
+
+  test('a command pursues the goal of an action, and is cancelled with it', async ({ skip }) => {
+    if (!hasActions) skip('the package ros-jazzy-test-msgs is not in the environment of ROS')
+    const done = await until(
+      'the action is there',
+      async () => {
+        const { body } = await order('count', { order: 7 })
+        return body['status'] === 'completed' && body
+      },
+      WITHIN_MS,
+    )
+    expect(done).toMatchObject({ result: { sequence: [0, 1, 1, 2, 3, 5, 8] } })
+    const none = await order('count', { order: 0 })
+    expect(none.body).toMatchObject({ status: 'failed', error: { code: 'ABORTED' } })
+
+    const { body } = await admin.post(`/commands/${ID}`, {
+      ...{ command: 'count', data: { order: 1_000_000 }, timeout_sec: 600 },
+    })
+    const path = `/commands/${ID}/${String(body['command_id'])}`
+    await until('the robot counts', async () => (await latest()).heard === 'count to 1000000', WITHIN_MS)
+    await admin.call('DELETE', path)
+    await until('the robot has given up', async () => (await latest()).heard === 'cancelled', WITHIN_MS)
+    expect((await admin.get(path)).body).toMatchObject({ status: 'cancelled' })
   })
 
   test('after a kill of the server topics flow and commands work again', async () => {

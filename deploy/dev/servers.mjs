@@ -28,7 +28,7 @@ export const SERVERS = {
       pip: [
         ...['ros-jazzy-rclpy==7.1.6', 'ros-jazzy-rmw-fastrtps-cpp==8.4.3', 'ros-jazzy-std-msgs==5.3.6'],
         ...['ros-jazzy-sensor-msgs==5.3.6', 'ros-jazzy-diagnostic-msgs==5.3.6', 'ros-jazzy-std-srvs==5.3.6'],
-        'rosbridge-server-rs==0.1.6',
+        ...['ros-jazzy-test-msgs==2.0.3', 'rosbridge-server-rs==0.1.6'],
       ].join(' '),
     },
     required: false,

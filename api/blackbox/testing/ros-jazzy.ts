@@ -52,7 +52,8 @@ export class RosJazzy {
     return `ws://127.0.0.1:${this.#port}`
   }
 
-  async startRobot(): Promise<void> {
+  /** Resolves with whether it offers an action: an environment that was made earlier lacks the package. */
+  async startRobot(): Promise<boolean> {
     const child = spawn(join(this.#bin, 'python'), [ROBOT], {
       env: this.#environment,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -62,7 +63,8 @@ export class RosJazzy {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       said += text
     })
-    await until('the robot is there', () => said.includes('the robot is there'), START_MS)
+    await until('the robot is there', () => said.includes('\n'), START_MS)
+    return said.includes('with actions')
   }
 
   /** Starts on the port of an earlier start, and resolves once it listens. */
