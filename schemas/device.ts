@@ -231,7 +231,7 @@ export const DEVICE_FILTERS = {
   ),
 }
 
-/** Of lists. What is changed together has one status. */
+/** The filters of lists. Devices that are changed together have one status. */
 const LIST_FILTERS = {
   ...DEVICE_FILTERS,
   status: Type.Optional(

@@ -30,7 +30,7 @@ export async function runCommandLine(args: readonly string[], options: CommandLi
   }
 }
 
-/** Whoever types waits for it, and sees no reason why there is nothing. */
+/** Ids that begin with the text, none if the service cannot be asked: a person waits for it and sees no reason. */
 async function devicesLike(cli: Cli, typed: string): Promise<readonly string[]> {
   try {
     const { client } = await cli.connect({ triesMax: 1, timeoutMs: COMPLETION_MS })
