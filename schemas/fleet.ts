@@ -21,9 +21,19 @@ const FILTER = {
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: BODY_LIMITS.tagCharsMax })),
 }
 
+const INDEX_NAMES = ['with', 'without', 'only'] as const
+export type IndexNames = (typeof INDEX_NAMES)[number]
+
 export const FleetIndexQuery = Type.Object(
   {
     ...FILTER,
+    names: Type.Optional(
+      choice(INDEX_NAMES, {
+        default: 'with',
+        description:
+          'For slow lines, which get a usable index first. `without`: the column `name` is empty. `only`: `device_id`, `name` and `rev` are filled, the other columns are empty. With `since` all columns are filled.',
+      }),
+    ),
     since: Type.Optional(
       Type.String({
         minLength: 1,
@@ -47,7 +57,10 @@ const Whole = Type.Integer({ minimum: 0 })
 
 const FleetColumns = Type.Object(
   {
-    device_id: Texts('The columns are equally long: a place in all of them is one device.', ['robot-7']),
+    device_id: Texts(
+      'The columns are equally long, but for those that `names` leaves empty: a place in all of them is one device.',
+      ['robot-7'],
+    ),
     name: Texts('Names.', ['Picker 7']),
     status: Type.Array(Whole, Place('statuses')),
     type: Type.Array(Whole, Place('types')),

@@ -3,7 +3,7 @@
 import type { FleetRow } from '../../engine/domain/fleet/row.ts'
 import { countByStatus } from '../../engine/domain/fleet/selection.ts'
 import type { FleetTable } from '../../engine/ports/fleet.ts'
-import type { FleetIndex } from '../../schemas/fleet.ts'
+import type { FleetIndex, IndexNames } from '../../schemas/fleet.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../schemas/vocabulary.ts'
 
@@ -16,6 +16,8 @@ export interface FleetIndexParts {
   /** The rows that are shown; none if there are too many. */
   readonly shown: readonly number[]
   readonly isTruncated: boolean
+  /** Default: with the other columns. */
+  readonly names?: IndexNames
   /** Set in an answer that has only what has changed. */
   readonly removed?: readonly string[] | undefined
 }
@@ -23,7 +25,7 @@ export interface FleetIndexParts {
 const STATUS_PLACES = new Map<DeviceStatus, number>(DEVICE_STATUSES.map((status, i) => [status, i]))
 
 export function fleetIndexBody(parts: FleetIndexParts): FleetIndex {
-  const { table, places, shown, removed } = parts
+  const { table, places, shown, removed, names = 'with' } = parts
   const types = new Words()
   const groups = new Words()
   const tags = new Words()
@@ -33,7 +35,9 @@ export function fleetIndexBody(parts: FleetIndexParts): FleetIndex {
     // The places are the table's own.
     const row = table.rows[place] as FleetRow
     columns.device_id.push(table.ids[place] as string)
-    columns.name.push(row.name)
+    columns.rev.push(table.revs[place] ?? 0)
+    if (names !== 'without') columns.name.push(row.name)
+    if (names === 'only') continue
     columns.status.push(STATUS_PLACES.get(row.status) ?? 0)
     columns.type.push(types.placeOf(row.type))
     columns.group.push(row.group === undefined ? null : groups.placeOf(row.group))
@@ -41,7 +45,6 @@ export function fleetIndexBody(parts: FleetIndexParts): FleetIndex {
     columns.parent_id.push(row.parentId ?? null)
     columns.firmware.push(row.firmware === undefined ? null : firmware.placeOf(row.firmware))
     columns.flags.push(row.flags)
-    columns.rev.push(table.revs[place] ?? 0)
     columns.last_seen_ms.push(table.seenAt[place] || null)
     columns.since_ms.push(row.since)
   }

@@ -337,15 +337,22 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
 
   test('charts leave nothing behind after fifty changes of the view', SLOW, async () => {
     const { page, context } = await suite.open('/devices/probe-1/telemetry?metric=temperature')
-    for (let round = 0; round < 25; round += 1) {
+    const cdp = await context.newCDPSession(page)
+    const toSettings = async () => {
       await page.locator('.chart-place canvas').first().waitFor()
       await tabLink(page, 'Settings').click()
       await page.getByRole('checkbox', { name: 'Metadata as JSON' }).waitFor()
-      await tabLink(page, 'Telemetry').click()
     }
-    await tabLink(page, 'Settings').click()
-    await page.getByRole('checkbox', { name: 'Metadata as JSON' }).waitFor()
-    const cdp = await context.newCDPSession(page)
+    const counters = async () => {
+      await cdp.send('HeapProfiler.collectGarbage')
+      return await cdp.send('Memory.getDOMCounters')
+    }
+    await toSettings()
+    const before = await counters()
+    for (let round = 0; round < 24; round += 1) {
+      await tabLink(page, 'Telemetry').click()
+      await toSettings()
+    }
     const detached = async () => {
       await cdp.send('HeapProfiler.collectGarbage')
       const { result } = await cdp.send('Runtime.evaluate', { expression: 'HTMLCanvasElement.prototype' })
@@ -358,6 +365,12 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
       return Number(count.value)
     }
     await until('at most five canvases are left', async () => (await detached()) <= 5)
+    // What each visit left behind, listeners among it, would be there fifty times.
+    const { nodes, jsEventListeners } = await counters()
+    expect([nodes < before.nodes + 2_000, jsEventListeners < before.jsEventListeners + 100]).toEqual([
+      true,
+      true,
+    ])
   })
 })
 

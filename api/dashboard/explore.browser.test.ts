@@ -7,6 +7,7 @@ import { axeViolations } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dragOver } from './testing/drag.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
 const suite = dashboardSuite()
 
@@ -71,6 +72,31 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     await page.waitForURL(/from=2.*to=2/)
     expect(await spanMs()).toBe(360_000)
     expect(await axeViolations(page)).toEqual([])
+  })
+
+  test('while the database stands still, charts say that they cannot be read, and live values go on', async () => {
+    const { page } = await suite.open('/devices/probe-1', { expected: [/503/] })
+    const { body } = await suite.admin.post('/auth/devices/token', { device_id: 'probe-1' })
+    const device = await connectDevice(suite.service, 'probe-1', String(body['mqtt_token']))
+    await page.getByRole('heading', { level: 1, name: 'probe-1' }).waitFor()
+    const database = suite.service.databasePid()
+    process.kill(database, 'SIGSTOP')
+    try {
+      await go(page, '/devices/probe-1/telemetry?metric=heat')
+      await page.locator('.problem').first().waitFor()
+      await go(page, '/devices/probe-1')
+      await publish(device, 'probe-1', { heat: 4321 })
+      await page.getByText('4,321').first().waitFor()
+    } finally {
+      process.kill(database, 'SIGCONT')
+    }
+    await go(page, '/devices/probe-1/telemetry?metric=heat')
+    await until('the chart is back', async () => {
+      const again = page.getByRole('button', { name: 'Try again' }).first()
+      if (await again.isVisible()) await again.click()
+      return await page.getByRole('application', { name: 'heat' }).isVisible()
+    })
+    await device.endAsync()
   })
 
   test('an interval that is too fine is replaced by the one that the service names, and that is said', async () => {

@@ -23,8 +23,10 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     await page.getByLabel('Device id').fill('thermo-1')
     await page.getByRole('button', { name: 'Register' }).click()
     await page.getByText('thermo-1 is registered').waitFor()
-    const shown = page.locator('section', { hasText: 'Its token' }).locator('code').first()
-    const token = (await shown.textContent()) ?? ''
+    const panel = page.locator('section', { hasText: 'Its token' })
+    await panel.getByText('hidden', { exact: true }).waitFor()
+    await panel.getByRole('button', { name: 'Show' }).click()
+    const token = (await panel.locator('code').first().textContent()) ?? ''
     expect(token.length).toBeGreaterThan(100)
     expect(page.url()).not.toContain(token)
 
@@ -68,7 +70,9 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     test('one of thousands is found by typing, looked at with a key, and the address shows the same again', async () => {
       const { page } = await suite.open('/devices')
       await page.getByText(`${(DEVICES + 2).toLocaleString('en')} devices`, { exact: true }).waitFor()
-      expect(await rowsOf(page).count()).toBeLessThan(60)
+      await rowsOf(page).first().waitFor()
+      const rowPx = Number(await page.evaluate('document.querySelector(".grid-row").offsetHeight'))
+      expect(await rowsOf(page).count()).toBeLessThanOrEqual(900 / rowPx + 20)
       await page.getByLabel('Filter devices').fill('robot-4711')
       await page.getByText('1 of 5,002 devices').waitFor()
       await rowsOf(page).first().focus()
@@ -191,6 +195,39 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await page.keyboard.press('v')
       await page.getByRole('row', { name: /eu\/site-1 500/ }).waitFor()
       expect(new URL(page.url()).searchParams.get('as')).toBe('table')
+    })
+
+    test('the list is a map and a plan, too, with the same filter, and its address says which', async () => {
+      const { page } = await suite.open('/devices?q=group:eu/site-1')
+      const view = page.getByLabel('View', { exact: true })
+      const viewInAddress = () =>
+        page.evaluate<string>("new URL(location.href).searchParams.get('view') ?? ''")
+      await rowsOf(page).first().waitFor()
+      await page.keyboard.press('v')
+      await page.getByRole('application', { name: /500 devices/ }).waitFor()
+      expect(await viewInAddress()).toBe('map')
+      await page.reload()
+      await page.getByRole('application', { name: /500 devices/ }).focus()
+      await page.keyboard.press('v')
+      await rowsOf(page).first().waitFor()
+      await view.selectOption('plan')
+      await page.getByText('No device has told where it is').waitFor()
+      const places = [
+        ['robot-0001', 10, 1],
+        ['robot-0011', 20, 1],
+      ] as const
+      for (const [id, x, y] of places) {
+        const { body } = await suite.admin.post('/auth/devices/token', { device_id: id })
+        const device = await connectDevice(suite.service, id, String(body['mqtt_token']))
+        await publish(device, id, { position: { x, y } })
+        await device.endAsync()
+      }
+      const plan = page.getByRole('application', { name: /Plan of 2 devices/ })
+      await plan.focus()
+      await page.getByText('498 devices have no place').waitFor()
+      for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowRight', 'Space']) await page.keyboard.press(key)
+      await expect.poll(() => new URL(page.url()).searchParams.get('peek')).toBe('robot-0011')
+      expect(await viewInAddress()).toBe('plan')
     })
 
     test('devices are selected on the map with Shift, by keys and by dragging, and changed like those of the list', async () => {
@@ -321,6 +358,8 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
         '/?colour=metric&metric=temperature',
         '/devices?q=group:eu&peek=robot-0001',
         '/devices?q=nokey:1',
+        '/devices?q=group:eu/site-1&view=map',
+        '/devices?q=group:eu/site-1&view=plan',
         '/devices/new',
         '/devices/new?bulk=1',
       ]) {

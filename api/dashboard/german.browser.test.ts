@@ -101,6 +101,31 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
     }
     expect(found).toEqual([])
   })
+
+  test(
+    'texts that are 40 % longer fit a phone, and none is written into a view without a translation',
+    SLOW,
+    async () => {
+      await suite.admin.call('PUT', '/auth/me/preferences', { language: 'pseudo' })
+      const { page } = await suite.open('/me')
+      await page.getByRole('heading', { level: 1, name: /^\[/ }).waitFor()
+      await page.setViewportSize(PHONE)
+      const found: string[] = []
+      for (const path of VIEWS) {
+        await go(page, path)
+        const headings = await page.getByRole('heading', { level: 1 }).allTextContents()
+        const labels = await page
+          .locator('main :is(h1, h2, legend, label, th, button, summary)')
+          .allTextContents()
+        const bare = labels
+          .map((label) => label.trim())
+          .filter((label) => /^[A-Z][a-z]+( [a-z]+)+$/.test(label))
+        found.push(...[...(await tooWide(page)), ...bare].map((finding) => `${path}: ${finding}`))
+        expect(headings).toHaveLength(1)
+      }
+      expect(found).toEqual([])
+    },
+  )
 })
 
 /** The page is made as narrow as a phone, and then twice as large in colours that the system forces. */
@@ -111,7 +136,27 @@ async function findings(page: Page): Promise<readonly string[]> {
   const narrow = [...(await tooWide(page)), ...(await englishTexts(page))]
   await page.emulateMedia({ forcedColors: 'active' })
   await page.setViewportSize(ZOOMED)
-  return [...narrow, ...(await tooWide(page)), ...(await unmarked(page)), ...(await axeViolations(page))]
+  return [
+    ...narrow,
+    ...(await tooWide(page)),
+    ...(await tooWideWhenSpaced(page)),
+    ...(await unmarked(page)),
+    ...(await axeViolations(page)),
+  ]
+}
+
+/** Some people read texts with more room between letters, words and lines (WCAG 1.4.12). */
+async function tooWideWhenSpaced(page: Page): Promise<readonly string[]> {
+  const spacing =
+    '* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }'
+  await page.evaluate(`{
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(${JSON.stringify(spacing)})
+    document.adoptedStyleSheets = [sheet]
+  }`)
+  const found = await tooWide(page)
+  await page.evaluate('document.adoptedStyleSheets = []; undefined')
+  return found.map((text) => `with spaced text it ${text}`)
 }
 
 async function findingsOfDialog(page: Page, button: string): Promise<readonly string[]> {

@@ -229,6 +229,46 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await page.getByText('No dead letters').waitFor()
   })
 
+  test('a message that could not be processed is processed once more', async () => {
+    const device = await connectDevice(suite.service, 'oven-1', token)
+    await device.publishAsync('fleet/oven-1/status', '{"status":2', { qos: 1 })
+    await device.endAsync()
+    const { page } = await suite.open('/system/dead-letters')
+    await page
+      .getByRole('row', { name: /MALFORMED_STATUS/ })
+      .first()
+      .getByRole('button', { name: 'Replay' })
+      .click()
+    await page.getByRole('dialog').getByText('1').first().waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    // It is as wrong as before, so it is set aside again.
+    await page
+      .getByRole('row', { name: /MALFORMED_STATUS/ })
+      .first()
+      .waitFor()
+    const { body } = await suite.admin.get('/audit?action=replayDeadLetters')
+    expect(body['total']).toBe(1)
+    await suite.admin.post('/dead-letters/discard', {})
+  })
+
+  test('who sent a command is named to those who may list users, and to nobody else', async () => {
+    const account = { email: 'oskar@example.com', password: 'a horse of course' }
+    await suite.admin.post('/auth/register', { ...account, name: 'Oskar', role: 'operator' })
+    const login = await suite.service.nobody.post('/auth/login', account)
+    const operator = suite.service.nobody.as(String(login.body['access_token']))
+    const sent = await operator.post('/commands/oven-1', { command: 'ring' })
+    const mine = await suite.admin.post('/commands/oven-1', { command: 'rest' })
+    const { page } = await suite.open('/commands')
+    await page.getByRole('row', { name: /^ring .*Oskar/ }).waitFor()
+    const { page: other } = await suite.open('/commands', { login: account })
+    await other.getByRole('row', { name: /^ring .*Oskar/ }).waitFor()
+    const adminId = String((await suite.admin.get('/auth/me')).body['id'])
+    await other.getByRole('row', { name: new RegExp(`^rest .*${adminId}`) }).waitFor()
+    for (const { body } of [sent, mine])
+      await suite.admin.call('DELETE', `/commands/oven-1/${String(body['command_id'])}`)
+  })
+
   test('a person sees their logins and changes their password without being thrown out', async () => {
     const account = { email: 'paula@example.com', password: 'a horse of course' }
     await suite.admin.post('/auth/register', { ...account, name: 'Paula', role: 'viewer' })
@@ -250,6 +290,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await dialog.getByLabel('E-mail').fill('olga@example.com')
     await dialog.getByRole('button', { name: 'Invite' }).click()
     await dialog.getByText('It is shown only once').waitFor()
+    await dialog.getByRole('button', { name: 'Show' }).click()
     const password = (await dialog.locator('code').textContent()) ?? ''
     const { status } = await suite.service.nobody.post('/auth/login', { email: 'olga@example.com', password })
     expect(status).toBe(200)
@@ -269,6 +310,7 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     await dialog.getByLabel('Number of devices').fill('2')
     await dialog.getByRole('button', { name: 'New key' }).click()
     await dialog.getByText('This key is shown only once').waitFor()
+    await dialog.getByRole('button', { name: 'Show' }).click()
     const key = await dialog.locator('code').textContent()
     await dialog.getByRole('button', { name: 'Done' }).click()
     const ask = async () =>

@@ -6,6 +6,7 @@ import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { go } from './testing/walk.ts'
 
 const suite = dashboardSuite()
 
@@ -83,6 +84,58 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     expect(await barriers(page)).toEqual([])
   })
 
+  test('a page with 200 000 devices draws those in sight, finds one of them and stays small', async () => {
+    // As above: registering them would take minutes.
+    const { page, context } = await suite.open('/devices', {
+      before: (of) => of.route('**/api/v1/fleet/index*', (route) => route.fulfill({ json: largestIndex() })),
+    })
+    await page.getByText('200,000 devices', { exact: true }).waitFor()
+    const rows = page.locator('.grid-row')
+    await rows.first().waitFor()
+    const inSight = Number(
+      await page.evaluate('Math.ceil(innerHeight / document.querySelector(".grid-row").offsetHeight)'),
+    )
+    expect(await rows.count()).toBeLessThanOrEqual(inSight + 20)
+    await page.getByLabel('Filter devices').fill('robot-199999')
+    await page.getByText('1 of 200,000 devices').waitFor()
+    await rows.getByText('robot-199999').first().waitFor()
+    await go(page, '/')
+    // There are more devices than cells on the screen.
+    await page.getByRole('row', { name: /eu\/site-0 10,000/ }).waitFor()
+    const cdp = await context.newCDPSession(page)
+    await cdp.send('HeapProfiler.collectGarbage')
+    const { usedSize } = await cdp.send('Runtime.getHeapUsage')
+    expect(usedSize / 2 ** 20).toBeLessThan(150)
+  })
+
+  test('on a slow line the devices come before their names, which is said', async () => {
+    await registerDevice(suite.admin, 'oven-2', { name: 'Second oven' })
+    const asked: string[] = []
+    let sayNames = () => {}
+    const maySayNames = new Promise<void>((resolve) => {
+      sayNames = resolve
+    })
+    const { page } = await suite.open('/devices?q=oven-2', {
+      before: async (context) => {
+        const line = "Object.defineProperty(Navigator.prototype, 'connection', { value: { saveData: true } })"
+        await context.addInitScript(line)
+        await context.route('**/api/v1/fleet/index?names=only', async (route) => {
+          await maySayNames
+          await route.continue()
+        })
+        context.on('request', (request) => {
+          const { pathname, search } = new URL(request.url())
+          if (pathname.endsWith('/fleet/index')) asked.push(search.replace(/since=.*/, 'since'))
+        })
+      },
+    })
+    await page.getByText('live, names follow').waitFor()
+    sayNames()
+    await page.locator('.grid-row').getByText('Second oven').waitFor()
+    await page.getByText('live, every 5 s to save data').waitFor()
+    expect(asked).toEqual(['?names=without', '?since', '?names=only'])
+  })
+
   test('a fleet that cannot be read is said to be so, on the overview and in the list', async () => {
     // Nothing short of a service that is broken answers this request with an error, and all others as it should.
     const { page } = await suite.open('/', {
@@ -96,6 +149,36 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await page.getByText('The devices could not be read (503)').waitFor()
   })
 })
+
+/** An index of as many devices as a page takes. */
+function largestIndex() {
+  const places = Array.from({ length: 200_000 }, (_, i) => i)
+  const all = <Value>(value: Value) => places.map(() => value)
+  return {
+    at: new Date().toISOString(),
+    cursor: 'none',
+    total: places.length,
+    truncated: false,
+    by_status: { online: places.length },
+    statuses: ['online'],
+    types: ['mqtt_device'],
+    groups: Array.from({ length: 20 }, (_, i) => `eu/site-${i}`),
+    tags: [],
+    firmware: ['1.0.0'],
+    columns: {
+      device_id: places.map((i) => `robot-${i}`),
+      name: places.map((i) => `Robot ${i}`),
+      ...{
+        status: all(0),
+        type: all(0),
+        group: places.map((i) => i % 20),
+        tags: all([]),
+        parent_id: all(null),
+      },
+      ...{ firmware: all(0), flags: all(1), rev: all(1), last_seen_ms: all(Date.now()), since_ms: all(0) },
+    },
+  }
+}
 
 function trendOfADay() {
   const now = Date.now()

@@ -98,6 +98,25 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.locator('.freshness-live').waitFor()
   })
 
+  test('a command whose answer was lost is sent once, although the page tries again', async () => {
+    const { page, context } = await suite.open('/devices/robot-1/commands', { expected: [/ERR_FAILED/] })
+    let tries = 0
+    await context.route('**/api/v1/commands/robot-1*', async (route) => {
+      if (route.request().method() !== 'POST') return await route.continue()
+      tries += 1
+      if (tries > 1) return await route.continue()
+      // The service has done it; the page is not told.
+      await route.fetch()
+      await route.abort()
+    })
+    await page.getByLabel('Name of the command').fill('ring')
+    await page.getByRole('button', { name: 'Send ring' }).click()
+    // It tries again by itself, with the same key.
+    await expect.poll(() => tries).toBe(2)
+    await page.locator('article.command', { hasText: 'ring' }).waitFor()
+    expect((await suite.admin.get('/commands/robot-1')).body['total']).toBe(1)
+  })
+
   test('a minute without the service is counted, asked for less and less often, and over by itself', async () => {
     const { page, context } = await suite.open('/devices', {
       expected: AWAY,
@@ -154,7 +173,8 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   test.each(ROLES)('the role %s has the controls of what it may do, on every view', async (role) => {
     const account = { email: `role-${role}@example.com`, password: 'a horse of course' }
     await suite.admin.post('/auth/register', { ...account, name: role, role })
-    const { page } = await suite.open('/me', { login: account, expected: [/40[34]/] })
+    // A page that asked for what its role may not have would be answered with 403.
+    const { page } = await suite.open('/me', { login: account, expected: [/404/] })
     const found: string[] = []
     const wanted: string[] = []
     for (const [path, kind, name, operation] of CONTROLS) {
@@ -169,6 +189,37 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
       wanted.push(`${path} ${name}: ${access.includes(role)}`)
     }
     expect(found).toEqual(wanted)
+  })
+
+  test('a hostile address shows the view as it is, and its texts stay texts', async () => {
+    const { page } = await suite.open('/me', { expected: [/4(00|04|22)/] })
+    const hostile = encodeURIComponent(`${HOSTILE}\0'"%`)
+    const query = PARAMETERS.map((name) => `${name}=${hostile}`).join('&')
+    for (const path of new Set([
+      ...CONTROLS.map(([path]) => path),
+      '/',
+      '/telemetry',
+      '/timeline',
+      '/logs',
+    ])) {
+      await go(page, `${path}?${query}`)
+      expect([path, await page.locator('main img').count(), await page.title()]).toEqual([
+        path,
+        0,
+        expect.stringMatching(/ · Fleet$/),
+      ])
+    }
+    // What was typed there goes into the address and back without a change.
+    await go(page, `/devices?q=${hostile}&peek=${hostile}`)
+    const filter = page.getByLabel('Filter devices')
+    const typed = await filter.inputValue()
+    expect(typed).toContain('<img src=x')
+    await page.reload()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await expect.poll(() => filter.inputValue()).toBe(typed)
+    // An id that no text can be is no device.
+    await go(page, '/devices/%E0%A4%A')
+    await page.getByRole('heading', { level: 1, name: 'Nothing lives at this address' }).waitFor()
   })
 
   test('an operator of some groups sees nothing of the others, in the list, the map, the counts and the palette', async () => {
@@ -309,6 +360,14 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
   })
 })
 
+/** All that any view reads from its address. */
+const PARAMETERS = [
+  'action actor agg as at bulk by cause colour cols command compare data depth device devices find',
+  'firmware fold follow from group held interval kind level log marks metric of outcome page peek',
+  'pin program q reason rule severity show sort state status storm table target than to until view',
+  'which x y zoom',
+].flatMap((names) => names.split(' '))
+
 /** A control of each view, and the operation that it is for. */
 const CONTROLS: readonly (readonly [string, 'button' | 'link', string, OperationId])[] = [
   ['/devices', 'link', 'Connect a device', 'registerDevice'],
@@ -316,7 +375,10 @@ const CONTROLS: readonly (readonly [string, 'button' | 'link', string, Operation
   ['/devices/robot-1', 'button', 'Command', 'sendCommand'],
   ['/devices/robot-1/settings', 'button', 'Issue a token', 'issueDeviceToken'],
   ['/devices/robot-1/settings', 'button', 'Decommission…', 'decommissionDevice'],
+  ['/devices/robot-1/timeline', 'button', 'commands', 'listFleetCommands'],
+  ['/devices/robot-1/alerts', 'button', '1 hour', 'createSilence'],
   ['/alerts/rules', 'button', 'New rule', 'createAlertRule'],
+  ['/alerts/rules/new', 'button', 'Try it', 'testAlertRule'],
   ['/alerts/channels', 'button', 'New channel', 'createChannel'],
   ['/rollouts', 'button', 'New rollout', 'createDeployment'],
   ['/rollouts/firmware', 'button', 'Upload', 'uploadFirmware'],
@@ -324,6 +386,10 @@ const CONTROLS: readonly (readonly [string, 'button' | 'link', string, Operation
   ['/system', 'link', 'Device types', 'listDeviceTypes'],
   ['/system', 'link', 'Dead letters', 'listDeadLetters'],
   ['/system', 'link', 'Audit', 'listAudit'],
+  ['/system', 'link', 'API keys', 'listApiKeys'],
+  ['/system', 'link', 'Repair', 'startRepair'],
   ['/system/users', 'button', 'Invite', 'listUsers'],
+  ['/system/repair', 'button', 'Start a repair', 'startRepair'],
+  ['/system/provisioning-keys', 'button', 'New key', 'createProvisioningKey'],
   ['/system/api-keys', 'button', 'New key', 'createApiKey'],
 ]

@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { FleetTable } from '../../engine/ports/fleet.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
+import type { IndexNames } from '../../schemas/fleet.ts'
 import { fleetIndexBody } from '../bodies/fleet-index-body.ts'
 import { API_LIMITS } from '../limits.ts'
 
@@ -30,7 +31,7 @@ const PACKING = { level: 4 }
 export class FleetIndexes {
   readonly #engine: Pick<Engine, 'fleet'>
   readonly #clock: Clock
-  /** Keyed by question, the least recently asked first. */
+  /** Keyed by question and names, the least recently asked first. */
   readonly #kept = new Map<string, KeptIndex>()
 
   constructor({ engine, clock }: { readonly engine: Pick<Engine, 'fleet'>; readonly clock: Clock }) {
@@ -38,16 +39,17 @@ export class FleetIndexes {
     this.#clock = clock
   }
 
-  async whole(question: FleetQuestion): Promise<MadeIndex> {
+  async whole(question: FleetQuestion, names: IndexNames): Promise<MadeIndex> {
     const key = questionKey(question)
-    const kept = this.#kept.get(key)
+    const keptAs = `${names} ${key}`
+    const kept = this.#kept.get(keptAs)
     if (kept !== undefined && this.#clock.ticks() - kept.checkedAt < API_LIMITS.fleetIndexAgeMs)
       return kept.index
     const table = await this.#engine.fleet.table()
     const cursor = cursorOf(table, key)
-    const index = kept?.index.cursor === cursor ? kept.index : this.#make(table, question, cursor)
-    this.#kept.delete(key)
-    this.#kept.set(key, { index, checkedAt: this.#clock.ticks() })
+    const index = kept?.index.cursor === cursor ? kept.index : this.#make(table, question, { cursor, names })
+    this.#kept.delete(keptAs)
+    this.#kept.set(keptAs, { index, checkedAt: this.#clock.ticks() })
     for (const oldest of this.#kept.keys())
       if (this.#kept.size > API_LIMITS.fleetIndexesMax) this.#kept.delete(oldest)
       else break
@@ -78,11 +80,15 @@ export class FleetIndexes {
     return { cursor, text: JSON.stringify(fleetIndexBody(body)) }
   }
 
-  #make(table: FleetTable, question: FleetQuestion, cursor: string): MadeIndex {
+  #make(
+    table: FleetTable,
+    question: FleetQuestion,
+    { cursor, names }: { readonly cursor: string; readonly names: IndexNames },
+  ): MadeIndex {
     const places = placesOf(table, question)
     const isTruncated = places.length > BODY_LIMITS.fleetDevicesMax
     const shown = isTruncated ? [] : places
-    const body = fleetIndexBody({ table, at: this.#clock.now(), cursor, places, shown, isTruncated })
+    const body = fleetIndexBody({ table, at: this.#clock.now(), cursor, places, shown, isTruncated, names })
     const text = JSON.stringify(body)
     let packed: Promise<Uint8Array> | undefined
     return {

@@ -143,6 +143,22 @@ describe('the index of the fleet', () => {
     ).toBeUndefined()
   })
 
+  test('an index without names, and the names alone, are two parts of the whole one', async () => {
+    const { request, token } = await openFleet()
+    // In the same second, so that all three are of the same moment.
+    const [whole, without, only] = await Promise.all(
+      ['', '?names=without', '?names=only'].map(async (query) => {
+        const { body } = await request(`GET /api/v1/fleet/index${query}`, { token })
+        return body as FleetIndex
+      }),
+    )
+    expect(without).toEqual({ ...whole, columns: { ...whole?.columns, name: [] } })
+    const { device_id, name, rev } = whole?.columns ?? {}
+    expect(name).toHaveLength(4)
+    expect(only?.columns).toMatchObject({ device_id, name, rev, status: [], tags: [], last_seen_ms: [] })
+    expect((await request('GET /api/v1/fleet/index?names=none', { token })).status).toBe(422)
+  })
+
   test('shards are asked at most once a second, whoever asks', async () => {
     const { engine, request, login, token } = await openFleet()
     const { token: other } = await login('viewer')

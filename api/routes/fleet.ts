@@ -34,7 +34,7 @@ export function fleetRoutes(services: Services): readonly Route[] {
           ? refused('CURSOR_EXPIRED', {})
           : jsonAnswer(changes.text, { etag: quoted(changes.cursor), ...PRIVATE })
       }
-      const index = await indexes.whole(asked.question)
+      const index = await indexes.whole(asked.question, query.names ?? 'with')
       const headers = { etag: quoted(index.cursor), ...PRIVATE }
       if (isFresh(header('if-none-match'), index.cursor)) return answer(304, undefined, headers)
       return takesGzip(header('accept-encoding'))

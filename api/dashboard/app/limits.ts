@@ -9,5 +9,6 @@ export const LIMITS = {
   indexDevicesMax: 200_000,
   subscriptionsMax: 100,
   peekHistoryMax: 50,
+  namedPeopleMax: 5000,
   paletteRowsMax: 50,
 } as const

@@ -87,6 +87,27 @@ describe('the index and its deltas', () => {
     )
   })
 
+  test('names that come after the index are those that the service has, whatever was told of a device meanwhile', () => {
+    fc.assert(
+      fc.property(batches, fc.array(fc.nat({ max: 12 }), { minLength: 3, maxLength: 3 }), (changes, at) => {
+        const { model, frames, indexes } = story(changes)
+        // The names are asked for at `told`, and come when the frames before `named` have been applied.
+        const [read = 0, told = 0, named = 0] = [...at]
+          .sort((a, b) => a - b)
+          .map((n) => Math.min(n, frames.length))
+        const columns = new FleetColumns()
+        const [index, later] = [indexes[read], indexes[told]]
+        if (index !== undefined) columns.load({ ...index, columns: { ...index.columns, name: [] } })
+        frames.slice(read).forEach((frame, i) => {
+          if (read + i === named && later !== undefined) columns.loadNames(later)
+          columns.apply(frame)
+        })
+        if (named === frames.length && later !== undefined) columns.loadNames(later)
+        expect(rowsOf(columns)).toEqual(truthOf(model))
+      }),
+    )
+  })
+
   test('deltas that were put together for the page say the same as one after the other', () => {
     fc.assert(
       fc.property(batches, fc.array(fc.boolean(), { maxLength: 12 }), (changes, handOvers) => {

@@ -51,6 +51,8 @@ export class FleetColumns {
   since = new Float64Array(ROWS_FIRST)
   version = 0
   namesVersion = 0
+  /** The `rev` at which each name was told. */
+  #namedAt = new Float64Array(ROWS_FIRST)
   readonly #rows = new Map<string, number>()
   readonly #free: number[] = []
 
@@ -90,7 +92,11 @@ export class FleetColumns {
       const row = this.#rowFor(id)
       if (rev <= (this.rev[row] ?? 0)) return // by C2
       this.rev[row] = rev
-      this.#rename(row, columns.name[i] ?? id)
+      this.#rename(
+        row,
+        columns.name[i] ?? (this.names[row] || id),
+        columns.name.length === 0 ? undefined : rev,
+      )
       this.status[row] = Math.max(0, statuses[columns.status[i] ?? 0] ?? 0)
       this.type[row] = types[columns.type[i] ?? 0] ?? 0
       this.group[row] = placeIn(groups, columns.group[i])
@@ -100,6 +106,16 @@ export class FleetColumns {
       this.flags[row] = columns.flags[i] ?? 0
       this.seen[row] = columns.last_seen_ms[i] ?? 0
       this.since[row] = columns.since_ms[i] ?? 0
+    })
+    this.version += 1
+  }
+
+  /** Takes in the names that an index was read without. A name that a delta has told since is newer. */
+  loadNames({ columns: { device_id, name, rev } }: FleetIndex): void {
+    device_id.forEach((id, i) => {
+      const row = this.#rows.get(id)
+      const at = rev[i] ?? 0
+      if (row !== undefined && at >= (this.#namedAt[row] ?? 0)) this.#rename(row, name[i] ?? id, at)
     })
     this.version += 1
   }
@@ -128,7 +144,7 @@ export class FleetColumns {
     if (flags !== undefined) this.flags[row] = flags[i] ?? 0
     if (since_ms !== undefined) this.since[row] = since_ms[i] ?? 0
     if (last_seen_ms !== undefined) this.seen[row] = last_seen_ms[i] ?? 0
-    if (name !== undefined) this.#rename(row, name[i] ?? this.ids[row] ?? '')
+    if (name !== undefined) this.#rename(row, name[i] ?? this.ids[row] ?? '', this.rev[row])
     if (type !== undefined) this.type[row] = this.types.placeOf(type[i])
     if (group !== undefined) this.group[row] = this.groups.placeOf(group[i])
     if (firmware !== undefined) this.firmware[row] = this.firmwares.placeOf(firmware[i])
@@ -136,7 +152,9 @@ export class FleetColumns {
     if (tags !== undefined) this.tags[row] = (tags[i] ?? []).map((tag) => this.tagWords.placeOf(tag))
   }
 
-  #rename(row: number, name: string): void {
+  /** `at` is the `rev` at which the service told it; undefined if it stands in for a name that is still to come. */
+  #rename(row: number, name: string, at: number | undefined): void {
+    if (at !== undefined) this.#namedAt[row] = at
     if (this.names[row] === name) return
     this.names[row] = name
     this.texts[row] = `${this.ids[row]}\n${name}`.toLowerCase()
@@ -157,7 +175,8 @@ export class FleetColumns {
     this.isAlive[row] = 1
     // A row of an earlier device may have had this place.
     for (const column of [this.status, this.flags, this.type, this.group, this.firmware]) column[row] = 0
-    for (const column of [this.rev, this.seen, this.since]) column[row] = column === this.rev ? -1 : 0
+    for (const column of [this.seen, this.since]) column[row] = 0
+    for (const column of [this.rev, this.#namedAt]) column[row] = -1
     this.namesVersion += 1
     return row
   }
@@ -175,6 +194,7 @@ export class FleetColumns {
     for (const id of [...this.#rows.keys()]) if (!ids.has(id)) this.#remove(id)
     // Another service or another start of it counts its changes anew.
     this.rev.fill(-1)
+    this.#namedAt.fill(-1)
   }
 
   #grow(): void {
@@ -185,6 +205,7 @@ export class FleetColumns {
     this.type = grown(this.type, new Uint16Array(size))
     this.group = grown(this.group, new Uint16Array(size))
     this.firmware = grown(this.firmware, new Uint16Array(size))
+    this.#namedAt = grown(this.#namedAt, new Float64Array(size))
     this.rev = grown(this.rev, new Float64Array(size))
     this.seen = grown(this.seen, new Float64Array(size))
     this.since = grown(this.since, new Float64Array(size))

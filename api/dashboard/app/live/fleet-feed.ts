@@ -3,11 +3,12 @@
 // FF1. Deltas that come before the index was read wait for it: the page applies those that are newer (columns C2).
 // FF2. An index may be a second old when it is read. What changed in that second may have been sent to nobody, so the
 //      changes since its cursor are read once more.
+// FF3. On a slow line the names come after the second reading, once there is a picture of the fleet.
 // - Without the channel, changes are asked for every few seconds.
 import type { FleetIndex } from '../../../../schemas/fleet.ts'
 import type { FleetDelta, FleetStats } from '../../../../schemas/ws.ts'
 import { PendingDeltas } from '../fleet/pending-deltas.ts'
-import type { FromWorker } from './messages.ts'
+import type { FleetSource, FromWorker } from './messages.ts'
 import type { EventFrame } from './subscriptions.ts'
 
 export const FLEET_ID = 'fleet'
@@ -23,8 +24,8 @@ export interface FleetFeedParts {
 export class FleetFeed {
   readonly #parts: FleetFeedParts
   readonly #pending = new PendingDeltas()
-  #url: string | undefined
-  #paceMs = 0
+  #source: FleetSource | undefined
+  #areNamesMissing = false
   #cursor: string | undefined
   #isRead = false
   #isReading = false
@@ -35,17 +36,16 @@ export class FleetFeed {
     this.#parts = parts
   }
 
-  /** `url` is that of the index; `paceMs` is how often changes are sent at most. */
-  follow(url: string, paceMs: number): void {
-    this.#url = url
-    this.#paceMs = paceMs
+  follow(source: FleetSource): void {
+    this.#source = source
   }
 
   /** A new connection: what came on the one before may have had a gap. */
   begin(): void {
-    if (this.#url === undefined) return
+    if (this.#source === undefined) return
     this.#isRead = false
-    this.#parts.send({ type: 'subscribe', id: FLEET_ID, channel: 'fleet', throttle_ms: this.#paceMs })
+    const { paceMs } = this.#source
+    this.#parts.send({ type: 'subscribe', id: FLEET_ID, channel: 'fleet', throttle_ms: paceMs })
     this.#readIn(0)
   }
 
@@ -80,19 +80,19 @@ export class FleetFeed {
 
   /** Resolves with whether it succeeded. */
   async #read(): Promise<boolean> {
-    const token = this.#parts.token()
-    if (this.#url === undefined || this.#isReading || token === undefined) return false
+    if (this.#source === undefined || this.#isReading) return false
     this.#isReading = true
-    const since = this.#cursor === undefined ? '' : `?since=${encodeURIComponent(this.#cursor)}`
+    const isWhole = this.#cursor === undefined
+    const isNameless = isWhole && this.#source.isThrifty
     try {
-      const response = await fetch(`${this.#url}${since}`, { headers: { authorization: `Bearer ${token}` } })
-      if (response.status === 410) this.#cursor = undefined
-      if (response.status === 401) this.#parts.say({ kind: 'token-wanted', isRefused: true })
-      if (!response.ok) {
-        this.#parts.say({ kind: 'fleet-failed', status: response.status })
-        return false
-      }
-      this.#loaded((await response.json()) as FleetIndex, since === '')
+      const index = await this.#ask(this.#queryFor(isNameless))
+      if (index === undefined) return false
+      this.#cursor = index.cursor
+      this.#isRead = true
+      this.#parts.say({ kind: 'fleet-index', index })
+      if (isWhole) this.#readIn(SECOND_READ_MS) // by FF2
+      if (isNameless) this.#areNamesMissing = true
+      else if (this.#areNamesMissing) return await this.#readNames() // by FF3
       return true
     } catch {
       // The service is away; the socket tells of it, and the index is read when it is back.
@@ -102,10 +102,31 @@ export class FleetFeed {
     }
   }
 
-  #loaded(index: FleetIndex, isWhole: boolean): void {
-    this.#cursor = index.cursor
-    this.#isRead = true
-    this.#parts.say({ kind: 'fleet-index', index })
-    if (isWhole) this.#readIn(SECOND_READ_MS) // by FF2
+  #queryFor(isNameless: boolean): Readonly<Record<string, string>> {
+    if (this.#cursor !== undefined) return { since: this.#cursor }
+    return isNameless ? { names: 'without' } : {}
+  }
+
+  async #readNames(): Promise<boolean> {
+    const index = await this.#ask({ names: 'only' })
+    if (index === undefined) return false
+    this.#areNamesMissing = false
+    this.#parts.say({ kind: 'fleet-names', index })
+    return true
+  }
+
+  /** Undefined if it was refused. */
+  async #ask(query: Readonly<Record<string, string>>): Promise<FleetIndex | undefined> {
+    const token = this.#parts.token()
+    if (this.#source === undefined || token === undefined) return undefined
+    const search = new URLSearchParams(query).toString()
+    const response = await fetch(`${this.#source.url}${search === '' ? '' : `?${search}`}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    if (response.status === 410) this.#cursor = undefined
+    if (response.status === 401) this.#parts.say({ kind: 'token-wanted', isRefused: true })
+    if (response.ok) return (await response.json()) as FleetIndex
+    this.#parts.say({ kind: 'fleet-failed', status: response.status })
+    return undefined
   }
 }

@@ -19,6 +19,8 @@ export const ranks = new RankCache()
 export const fleetState = signal<FleetState>({ state: 'loading' })
 /** Grows with every change of the columns: whoever reads it renders when they change. */
 export const fleetVersion = signal(0)
+/** The index was read without names, which are still to come: ids stand in for them. */
+export const areNamesMissing = signal(false)
 export const fleetStats = signal<FleetStats | undefined>(undefined)
 /** When the columns last heard of the service, by the browser's clock. */
 const fleetAt = signal(0)
@@ -32,6 +34,11 @@ export function takeFleet(message: FleetMessage, isPaused: boolean): void {
   switch (message.kind) {
     case 'fleet-index':
       takeIndex(message.index)
+      break
+    case 'fleet-names':
+      columns.loadNames(message.index)
+      areNamesMissing.value = false
+      fleetVersion.value = columns.version
       break
     case 'fleet-deltas':
       if (message.stats !== undefined && !isPaused) fleetStats.value = message.stats
@@ -60,6 +67,7 @@ function takeIndex(index: FleetIndex): void {
     return
   }
   columns.load(index)
+  if (index.columns.name.length < index.columns.device_id.length) areNamesMissing.value = true
   fleetVersion.value = columns.version
   if (fleetState.peek().state !== 'ready') fleetState.value = { state: 'ready' }
 }

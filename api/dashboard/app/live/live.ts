@@ -54,6 +54,7 @@ export function goLive(): void {
     kind: 'follow-fleet',
     url: `${location.origin}/api/v1/fleet/index`,
     paceMs: fleetPaceMs(isThriftyLine),
+    isThrifty: isThriftyLine,
   })
   effect(() => {
     if (!isPaused.value) applyHeld()
@@ -126,6 +127,7 @@ function take(message: FromWorker): void {
       say({ kind: 'taken' })
       break
     case 'fleet-index':
+    case 'fleet-names':
     case 'fleet-deltas':
     case 'fleet-failed':
       takeFleet(message, isPaused.peek())

@@ -17,11 +17,19 @@ export interface Watch {
   readonly values?: readonly string[]
 }
 
+export interface FleetSource {
+  /** The address of the index. */
+  readonly url: string
+  /** How often changes are sent at most. */
+  readonly paceMs: number
+  /** The index is read without names first, which are most of its bytes. */
+  readonly isThrifty: boolean
+}
+
 export type ToWorker =
   | { readonly kind: 'open'; readonly url: string }
   | { readonly kind: 'token'; readonly token: string }
-  /** `url` is that of the index of the fleet, `paceMs` how often its changes are sent at most. */
-  | { readonly kind: 'follow-fleet'; readonly url: string; readonly paceMs: number }
+  | ({ readonly kind: 'follow-fleet' } & FleetSource)
   | { readonly kind: 'watch'; readonly id: string; readonly watch: Watch }
   | { readonly kind: 'unwatch'; readonly id: string }
   | { readonly kind: 'hidden'; readonly isHidden: boolean }
@@ -48,6 +56,8 @@ export type FromWorker =
   | { readonly kind: 'closed'; readonly reason: 'forbidden' | 'too-many' }
   | { readonly kind: 'batch'; readonly batches: readonly Batch[]; readonly newestTs: string | undefined }
   | { readonly kind: 'fleet-index'; readonly index: FleetIndex }
+  /** The names that the index was read without. */
+  | { readonly kind: 'fleet-names'; readonly index: FleetIndex }
   | {
       readonly kind: 'fleet-deltas'
       readonly deltas: readonly FleetDelta[]

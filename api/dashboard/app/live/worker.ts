@@ -45,7 +45,7 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
       else if (retry === undefined) connect()
       break
     case 'follow-fleet':
-      fleetFeed.follow(data.url, data.paceMs)
+      fleetFeed.follow(data)
       if (isAuthenticated) fleetFeed.begin()
       break
     case 'watch':

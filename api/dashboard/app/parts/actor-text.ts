@@ -1,6 +1,7 @@
 import { user } from '../data/session.ts'
 import type { Actor } from '../shadow-merge/authors.ts'
 import { words } from '../words/words.ts'
+import { personText } from './person-text.ts'
 import { plainText } from './plain-text.ts'
 
 const t = words({
@@ -12,5 +13,7 @@ const t = words({
 })
 
 /** The author of a change, as one reads it. */
-export const actorText = ({ type, id }: Actor): string =>
-  type === 'user' && id === user.value?.id ? t('you') : `${t(type)} ${plainText(id)}`
+export function actorText({ type, id }: Actor): string {
+  if (type !== 'user') return `${t(type)} ${plainText(id)}`
+  return id === user.value?.id ? t('you') : `${t('user')} ${personText(id)}`
+}

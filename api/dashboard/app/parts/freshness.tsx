@@ -1,4 +1,5 @@
 // How fresh the page is: live, or away since when and when it tries again, and what was left out.
+import { areNamesMissing } from '../live/fleet-index.ts'
 import { connection, droppedCount, isPaused, isThriftyLine, retryNow } from '../live/live.ts'
 import { clockTime, duration, now } from '../words/time.ts'
 import { words } from '../words/words.ts'
@@ -7,6 +8,7 @@ import { Button } from './button.tsx'
 const t = words({
   live: ['live', 'live'],
   thrifty: ['live, every 5 s to save data', 'live, alle 5 s, um Daten zu sparen'],
+  nameless: ['live, names follow', 'live, Namen folgen'],
   connecting: ['connecting', 'verbindet'],
   paused: ['paused', 'angehalten'],
   away: ['not connected', 'nicht verbunden'],
@@ -36,7 +38,7 @@ export function FreshnessDot() {
   const word = isStill
     ? t('paused')
     : state === 'live'
-      ? t(isThriftyLine ? 'thrifty' : 'live')
+      ? t(areNamesMissing.value ? 'nameless' : isThriftyLine ? 'thrifty' : 'live')
       : state === 'connecting'
         ? t('connecting')
         : at.state === 'silent'

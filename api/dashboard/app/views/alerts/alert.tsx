@@ -14,6 +14,7 @@ import { AnswerArea } from '../../parts/answer-area.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
+import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SeverityMark } from '../../parts/severity-mark.tsx'
@@ -224,9 +225,9 @@ function Facts({ alert }: { readonly alert: Alert }) {
         <dt>{t('times')}</dt>
         <dd>{alert.count}</dd>
         <dt>{t('acked')}</dt>
-        <dd>{alert.acknowledged_by ?? '–'}</dd>
+        <dd>{alert.acknowledged_by === null ? '–' : personText(alert.acknowledged_by)}</dd>
         <dt>{t('owner')}</dt>
-        <dd>{alert.assignee ?? '–'}</dd>
+        <dd>{alert.assignee === null ? '–' : personText(alert.assignee)}</dd>
         {alert.suppressed_by.length > 0 && (
           <>
             <dt>{t('muted')}</dt>
@@ -254,7 +255,7 @@ function Comments({ alert: { alert_id, comments } }: { readonly alert: Alert }) 
         {comments.map(({ at, by, text: said }) => (
           <li key={`${at} ${said}`}>
             <span class="muted">
-              {by} · <Age at={at} />
+              {personText(by)} · <Age at={at} />
             </span>
             <p>{plainText(said)}</p>
           </li>
@@ -289,7 +290,7 @@ function Moves({ alert: { timeline } }: { readonly alert: Alert }) {
           <li key={`${timeline.length - index}`} class="row">
             <Age at={String(move['at'])} />
             <span>{plainText(stateWord(String(move['event'] ?? '').replace('alert.', '')))}</span>
-            <span class="muted">{plainText(actorOf(move))}</span>
+            <span class="muted">{actorOf(move)}</span>
           </li>
         ))}
       </ol>
@@ -299,5 +300,5 @@ function Moves({ alert: { timeline } }: { readonly alert: Alert }) {
 
 /** An automatic move has no actor. */
 function actorOf({ actor }: Alert['timeline'][number]): string {
-  return typeof actor === 'object' && actor !== null && 'id' in actor ? String(actor.id) : ''
+  return typeof actor === 'object' && actor !== null && 'id' in actor ? personText(String(actor.id)) : ''
 }

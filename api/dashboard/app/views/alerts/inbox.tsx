@@ -19,6 +19,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
+import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
 import { SeverityMark, severityWord } from '../../parts/severity-mark.tsx'
@@ -147,8 +148,10 @@ export default function Inbox() {
     { name: t('count'), isNumber: true, cell: ({ count }) => count },
     {
       name: t('owner'),
-      cell: ({ assignee, acknowledged_by }) =>
-        assignee ?? acknowledged_by ?? <span class="muted">{t('nobody')}</span>,
+      cell: ({ assignee, acknowledged_by }) => {
+        const owner = assignee ?? acknowledged_by
+        return owner === null ? <span class="muted">{t('nobody')}</span> : personText(owner)
+      },
     },
   ]
   const selection =

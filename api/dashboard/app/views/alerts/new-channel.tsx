@@ -76,7 +76,7 @@ export function NewChannel({ onClose }: { readonly onClose: () => void }) {
     return (
       <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
         <p>{t('secret')}</p>
-        <CopyField label={t('secretName')} text={secret} />
+        <CopyField isSecret label={t('secretName')} text={secret} />
       </Dialog>
     )
   const label = type === 'chat_webhook' ? t('webhookUrl') : type === 'webhook' ? t('url') : t('to')

@@ -20,6 +20,7 @@ import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
+import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
@@ -116,7 +117,7 @@ export default function Broadcast({ params }: { readonly params: Params }) {
                 <dt>{t('accepted')}</dt>
                 <dd>{number(broadcast.accepted)}</dd>
                 <dt>{t('by')}</dt>
-                <dd>{broadcast.created_by}</dd>
+                <dd>{personText(broadcast.created_by)}</dd>
                 <dt>{t('at')}</dt>
                 <dd>
                   <Age at={broadcast.created_at} />

@@ -15,6 +15,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
+import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
@@ -85,7 +86,7 @@ function Allowed() {
       cell: ({ status: word, late }) => `${commandStatusWord(word)}${late ? ` (${t('late')})` : ''}`,
     },
     { name: t('at'), cell: ({ created_at }) => <Age at={created_at} /> },
-    { name: t('by'), cell: ({ created_by }) => created_by },
+    { name: t('by'), cell: ({ created_by }) => personText(created_by) },
     { name: t('answer'), cell: ({ error }) => error !== null && <code>{error.code}</code> },
   ]
   return (

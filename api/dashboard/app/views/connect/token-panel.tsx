@@ -35,7 +35,7 @@ export function TokenPanel({ deviceId, token, onToken }: TokenPanelProps) {
     <section class="card" aria-labelledby="token">
       <h2 id="token">{t('token')}</h2>
       {isHidden && <p class="muted">{t('hiddenToken')}</p>}
-      {token !== undefined && !isHidden && <CopyField label={t('token')} text={token} />}
+      {token !== undefined && !isHidden && <CopyField isSecret label={t('token')} text={token} />}
       <p class="hint">{t('tokenHint')}</p>
       {write.error.value !== undefined && <ProblemCard error={write.error.value} />}
       <p>

@@ -1,7 +1,7 @@
 // The list of all devices (4.2): filter, counts, order, preview and selection. All of it but the selection is the address.
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { flag, text, whole } from '../../address/codecs.ts'
+import { flag, oneOf, text, whole } from '../../address/codecs.ts'
 import {
   type ColumnChoice,
   columnChoices,
@@ -10,13 +10,10 @@ import {
   readColumns,
   writeColumns,
 } from '../../address/column-choices.ts'
-import { formatQuery, formatTerm } from '../../address/filter.ts'
-import { withoutTerm } from '../../address/filter-edit.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { preferences, setPreference } from '../../data/preferences.ts'
-import { matchesWithout } from '../../fleet/facets.ts'
 import { LIMITS } from '../../limits.ts'
 import { columns, fleetState, fleetVersion } from '../../live/fleet-index.ts'
 import { useMetricColumns } from '../../live/metric-columns.ts'
@@ -24,7 +21,6 @@ import { rememberDevices } from '../../navigation/device-list.ts'
 import { navigate, queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
 import { copyLink } from '../../parts/clipboard.ts'
-import { Empty } from '../../parts/empty.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { FleetArea } from '../../parts/fleet-area.tsx'
 import { later } from '../../parts/later.tsx'
@@ -32,10 +28,10 @@ import { isNarrow } from '../../parts/narrow.ts'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { StatusMark } from '../../parts/status-mark.tsx'
 import { VirtualGrid } from '../../parts/virtual-grid.tsx'
-import { now } from '../../words/time.ts'
 import { ColumnDialog } from './column-dialog.tsx'
 import {
   DEFAULT_COLUMNS,
@@ -46,15 +42,19 @@ import {
   nameAt,
   Seen,
 } from './device-columns.tsx'
-import { type DeviceList, useDeviceList } from './device-list.ts'
+import { useDeviceList } from './device-list.ts'
 import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
 import './devices.css'
 import { FacetPanel } from './facet-panel.tsx'
+import { NoMatch } from './no-match.tsx'
 import { useSparks } from './use-sparks.ts'
 
 const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
-const SelectionBar = later(async () => (await import('./selection-bar.tsx')).SelectionBar)
+const SelectionBar = later(async () => (await import('../selection/selection-bar.tsx')).SelectionBar)
+
+const FleetMap = later(async () => (await import('../overview/fleet-map.tsx')).FleetMap)
+const DevicePlan = later(async () => (await import('./device-plan.tsx')).DevicePlan)
 
 const SummaryList = later(async () => (await import('./summary-list.tsx')).SummaryList)
 
@@ -67,6 +67,8 @@ const namedColumns = queryValue('cols', text())
 /** Rows go to their new place at once, also under the pointer. */
 const followValue = queryValue('follow', flag)
 const peeked = queryValue('peek', text('', 64))
+const VIEWS = ['list', 'map', 'plan'] as const
+const viewValue = queryValue('view', oneOf(VIEWS, 'list'))
 
 export default function Devices() {
   const { state } = fleetState.value
@@ -124,7 +126,9 @@ function List() {
   const idAt = (place: number) => columns.ids[rows[place] ?? -1]
   const place = Math.min(active, Math.max(0, rows.length - 1))
   useEffect(() => setActive(0), [q, sort.by, isDescending])
+  const view = viewValue.value
   const setText = (next: string) => filter.set(next)
+  const peek = (id: string) => peeked.set(id)
   const moveTo = (next: number) => {
     setActive(next)
     const id = idAt(next)
@@ -156,6 +160,7 @@ function List() {
     { keys: 'x', says: t('keySelect'), run: () => toggle(place, false) },
     { keys: 'X', says: t('keyRange'), run: () => toggle(place, true) },
     { keys: '* a', says: t('keyAll'), run: selectAll },
+    { keys: 'v', says: t('keyView'), run: () => viewValue.set(view === 'list' ? 'map' : 'list') },
     {
       keys: 'Escape',
       says: t('keyEnd'),
@@ -186,8 +191,8 @@ function List() {
               {t('resort', { n: list.movedCount })}
             </Button>
           )}
-          {!isNarrow.value && <Follow />}
-          {!isNarrow.value && (
+          {!isNarrow.value && view === 'list' && <Follow />}
+          {!isNarrow.value && view === 'list' && (
             <Button
               kind="quiet"
               icon="columns-3"
@@ -198,11 +203,28 @@ function List() {
               {t('columns')}
             </Button>
           )}
+          <SelectField
+            label={t('view')}
+            value={view}
+            options={VIEWS.map((name) => [name, t(`view-${name}`)])}
+            onValue={viewValue.set}
+          />
         </div>
         {loaded.error !== undefined && <ProblemCard error={loaded.error} onRetry={loaded.reload} />}
         {selected.value.size > 0 && <SelectionBar selected={selected} rows={rows} onAll={selectAll} />}
         {rows.length === 0 ? (
-          <NoMatch list={list} onText={setText} />
+          <NoMatch query={query} onText={setText} />
+        ) : view === 'map' ? (
+          <FleetMap
+            rows={rows}
+            selected={selected}
+            isTable={isNarrow.value}
+            onFlip={() => viewValue.set('list')}
+            flipText={t('asList')}
+            onPeek={peek}
+          />
+        ) : view === 'plan' ? (
+          <DevicePlan rows={rows} selected={selected} onPeek={peek} />
         ) : (
           <VirtualGrid
             label={t('grid')}
@@ -301,30 +323,6 @@ function useInSight(rows: Uint32Array, onIds: (ids: readonly string[]) => void) 
       SETTLED_MS,
     )
   }
-}
-
-function NoMatch({ list, onText }: { readonly list: DeviceList; readonly onText: (text: string) => void }) {
-  const { query } = list
-  const counts = matchesWithout(query, { columns, nowMs: now.peek() })
-  const best = counts.indexOf(Math.max(...counts))
-  const term = query[best]
-  const isAllRetired = query.length === 0
-  if (isAllRetired)
-    return (
-      <Empty title={t('retired', { n: columns.size })}>
-        <Button onClick={() => onText('status:decommissioned')}>{t('show')}</Button>
-      </Empty>
-    )
-  return (
-    <Empty title={t('none')}>
-      {term !== undefined && (counts[best] ?? 0) > 0 && (
-        <Button onClick={() => onText(formatQuery(withoutTerm(query, best)))}>
-          {t('without', { n: counts[best] ?? 0, term: plainText(formatTerm(term)) })}
-        </Button>
-      )}
-      <Button onClick={() => onText('')}>{t('clear')}</Button>
-    </Empty>
-  )
 }
 
 /** A card has room for no more values. */

@@ -24,12 +24,14 @@ import { plainText } from '../../parts/plain-text.ts'
 import { statusWord } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
 import { number } from '../../words/words.ts'
+import { MapBox } from './map-box.tsx'
 import { MapCard } from './map-card.tsx'
-import { type Colouring, FILL_NAMES, type Fills, type MetricColouring } from './map-colours.ts'
+import type { Colouring, MetricColouring } from './map-colours.ts'
 import { MapLegend } from './map-legend.tsx'
 import { paintMap } from './map-paint.ts'
+import { fillsOf, MapProbes } from './map-probes.tsx'
 import { t } from './overview-words.ts'
-import { type Box, useMapView } from './use-map-view.ts'
+import { useMapView } from './use-map-view.ts'
 import type { VersionColouring } from './version-fills.ts'
 
 /** The map shares one screen with the counts above it. */
@@ -143,11 +145,7 @@ export function HeatMap(props: HeatMapProps) {
   const place = at.value && placeOf(at.value)
   return (
     <div class="map" ref={frame}>
-      <div class="map-probes" aria-hidden="true">
-        {FILL_NAMES.map((name) => (
-          <span key={name} class={`map-fill-${name}`} />
-        ))}
-      </div>
+      <MapProbes />
       {width > 0 && layout === undefined ? (
         fallback
       ) : (
@@ -177,7 +175,7 @@ export function HeatMap(props: HeatMapProps) {
             }}
             onKeyDown={onKeyDown}
           />
-          {map.box.value !== undefined && <Chosen box={map.box.value} />}
+          {map.box.value !== undefined && <MapBox box={map.box.value} />}
           {layout !== undefined && <GroupLabels layout={layout} view={view} />}
           {row !== undefined && place !== undefined && layout !== undefined && (
             <MapCard row={row} place={place} view={view} width={width} value={metric?.values[row]} />
@@ -224,36 +222,5 @@ function GroupLabels({ layout, view }: { readonly layout: MapLayout; readonly vi
   )
 }
 
-function Chosen({ box: { from, to } }: { readonly box: Box }) {
-  return (
-    <span
-      class="map-box"
-      style={{
-        transform: `translate(${Math.min(from.x, to.x)}px, ${Math.min(from.y, to.y)}px)`,
-        inlineSize: `${Math.abs(to.x - from.x)}px`,
-        blockSize: `${Math.abs(to.y - from.y)}px`,
-      }}
-    />
-  )
-}
-
 const spoken = (value: number | undefined) =>
   value === undefined ? '' : `, ${Number.isNaN(value) ? t('noValue') : number(value)}`
-
-/** Mixed colours come as shares of one, others as bytes. */
-function rgbOf(colour: string): readonly number[] {
-  const numbers = (colour.replace('color(srgb', '').match(/[\d.]+/g) ?? []).map(Number)
-  return colour.startsWith('color(') ? numbers.map((share) => Math.round(share * 255)) : numbers
-}
-
-/** The fills as the browser shows them now: the tokens depend on the theme. */
-function fillsOf(frame: HTMLElement): Fills {
-  const entries = FILL_NAMES.map((name) => {
-    const probe = frame.querySelector(`.map-probes .map-fill-${name}`)
-    const colour = probe === null ? '' : getComputedStyle(probe).backgroundColor
-    const [red = 0, green = 0, blue = 0] = rgbOf(colour)
-    return [name, [red, green, blue]]
-  })
-  // Every name has its entry.
-  return Object.fromEntries(entries) as Fills
-}

@@ -23,6 +23,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
+import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
 import { stateWord } from '../../parts/state-words.ts'
@@ -217,7 +218,7 @@ function Summary({ deployment }: { readonly deployment: Deployment }) {
           <FailureText of={deployment} />
         </dd>
         <dt>{t('by')}</dt>
-        <dd>{created_by}</dd>
+        <dd>{personText(created_by)}</dd>
         <dt>{t('started')}</dt>
         <dd>
           <Age at={started_at} />

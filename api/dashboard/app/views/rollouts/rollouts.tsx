@@ -16,6 +16,7 @@ import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
+import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { words } from '../../words/words.ts'
 import { FailureText } from './failure-text.tsx'
@@ -89,7 +90,7 @@ export default function Rollouts() {
       cell: ({ created_at, created_by }) => (
         <>
           <Age at={created_at} />
-          <span class="table-more">{t('by', { who: plainText(created_by) })}</span>
+          <span class="table-more">{t('by', { who: personText(created_by) })}</span>
         </>
       ),
     },

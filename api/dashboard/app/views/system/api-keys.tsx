@@ -123,7 +123,7 @@ function NewKey({ onClose }: { readonly onClose: () => void }) {
     return (
       <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
         <p>{t('once')}</p>
-        <CopyField label={t('key')} text={key} />
+        <CopyField isSecret label={t('key')} text={key} />
       </Dialog>
     )
   return (

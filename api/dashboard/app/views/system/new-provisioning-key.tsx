@@ -63,7 +63,7 @@ export function NewProvisioningKey({ onClose }: { readonly onClose: () => void }
     return (
       <Dialog title={t('key')} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
         <p>{t('once')}</p>
-        <CopyField label={t('key')} text={key} />
+        <CopyField isSecret label={t('key')} text={key} />
       </Dialog>
     )
   const names = types.data?.data.map((known) => [known.name, known.display_name] as const)

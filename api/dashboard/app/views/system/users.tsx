@@ -156,7 +156,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
     return (
       <Dialog title={name} onClose={onClose} actions={<Button onClick={onClose}>{t('done')}</Button>}>
         <p>{t('once', { name })}</p>
-        <CopyField label={t('password')} text={password} />
+        <CopyField isSecret label={t('password')} text={password} />
       </Dialog>
     )
   return (

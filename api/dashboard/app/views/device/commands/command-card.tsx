@@ -5,6 +5,7 @@ import { fleet } from '../../../data/client.ts'
 import { useWrite } from '../../../data/writes.ts'
 import { Age } from '../../../parts/age.tsx'
 import { Button } from '../../../parts/button.tsx'
+import { personText } from '../../../parts/person-text.ts'
 import { plainText } from '../../../parts/plain-text.ts'
 import { ProblemCard } from '../../../parts/problem-card.tsx'
 import { words } from '../../../words/words.ts'
@@ -51,7 +52,7 @@ export function CommandCard({ command, onAgain }: CommandCardProps) {
         <h3>
           {plainText(command.command)}{' '}
           <span class="muted command-when">
-            <Age at={command.created_at} /> · {t('by', { who: plainText(command.created_by) })}
+            <Age at={command.created_at} /> · {t('by', { who: personText(command.created_by) })}
             {command.attempts > 1 && ` · ${t('tries', { n: command.attempts })}`}
           </span>
         </h3>

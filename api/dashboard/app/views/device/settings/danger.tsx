@@ -54,7 +54,7 @@ export function DeviceTokens({ deviceId }: { readonly deviceId: string }) {
       <p class="hint">{t('what')}</p>
       {issued !== undefined && (
         <>
-          <CopyField label={t('token')} text={issued.token} />
+          <CopyField isSecret label={t('token')} text={issued.token} />
           <p class="row hint">
             {t('until', { time: instant(Date.parse(issued.until)) })}
             <Button kind="quiet" icon="eye-off" onClick={() => setIssued(undefined)}>

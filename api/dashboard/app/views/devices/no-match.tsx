@@ -1,0 +1,38 @@
+// Nothing fits the filter: which of its terms is in the way, and how to be rid of it.
+import { formatQuery, formatTerm, type Query } from '../../address/filter.ts'
+import { withoutTerm } from '../../address/filter-edit.ts'
+import { matchesWithout } from '../../fleet/facets.ts'
+import { columns } from '../../live/fleet-index.ts'
+import { Button } from '../../parts/button.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { now } from '../../words/time.ts'
+import { t } from './device-words.ts'
+
+export interface NoMatchProps {
+  readonly query: Query
+  readonly onText: (text: string) => void
+}
+
+export function NoMatch({ query, onText }: NoMatchProps) {
+  const counts = matchesWithout(query, { columns, nowMs: now.peek() })
+  const best = counts.indexOf(Math.max(...counts))
+  const term = query[best]
+  const isAllRetired = query.length === 0
+  if (isAllRetired)
+    return (
+      <Empty title={t('retired', { n: columns.size })}>
+        <Button onClick={() => onText('status:decommissioned')}>{t('show')}</Button>
+      </Empty>
+    )
+  return (
+    <Empty title={t('none')}>
+      {term !== undefined && (counts[best] ?? 0) > 0 && (
+        <Button onClick={() => onText(formatQuery(withoutTerm(query, best)))}>
+          {t('without', { n: counts[best] ?? 0, term: plainText(formatTerm(term)) })}
+        </Button>
+      )}
+      <Button onClick={() => onText('')}>{t('clear')}</Button>
+    </Empty>
+  )
+}

@@ -1,0 +1,173 @@
+// biome-ignore-all lint/a11y/noInteractiveElementToNoninteractiveRole: the keys of the plan are its own, so it is an application.
+// The plan on a canvas: a dot per device where it stands. It is moved, enlarged and selected on as the map is; the list beside
+// it says the same in words.
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { pathOf } from '../../address/routes.ts'
+import { useTheme } from '../../charts/colours.ts'
+import { type Spot, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
+import { nextPoint, type Plan, type PlanValues, planOf, pointAt, pointsWithin } from '../../fleet/plan.ts'
+import { columns, fleetVersion } from '../../live/fleet-index.ts'
+import { navigate } from '../../navigation/navigation.ts'
+import { Button } from '../../parts/button.tsx'
+import { plainText } from '../../parts/plain-text.ts'
+import { STATUS_GLYPHS, statusWord } from '../../parts/status-mark.tsx'
+import { now } from '../../words/time.ts'
+import { MapBox } from '../overview/map-box.tsx'
+import { MapCard } from '../overview/map-card.tsx'
+import { fillOf } from '../overview/map-colours.ts'
+import { MapLegend } from '../overview/map-legend.tsx'
+import { fillsOf, MapProbes } from '../overview/map-probes.tsx'
+import { t as mapWord } from '../overview/overview-words.ts'
+import { useMapView } from '../overview/use-map-view.ts'
+import { t } from './plan-words.ts'
+
+const HEIGHT_PX = 560
+const DOT_PX = 5
+const GLYPH_PX = 16
+const REACH_PX = 12
+const ZOOM_STEP = 1.5
+const STATUS_COLOURING = { colouring: 'status', metric: undefined, versions: undefined } as const
+
+export interface PlanMapProps {
+  readonly rows: Uint32Array
+  readonly values: PlanValues
+  readonly selected: Signal<ReadonlySet<string>>
+  readonly onPeek: (id: string) => void
+}
+
+export function PlanMap({ rows, values, selected, onPeek }: PlanMapProps) {
+  const frame = useRef<HTMLDivElement>(null)
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [width, setWidth] = useState(0)
+  const at = useSignal<number | undefined>(undefined)
+  const theme = useTheme()
+  useEffect(() => {
+    const element = frame.current
+    if (element === null) return
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
+    observer.observe(element)
+    setWidth(element.clientWidth)
+    return () => observer.disconnect()
+  }, [])
+  const size = width === 0 ? undefined : { width, height: HEIGHT_PX }
+  const plan = useMemo(() => planOf(rows, values, { width, height: HEIGHT_PX }), [rows, values, width])
+  const idAt = (point: number | undefined) => columns.ids[plan.rows[point ?? -1] ?? -1]
+  const map = useMapView(canvas, size, ({ from, to }) => {
+    const corner = (spot: Spot) => spotOfMap(map.view.peek(), spot)
+    const chosen = pointsWithin(plan, corner(from), corner(to))
+    selected.value = new Set(chosen.flatMap((point) => idAt(point) ?? []))
+  })
+  const view = map.view.value
+  const chosen = selected.value
+  const version = fleetVersion.value
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext('2d')
+    if (context == null || frame.current === null || size === undefined) return
+    paint(context, { plan, view, size, chosen, fills: fillsOf(frame.current) })
+  }, [plan, view, chosen, version, width, theme])
+  const placeOf = (point: number) => ({
+    x: (plan.x[point] ?? 0) - DOT_PX,
+    y: (plan.y[point] ?? 0) - DOT_PX,
+    side: 2 * DOT_PX,
+  })
+  const under = ({ offsetX: x, offsetY: y }: MouseEvent) =>
+    pointAt(plan, spotOfMap(view, { x, y }), REACH_PX / view.zoom)
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (size === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+    const current = at.peek()
+    const id = idAt(current)
+    if (event.key.startsWith('Arrow') && plan.rows.length > 0) {
+      at.value = current === undefined ? 0 : nextPoint(plan, current, event.key)
+      map.show(viewOnto(view, placeOf(at.value), size))
+    } else if (event.key === 'Enter' && id !== undefined) navigate(pathOf('device', { device_id: id }))
+    else if (event.key === ' ' && id !== undefined) onPeek(id)
+    else if (event.key === '+' || event.key === '=') map.zoom(ZOOM_STEP)
+    else if (event.key === '-') map.zoom(1 / ZOOM_STEP)
+    else if (event.key === '0') map.whole()
+    else return
+    event.preventDefault()
+  }
+  // A device may have left the plan since the cursor was set.
+  const row = plan.rows[at.value ?? -1]
+  return (
+    <div class="map" ref={frame}>
+      <MapProbes />
+      <div class="map-frame" style={{ blockSize: `${HEIGHT_PX}px` }}>
+        <canvas
+          ref={canvas}
+          class={view.zoom > 1 ? 'map-canvas map-canvas-large' : 'map-canvas'}
+          tabIndex={0}
+          role="application"
+          aria-label={t('label', { n: plan.rows.length })}
+          onPointerMove={(event) => {
+            at.value = map.isDragging() ? undefined : under(event)
+          }}
+          onPointerLeave={() => {
+            at.value = undefined
+          }}
+          onBlur={() => {
+            at.value = undefined
+          }}
+          onClick={(event) => {
+            const id = map.isDragging() ? undefined : idAt(under(event))
+            if (id !== undefined) onPeek(id)
+          }}
+          onKeyDown={onKeyDown}
+        />
+        {map.box.value !== undefined && <MapBox box={map.box.value} />}
+        {row !== undefined && (
+          <MapCard row={row} place={placeOf(at.value ?? 0)} view={view} width={width} value={undefined} />
+        )}
+      </div>
+      <p class="visually-hidden" role="status">
+        {row === undefined
+          ? ''
+          : `${plainText(columns.names[row] ?? '')}: ${statusWord(columns.statusAt(row))}`}
+      </p>
+      <div class="map-foot">
+        <MapLegend colouring="status" metric={undefined} versions={[]} />
+        <div class="map-zoom">
+          {view.zoom > 1 && <Button onClick={map.whole}>{mapWord('wholeMap')}</Button>}
+          <Button icon="zoom-out" label={mapWord('zoomOut')} onClick={() => map.zoom(1 / ZOOM_STEP)} />
+          <Button icon="zoom-in" label={mapWord('zoomIn')} onClick={() => map.zoom(ZOOM_STEP)} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+interface PlanPaint {
+  readonly plan: Plan
+  readonly view: { readonly zoom: number; readonly x: number; readonly y: number }
+  readonly size: { readonly width: number; readonly height: number }
+  readonly chosen: ReadonlySet<string>
+  readonly fills: ReturnType<typeof fillsOf>
+}
+
+function paint(context: CanvasRenderingContext2D, { plan, view, size, chosen, fills }: PlanPaint): void {
+  const scale = devicePixelRatio
+  context.canvas.width = Math.round(size.width * scale)
+  context.canvas.height = Math.round(size.height * scale)
+  context.scale(scale, scale)
+  context.textAlign = 'center'
+  context.textBaseline = 'middle'
+  context.font = `600 ${GLYPH_PX}px system-ui`
+  context.lineWidth = 2
+  context.strokeStyle = `rgb(${fills.chosen.join(' ')})`
+  const nowMs = now.peek()
+  const colourOf = (name: keyof typeof fills) => `rgb(${fills[name].join(' ')})`
+  plan.rows.forEach((row, point) => {
+    const x = ((plan.x[point] ?? 0) - view.x) * view.zoom
+    const y = ((plan.y[point] ?? 0) - view.y) * view.zoom
+    if (x < -DOT_PX || y < -DOT_PX || x > size.width + DOT_PX || y > size.height + DOT_PX) return
+    context.fillStyle = colourOf(fillOf(row, { columns, nowMs, ...STATUS_COLOURING }))
+    context.beginPath()
+    context.arc(x, y, DOT_PX, 0, 2 * Math.PI)
+    const status = columns.statusAt(row)
+    // What is well is a dot; what is not has its sign, so that no state is told by colour alone.
+    if (status === 'online') context.fill()
+    else context.fillText(STATUS_GLYPHS[status], x, y)
+    if (chosen.has(columns.ids[row] ?? '')) context.stroke()
+  })
+}

@@ -1,0 +1,26 @@
+import { words } from '../../words/words.ts'
+
+export const t = words({
+  title: ['Where devices stand', 'Wo Geräte stehen'],
+  label: [
+    {
+      one: 'Plan of {n} device: arrow keys lead from one to the next, Enter opens it',
+      other: 'Plan of {n} devices: arrow keys lead from one to the next, Enter opens it',
+    },
+    {
+      one: 'Plan von {n} Gerät: Pfeiltasten führen von einem zum nächsten, Enter öffnet es',
+      other: 'Plan von {n} Geräten: Pfeiltasten führen von einem zum nächsten, Enter öffnet es',
+    },
+  ],
+  x: ['To the right', 'Nach rechts'],
+  y: ['Upwards', 'Nach oben'],
+  none: ['No device has told where it is', 'Kein Gerät hat gesagt, wo es steht'],
+  noneMore: [
+    'The plan needs two metrics with numbers, such as position.x and position.y, or a longitude and a latitude. Name those that your devices report.',
+    'Der Plan braucht zwei Metriken mit Zahlen, etwa position.x und position.y oder Länge und Breite. Nennen Sie die, die Ihre Geräte melden.',
+  ],
+  missing: [
+    { one: '{n} device has no place', other: '{n} devices have no place' },
+    { one: '{n} Gerät hat keinen Ort', other: '{n} Geräte haben keinen Ort' },
+  ],
+})
