@@ -364,7 +364,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
         '/devices/new?bulk=1',
       ]) {
         await go(page, path)
-        if (path.startsWith('/devices?q=group')) await rowsOf(page).first().waitFor()
+        if (path.includes('&peek=')) await rowsOf(page).first().waitFor()
         expect(await barriers(page), path).toEqual([])
       }
       await page.keyboard.press('Control+k')

@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
     SLOW,
     async () => {
       await suite.admin.call('PUT', '/auth/me/preferences', { language: 'pseudo' })
-      const { page } = await suite.open('/me')
+      const { page } = await suite.open('/me', { expected: [/telemetry\/repair/] })
       await page.getByRole('heading', { level: 1, name: /^\[/ }).waitFor()
       await page.setViewportSize(PHONE)
       const found: string[] = []

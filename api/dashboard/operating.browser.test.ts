@@ -248,7 +248,8 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
       .first()
       .waitFor()
     const { body } = await suite.admin.get('/audit?action=replayDeadLetters')
-    expect(body['total']).toBe(1)
+    // The look before it is a call of its own.
+    expect(body['total']).toBe(2)
     await suite.admin.post('/dead-letters/discard', {})
   })
 

@@ -44,8 +44,8 @@ export default defineConfig({
             // What many views need comes with the shell: one request in place of a dozen small ones.
             {
               name: 'shell',
-              // A dialog that three views open is loaded when it is opened.
-              test: /^(?!.*action-dialog\.tsx$)/,
+              // A dialog that three views open is loaded when it is opened, and the map where it is shown.
+              test: /^(?!.*(action-dialog\.tsx$|views.overview.))/,
               minShareCount: 3,
               priority: 1,
             },

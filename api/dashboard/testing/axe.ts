@@ -77,5 +77,10 @@ export async function tooWide(page: Page): Promise<readonly string[]> {
     ...[...document.querySelectorAll('.content')].map((content) => content.scrollWidth - content.clientWidth),
   )`),
   )
-  return over > 0 ? [`is ${over} px too wide for ${page.viewportSize()?.width} px`] : []
+  if (over <= 0) return []
+  const culprit = await page.evaluate<string>(`(() => {
+    const beside = [...document.querySelectorAll('.content *')].filter((at) => at.getBoundingClientRect().right > innerWidth)
+    return beside.at(-1)?.outerHTML.slice(0, 200) ?? ''
+  })()`)
+  return [`is ${over} px too wide for ${page.viewportSize()?.width} px: ${culprit}`]
 }

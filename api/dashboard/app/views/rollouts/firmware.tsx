@@ -15,6 +15,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { stateWord } from '../../parts/state-words.ts'
 import { words } from '../../words/words.ts'
 import { RolloutSections } from './sections.tsx'
@@ -52,7 +53,8 @@ const t = words({
 type Image = ReplyOf<Operations['listFirmware']>['data'][number]
 
 export default function Firmware() {
-  const answer = useAnswer('listFirmware', { query: { page: pageValue.value } })
+  const mayList = may('listFirmware')
+  const answer = useAnswer('listFirmware', { query: { page: pageValue.value } }, { isWanted: mayList })
   const [yanking, setYanking] = useState<Image | undefined>(undefined)
   const [removing, setRemoving] = useState<Image | undefined>(undefined)
   const isAdmin = may('uploadFirmware')
@@ -89,6 +91,12 @@ export default function Firmware() {
       ),
     },
   ]
+  if (!mayList)
+    return (
+      <Page title={t('title')}>
+        <RoleNeeded operation="listFirmware" />
+      </Page>
+    )
   return (
     <Page title={t('title')}>
       <RolloutSections />
