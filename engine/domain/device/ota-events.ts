@@ -115,10 +115,13 @@ export function described(
   const moved = isMoved ? withVersion(firmware, { from: device.firmwareVersion, to: version, now }) : firmware
   const isSame = moved.sha256 === (sha256 ?? moved.sha256) && moved.bootId === (bootId ?? moved.bootId)
   if (!isMoved && isSame) return device
+  const hasRestarted = moved.bootId !== undefined && bootId !== undefined && bootId !== moved.bootId
+  const told = { sha256: sha256 ?? moved.sha256, bootId: bootId ?? moved.bootId }
+  const former = hasRestarted ? { formerBootId: moved.bootId } : {}
   return {
     ...device,
     firmwareVersion: version ?? device.firmwareVersion,
-    firmware: isSame ? moved : { ...moved, sha256: sha256 ?? moved.sha256, bootId: bootId ?? moved.bootId },
+    firmware: isSame ? moved : { ...moved, ...told, ...former },
   }
 }
 

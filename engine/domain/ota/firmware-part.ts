@@ -19,6 +19,8 @@ export interface Firmware {
   /** The SHA-256 that the device last said. */
   readonly sha256: string | undefined
   readonly bootId: string | undefined
+  /** What it was before the last restart. */
+  readonly formerBootId?: string | undefined
   /** The version to go back to: the last other one that the device ran. */
   readonly previousVersion: string | undefined
   /** Oldest first: the open ones, and the newest of those that ended. */

@@ -50,6 +50,8 @@ export interface Actor {
   polling: { readonly at: Millis; readonly timeoutMs: number } | undefined
   /** When progress of an update was last told. */
   progressToldAt: Millis | undefined
+  /** Number of the own session in which the device said its present boot id. */
+  bootSaidIn: Micros | undefined
   /** Dead letters of the last second that brought any, so that a flood of them is no load on the store. */
   letters: RecentLetters | undefined
   /** What is remembered for the rules that are judged for it. Undefined if none is. */
@@ -78,6 +80,7 @@ export function newActor(device: Device, slot: number): Actor {
     origins: undefined,
     polling: undefined,
     progressToldAt: undefined,
+    bootSaidIn: undefined,
     letters: undefined,
     watch: undefined,
     watchMemory: undefined,

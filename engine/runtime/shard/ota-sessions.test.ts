@@ -5,7 +5,7 @@ import type { Job } from '../../domain/ota/job.ts'
 import { updateAt } from '../../domain/ota/testing/updated-device.ts'
 import type { EndCause } from '../../ports/broker.ts'
 import type { WorkTask } from './protocol.ts'
-import { closed, deviceOf, idOf, opened, telemetry } from './testing/items.ts'
+import { closed, deviceOf, idOf, opened, status, telemetry } from './testing/items.ts'
 import { at, ShardBench } from './testing/shard.ts'
 
 const { firmware } = updateAt('confirming').device
@@ -48,6 +48,33 @@ describe('a device that confirms', () => {
     const bench = new ShardBench([confirming])
     bench.apply([opened('a', 1), opened('a', 2)])
     expect(jobIn(bench)).toMatchObject({ status: 'rebooting', losses: 1 })
+  })
+})
+
+describe('what a device said before its restart, and sends again because nobody acknowledged it', () => {
+  const says = (time: number, version: string, boot: string) =>
+    status('a', time, { status: 'online', firmware_version: version, boot_id: boot })
+  const { firmware: parts } = updateAt('rebooting').device
+  const rebooting = deviceOf('a', {
+    ...{ status: 'online', firmwareVersion: '1.0', firmware: { ...parts, bootId: '1' } },
+  })
+
+  test('is no restart to what it ran before, also over another death of the service', () => {
+    const bench = new ShardBench([rebooting])
+    bench.apply([opened('a', 1), says(2, '2.0', '2'), says(3, '1.0', '1')])
+    expect(jobIn(bench)).toMatchObject({ status: 'confirming', error: undefined })
+    const [state] = bench.ask({ kind: 'firmware', deviceIds: [idOf('a')] })
+    expect(state?.firmwareVersion).toBe('2.0')
+    const saved = { ...rebooting, firmwareVersion: '2.0', firmware: state?.firmware ?? expect.fail('gone') }
+    const after = new ShardBench([saved], { bootAt: at(5) })
+    after.apply([opened('a', 10), says(11, '2.0', '2'), says(12, '1.0', '1')])
+    expect(jobIn(after)).toMatchObject({ status: 'confirming', error: undefined })
+  })
+
+  test('is what it runs where another connection begins with it', () => {
+    const bench = new ShardBench([rebooting])
+    bench.apply([opened('a', 1), says(2, '2.0', '2'), opened('a', 3), says(4, '1.0', '1')])
+    expect(jobIn(bench)).toMatchObject({ status: 'failed', error: { code: 'ROLLED_BACK_BY_DEVICE' } })
   })
 })
 

@@ -33,10 +33,14 @@ export function applyDescription(
 ): void {
   const { firmwareVersion: version, firmwareSha256: sha256, bootId } = said
   if (version === undefined && sha256 === undefined && bootId === undefined) return
-  const known = batch.decisions.deviceOf(actor).firmware.bootId
+  const { bootId: known, formerBootId } = batch.decisions.deviceOf(actor).firmware
   const boot = bootId === undefined ? 'unsaid' : known !== undefined && known !== bootId ? 'changed' : 'same'
   const isDirect = incoming.item.via.length === 0
   const session = isDirect ? actor.session?.number : undefined
+  // No connection outlives a restart: this is from before it, was not acknowledged then, and comes again.
+  const isOld = boot === 'changed' && bootId === formerBootId
+  if (isOld && session !== undefined && session === actor.bootSaidIn) return
+  if (bootId !== undefined) actor.bootSaidIn = session
   batch.decisions.decide(
     actor,
     { kind: 'described', said: { version, sha256, bootId, boot, session } },
