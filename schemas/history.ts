@@ -2,19 +2,11 @@
 import { Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { choice, FreeObject, Instant, orNull, words } from './json-schema.ts'
 import { CURSOR_QUERY, NextCursor } from './page.ts'
 import { LOG_LEVELS } from './vocabulary.ts'
 
 export const EVENT_KINDS = ['status', 'command', 'shadow', 'ota', 'alert'] as const
-
-/** One or several of the words, separated by commas. */
-function words(allowed: readonly string[], description: string) {
-  const one = `(?:${allowed.join('|')})`
-  return Type.Optional(
-    Type.String({ pattern: `^${one}(?:,${one})*$`, description, examples: [allowed.slice(0, 2).join(',')] }),
-  )
-}
 
 export const LogQuery = Type.Object(
   {

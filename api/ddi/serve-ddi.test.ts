@@ -244,6 +244,17 @@ describe('a request is refused', () => {
   })
 
   test.each([
+    ['POST ', 'GET, HEAD'],
+    ['DELETE deploymentBase/7', 'GET, HEAD'],
+    ['GET deploymentBase/7/feedback', 'POST'],
+    ['POST configData', 'PUT'],
+  ])('with a method that its path does not take: %s', async (line, allowed) => {
+    const { ask } = await openDdi()
+    const { status, body, headers } = await ask(line, {})
+    expect([status, body.code, headers['allow']]).toEqual([405, 'METHOD_NOT_ALLOWED', allowed])
+  })
+
+  test.each([
     ['POST deploymentBase/7/feedback', undefined],
     ['POST deploymentBase/7/feedback', {}],
     ['POST deploymentBase/7/feedback', { status: { execution: 'flying', result: { finished: 'none' } } }],

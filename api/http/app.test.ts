@@ -62,6 +62,17 @@ describe('a request that cannot be read', () => {
     expect([status, problem.errors.length]).toEqual([422, 1])
   })
 
+  test('a part of a path that is longer than any name: 400', async () => {
+    const { request } = openHarness()
+    const { status, body, headers } = await request(`GET /api/v1/devices/${'x'.repeat(1_025)}`)
+    expect([status, body.code, body.detail, headers['content-type']]).toEqual([
+      400,
+      'BAD_REQUEST',
+      'a part of the path is longer than any name',
+      'application/problem+json; charset=utf-8',
+    ])
+  })
+
   test('a path that cannot be decoded: 400', async () => {
     const { request } = openHarness()
     expect((await request('GET /api/v1/devices/%zz')).status).toBe(400)
@@ -91,6 +102,12 @@ test('a browser that opens the service is led to its documentation', async () =>
   const page = await open('text/html,application/xhtml+xml,*/*;q=0.8')
   expect([page.statusCode, page.headers['location']]).toEqual([302, '/docs'])
   expect((await open('*/*')).statusCode).toBe(404)
+})
+
+test('who looks for the document at the root is led to it', async () => {
+  const { app } = openHarness()
+  const { statusCode, headers } = await app.inject({ method: 'GET', url: '/openapi.json' })
+  expect([statusCode, headers['location']]).toEqual([302, '/api/v1/openapi.json'])
 })
 
 describe('a query parameter that is not known', () => {
@@ -262,4 +279,23 @@ test('a node that may have missed revocations answers reads and changes nothing 
   expect((await harness.request('GET /api/v1/devices/r', { token })).body.name).not.toBe('new')
   users.isUp = isUp
   expect((await rename()).status).toBe(200)
+})
+
+test('metrics are put together once a second, however often they are asked for', async () => {
+  const { request, engine, clock } = openHarness()
+  let times = 0
+  const put = engine.metrics.bind(engine)
+  engine.metrics = () => {
+    times += 1
+    return put()
+  }
+  const ask = () => Promise.all(Array.from({ length: 20 }, () => request('GET /metrics')))
+  const [first, ...others] = await ask()
+  expect([first?.status, others.every(({ text }) => text === first?.text), times]).toEqual([200, true, 1])
+  clock.at += 999
+  await ask()
+  expect(times).toBe(1)
+  clock.at += 1
+  await ask()
+  expect(times).toBe(2)
 })

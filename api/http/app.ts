@@ -21,7 +21,7 @@ import { acceptJson, acceptStream } from './json-body.ts'
 import { notFound } from './not-found.ts'
 import { hasReaderLeft, pathOf, refuseBytes, refuseSocket, sendProblem, toRefusal } from './problems.ts'
 import { addRoute, installArrival, METHODS, PROBES } from './request-steps.ts'
-import { plainUrl } from './route-match.ts'
+import { plainUrl, type RoutePath, toPattern } from './route-match.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 declare module 'fastify' {
@@ -74,7 +74,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('isSigned', false)
   boundConnections(app.server, options.trustedProxies)
   refuseProxying(app.server, services.ids)
-  const arrival = { ...options, cors: createCors(options.corsOrigins) }
+  const arrival = { ...options, cors: createCors(options.corsOrigins), paths: notePaths(app) }
   installArrival(app, arrival)
   app.setErrorHandler((error, request, reply) => {
     if (!hasReaderLeft(error, reply)) sendProblem(request, reply, toRefusal(error, request, logger))
@@ -98,6 +98,15 @@ export function buildApp(options: AppOptions): FastifyInstance {
       })
   }
   return app
+}
+
+/** The routes of the application, with those that are added later. */
+function notePaths(app: FastifyInstance): readonly RoutePath[] {
+  const paths: RoutePath[] = []
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) paths.push({ method: each, path: toPattern(url) })
+  })
+  return paths
 }
 
 /** Without a listener, Node closes the connection of a CONNECT without a word. */
@@ -151,5 +160,5 @@ function observe(app: FastifyInstance, { logger, onRequestDone }: AppOptions): v
 }
 
 function patternOf({ routeOptions }: FastifyRequest): string {
-  return routeOptions.url?.replace(/:(\w+)/g, '{$1}') ?? 'unmatched'
+  return routeOptions.url === undefined ? 'unmatched' : toPattern(routeOptions.url)
 }

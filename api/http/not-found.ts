@@ -1,16 +1,21 @@
 // Answers requests that no route takes: pages, CORS preflights, and problems that name what there is.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { openapi } from '../../schemas/operations/service.ts'
 import { refused } from '../refusal.ts'
 import type { AppOptions } from './app-options.ts'
 import type { Cors } from './cors.ts'
 import { sendPage } from './pages.ts'
 import { pathOf, sendProblem } from './problems.ts'
-import { allowedMethods } from './route-match.ts'
+import { allowedMethods, type RoutePath } from './route-match.ts'
 
-export type NotFoundOptions = Pick<AppOptions, 'routes' | 'pages' | 'hasDashboard'> & { readonly cors: Cors }
+export type NotFoundOptions = Pick<AppOptions, 'pages' | 'hasDashboard'> & {
+  readonly cors: Cors
+  /** Every route there is, also those that are no operations of the REST API. */
+  readonly paths: readonly RoutePath[]
+}
 
 export function notFound(
-  { routes, cors, pages, hasDashboard }: NotFoundOptions,
+  { paths, cors, pages, hasDashboard }: NotFoundOptions,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
@@ -24,7 +29,10 @@ export function notFound(
     /\btext\/html\b/i.test(request.headers.accept ?? '')
   )
     return reply.redirect('/docs', 302)
-  const methods = allowedMethods(routes, pathOf(request.url))
+  // Where generators of clients look for it.
+  if (request.method === 'GET' && pathOf(request.url) === '/openapi.json')
+    return reply.redirect(openapi.path, 302)
+  const methods = allowedMethods(paths, pathOf(request.url))
   if (methods.length === 0)
     return sendProblem(request, reply, refused('NOT_FOUND', { message: 'no such path' }))
   reply.header('allow', methods.join(', '))

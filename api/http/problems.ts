@@ -110,6 +110,8 @@ export function toRefusal(
   if (error instanceof UnreadableBody) return refused('BAD_REQUEST', { message: error.message })
   const code = codeOf(error)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(headers['content-length'])
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH')
+    return refused('BAD_REQUEST', { message: 'a part of the path is longer than any name' })
   const { bodyTypes = ['application/json'] } = routeOptions.config
   const status = statusOf(error)
   if (status === 415)

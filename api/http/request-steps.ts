@@ -23,7 +23,6 @@ import type { AppOptions } from './app-options.ts'
 import { boundArrival, continueLate, endAfterAnswer } from './arrival.ts'
 import type { ArtifactsTools } from './artifacts.ts'
 import type { Audit } from './audit.ts'
-import type { Cors } from './cors.ts'
 import type { FileStreams } from './file-streams.ts'
 import {
   authenticateCaller,
@@ -40,7 +39,7 @@ import {
   refuseUnseenRevocation,
 } from './gate.ts'
 import { handle } from './handle.ts'
-import { notFound } from './not-found.ts'
+import { type NotFoundOptions, notFound } from './not-found.ts'
 import { createQueues } from './one-at-a-time.ts'
 import { goOnUnlessRefused, pathOf, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
@@ -51,7 +50,7 @@ import type { Services } from './services.ts'
 import { type Check, checkOf, type Source } from './validation.ts'
 
 /** What the steps of every request use. */
-export type ArrivalOptions = AppOptions & { readonly cors: Cors }
+export type ArrivalOptions = AppOptions & NotFoundOptions
 
 /** What the steps of one route use. */
 export interface RouteTools {

@@ -1,8 +1,18 @@
 // Matches paths against the route table: which methods a path has, and other ways to write the same path.
 import { API, type Operation } from '../../schemas/operation.ts'
 
+/** What of a route says which requests it takes. */
+export interface RoutePath {
+  readonly method: string
+  /** The path, with `{name}` for parameters. */
+  readonly path: string
+}
+
+/** The path of a route as operations write it. */
+export const toPattern = (url: string): string => url.replace(/:(\w+)/g, '{$1}')
+
 /** Empty if no route has this path. HEAD comes with GET. */
-export function allowedMethods(routes: readonly Operation[], path: string): readonly string[] {
+export function allowedMethods(routes: readonly RoutePath[], path: string): readonly string[] {
   const levels = path.split('/')
   const methods = routes.filter((route) => isMatch(route.path.split('/'), levels)).map(({ method }) => method)
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]

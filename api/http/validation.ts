@@ -2,12 +2,13 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
-import { EXPECTED, IMMUTABLE } from '../../schemas/json-schema.ts'
+import { IMMUTABLE } from '../../schemas/json-schema.ts'
 import { unknownName } from '../../schemas/nearest-name.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { formWords, type PatternSchema } from './form-words.ts'
 
 export type Source = 'body' | 'query' | 'path'
 
@@ -93,17 +94,14 @@ function toFieldError(error: ErrorObject, source: Source): FieldError {
   const { missingProperty, additionalProperty, allowedValues } = params
   if (typeof additionalProperty === 'string') return unknownField(error, additionalProperty, source)
   const isMissing = typeof missingProperty === 'string'
+  const wanted = keyword === 'pattern' ? formWords(Object(parentSchema) as PatternSchema) : message
   const path = isMissing ? `${instancePath}/${escaped(missingProperty)}` : instancePath
   const allowed = Array.isArray(allowedValues) ? `: ${allowedValues.join(', ')}` : ''
-  const expected: unknown = keyword === 'pattern' ? Object(parentSchema)[EXPECTED] : undefined
   return {
     path,
     in: source,
     code: CODES[keyword] ?? 'NOT_VALID',
-    message:
-      typeof expected === 'string'
-        ? expected
-        : `${isMissing ? 'is required' : (message ?? 'is not valid')}${allowed}`,
+    message: `${isMissing ? 'is required' : (wanted ?? 'is not valid')}${allowed}`,
   }
 }
 

@@ -1,0 +1,20 @@
+// Says in words what a text should have looked like, where its pattern would help nobody.
+import { LINE_PATTERN } from '../../schemas/auth.ts'
+import { EXPECTED } from '../../schemas/json-schema.ts'
+
+/** What is known of the field whose text does not match. */
+export interface PatternSchema {
+  readonly pattern?: string
+  readonly examples?: readonly unknown[]
+  readonly [EXPECTED]?: string
+}
+
+export function formWords({ pattern = '', examples = [], [EXPECTED]: expected }: PatternSchema): string {
+  if (expected !== undefined) return expected
+  if (pattern === LINE_PATTERN)
+    return 'must be one line of text that is not blank, without control characters'
+  const [example] = examples
+  return typeof example === 'string'
+    ? `has another form than is expected here; ${JSON.stringify(example)} would be right`
+    : `must match the pattern ${pattern}`
+}
