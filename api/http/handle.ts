@@ -55,20 +55,13 @@ function toCall(
   }
 }
 
-const FORWARDED = [
-  'forwarded',
-  'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-]
+/** Headers that proxies add, beside `x-forwarded-for` and its kin. */
+const FORWARDED: ReadonlySet<string> = new Set(['forwarded', 'via', 'x-real-ip'])
 
 function isLocal({ raw: { headers, socket } }: FastifyRequest): boolean {
-  const isDirect = FORWARDED.every((name) => headers[name] === undefined)
-  return (
-    isDirect && isLoopbackAddress(socket.remoteAddress ?? '') && isLoopbackAddress(hostOf(headers.host ?? ''))
-  )
+  if (!isLoopbackAddress(socket.remoteAddress ?? '') || !isLoopbackAddress(hostOf(headers.host ?? '')))
+    return false
+  return Object.keys(headers).every((name) => !FORWARDED.has(name) && !name.startsWith('x-forwarded-'))
 }
 
 const headerOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : value)

@@ -36,6 +36,26 @@ describe('registration', () => {
     expect(second.headers['location']).toBe(`/api/v1/users/${second.body.id}`)
   })
 
+  test.each([
+    'Forwarded',
+    'Via',
+    'X-Forwarded-For',
+    'X-Forwarded-Host',
+    'X-Forwarded-Port',
+    'X-Real-IP',
+    'Host',
+  ])('open: nobody gets in from elsewhere, as %s tells', async (header) => {
+    const { request, engine } = openHarness()
+    const headers = { [header.toLowerCase()]: header === 'Host' ? 'fleet.example.com' : '203.0.113.7' }
+    const { status, body } = await request(`POST ${AUTH}/register`, { body: ADA, headers })
+    expect([status, body.code, body.detail]).toEqual([
+      403,
+      'REGISTRATION_LOCKED',
+      expect.stringContaining('FLEET_REGISTRATION=bootstrap'),
+    ])
+    expect(engine.users.count()).toBe(0)
+  })
+
   test('bootstrap: the first user becomes admin, and then registration is locked', async () => {
     const { request } = openHarness({ registration: 'bootstrap' })
     const first = await request(`POST ${AUTH}/register`, { body: { ...ADA, role: 'viewer' } })
