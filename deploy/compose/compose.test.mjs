@@ -16,6 +16,7 @@ const STACKS = {
   prod: ['compose.yaml', 'prod.yaml'],
   cluster: ['compose.yaml', 'prod.yaml', 'cluster.yaml'],
   embedded: ['embedded.yaml'],
+  'embedded, with TLS for devices': ['embedded.yaml', 'embedded-tls.yaml'],
   'embedded, observed': ['embedded.yaml', 'observability.yaml'],
   'prod, observed': ['compose.yaml', 'prod.yaml', 'observability.yaml'],
 }
@@ -89,12 +90,13 @@ describe.each(stacks)('%s', (stack, compose) => {
 
   test('the environment holds no secret', () => {
     const named = each(compose, ({ environment = {} }) =>
-      Object.keys(environment).filter((name) => /PASSW|SECRET|_KEY|COOKIE|TOKEN/.test(name)),
+      // The setting of the TLS key names a file.
+      Object.keys(environment).filter((name) => /PASSW|SECRET|(?<!^FLEET_TLS)_KEY|COOKIE|TOKEN/.test(name)),
     )
     expect(named.filter(([, names]) => names.length > 0)).toEqual([])
   })
 
-  test('the service accepts its settings', () => {
+  test('the service accepts its settings, and lets no stranger register', () => {
     const fleets = Object.entries(compose.services).filter(([, { image }]) => image.startsWith('fleet:'))
     expect(fleets.map(([name]) => name)).toContain('fleet')
     for (const [name, { environment, env_file: files }] of fleets) {
@@ -108,8 +110,9 @@ describe.each(stacks)('%s', (stack, compose) => {
         // A name without a value is taken from the shell.
         ...Object.entries(environment).filter(([, value]) => value !== null),
       ]
-      const { kind, line } = readSettings(Object.fromEntries(pairs), { cores: 4 })
+      const { kind, line, settings } = readSettings(Object.fromEntries(pairs), { cores: 4 })
       expect([name, line, kind]).toEqual([name, undefined, 'settings'])
+      expect([name, settings.registration]).toEqual([name, 'bootstrap'])
     }
   })
 
@@ -121,9 +124,15 @@ describe.each(stacks)('%s', (stack, compose) => {
     const expected = {
       dev: [],
       embedded: ['nginx 443:8443', 'nginx 80:8080'],
+      'embedded, with TLS for devices': [
+        'fleet 8883:8883',
+        'fleet 8084:8084',
+        'nginx 443:8443',
+        'nginx 80:8080',
+      ],
       prod: ['emqx 8883:8883', 'emqx 8885:8885', 'emqx 8084:8084', 'nginx 443:8443', 'nginx 80:8080'],
     }
-    const kind = stack.startsWith('embedded') ? 'embedded' : stack === 'dev' ? 'dev' : 'prod'
+    const kind = stack in expected ? stack : stack.startsWith('embedded') ? 'embedded' : 'prod'
     expect(outside.toSorted()).toEqual(expected[kind].toSorted())
     expect(compose.networks['core']).toMatchObject({ internal: true })
     for (const [name, service] of Object.entries(compose.services)) {

@@ -15,3 +15,15 @@ test('no log of nginx has the token or the ticket of a socket', () => {
   // A location with headers of its own would lose those that all share.
   expect(ws).not.toContain('proxy_set_header')
 })
+
+test('long answers of the API are compressed', () => {
+  expect(conf).toMatch(/\bgzip on;/)
+  // Without it nothing is compressed that comes from the service.
+  expect(conf).toMatch(/\bgzip_proxied any;/)
+  expect(conf).toMatch(/gzip_types [^;]*application\/json /)
+})
+
+test('an image of firmware passes, whatever its size, and is not kept on its way', () => {
+  expect(conf.match(/client_max_body_size [^;]*;/g)).toEqual(['client_max_body_size 0;'])
+  expect(conf).toMatch(/\bproxy_request_buffering off;/)
+})

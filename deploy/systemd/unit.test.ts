@@ -49,10 +49,13 @@ describe.each([
   })
 })
 
-test('fleet.service sets known settings and keeps data in the directory that it creates', () => {
+test('fleet.service sets known settings, lets no stranger register, and keeps data in the directory that it creates', () => {
   const dataDir = `/var/lib/${ALONE('StateDirectory')[0]}/data`
   expect(ALONE('StateDirectoryMode')).toEqual(['0700'])
-  expect(settingsOf(ALONE)).toMatchObject({ kind: 'settings', settings: { profile: { dataDir } } })
+  expect(settingsOf(ALONE)).toMatchObject({
+    kind: 'settings',
+    settings: { profile: { dataDir }, registration: 'bootstrap' },
+  })
 })
 
 test('fleet@.service takes its role from its name and its servers from a file, and has no data directory', () => {
@@ -67,5 +70,8 @@ test('fleet@.service takes its role from its name and its servers from a file, a
     FLEET_CLICKHOUSE_URL: 'http://clickhouse:8123',
     FLEET_MQTT_URL: 'mqtt://emqx:1884',
   })
-  expect(read).toMatchObject({ kind: 'settings', settings: { profile: { kind: 'cluster', roles: ['api'] } } })
+  expect(read).toMatchObject({
+    kind: 'settings',
+    settings: { profile: { kind: 'cluster', roles: ['api'] }, registration: 'bootstrap' },
+  })
 })
