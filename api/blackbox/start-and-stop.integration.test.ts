@@ -49,6 +49,7 @@ test('an impossible start ends with one line that names the mistake', async () =
     [{ FLEET_JWT_SECRET: 'short' }, /FLEET_JWT_SECRET.*32/],
     [{ FLEET_HTTP_PROT: '1' }, /FLEET_HTTP_PROT is not a known setting/],
     [{ FLEET_HOST: '0.0.0.0' }, /FLEET_REGISTRATION/],
+    [{ FLEET_HOST: 'not a host' }, /^fleet: FLEET_HOST expected an address or a name of this machine/],
     [{ FLEET_PROFILE: 'cluster', FLEET_JWT_SECRET: 'x'.repeat(32) }, /FLEET_PROFILE/],
     // A file is in place of the directory or of its parent.
     [{ FLEET_DATA_DIR: join(running.dataDir, 'VERSION') }, /data directory/],
@@ -128,10 +129,12 @@ test('a frozen database delays a stop up to a limit, and a second signal ends th
   for (const loader of loaders) loader.stop()
 })
 
-test('a stop right after the ready line is orderly', async () => {
-  const service = await harness.start()
+test('a stop right after the ready line is orderly, and the log tells of its beginning and its end', async () => {
+  const service = await harness.start({ FLEET_LOG_LEVEL: 'info' })
   service.kill('SIGTERM')
-  expect(await service.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
+  const ended = await service.ended
+  expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' })
+  expect(ended.stdout).toMatch(/the service stops.*the service has stopped/s)
 })
 
 async function isDraining(httpUrl: string): Promise<boolean> {

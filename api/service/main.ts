@@ -62,12 +62,14 @@ async function start(settings: Settings, simulated: number): Promise<void> {
   const simulation: { stop?: () => Promise<void> } = {}
   // Set before the announcement, because whoever reads that may stop the process at once.
   stopWith([
+    () => base.logger.info({}, 'the service stops: it finishes what it has accepted'),
     () => api.drain(),
     () => simulation.stop?.(),
     () => api.close(),
     () => engine.close(),
     () => opened.release(),
     () => base.tls?.close(),
+    () => base.logger.info({}, 'the service has stopped'),
   ])
   const facts: BannerFacts = {
     version: base.build.version,

@@ -32,11 +32,7 @@ export class TlsFiles {
     this.#paths = paths
     this.#logger = logger
     this.#contents = read(paths)
-    if ((statSync(paths.key).mode & 0o007) !== 0)
-      logger.warn(
-        { path: paths.key },
-        'every user of this machine can use the TLS key: take the rights of others away with chmod o-rwx',
-      )
+    this.#warnOfRights()
     // Polled instead of watched, because certificates are often symbolic links in folders that are replaced as a whole.
     for (const path of this.#all())
       watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, this.#changed)
@@ -63,6 +59,15 @@ export class TlsFiles {
     return [cert, key, clientCa, crl].filter((path) => path !== undefined)
   }
 
+  #warnOfRights(): void {
+    const { key } = this.#paths
+    if ((statSync(key).mode & 0o007) === 0) return
+    this.#logger.warn(
+      { path: key },
+      'every user of this machine can use the TLS key: take the rights of others away with chmod o-rwx',
+    )
+  }
+
   readonly #changed = (): void => {
     try {
       this.#contents = read(this.#paths)
@@ -74,6 +79,7 @@ export class TlsFiles {
       )
       return
     }
+    this.#warnOfRights()
     this.#logger.info({ revoked: this.#contents.revoked.size }, 'TLS files were reloaded')
     for (const listener of this.#listeners) listener()
   }
