@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { Server } from 'node:net'
 import { expect, test } from 'vitest'
 import { API_LIMITS } from '../limits.ts'
+import { openFilesMax } from '../open-files.ts'
 import { boundConnections } from './connection-bounds.ts'
 
 class FakeSocket extends EventEmitter {
@@ -37,6 +38,14 @@ test('an address gets as many connections as it may hold, and another one as soo
   expect(connect('192.0.2.2').isDestroyed).toBe(false)
   first?.emit('close')
   expect(connect('192.0.2.1').isDestroyed).toBe(false)
+})
+
+test('all addresses together leave three quarters of the files that the process may open', () => {
+  const server = new EventEmitter() as Server
+  boundConnections(server, [])
+  expect(server.maxConnections).toBeGreaterThan(0)
+  expect(server.maxConnections).toBeLessThanOrEqual(API_LIMITS.connectionsMax)
+  expect(server.maxConnections).toBeLessThanOrEqual(openFilesMax() / 4)
 })
 
 test('a trusted proxy is not bounded', () => {

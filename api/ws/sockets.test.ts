@@ -264,6 +264,17 @@ describe('limits', () => {
     await service.login('ada')
   })
 
+  test('a user with too many sockets is told so, and other users still get in', async () => {
+    const own = await openSocketService({ socketsPerUserMax: 2 })
+    for (const name of ['ada', 'bob']) own.fleet.addUser(name)
+    for (let i = 0; i < 2; i++) await own.login('ada')
+    const late = await own.dial({ path: '/ws?token=ada' })
+    await late.until(() => late.closed !== undefined)
+    expect(late.closed?.code).toBe(4429)
+    await own.login('bob')
+    await own.close()
+  })
+
   test('a subscription too many closes with 4429', async () => {
     const client = await service.login('ada')
     for (let i = 0; i < 4; i++) client.send({ type: 'subscribe', id: `s${i}`, channel: 'devices' })

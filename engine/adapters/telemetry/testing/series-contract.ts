@@ -202,6 +202,17 @@ export function seriesContract({
       ).toContainEqual(first)
     })
 
+    test('a text that a spreadsheet would run as a formula has a quote in front, and no other one has', async () => {
+      const formulas = ['=1', '+1', '-1', '@a', '\t1', '\r1', '\n1', '＝1', '＋1', '－1', '＠a']
+      const plain = ['ｆ1', 'a=1', '1', ' =1']
+      const values = Object.fromEntries([...formulas, ...plain].map((text, i) => [`f${i}`, text]))
+      await telemetry.insert(textsBlock([{ device: 'formulas', at: START + 1, version: 1, values }]))
+      const query = { deviceIds: [DeviceIdOf('formulas')], metrics: Object.keys(values), ...span }
+      const file = await textOf(telemetry.export({ kind: 'points', query, format: 'csv' }))
+      for (const text of formulas) expect(file).toContain(`,"'${text}"`)
+      for (const text of plain) expect(file).toContain(`,"${text}"`)
+    })
+
     test('a file of buckets has the same values as the query', async () => {
       await insert(
         [0, 1, 61].map((second) => ({ device: 'bf', metric: 'v', at: second * SECOND, v: second })),
