@@ -8,7 +8,8 @@ const ROOT = new URL('../../../', import.meta.url)
 const TEXT_CHARS = 16_384
 /** A linear pattern takes some 0.05 ms for such a text, a quadratic one 100 ms and more. */
 const CPU_MS_MAX = 15
-const TRIES = 3
+/** The CPU is that of the whole process, in which other tests run beside this one. */
+const TRIES = 12
 
 const REPEATED = ['a', 'Z', '0', ' ', '\t', '\n', '-', '_', '.', '/', ':', ',', ';', '=', '"', "'", '@', '\\']
 const PAIRS = ['a ', ' a', 'a.', 'a/', 'a,', 'a-', '0 ', '; ', '\\"', "''", 'a@', '1s', '(a']
@@ -26,7 +27,7 @@ const LITERALS = readSources(ROOT, ['schemas', 'engine', 'api'])
   .flatMap(({ code }) => patternLiterals(code))
 
 test('the quadratic pattern that this test exists for is recognised', () => {
-  expect(isSlow(/^[^\0]*[^\s\0][^\0]*$/)).toBe(true)
+  expect(isSlow(/^[^\0]*[^\s\0][^\0]*$/, 3)).toBe(true)
 })
 
 test('no pattern of a schema is slow on a long text', () => {
@@ -36,13 +37,13 @@ test('no pattern of a schema is slow on a long text', () => {
 
 test('no pattern in the code is slow on a long text', () => {
   expect(LITERALS.length).toBeGreaterThan(30)
-  expect(LITERALS.filter(isSlow).map(String)).toEqual([])
+  expect(LITERALS.filter((literal) => isSlow(literal)).map(String)).toEqual([])
 })
 
 /** The quickest of some tries counts, so that a busy machine accuses nobody. */
-function isSlow(pattern: RegExp): boolean {
+function isSlow(pattern: RegExp, triesMax = TRIES): boolean {
   return TEXTS.some((text) => {
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < triesMax; tries++) {
       pattern.lastIndex = 0
       const { user } = process.cpuUsage()
       pattern.test(text)
