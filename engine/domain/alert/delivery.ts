@@ -68,6 +68,7 @@ const GONE = 410
 
 export interface Item {
   readonly notice: Notice
+  /** Asked for by messages that name the alert, which are few in a storm. */
   readonly told: ToldAlert
 }
 
@@ -117,8 +118,8 @@ export function beginDelivery(
 }
 
 /** The alerts that a message names, with one more while there is room. */
-export function toldWith(told: Delivery['told'], more: ToldAlert): Delivery['told'] {
-  return told.length < NAMED_MAX ? [...told, more] : told
+export function toldWith(told: Delivery['told'], more: Pick<Item, 'told'>): Delivery['told'] {
+  return told.length < NAMED_MAX ? [...told, more.told] : told
 }
 
 /** If all named ones are gone, the others are only a number: the message still names the last one that it had. */

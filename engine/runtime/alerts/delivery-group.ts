@@ -48,7 +48,7 @@ export class DeliveryGroup {
     const member = memberOf(item)
     const members = this.#members()
     members.set(member.alertId, [...(members.get(member.alertId) ?? []), member])
-    this.#told = toldWith(this.#told, item.told)
+    this.#told = toldWith(this.#told, item)
     this.#size++
     this.#isChanged = true
   }

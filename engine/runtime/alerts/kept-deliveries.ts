@@ -10,6 +10,7 @@ import type { SavedDocument } from '../../ports/documents.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
+import { packDelivery, unpackDelivery } from './delivery-document.ts'
 import type { DeliveryGroup } from './delivery-group.ts'
 import { NotifiedIndex } from './notified.ts'
 
@@ -28,7 +29,7 @@ interface DocumentWrite {
   readonly collection: string
   readonly id: string
   /** Asked for when it is written. */
-  readonly value: (() => Delivery | readonly ChannelId[]) | undefined
+  readonly bytes: (() => Uint8Array) | undefined
 }
 
 interface FinishedDelivery {
@@ -62,7 +63,7 @@ export class KeptDeliveries {
     // Written by #tell.
     for (const { id, bytes } of await documents.list(TOLD))
       this.#told.set(AlertId(id), new Set(packr.unpack(bytes) as ChannelId[]))
-    const deliveries = (await documents.list(DELIVERIES)).map(({ bytes }) => read(bytes))
+    const deliveries = (await documents.list(DELIVERIES)).map(({ bytes }) => unpackDelivery(bytes))
     deliveries.sort((a, b) => a.createdAt - b.createdAt)
     for (const delivery of deliveries) this.#notified.note(delivery.id, delivery)
     for (const delivery of deliveries) if (isFinal(delivery)) this.#finished.set(delivery.id, delivery)
@@ -76,13 +77,13 @@ export class KeptDeliveries {
   /** Keeps an open one as it is when it is saved: with everything that was added until then. */
   putOpen(group: DeliveryGroup): void {
     const { id } = group.head
-    this.#write(DELIVERIES, id, () => group.delivery())
+    this.#write(DELIVERIES, id, () => packDelivery(group.delivery()))
     this.#finished.delete(id)
     this.#notified.noteOpen(group)
   }
 
   put(id: string, delivery: Delivery | undefined): void {
-    this.#write(DELIVERIES, id, delivery && (() => delivery))
+    this.#write(DELIVERIES, id, delivery && (() => packDelivery(delivery)))
     this.#finished.delete(id)
     this.#notified.note(id, delivery)
     if (delivery === undefined || !isFinal(delivery)) return
@@ -105,7 +106,7 @@ export class KeptDeliveries {
   tell(alertId: AlertId, channels: ReadonlySet<ChannelId>): void {
     if (channels.size === 0) this.#told.delete(alertId)
     else this.#told.set(alertId, channels)
-    this.#write(TOLD, alertId, channels.size === 0 ? undefined : () => [...channels])
+    this.#write(TOLD, alertId, channels.size === 0 ? undefined : () => packr.pack([...channels]))
   }
 
   /** The channels that were told of the alert, and what came of it. */
@@ -126,7 +127,7 @@ export class KeptDeliveries {
   async read(id: string): Promise<Delivery | undefined> {
     await this.#lastSave
     const bytes = await this.#ports.store.documents.read(DELIVERIES, id)
-    return bytes === undefined ? undefined : read(bytes)
+    return bytes === undefined ? undefined : unpackDelivery(bytes)
   }
 
   /** Removes notices with the next save, which writes what followed from them. */
@@ -166,16 +167,11 @@ export class KeptDeliveries {
     }
   }
 
-  #write(collection: string, id: string, value: DocumentWrite['value']): void {
-    this.#changed.set(`${collection}/${id}`, { collection, id, value })
+  #write(collection: string, id: string, bytes: DocumentWrite['bytes']): void {
+    this.#changed.set(`${collection}/${id}`, { collection, id, bytes })
   }
 }
 
-function encoded({ collection, id, value }: DocumentWrite): SavedDocument {
-  return { collection, id, bytes: value && packr.pack(value()) }
-}
-
-function read(bytes: Uint8Array): Delivery {
-  // Written by put.
-  return packr.unpack(bytes) as Delivery
+function encoded({ collection, id, bytes }: DocumentWrite): SavedDocument {
+  return { collection, id, bytes: bytes?.() }
 }

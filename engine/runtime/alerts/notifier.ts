@@ -176,7 +176,13 @@ export class Notifier {
       return
     }
     if (!this.#taken.take(notice)) return
-    const item = { notice, told: this.#toldAlert(notice) }
+    const toldAlert = () => this.#toldAlert(notice)
+    const item: Item = {
+      notice,
+      get told() {
+        return toldAlert()
+      },
+    }
     if (notice.event === 'resolved') this.#enqueueEnd(item)
     else if (notice.suppressedBy.length === 0) this.#enqueueNews(item)
   }

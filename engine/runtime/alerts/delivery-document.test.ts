@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { AlertId, ChannelId } from '../../../schemas/ids.ts'
+import { beginDelivery, type Delivery } from '../../domain/alert/delivery.ts'
+import { sampleItem } from '../../domain/alert/sample.ts'
+import { newPackr } from '../../domain/packing.ts'
+import { packDelivery, unpackDelivery } from './delivery-document.ts'
+import { START } from './testing/notifier-world.ts'
+
+const item = sampleItem('one', { device: () => '' }, START)
+const begun = beginDelivery(item, { channelId: ChannelId('ch_1'), now: START, dueAt: START })
+const [first] = begun.members
+
+function deliveryOf(count: number): Delivery {
+  if (first === undefined) throw new Error('a delivery is about something')
+  const more = Array.from({ length: count }, (_, i) => ({
+    ...{ alertId: AlertId(`alt_0123456789abcdef_bench-${i}`), revision: 1 + (i % 3) },
+    ruleName: i % 2 === 0 ? 'weak signal' : 'battery low',
+    event: i % 5 === 0 ? ('resolved' as const) : ('fired' as const),
+    severity: i % 7 === 0 ? ('critical' as const) : ('info' as const),
+  }))
+  return { ...begun, members: [first, ...more] }
+}
+
+test.each([0, 1, 100])('a delivery about %i alerts more reads back as it was written', (count) => {
+  const delivery = deliveryOf(count)
+  expect(unpackDelivery(packDelivery(delivery))).toEqual(delivery)
+})
+
+test('one that was written with its members is read as well', () => {
+  const delivery = deliveryOf(3)
+  expect(unpackDelivery(newPackr().pack(delivery))).toEqual(delivery)
+})
+
+test('one about thousands of alerts takes less than half of what its members would', () => {
+  const delivery = deliveryOf(2_000)
+  expect(2 * packDelivery(delivery).length).toBeLessThan(newPackr().pack(delivery).length)
+})
