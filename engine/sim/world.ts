@@ -28,6 +28,7 @@ import { DUE_DEVICES_PER_TASK_MAX, type FeedListener, Place, type Serving } from
 import { HEARTBEAT_MS } from './simulated-device.ts'
 import { SimTelemetry } from './telemetry.ts'
 
+const RETENTION_MS = 30_000
 /** The engine promises to be closed by then, whatever its ports do. */
 const CLOSE_MS = 9_000
 
@@ -51,7 +52,7 @@ export class World extends Place {
   readonly #doom: Doom
   #listener: FeedListener | undefined
   #receiver: Receiver | undefined
-  #log = new MemoryLog()
+  #log: MemoryLog
   #store = new MemoryStore({ partitionOf })
   #users = new MemoryUsers()
   readonly #telemetry = new SimTelemetry(this.rows)
@@ -63,6 +64,10 @@ export class World extends Place {
   constructor(seed: number) {
     super(seed)
     this.#doom = drawDoom(this.dice)
+    // Most logs forget what is settled within the run. Some have little room, yet enough for what one append may bring.
+    const retention = this.dice.chance(0.7) ? { retentionMs: RETENTION_MS } : {}
+    const room = this.dice.chance(0.3) ? { bytesMax: this.dice.between(80_000, 200_000) } : {}
+    this.#log = new MemoryLog({ ...retention, ...room })
   }
 
   override get process(): Process | undefined {
