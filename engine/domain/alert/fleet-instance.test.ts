@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FleetLeaf } from '../../../schemas/alert-condition.ts'
+import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { Micros, Millis } from '../../../schemas/ids.ts'
 import { newPackr } from '../packing.ts'
 import { compileRule } from './compile.ts'
@@ -13,9 +14,10 @@ const START = Date.parse('2026-03-02T10:00:00Z')
 const MEMBERS = 10
 const packr = newPackr()
 
-function ruleOf(forSec: number, keepSec: number) {
-  const of = { kind: 'state', in: ['offline'] } as const
-  const condition: FleetLeaf = { kind: 'fleet', of, op: '>=', value: 50, unit: 'percent' }
+const OF = { kind: 'state', in: ['offline'] } as const
+
+function ruleOf(forSec: number, keepSec: number, wish: Partial<RuleWishBody> = {}) {
+  const condition: FleetLeaf = { kind: 'fleet', of: OF, op: '>=', value: 50, unit: 'percent' }
   const made = createRule(
     {
       name: 'half',
@@ -24,6 +26,7 @@ function ruleOf(forSec: number, keepSec: number) {
       for_sec: forSec,
       keep_firing_for_sec: keepSec,
       flap: { episodes: 20 },
+      ...wish,
     },
     { id: 'rul_1', by: 'usr_ann', now: Millis(START) },
   )
@@ -116,4 +119,36 @@ test('between moves nothing is saved', () => {
     instance = after
   }
   expect(changes).toBe(1)
+})
+
+test('what clears an alert of the fleet does so outside the windows of its rule, too', () => {
+  const rule = ruleOf(0, 0, {
+    active: [{ start: '10:00', duration_min: 1, tz: 'UTC' }],
+    clear: { kind: 'fleet', of: OF, op: '<', value: 20, unit: 'percent' },
+  })
+  let instance = newFleetInstance(rule, '', undefined)
+  const moves: (readonly [number, string])[] = []
+  const states: readonly (readonly [at: number, offline: number])[] = [
+    [0, 6],
+    [70, 4],
+    [80, 1],
+  ]
+  for (const [at, offline] of states) {
+    const groups = [{ group: '', members: MEMBERS, matching: offline }]
+    const leaf = { kind: 'counts' as const, groups }
+    const counts = { ruleId: rule.id, revision: 1, leaves: [leaf, leaf] }
+    const judged = judgeFleet(instance, rule, {
+      leaves: fleetSights(rule, counts, { group: '', before: instance.truths }),
+      now: Micros((START + at * 1_000) * 1_000),
+      isEvent: false,
+      mutedBy: () => [],
+      message: () => 'x',
+    })
+    instance = judged.instance
+    moves.push(...judged.moves.map(({ event }) => [at, event] as const))
+  }
+  expect(moves).toEqual([
+    [0, 'fired'],
+    [80, 'resolved'],
+  ])
 })
