@@ -9,6 +9,7 @@ import { METHOD } from './measure/method.ts'
 import { toReport, toTable, verdictOf } from './measure/report.ts'
 import { Bench, type Scenario } from './scenario.ts'
 import { alerts } from './scenarios/alerts.ts'
+import { bridge } from './scenarios/bridge.ts'
 import { broadcast } from './scenarios/broadcast.ts'
 import { cluster } from './scenarios/cluster.ts'
 import { commands } from './scenarios/commands.ts'
@@ -49,6 +50,7 @@ const SCENARIOS: readonly Scenario[] = [
   prices,
   storm,
   simulator,
+  bridge,
   firmware,
   restart,
   disk,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { OutgoingMessage } from './outbox.ts'
+import { Publisher } from './publisher.ts'
 
 export interface ConnectionOptions {
   readonly url: string
@@ -35,6 +36,7 @@ export class Connection {
   readonly #sessionId = randomUUID()
   readonly #prefix: string
   readonly #client: MqttClient
+  readonly #publisher: Publisher
   #error: Error | undefined
   #isClosed = false
 
@@ -42,7 +44,14 @@ export class Connection {
     this.#options = options
     this.#events = events
     this.#prefix = `fleet/${options.deviceId}/`
+    this.#publisher = new Publisher(
+      (bytes) => this.#client.stream.write(bytes),
+      (id) => this.#client.outgoing[id] !== undefined,
+    )
     this.#client = mqtt.connect(options.url, this.#clientOptions())
+    this.#client.on('packetreceive', ({ cmd, messageId }) => {
+      if (cmd === 'puback' && messageId !== undefined) this.#publisher.acknowledged(messageId)
+    })
     this.#client.on('connect', () => void this.#greet())
     this.#client.on('error', (error) => {
       this.#error = error
@@ -64,7 +73,9 @@ export class Connection {
 
   /** Resolves once the broker has acknowledged the message; with QoS 0, once it is sent. */
   async publish({ suffix, payload, qos = 1 }: OutgoingMessage, retain = false): Promise<void> {
-    await this.#client.publishAsync(this.#prefix + suffix, Buffer.from(payload), { qos, retain })
+    const topic = this.#prefix + suffix
+    if (qos === 1 && this.#client.connected) return this.#publisher.publish(topic, payload, retain)
+    await this.#client.publishAsync(topic, Buffer.from(payload), { qos, retain })
   }
 
   announce(reason: string): Promise<void> {
@@ -104,6 +115,7 @@ export class Connection {
   #closed(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#publisher.close()
     this.#client.end(true)
     const code = this.#error !== undefined && 'code' in this.#error ? this.#error.code : undefined
     this.#events.closed({ refused: REFUSALS.includes(code), error: this.#error })
@@ -113,6 +125,7 @@ export class Connection {
     const { deviceId, token, certificate, ca, keepaliveSec, status } = this.#options
     return {
       clientId: deviceId,
+      messageIdProvider: this.#publisher.ids,
       username: deviceId,
       ...(token !== undefined && { password: token }),
       ...(certificate !== undefined && { cert: certificate.cert, key: certificate.key }),

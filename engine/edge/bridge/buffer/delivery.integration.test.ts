@@ -56,3 +56,45 @@ test('what was kept is sent by priority, also in the next run, and what comes in
   expect(after.delivery.bufferedBytes).toBe(0)
   await after.delivery.close()
 })
+
+test('a message goes out at once, and those that follow within some milliseconds together and in order', async () => {
+  const clock = new FakeClock()
+  const sent: unknown[] = []
+  const delivery = new Delivery({
+    ...{ isConnected: () => true, clock, drainHz: 10, failed: (error) => expect.fail(String(error)) },
+    publish: async ({ body }) => void sent.push(body['n']),
+  })
+  const send = (...numbers: readonly number[]) => {
+    for (const n of numbers) delivery.send(message(n), 'normal')
+  }
+  send(1, 2, 3)
+  expect(sent).toEqual([1])
+  clock.pass(9)
+  send(4)
+  expect(sent).toEqual([1])
+  clock.pass(1)
+  expect(sent).toEqual([1, 2, 3, 4])
+  clock.pass(20)
+  send(5)
+  expect(sent).toEqual([1, 2, 3, 4, 5])
+  // A clock that was set back holds nothing.
+  clock.pass(-3_600_000)
+  send(6)
+  expect(sent).toEqual([1, 2, 3, 4, 5, 6])
+})
+
+test('what waited to go out together when the bridge was stopped is kept', async () => {
+  const clock = new FakeClock()
+  const ports = { now: () => clock.now(), failed: (error: unknown) => expect.fail(String(error)) }
+  const delivery = new Delivery({
+    ...{ isConnected: () => true, clock, drainHz: 10, failed: ports.failed },
+    publish: async () => undefined,
+  })
+  delivery.keepIn(await openRings(folder, { ...BOUNDS, priorities: new Set(['normal' as const]) }, ports))
+  delivery.send(message(1), 'normal')
+  delivery.send(message(2), 'normal')
+  await delivery.close()
+  const rings = await openRings(folder, { ...BOUNDS, priorities: new Set(['normal' as const]) }, ports)
+  expect(await rings.get('normal')?.peek(9)).toEqual(['{"suffix":"telemetry","body":{"n":2},"qos":1}'])
+  for (const ring of rings.values()) await ring.close()
+})

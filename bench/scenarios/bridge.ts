@@ -1,0 +1,164 @@
+// What the ROS 2 bridge costs on a robot: CPU per message of ROS that becomes a message of MQTT.
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { Rest } from '../load/rest.ts'
+import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
+import { sleep, until, within } from '../measure/deadline.ts'
+import { NoiseMeter } from '../measure/noise.ts'
+import { toDigits } from '../measure/report.ts'
+import type { Bench, Scenario } from '../scenario.ts'
+import { track } from '../targets/children.ts'
+import { type Service, startService } from '../targets/service.ts'
+
+const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
+const ID = 'bench-robot'
+const CONNECTED_MS = 60_000
+const WARM_MS = 5_000
+
+export const bridge: Scenario = {
+  name: 'bridge',
+  about: 'CPU per message of the ROS 2 bridge, at 50 Hz on one topic and on ten',
+  async run(bench) {
+    await bench.withDir(async (dir) => {
+      const service = await startService({ dataDir: join(dir, 'data'), durability: 'power' })
+      const rest = new Rest(service.httpUrl)
+      try {
+        await rest.login()
+        const [login] = await rest.registerAs([ID], (id) => ({ device_id: id, name: id, type: 'ros2_robot' }))
+        const at = { bench, dir, service, rest, token: login?.token ?? '' }
+        for (const topics of [1, 10]) await costOf(at, topics)
+      } finally {
+        rest.close()
+        await service.kill()
+      }
+    })
+  },
+}
+
+interface Place {
+  readonly bench: Bench
+  readonly dir: string
+  readonly service: Service
+  readonly rest: Rest
+  readonly token: string
+}
+
+async function costOf({ bench, dir, service, rest, token }: Place, topics: number): Promise<void> {
+  const ros = await Robot.open(topics)
+  const path = join(dir, 'bridge.yaml')
+  writeFileSync(path, fileText({ service, token, rosUrl: ros.url, topics }))
+  const child = track(
+    spawn(process.execPath, [CLI, 'bridge', 'ros', '--config', path], {
+      env: { ...process.env, XDG_STATE_HOME: dir },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    }),
+  )
+  try {
+    await within(CONNECTED_MS, 'connection to ROS', ros.subscribed)
+    const taken = async () => {
+      const lines = (await rest.metrics()).split('\n')
+      const counts = lines.filter((line) => line.startsWith('fleet_mqtt_publishes_total'))
+      return counts.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    }
+    await until('the first message', { deadlineMs: CONNECTED_MS, everyMs: 100 }, async () =>
+      (await taken()) > 0 ? true : undefined,
+    )
+    await sleep(WARM_MS)
+    const noise = new NoiseMeter()
+    const [before, takenBefore] = [sampleCpu(child.pid), await taken()]
+    await sleep(bench.quick ? 10_000 : 30_000)
+    const [after, takenAfter] = [sampleCpu(child.pid), await taken()]
+    const messages = takenAfter - takenBefore
+    bench.add({
+      scenario: `ROS 2 bridge, ${topics === 1 ? 'one topic' : `${topics} topics`} at 50 Hz`,
+      ...{ name: 'CPU per message', value: cpuBetween(before, after).totalMicros / messages, unit: 'µs' },
+      target: { kind: 'at_most', value: 30 },
+      note: `${toDigits(messages)} messages, each with its PUBACK${noise.note()}`,
+    })
+  } finally {
+    await child.kill('SIGINT')
+    ros.close()
+  }
+}
+
+function fileText({
+  service,
+  token,
+  rosUrl,
+  topics,
+}: Pick<Place, 'service' | 'token'> & { readonly rosUrl: string; readonly topics: number }): string {
+  const routes = Array.from({ length: topics }, (_, n) => ({
+    ...{ ros_topic: `/battery_${n}`, mqtt_topic: `telemetry/battery_${n}` },
+    ...{ direction: 'ros_to_mqtt', preset: 'battery' },
+  }))
+  const { host, port } = service.mqtt
+  const mqtt = { host, port, token }
+  // JSON is YAML.
+  return JSON.stringify({ device_id: ID, mqtt, ros: { url: rosUrl }, bridges: routes })
+}
+
+const HZ = 50
+
+/** A rosbridge server with a robot behind it. Its topics speak one after the other, as they would without each other. */
+class Robot {
+  readonly url: string
+  readonly subscribed: Promise<void>
+  readonly #server: WebSocketServer
+  #timer: NodeJS.Timeout | undefined
+
+  private constructor(server: WebSocketServer, topics: number) {
+    this.#server = server
+    // It listens on TCP, so its address is an object.
+    this.url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
+    this.subscribed = new Promise((resolve) => {
+      server.once('connection', (socket) => {
+        let count = 0
+        socket.on('message', () => {
+          if (++count < topics) return
+          this.#speak(socket, topics)
+          resolve()
+        })
+      })
+    })
+  }
+
+  static async open(topics: number): Promise<Robot> {
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+    await new Promise((resolve) => server.once('listening', resolve))
+    return new Robot(server, topics)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    for (const socket of this.#server.clients) socket.terminate()
+    this.#server.close()
+  }
+
+  #speak(socket: WebSocket, topics: number): void {
+    const startedAt = performance.now()
+    let said = 0
+    this.#timer = setInterval(() => {
+      const due = Math.floor(((performance.now() - startedAt) * HZ * topics) / 1_000)
+      for (; said < due; said++) socket.send(messageOf(`/battery_${said % topics}`, said))
+    }, 1)
+  }
+}
+
+/** A sensor_msgs/BatteryState, with all of its fields. */
+function messageOf(topic: string, count: number): string {
+  const now = Date.now()
+  const stamp = { sec: Math.floor(now / 1_000), nanosec: (now % 1_000) * 1_000_000 }
+  const msg = {
+    header: { stamp, frame_id: 'base' },
+    ...{ voltage: 24.5, temperature: 31.25, current: -1.5, charge: 8.5, capacity: 10, design_capacity: 12 },
+    percentage: (count % 100) / 100,
+    ...{ power_supply_status: 2, power_supply_health: 1, power_supply_technology: 2, present: true },
+    ...{ cell_voltage: [4.1, 4.1, 4.08, 4.11], cell_temperature: [30, 31, 31, 30] },
+    ...{ location: 'slot 1', serial_number: 'B-17' },
+  }
+  return JSON.stringify({ op: 'publish', topic, msg })
+}
