@@ -16,7 +16,9 @@ interface AlertFields {
 }
 
 export function alertText({ type, metric, value, threshold, message }: AlertFields): string {
-  const isOwnText = !message.endsWith(`: ${type} ${value} (${threshold})`)
+  // Its value is that of the moment in which it fired.
+  const [, saidType, saidLimit] = /: (\w+) \S+ \((\S+)\)$/.exec(message) ?? []
+  const isOwnText = saidType !== type || saidLimit !== String(threshold)
   if (isOwnText || metric === null || typeof value !== 'number' || typeof threshold !== 'number')
     return plainText(message)
   return t('limit', { metric: plainText(metric), value: number(value), limit: number(threshold) })
