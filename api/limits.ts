@@ -32,9 +32,10 @@ export const API_LIMITS = {
   /** Interval at which streams are told about and looked at whether they were called off. */
   downloadLookMs: 1_000,
   downloadPieceBytesMin: 32 * KIB,
-  downloadPieceBytesMax: 256 * KIB,
-  /** More than the kernels of both sides keep for a reader that takes nothing. */
-  downloadTakenBytesMin: 16 * MIB,
+  downloadPieceBytesMax: 512 * KIB,
+  /** Bytes of the larger pieces of all readers together, and what a connection has to take before it gets one. */
+  downloadPiecesBytesMax: 24 * MIB,
+  downloadTakenBytesMin: 1 * MIB,
   /** Bounds of the time after which a device that was sent away is to come back. */
   downloadRetrySecMin: 5,
   downloadRetrySecMax: 60,

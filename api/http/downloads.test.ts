@@ -64,7 +64,7 @@ async function start(more: Parameters<typeof openServer>[0] = {}) {
   const close = () => {
     for (const socket of sockets) socket.destroy()
   }
-  return { ask, http, close }
+  return { ask, http, close, engine }
 }
 
 test('a device has two streams at a time, and the third is told when to come back', async () => {
@@ -113,6 +113,26 @@ test('a reader who takes nothing is cut, and gives its place back', async () => 
   await once(socket, 'close')
   // Cut short, so that nobody takes it for the whole.
   expect(bytes).toBeLessThan(IMAGE_BYTES)
+  close()
+})
+
+test('a stream under way ends once its firmware is yanked, and no other begins', async () => {
+  const { ask, http, close, engine } = await start()
+  const { socket, head } = await ask('r')
+  expect(head).toContain(' 200 ')
+  const about = { id: FirmwareId('fw_1'), status: 'yanked', changelog: undefined } as const
+  expect(await engine.firmware.edit({ ...about, revision: undefined, force: false })).toMatchObject({
+    kind: 'done',
+  })
+  await expect.poll(() => http.downloads().active).toBe(0)
+  let bytes = 0
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  socket.resume()
+  await once(socket, 'close')
+  expect(bytes).toBeLessThan(IMAGE_BYTES)
+  expect((await ask('r')).head).toContain(' 410 ')
   close()
 })
 

@@ -13,6 +13,7 @@ import type { DownloadPlaces } from '../../engine/ports/places.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { Pieces } from './pieces.ts'
 
 /** One that loads an image, and is told what becomes of it. */
 export interface Reader {
@@ -67,7 +68,7 @@ export class Downloads {
   readonly #readers = new Map<string, number>()
   readonly #refused = new Map<string, number>()
   readonly #entries = new Set<Entry>()
-  readonly #spares: Buffer[] = []
+  readonly #pieces = new Pieces()
   #bytes = 0
   #stop: (() => void) | undefined
   #stopKeeping: (() => void) | undefined
@@ -184,38 +185,31 @@ export class Downloads {
 
   async #pump(stream: Stream, blob: OpenBlob, bytes: number): Promise<boolean> {
     const { clock } = this.#options
-    let buffer = this.#pieceFor(stream)
-    let nextAt = clock.ticks()
-    for (let left = bytes; left > 0; ) {
-      const share = this.#share()
-      const piece = await blob.read(buffer.subarray(0, Math.min(buffer.length, left, pieceOf(share))))
-      if (piece === 0 || this.#isLost(stream)) return false
-      const from = clock.ticks()
-      if (!(await written(stream.response, buffer.subarray(0, piece)))) return false
-      if (stream.bytes === 0) stream.reader.began()
-      stream.bytes += piece
-      this.#bytes += piece
-      left -= piece
-      nextAt = Math.max(from, nextAt) + (piece / share) * 1_000
-      if (nextAt > clock.ticks()) await this.#sleep(nextAt - clock.ticks())
-      else if (buffer.length < API_LIMITS.downloadPieceBytesMax) buffer = this.#pieceFor(stream, buffer)
+    const write = writerOf(stream.response)
+    const taken = () => stream.response.socket?.bytesWritten ?? 0
+    let buffer = this.#pieces.take(taken())
+    let isWhole = false
+    try {
+      let nextAt = clock.ticks()
+      for (let left = bytes; left > 0; ) {
+        const share = this.#share()
+        const piece = await blob.read(buffer.subarray(0, Math.min(buffer.length, left, pieceOf(share))))
+        if (piece === 0 || this.#isLost(stream)) return false
+        const from = clock.ticks()
+        if (!(await write(buffer.subarray(0, piece)))) return false
+        if (stream.bytes === 0) stream.reader.began()
+        stream.bytes += piece
+        this.#bytes += piece
+        left -= piece
+        nextAt = Math.max(from, nextAt) + (piece / share) * 1_000
+        if (nextAt > clock.ticks()) await this.#sleep(nextAt - clock.ticks())
+        else buffer = this.#pieces.grown(buffer, taken())
+      }
+      isWhole = true
+    } finally {
+      this.#pieces.giveBack(buffer, isWhole)
     }
-    this.#spare(buffer)
-    return true
-  }
-
-  /** A connection that took much gets large pieces, so that a thousand readers that take nothing need little memory. */
-  #pieceFor({ response }: Stream, current?: Buffer): Buffer {
-    const taken = response.socket?.bytesWritten ?? 0
-    if (taken >= API_LIMITS.downloadTakenBytesMin)
-      return this.#spares.pop() ?? Buffer.allocUnsafeSlow(API_LIMITS.downloadPieceBytesMax)
-    return current ?? Buffer.allocUnsafeSlow(API_LIMITS.downloadPieceBytesMin)
-  }
-
-  /** Most answers are ranges of an image, so the next one needs a piece at once. */
-  #spare(buffer: Buffer): void {
-    if (buffer.length === API_LIMITS.downloadPieceBytesMax && this.#spares.length < SPARES_MAX)
-      this.#spares.push(buffer)
+    return isWhole
   }
 
   /** Bytes per second for one stream. */
@@ -240,7 +234,6 @@ export class Downloads {
   }
 }
 
-const SPARES_MAX = 16
 const PIECES_PER_SEC = 4
 
 const pieceOf = (share: number) => Math.max(1, Math.ceil(share / PIECES_PER_SEC))
@@ -252,15 +245,19 @@ function tell(stream: Stream): void {
   stream.reader.sent(bytes)
 }
 
-/** Resolves with false if the reader is gone. The piece may be overwritten afterwards. */
-function written(response: ServerResponse, piece: Uint8Array): Promise<boolean> {
-  if (response.destroyed) return Promise.resolve(false)
-  return new Promise((resolve) => {
-    const gone = () => resolve(false)
-    response.once('close', gone)
-    response.write(piece, (error) => {
-      response.off('close', gone)
-      resolve(error === undefined || error === null)
-    })
+/** Writes one piece after the other. Resolves with false if the reader is gone; else the piece may be overwritten. */
+function writerOf(response: ServerResponse): (piece: Uint8Array) => Promise<boolean> {
+  let isGone = response.destroyed
+  let settle: (isWritten: boolean) => void = () => {}
+  response.once('close', () => {
+    isGone = true
+    settle(false)
   })
+  const written = (error: Error | null | undefined) => settle(error === undefined || error === null)
+  return (piece) =>
+    new Promise((resolve) => {
+      settle = resolve
+      if (isGone) resolve(false)
+      else response.write(piece, written)
+    })
 }

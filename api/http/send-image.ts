@@ -115,13 +115,12 @@ function missing(
   )
 }
 
-/** Writes the head, with what every answer carries. Fastify leaves the rest of the answer to us. */
+/** Sets the head, with what every answer carries; it goes out with the first piece. Fastify leaves the rest of the answer to us. */
 function begin(reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>): void {
   reply.hijack()
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers }))
     if (value !== undefined) reply.raw.setHeader(name, value)
   reply.raw.statusCode = status
-  reply.raw.flushHeaders()
 }
 
 const textOf = (header: string | string[] | undefined) => (Array.isArray(header) ? header.join(', ') : header)

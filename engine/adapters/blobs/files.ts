@@ -1,13 +1,16 @@
 // Blobs as files of one directory, named after their keys. A blob is written to another folder, synced and renamed, so
 // it is never visible in part.
 import { randomUUID } from 'node:crypto'
+import { closeSync, fstatSync, openSync, read } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { LIMITS } from '../../limits.ts'
 import type { BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLarge } from './content.ts'
 
+const readFile = promisify(read)
 const CONTENT = 'content'
 const UNFINISHED = 'unfinished'
 /** Stands for `/` in file names. Keys cannot contain it. */
@@ -48,7 +51,7 @@ class FileBlobs implements Blobs {
 
   async head(key: string): Promise<BlobFacts | undefined> {
     const path = this.#fileOf(key)
-    const found = await orFault(() => ifThere(stat(path)))
+    const found = await orFault(() => ifThere(() => stat(path)))
     return found && { key, bytes: found.size }
   }
 
@@ -57,13 +60,14 @@ class FileBlobs implements Blobs {
     range?: { readonly from: number; readonly to: number },
   ): Promise<OpenBlob | undefined> {
     const path = this.#fileOf(key)
-    const file = await orFault(() => ifThere(open(path, 'r')))
+    // A way to another thread and back costs several times as much as these two calls, and each range of an image is opened.
+    const file = await orFault(() => ifThere(async () => openSync(path, 'r')))
     if (file === undefined) return undefined
     try {
-      const { size: bytes } = await orFault(() => file.stat())
+      const { size: bytes } = await orFault(async () => fstatSync(file))
       return openFile(file, { bytes, from: range?.from ?? 0, to: Math.min(range?.to ?? bytes, bytes) })
     } catch (error) {
-      await file.close()
+      closeSync(file)
       throw error
     }
   }
@@ -102,18 +106,18 @@ class FileBlobs implements Blobs {
   }
 }
 
-function openFile(file: FileHandle, part: { bytes: number; from: number; to: number }): OpenBlob {
+function openFile(file: number, part: { bytes: number; from: number; to: number }): OpenBlob {
   let at = part.from
   return {
     bytes: part.bytes,
     async read(into) {
       const wanted = Math.min(into.length, part.to - at)
       if (wanted <= 0) return 0
-      const { bytesRead } = await orFault(() => file.read(into, 0, wanted, at))
+      const { bytesRead } = await orFault(() => readFile(file, into, 0, wanted, at))
       at += bytesRead
       return bytesRead
     },
-    close: () => file.close(),
+    close: async () => closeSync(file),
   }
 }
 
@@ -148,9 +152,9 @@ async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promis
   if (bytesWritten < bytes) await file.writeFile(Buffer.concat(chunks).subarray(bytesWritten))
 }
 
-async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
+async function ifThere<T>(find: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await found
+    return await find()
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

@@ -196,43 +196,43 @@ export class S3Blobs implements Blobs {
   }
 }
 
+/** Chunks come as they were received, and are gathered: a few large writes to a reader cost less than many small ones. */
 function openStream(bytes: number, stream: ReadableStream<Uint8Array> | null): OpenBlob {
   const reader = stream?.getReader()
-  let rest: Uint8Array = EMPTY
+  let rest: Uint8Array | undefined = EMPTY
   return {
     bytes,
     async read(into) {
-      while (rest.length === 0) {
-        const next = await nextOf(reader)
-        if (next === undefined) return 0
-        rest = next
+      let filled = 0
+      while (filled < into.length && rest !== undefined) {
+        if (rest.length === 0) rest = await nextOf(reader)
+        const part = rest?.subarray(0, into.length - filled) ?? EMPTY
+        into.set(part, filled)
+        filled += part.length
+        rest = rest?.subarray(part.length)
       }
-      const part = rest.subarray(0, into.length)
-      into.set(part)
-      rest = rest.subarray(part.length)
-      return part.length
+      return filled
     },
     // A stream that broke has said so to its reader.
     close: async () => await reader?.cancel().catch(() => undefined),
   }
 }
 
-/** A service that goes silent in the middle is a fault, as at the beginning. */
-async function nextOf(
+/** Undefined at the end. A service that goes silent in the middle is a fault, as at the beginning. */
+function nextOf(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
 ): Promise<Uint8Array | undefined> {
-  const impatience = new AbortController()
-  const silence = sleep(LIMITS.blobTimeoutMs, undefined, { signal: impatience.signal }).then(() => {
-    throw unavailable(true, 'it went silent')
+  if (reader === undefined) return Promise.resolve(undefined)
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(unavailable(true, 'it went silent')), LIMITS.blobTimeoutMs)
+    reader
+      .read()
+      .then(
+        ({ value }) => resolve(value),
+        (cause: unknown) => reject(unavailable(true, 'the connection broke', cause)),
+      )
+      .finally(() => clearTimeout(timer))
   })
-  silence.catch(() => undefined)
-  try {
-    return (await Promise.race([reader?.read(), silence]))?.value
-  } catch (cause) {
-    throw cause instanceof Fault ? cause : unavailable(true, 'the connection broke', cause)
-  } finally {
-    impatience.abort()
-  }
 }
 
 /** The timeout covers the head of the response, because a reader of the body may take its time. */

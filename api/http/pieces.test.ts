@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { API_LIMITS } from '../limits.ts'
+import { Pieces } from './pieces.ts'
+
+const {
+  downloadPieceBytesMin: small,
+  downloadPieceBytesMax: large,
+  downloadPiecesBytesMax: all,
+  downloadTakenBytesMin: enough,
+} = API_LIMITS
+
+test('a connection gets a large piece once it took enough', () => {
+  const pieces = new Pieces()
+  const first = pieces.take(0)
+  expect(first).toHaveLength(small)
+  expect(pieces.grown(first, enough - 1)).toBe(first)
+  const second = pieces.grown(first, enough)
+  expect(second).toHaveLength(large)
+  expect(pieces.grown(second, enough)).toBe(second)
+})
+
+test('however many readers keep their pieces, the larger ones together have a bound', () => {
+  const pieces = new Pieces()
+  const taken = Array.from({ length: 1_000 }, () => pieces.take(enough))
+  const sizes = taken.map(({ length }) => length)
+  expect(sizes).toEqual(sizes.toSorted((a, b) => b - a))
+  const larger = sizes.filter((bytes) => bytes > small)
+  expect(larger.length).toBeGreaterThanOrEqual(64)
+  expect(larger.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(all)
+  // What was given back is there for others.
+  for (const piece of taken.slice(0, 100)) pieces.giveBack(piece, false)
+  expect(pieces.grown(taken.at(-1) ?? expect.fail('no piece'), enough)).toHaveLength(large)
+})
+
+test('a piece that somebody may still read from is given to nobody else', () => {
+  const pieces = new Pieces()
+  const [one, two] = [pieces.take(enough), pieces.take(enough)]
+  pieces.giveBack(one, false)
+  pieces.giveBack(two, true)
+  expect(pieces.take(enough)).toBe(two)
+  expect(pieces.take(enough)).not.toBe(one)
+})
