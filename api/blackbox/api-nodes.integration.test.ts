@@ -9,6 +9,8 @@ import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { watch } from './testing/service-clients.ts'
 
 const RATE = 40
+/** More than lies between a node and a reader who takes nothing. */
+const IMAGE_BYTES = 32 * 2 ** 20
 const ADA = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery', role: 'admin' }
 
 describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` finds)', () => {
@@ -26,6 +28,7 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
           FLEET_ROLES,
           FLEET_USER_REQUEST_RATE: '0',
           FLEET_DEVICE_REQUEST_RATE: `${RATE}`,
+          FLEET_OTA_DOWNLOADS_MAX: '1',
         },
         servers,
       )
@@ -37,8 +40,8 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     await servers?.stop()
   })
 
-  async function enter(node: Service) {
-    const { body } = await node.nobody.post('/auth/login', ADA)
+  async function enter(node: Service, user = ADA) {
+    const { body } = await node.nobody.post('/auth/login', user)
     const token = String(body['access_token'])
     return { here: one.nobody.as(token), there: other.nobody.as(token) }
   }
@@ -111,6 +114,43 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
     const first = await Promise.all([other, one, other].map((node) => firstFrame(node, ticket)))
     expect(first.filter((type) => type === 'auth_ok')).toHaveLength(1)
     expect(await firstFrame(one, ticket)).toBe('error')
+  })
+
+  test('all nodes together send as many images from S3 as there may be downloads', async ({ skip }) => {
+    if (servers.s3 === undefined) return skip('versitygw is needed, which `npm test` finds')
+    const { here: ada } = await enter(one)
+    const bob = { ...ADA, email: 'bob@example.com', name: 'Bob' }
+    await one.nobody.post('/auth/register', bob)
+    const { here: bobs } = await enter(one, bob)
+    const form = new FormData()
+    form.set('version', '1.0')
+    form.set('device_type', 'mqtt_device')
+    form.set('file', new Blob([Buffer.alloc(IMAGE_BYTES, 7)]), 'firmware.bin')
+    const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` })
+    const path = '/api/v1/ota/firmware'
+    const sent = { method: 'POST', headers: bearer(ada.token), body: form }
+    const uploaded = await fetch(`${one.httpUrl}${path}`, sent)
+    expect(uploaded.status).toBe(201)
+    const { firmware_id: id } = (await uploaded.json()) as { firmware_id: string }
+    const load = (node: Service, { token }: typeof ada, range = {}) =>
+      fetch(`${node.httpUrl}${path}/${id}/file`, { headers: { ...bearer(token), ...range } })
+    const first = await until('node one knows of it', async () => {
+      const response = await load(one, ada)
+      return response.status === 200 && response
+    })
+    const refusal = await until('the other node knows of it', async () => {
+      const response = await load(other, bobs)
+      return response.status !== 404 && response
+    })
+    expect(refusal.status).toBe(503)
+    expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0)
+    await refusal.body?.cancel()
+    await first.body?.cancel()
+    const last = await until('its place is free', async () => {
+      const response = await load(other, bobs, { range: `bytes=${IMAGE_BYTES - 3}-` })
+      return response.status === 206 && response
+    })
+    expect([...new Uint8Array(await last.arrayBuffer())]).toEqual([7, 7, 7])
   })
 
   test('all nodes together allow a device’s rate of requests', async () => {

@@ -191,13 +191,16 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
     if (servers.s3 === undefined) return skip('versitygw is needed, which `npm test` finds')
     const admin = await api.admin()
     const engines = [engine, await harness.startNode({ ...servers.settings, FLEET_ROLES: 'engine' }, servers)]
-    const form = new FormData()
-    form.set('version', '2.0')
-    form.set('device_type', 'mqtt_device')
-    form.set('file', new Blob(['image']), 'firmware.bin')
-    const headers = { authorization: `Bearer ${admin.token}` }
-    const url = `${api.httpUrl}/api/v1/ota/firmware`
-    expect((await fetch(url, { method: 'POST', headers, body: form })).status).toBe(201)
+    const upload = async (version: string) => {
+      const form = new FormData()
+      form.set('version', version)
+      form.set('device_type', 'mqtt_device')
+      form.set('file', new Blob([`image ${version}`]), 'firmware.bin')
+      const headers = { authorization: `Bearer ${admin.token}` }
+      const url = `${api.httpUrl}/api/v1/ota/firmware`
+      expect((await fetch(url, { method: 'POST', headers, body: form })).status).toBe(201)
+    }
+    await upload('2.0')
     const devices = await Promise.all(
       ['f1', 'f2', 'f3'].map(async (id) => {
         const device = await listen(api, admin, { id, about: { group: 'f' } })
@@ -206,7 +209,8 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
       }),
     )
     const target = { type: 'group', value: 'f' }
-    const wish = { firmware_version: '2.0', target, proof: 'report', max_concurrent: 1 }
+    const canary = { strategy: 'canary', canary: { count: 1, soak_sec: 1 }, proof: 'report' }
+    const wish = { firmware_version: '2.0', target, ...canary, max_concurrent: 1 }
     const id = String((await admin.post('/ota/deployments', wish)).body['deployment_id'])
     const told = () => devices.filter(({ inbox }) => inbox.some(({ suffix }) => suffix === 'ota'))
     const done = new Set<(typeof devices)[number]>()
@@ -215,18 +219,53 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('a cluster (needs servers that `npm test` 
       if (done.size === 1) {
         const leader = await leading(engines)
         leader.kill('SIGKILL')
-        await leader.ended
+        // It was told no address under which devices could load anything.
+        expect((await leader.ended).stdout).toContain('set FLEET_PUBLIC_URL')
         await leading(engines.filter((each) => each !== leader))
       }
       expect(told()).toHaveLength(done.size + 1)
       done.add(device)
+      const { body: order } = await device.next('its message', ({ suffix }) => suffix === 'ota')
+      // Links name the node that sent them, which tests cannot know before it is started.
+      const { pathname, search } = new URL(String(order['url']))
+      const range = { range: 'bytes=2-' }
+      const image = await fetch(`${other.httpUrl}${pathname}${search}`, { headers: range })
+      expect([image.status, await image.text()]).toEqual([206, 'age 2.0'])
+      await device.say('status', { status: 'online', firmware_version: '2.0' })
       await device.say('ota/status', { deployment_id: id, status: 'succeeded', version: '2.0' })
     }
     const ended = await until('the rollout ends', async () => {
       const { body } = await admin.get(`/ota/deployments/${id}`)
       return body['finished_at'] !== null && body
     })
-    expect(ended).toMatchObject({ status: 'completed', progress: { succeeded: 3 } })
+    expect(ended).toMatchObject({
+      ...{ status: 'completed', progress: { succeeded: 3 } },
+      stages: [
+        { total: 1, state: 'passed' },
+        { total: 2, state: 'passed' },
+      ],
+    })
+
+    // A canary that fails stops the next one, goes back, and nobody else is told.
+    await upload('3.0')
+    const worse = { firmware_version: '3.0', target, ...canary, retry: { max: 0 } }
+    const badId = (await admin.post('/ota/deployments', worse)).body['deployment_id']
+    const isTold = ({ inbox }: (typeof devices)[number]) =>
+      inbox.some(({ suffix, body }) => suffix === 'ota' && body['deployment_id'] === badId)
+    const first = await until('the canary is told', () => devices.find(isTold))
+    for (const status of ['downloaded', 'installing', 'failed'])
+      await first.say('ota/status', { deployment_id: badId, status })
+    const isWayBack = ({ suffix, body }: (typeof first.inbox)[number]) =>
+      suffix === 'ota' && body['deployment_id'] === badId && body['action'] === 'rollback'
+    const { body: back } = await until('the way back', () => first.inbox.find(isWayBack))
+    expect(back).toMatchObject({ version: '2.0', local_ok: true })
+    await first.say('ota/status', { deployment_id: badId, status: 'succeeded', version: '2.0' })
+    const stopped = await until('it has stopped', async () => {
+      const { body } = await admin.get(`/ota/deployments/${badId}`)
+      return body['finished_at'] !== null && body
+    })
+    expect(stopped).toMatchObject({ status: 'rolled_back', progress: { rolled_back: 1, cancelled: 2 } })
+    expect(devices.filter(isTold)).toEqual([first])
     await Promise.all(devices.map((each) => each.end()))
   })
 

@@ -36,6 +36,7 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
   const node = randomUUID()
   const warn: Warn = (message, fields) => logger.warn(fields, message)
   warnOfKey(settings, logger)
+  warnOfLinks(settings, logger)
   const nats = await openLink(settings, logger)
   const redis = await waitForServer(
     () => RedisLink.open({ url: profile.redisUrl, prefix: NAME, node, lost: fatal }),
@@ -99,6 +100,16 @@ function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
     logger.warn(
       {},
       'EMQX can only check device tokens signed with an RSA key; set FLEET_JWT_PRIVATE_KEY to an RSA key',
+    )
+}
+
+/** The links of images that a device is sent name the node that tells it, unless there is a public address. */
+function warnOfLinks({ profile, ota, publicUrl, s3 }: ThisSettings, logger: Logger): void {
+  const tells = profile.roles.includes('engine') && s3 !== undefined
+  if (tells && !profile.roles.includes('api') && (ota.publicUrl ?? publicUrl) === undefined)
+    logger.warn(
+      {},
+      'devices cannot load firmware: their links would name this node, which has not the role api; set FLEET_PUBLIC_URL',
     )
 }
 
