@@ -26,6 +26,7 @@ import { nodes } from './scenarios/nodes.ts'
 import { prices } from './scenarios/prices.ts'
 import { rest } from './scenarios/rest.ts'
 import { restart } from './scenarios/restart.ts'
+import { rollout } from './scenarios/rollout.ts'
 import { shadows } from './scenarios/shadows.ts'
 import { simulator } from './scenarios/simulator.ts'
 import { storm } from './scenarios/storm.ts'
@@ -52,6 +53,7 @@ const SCENARIOS: readonly Scenario[] = [
   simulator,
   bridge,
   firmware,
+  rollout,
   restart,
   disk,
   history,

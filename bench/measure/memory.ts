@@ -35,3 +35,22 @@ export function residentOfTree(root: number): TreeResident {
     },
   }
 }
+
+const LOOK_MS = 50
+
+/** Returns by how much the anonymous memory of a process and its children grew at most until it is called. */
+export function watchGrowth(pid: number): () => number {
+  const now = () => {
+    const { root, children } = residentOfTree(pid)
+    return root.anonBytes + children.anonBytes
+  }
+  const before = now()
+  let most = before
+  const timer = setInterval(() => {
+    most = Math.max(most, now())
+  }, LOOK_MS)
+  return () => {
+    clearInterval(timer)
+    return Math.max(most, now()) - before
+  }
+}

@@ -5,12 +5,13 @@ import { Agent, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { S3_SERVER, S3Server } from '../../engine/adapters/blobs/testing/s3-server.ts'
 import type { DeviceLogin } from '../load/device-socket.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds } from '../load/session.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
-import { residentOfTree } from '../measure/memory.ts'
+import { watchGrowth } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
@@ -25,7 +26,6 @@ const IMAGE_MAIN = fileURLToPath(new URL('../targets/image-main.js', import.meta
 const READY_MS = 30_000
 const POLLING = { deadlineMs: 120_000, everyMs: 50 }
 const SETTLED_MS = 3_000
-const LOOK_MS = 50
 
 export const firmware: Scenario = {
   name: 'firmware',
@@ -41,7 +41,45 @@ export const firmware: Scenario = {
       await downloads({ bench, service, image, urls: urls.slice(0, READERS), dir })
       await slowReaders({ bench, service, urls })
     })
+    if (S3_SERVER === undefined) return bench.say('versitygw is not there: nothing is measured through S3')
+    await throughS3(bench, more, image)
   },
+}
+
+async function throughS3(
+  bench: Bench,
+  more: Readonly<Record<`FLEET_${string}`, string>>,
+  image: Buffer,
+): Promise<void> {
+  const s3 = await S3Server.start()
+  try {
+    const { credentials, url } = s3
+    const place = {
+      FLEET_S3_URL: url,
+      FLEET_S3_BUCKET: s3.bucket(),
+      FLEET_S3_REGION: credentials.region,
+      FLEET_S3_ACCESS_KEY: credentials.accessKey,
+      FLEET_S3_SECRET_KEY: credentials.secretKey,
+    }
+    await withService(bench, { ...more, ...place }, async ({ service, rest }) => {
+      await send(service, rest, { version: '1.0', image, times: 1 })
+      const urls = await offered(service, rest, READERS)
+      const noise = new NoiseMeter()
+      const ours = await load(service.pid, urls, { image, times: 1 })
+      bench.add({
+        ...{
+          scenario: SCENARIO,
+          name: 'downloads through S3, CPU per GiB',
+          value: ours.cpuPerGib,
+          unit: 's',
+        },
+        target: { kind: 'at_most', value: 3.5 },
+        note: `of the service; ${toDigits(ours.mibPerSec)} MiB/s, with versitygw and the readers on the same cores${noise.note()}`,
+      })
+    })
+  } finally {
+    await s3.stop()
+  }
 }
 
 interface OpenScene {
@@ -81,7 +119,7 @@ async function upload({ bench, service, rest, image }: Place & { readonly rest: 
   const times = bench.quick ? 8 : 32
   const bytes = times * image.length
   const noise = new NoiseMeter()
-  const memory = watchMemory(service)
+  const memory = watchGrowth(service.pid)
   const [before, from] = [sampleCpu(service.pid), ticks()]
   await send(service, rest, { version: 'large', image, times })
   const [after, seconds] = [sampleCpu(service.pid), (ticks() - from) / 1_000]
@@ -239,7 +277,7 @@ function range(agent: Agent, url: URL, [from, to]: readonly [number, number]): P
 
 async function slowReaders({ bench, service, urls }: Omit<Loading, 'image' | 'dir'>): Promise<void> {
   await sleep(SETTLED_MS)
-  const memory = watchMemory(service)
+  const memory = watchGrowth(service.pid)
   const sockets = await Promise.all(urls.map(openSlow))
   await sleep(SETTLED_MS)
   const mostBytes = memory()
@@ -262,21 +300,4 @@ function openSlow(url: URL): Promise<Socket> {
     })
     socket.once('error', reject)
   })
-}
-
-/** Returns by how much memory grew at most until it is called. */
-function watchMemory(service: Service): () => number {
-  const now = () => {
-    const { root, children } = residentOfTree(service.pid)
-    return root.anonBytes + children.anonBytes
-  }
-  const before = now()
-  let most = before
-  const timer = setInterval(() => {
-    most = Math.max(most, now())
-  }, LOOK_MS)
-  return () => {
-    clearInterval(timer)
-    return Math.max(most, now()) - before
-  }
 }

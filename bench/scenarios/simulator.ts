@@ -1,22 +1,15 @@
 // What the simulator itself costs, and whether it and the service bear 50 000 devices behind 50 gateways.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Rest } from '../load/rest.ts'
+import { allOnline, deploy, type Running, startSimulated, uploadImage } from '../load/simulated.ts'
 import { type CpuSample, cpuBetween, sampleCpu } from '../measure/cpu.ts'
-import { sleep, ticks, until, within } from '../measure/deadline.ts'
+import { sleep, ticks } from '../measure/deadline.ts'
 import { residentOfTree } from '../measure/memory.ts'
 import { NoiseMeter } from '../measure/noise.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
-import { type TrackedProcess, track } from '../targets/children.ts'
 import { type Service, startService } from '../targets/service.ts'
 
-const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
-/** Registration included. */
-const CONNECTED_MS = 900_000
-const POLLING = { deadlineMs: CONNECTED_MS, everyMs: 500 }
 const UPDATED = 1_000
 const IMAGE_BYTES = 100_000
 
@@ -84,7 +77,7 @@ async function costOf(at: Place, crowd: Crowd): Promise<void> {
 async function cost(at: Place, { seconds = 20, ...crowd }: Crowd) {
   const running = start(at, { ...crowd, seconds: 3_600 })
   try {
-    await allOnline(at, crowd)
+    await allOnline(at, groupOf(crowd))
     // Births are over, and what they left is collected.
     await sleep(5_000)
     const [before, publishedBefore] = [sampleCpu(running.child.pid), await acknowledged(at)]
@@ -110,11 +103,11 @@ async function whole(at: Place): Promise<void> {
   const crowd = { name: 'whole', count, intervalSec: 10, isVia: true, seconds }
   const running = start(at, crowd)
   try {
-    await allOnline(at, crowd)
+    await allOnline(at, groupOf(crowd))
     const onlineAt = ticks()
     const before = sampleCpu(service.pid)
     const broadcastId = await rest.broadcast('bench/whole', 'ping')
-    const deploymentId = await deploy(at)
+    const deploymentId = await rollOut(at)
     const summary = await running.summary
     const after = sampleCpu(service.pid)
     const completed = await rest.completedOf(broadcastId)
@@ -151,34 +144,12 @@ async function whole(at: Place): Promise<void> {
   }
 }
 
-interface SummaryText {
-  readonly connected: number
-  readonly published: number
-  readonly acked: number
-  readonly p50_ms: number
-  readonly p99_ms: number
-  readonly max_ms: number
-  readonly commands: Readonly<Record<string, number>>
-  readonly errors: Readonly<Record<string, number>>
-}
+const start = (at: Place, crowd: Crowd): Running => startSimulated(at, scenarioOf(crowd))
 
-interface Running {
-  readonly child: TrackedProcess
-  readonly summary: Promise<SummaryText>
-}
+const groupOf = ({ name, count }: Crowd) => ({ group: `bench/${name}`, count })
 
-function start({ dir, service, rest }: Place, crowd: Crowd): Running {
-  const path = join(mkdtempSync(join(dir, 'scenario-')), 'scenario.yaml')
-  writeFileSync(path, scenarioText(crowd))
-  const child = spawn(process.execPath, [CLI, 'simulate', '--scenario', path, '--json'], {
-    env: { ...process.env, FLEET_CLI_URL: service.httpUrl, FLEET_CLI_TOKEN: rest.token },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  return { child: track(child), summary: summaryOf(child) }
-}
-
-function scenarioText({ name, count, intervalSec, isVia = false, seconds = 60 }: Crowd): string {
-  return JSON.stringify({
+function scenarioOf({ name, count, intervalSec, isVia = false, seconds = 60 }: Crowd): object {
+  return {
     ...{ name, seed: 1, duration_sec: seconds, connect_per_sec: 1_000 },
     types: [
       {
@@ -196,26 +167,7 @@ function scenarioText({ name, count, intervalSec, isVia = false, seconds = 60 }:
         },
       },
     ],
-  })
-}
-
-async function summaryOf(child: ChildProcess): Promise<SummaryText> {
-  let text = ''
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk
-  })
-  await new Promise((resolve) => child.once('close', resolve))
-  // The simulator's own tests know its summary.
-  return JSON.parse(text) as SummaryText
-}
-
-async function allOnline({ rest }: Place, { name, count }: Crowd): Promise<void> {
-  await until(`${count} online`, POLLING, async () => {
-    const path = `/api/v1/devices?group=bench/${name}&status=online&type=mqtt_device&per_page=1`
-    // While thousands connect, the service may be too busy for an answer.
-    const text = await rest.text(path).catch(() => '{}')
-    return Reflect.get(Object(JSON.parse(text)), 'total') === count ? true : undefined
-  })
+  }
 }
 
 /** PUBLISH packets that the service has taken. */
@@ -229,33 +181,19 @@ function microsOf(before: CpuSample, after: CpuSample): number {
   return cpuBetween(before, after).totalMicros
 }
 
-async function deploy({ service, rest }: Place): Promise<string> {
-  const headers = { authorization: `Bearer ${rest.token}` }
-  const form = new FormData()
-  form.set('version', '2.0.0')
-  form.set('device_type', 'mqtt_device')
-  form.set('file', new Blob([Buffer.alloc(IMAGE_BYTES, 1)]), 'image.bin')
-  const upload = { method: 'POST', headers, body: form }
-  const uploaded = await within(60_000, 'upload', fetch(`${service.httpUrl}/api/v1/ota/firmware`, upload))
-  if (uploaded.status !== 201) throw new Error(`upload: ${uploaded.status} ${await uploaded.text()}`)
-  const ids = Array.from({ length: UPDATED }, (_, at) => at)
+/** A rollout to every fifth device, as ids are written. */
+async function rollOut(at: Place): Promise<string> {
+  await uploadImage(at, { version: '2.0.0', bytes: IMAGE_BYTES })
   const page: unknown = JSON.parse(
-    await rest.text('/api/v1/devices?group=bench/whole&type=mqtt_device&per_page=1'),
+    await at.rest.text('/api/v1/devices?group=bench/whole&type=mqtt_device&per_page=1'),
   )
   const [first] = Object(Reflect.get(Object(page), 'data'))
   const digits =
     String(Reflect.get(Object(first), 'device_id'))
       .split('-')
       .at(-1)?.length ?? 5
-  const value = ids.map((at) => `whole-${String(at * 5 + 1).padStart(digits, '0')}`)
-  const body = JSON.stringify({
-    ...{ firmware_version: '2.0.0', device_type: 'mqtt_device', target: { type: 'devices', value } },
-    ...{ strategy: 'all', max_concurrent: 200, stable_sec: 0 },
+  const ids = Array.from({ length: UPDATED }, (_, i) => `whole-${String(i * 5 + 1).padStart(digits, '0')}`)
+  return deploy(at, {
+    ...{ firmware_version: '2.0.0', target: { type: 'devices', value: ids }, max_concurrent: 200 },
   })
-  const made = await fetch(`${service.httpUrl}/api/v1/ota/deployments`, {
-    ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body },
-  })
-  const text = await made.text()
-  if (made.status !== 201) throw new Error(`deployment: ${made.status} ${text}`)
-  return String(Reflect.get(JSON.parse(text), 'deployment_id'))
 }
