@@ -18,7 +18,7 @@ const MESSAGES_PER_SEC = 2_000
 const CALM_MS = 5_000
 const WATCHED_MS = 10_000
 const SETTLED_MS = 5_000
-/** Of installing and of the restart. */
+/** Installing takes so long, and the restart takes it again. */
 const STEP_SEC = 1
 const POLLING = { deadlineMs: 600_000, everyMs: 250 }
 const MIB = 2 ** 20
