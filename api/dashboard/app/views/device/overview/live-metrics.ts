@@ -16,13 +16,16 @@ export interface LiveMetrics {
   readonly answer: LiveAnswer<unknown>
 }
 
+/** With the batches of the worker, a value is on the screen within a quarter of a second. */
+const THROTTLE_MS = 100
+
 type Heard = ReadonlyMap<string, { readonly value: unknown; readonly at: number }>
 
 export function useLiveMetrics(deviceId: string): LiveMetrics {
   const answer = useAnswer('listMetrics', { device_id: deviceId })
   const [heard, setHeard] = useState<Heard>(new Map())
   useEffect(() => setHeard(new Map()), [deviceId])
-  useWatch({ channel: 'telemetry', filter: { device_id: deviceId }, throttle_ms: 500 }, ({ events }) => {
+  useWatch({ channel: 'telemetry', filter: { device_id: deviceId }, throttle_ms: THROTTLE_MS }, ({ events }) => {
     if (isPaused.peek()) return
     setHeard((before) => {
       const next = new Map(before)
