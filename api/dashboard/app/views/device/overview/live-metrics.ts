@@ -25,21 +25,24 @@ export function useLiveMetrics(deviceId: string): LiveMetrics {
   const answer = useAnswer('listMetrics', { device_id: deviceId })
   const [heard, setHeard] = useState<Heard>(new Map())
   useEffect(() => setHeard(new Map()), [deviceId])
-  useWatch({ channel: 'telemetry', filter: { device_id: deviceId }, throttle_ms: THROTTLE_MS }, ({ events }) => {
-    if (isPaused.peek()) return
-    setHeard((before) => {
-      const next = new Map(before)
-      for (const { data } of events) {
-        // Events of this channel have this shape.
-        const { timestamp, data: fields } = data as { timestamp: string | null; data: object }
-        if (timestamp === null) continue
-        const at = Date.parse(timestamp)
-        for (const [name, value] of leavesOf(fields))
-          if (at >= (next.get(name)?.at ?? 0)) next.set(name, { value, at })
-      }
-      return next
-    })
-  })
+  useWatch(
+    { channel: 'telemetry', filter: { device_id: deviceId }, throttle_ms: THROTTLE_MS },
+    ({ events }) => {
+      if (isPaused.peek()) return
+      setHeard((before) => {
+        const next = new Map(before)
+        for (const { data } of events) {
+          // Events of this channel have this shape.
+          const { timestamp, data: fields } = data as { timestamp: string | null; data: object }
+          if (timestamp === null) continue
+          const at = Date.parse(timestamp)
+          for (const [name, value] of leavesOf(fields))
+            if (at >= (next.get(name)?.at ?? 0)) next.set(name, { value, at })
+        }
+        return next
+      })
+    },
+  )
   return { list: answer.data === undefined ? undefined : merged(answer.data.data, heard), answer }
 }
 
