@@ -16,7 +16,7 @@ export interface LiveMetrics {
   readonly answer: LiveAnswer<unknown>
 }
 
-/** With the batches of the worker, a value is on the screen within a quarter of a second. */
+/** A value is on the screen within a quarter of a second, the batches of the worker included. */
 const THROTTLE_MS = 100
 
 type Heard = ReadonlyMap<string, { readonly value: unknown; readonly at: number }>
