@@ -1,4 +1,4 @@
-// A rollout while the store is away, and while the clock of the machine is set ahead.
+// A rollout while the store is away.
 import { expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { many, openDeploying } from '../testing/deploying.ts'
@@ -36,21 +36,4 @@ test('a store that is away holds a rollout up, and no device is told twice or co
   }
   expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 4, failed: 0 } })
   expect(fleet.map((device) => device.told.map(({ attempt }) => attempt))).toEqual([[1], [1], [1], [1]])
-})
-
-test('a clock that is set ahead by more than every timer while devices install changes no end', async () => {
-  const { deploy, ends, fleet, clock } = await openDeploying(many(4))
-  let isSet = false
-  for (const device of fleet)
-    device.meanwhile = async () => {
-      if (!isSet) clock.at += 3_000_000
-      isSet = true
-    }
-  const { body } = await deploy({ max_concurrent: 2 })
-  expect(await ends(body.deployment_id)).toMatchObject({
-    status: 'completed',
-    progress: { succeeded: 4, failed: 0, rolled_back: 0 },
-  })
-  expect(isSet).toBe(true)
-  expect(fleet.map(({ version }) => version)).toEqual(['2.0', '2.0', '2.0', '2.0'])
 })
