@@ -108,6 +108,7 @@ class FileBlobs implements Blobs {
 
 function openFile(file: number, part: { bytes: number; from: number; to: number }): OpenBlob {
   let at = part.from
+  let isClosed = false
   return {
     bytes: part.bytes,
     async read(into) {
@@ -117,7 +118,11 @@ function openFile(file: number, part: { bytes: number; from: number; to: number 
       at += bytesRead
       return bytesRead
     },
-    close: async () => closeSync(file),
+    async close() {
+      // The number may be that of another file by now.
+      if (!isClosed) closeSync(file)
+      isClosed = true
+    },
   }
 }
 

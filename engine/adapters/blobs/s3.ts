@@ -1,13 +1,14 @@
 // Blobs in a bucket of an S3 API. A large blob is uploaded in parts, of which at most two are in memory. S3 shows it
 // once the upload is completed.
 import { createHash } from 'node:crypto'
-import type { ReadableStream, ReadableStreamDefaultReader } from 'node:stream/web'
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
 import { LIMITS } from '../../limits.ts'
 import type { BlobAddress, BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLarge } from './content.ts'
+import { answerOf, nextOf, textOf, unavailable } from './s3-answer.ts'
 
 export interface S3Options {
   /** URL of the service without the bucket, which becomes the first part of the path. */
@@ -70,7 +71,7 @@ export class S3Blobs implements Blobs {
 
   async head(key: string): Promise<BlobFacts | undefined> {
     const found = await this.#find({ method: 'HEAD', key: checkedKey(key) })
-    return found && { key, bytes: Number(found.headers.get('content-length')) }
+    return found && { key, bytes: Number(found.headers['content-length']) }
   }
 
   async open(
@@ -80,10 +81,12 @@ export class S3Blobs implements Blobs {
     const headers = range === undefined ? {} : { range: `bytes=${range.from}-${range.to - 1}` }
     const found = await this.#find({ method: 'GET', key: checkedKey(key), headers })
     if (found === undefined) return undefined
-    if (range !== undefined && found.status !== 206) throw unavailable(false, 'it ignores ranges')
-    const total = found.headers.get('content-range')?.split('/')[1] ?? found.headers.get('content-length')
-    // Both types describe the same stream, in two type libraries.
-    return openStream(Number(total), found.body as ReadableStream<Uint8Array> | null)
+    if (range !== undefined && found.statusCode !== 206) {
+      found.destroy()
+      throw unavailable(false, 'it ignores ranges')
+    }
+    const { 'content-range': part, 'content-length': length } = found.headers
+    return openStream(Number(part?.split('/')[1] ?? length), found)
   }
 
   async address(key: string, { seconds, contentType, contentDisposition }: BlobAddress): Promise<string> {
@@ -106,7 +109,7 @@ export class S3Blobs implements Blobs {
       'max-keys': String(Math.min(limit, LIMITS.blobsListedMax)),
       ...(after === undefined ? {} : { 'start-after': after }),
     }
-    const text = await (await this.#send({ method: 'GET', key: '', query })).text()
+    const text = await textOf(await this.#send({ method: 'GET', key: '', query }))
     return [...text.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry = '']) => ({
       key: fieldOf(entry, 'Key'),
       bytes: Number(fieldOf(entry, 'Size')),
@@ -115,13 +118,13 @@ export class S3Blobs implements Blobs {
 
   async #putParts(key: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
     const begun = await this.#send({ method: 'POST', key, query: { uploads: '' } })
-    const uploadId = fieldOf(await begun.text(), 'UploadId')
+    const uploadId = fieldOf(await textOf(begun), 'UploadId')
     try {
       const tags: string[] = []
       for await (const body of parts) {
         const query = { partNumber: String(tags.length + 1), uploadId }
         const { headers } = await this.#send({ method: 'PUT', key, query, body })
-        tags.push(headers.get('etag') ?? '')
+        tags.push(headers.etag ?? '')
       }
       await this.#complete({ key, uploadId, tags })
     } catch (error) {
@@ -139,12 +142,12 @@ export class S3Blobs implements Blobs {
     const { key, uploadId, tags } = upload
     const parts = tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
     const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
-    const text = await (await this.#send({ method: 'POST', key, query: { uploadId }, body })).text()
+    const text = await textOf(await this.#send({ method: 'POST', key, query: { uploadId }, body }))
     // S3 answers 200 before it begins, and reports a failure in the body.
     if (text.includes('<Error>')) throw unavailable(true, `it answers ${fieldOf(text, 'Code')}`)
   }
 
-  async #send(request: S3Request): Promise<Response> {
+  async #send(request: S3Request): Promise<IncomingMessage> {
     const response = await this.#find(request)
     if (response === undefined) throw unavailable(false, 'there is no such bucket or upload')
     return response
@@ -157,7 +160,7 @@ export class S3Blobs implements Blobs {
   }
 
   /** Resolves with undefined if there is no such blob. Every request of this adapter may be repeated. */
-  async #find(request: S3Request): Promise<Response | undefined> {
+  async #find(request: S3Request): Promise<IncomingMessage | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#ask(request)
@@ -174,77 +177,43 @@ export class S3Blobs implements Blobs {
     query = {},
     headers = {},
     body = EMPTY,
-  }: S3Request): Promise<Response | undefined> {
+  }: S3Request): Promise<IncomingMessage | undefined> {
     const request = await this.#client.sign(this.#urlOf(key, query), {
       method,
       headers: { ...headers, 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') },
-      ...(body.length > 0 ? { body } : {}),
-      redirect: 'error',
     })
-    const response = await answerOf(request)
-    if (response.ok) {
+    const answer = await answerOf(request, body)
+    const { statusCode: status = 0 } = answer
+    if (status >= 200 && status < 300) {
       // The caller reads the body of these two only. The others' must be read here, or their connection stays busy.
-      if (method !== 'GET' && method !== 'POST') await response.arrayBuffer()
-      return response
+      if (method !== 'GET' && method !== 'POST') await textOf(answer)
+      return answer
     }
-    const text = await response.text()
-    if (response.status === 404 && !text.includes('NoSuchBucket')) return undefined
-    if (response.status === 507 || FULL_CODES.has(fieldOf(text, 'Code')))
-      throw unavailable(false, 'it is full', FULL)
-    const isRetryable = response.status >= 500 || response.status === 429
-    throw unavailable(isRetryable, `it answers ${response.status} ${fieldOf(text, 'Code')}`.trim())
+    const text = await textOf(answer)
+    if (status === 404 && !text.includes('NoSuchBucket')) return undefined
+    if (status === 507 || FULL_CODES.has(fieldOf(text, 'Code'))) throw unavailable(false, 'it is full', FULL)
+    const isRetryable = status >= 500 || status === 429
+    throw unavailable(isRetryable, `it answers ${status} ${fieldOf(text, 'Code')}`.trim())
   }
 }
 
 /** Chunks come as they were received, and are gathered: a few large writes to a reader cost less than many small ones. */
-function openStream(bytes: number, stream: ReadableStream<Uint8Array> | null): OpenBlob {
-  const reader = stream?.getReader()
-  let rest: Uint8Array | undefined = EMPTY
+function openStream(bytes: number, answer: IncomingMessage): OpenBlob {
+  // What breaks is told when it is read.
+  answer.on('error', () => undefined)
   return {
     bytes,
     async read(into) {
       let filled = 0
-      while (filled < into.length && rest !== undefined) {
-        if (rest.length === 0) rest = await nextOf(reader)
-        const part = rest?.subarray(0, into.length - filled) ?? EMPTY
-        into.set(part, filled)
-        filled += part.length
-        rest = rest?.subarray(part.length)
+      while (filled < into.length) {
+        const chunk = await nextOf(answer, into.length - filled)
+        if (chunk === undefined) break
+        into.set(chunk, filled)
+        filled += chunk.length
       }
       return filled
     },
-    // A stream that broke has said so to its reader.
-    close: async () => await reader?.cancel().catch(() => undefined),
-  }
-}
-
-/** Undefined at the end. A service that goes silent in the middle is a fault, as at the beginning. */
-function nextOf(
-  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
-): Promise<Uint8Array | undefined> {
-  if (reader === undefined) return Promise.resolve(undefined)
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(unavailable(true, 'it went silent')), LIMITS.blobTimeoutMs)
-    reader
-      .read()
-      .then(
-        ({ value }) => resolve(value),
-        (cause: unknown) => reject(unavailable(true, 'the connection broke', cause)),
-      )
-      .finally(() => clearTimeout(timer))
-  })
-}
-
-/** The timeout covers the head of the response, because a reader of the body may take its time. */
-async function answerOf(request: Request): Promise<Response> {
-  const impatience = new AbortController()
-  const timer = setTimeout(() => impatience.abort(), LIMITS.blobTimeoutMs)
-  try {
-    return await fetch(request, { signal: impatience.signal })
-  } catch (cause) {
-    throw unavailable(true, 'it does not answer', cause)
-  } finally {
-    clearTimeout(timer)
+    close: async () => void answer.destroy(),
   }
 }
 
@@ -276,12 +245,4 @@ async function* chained(
 /** Needs no unescaping: keys, sizes and codes contain no character that XML escapes. */
 function fieldOf(xml: string, name: string): string {
   return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''
-}
-
-function unavailable(retryable: boolean, why: string, cause?: unknown): Fault {
-  return new Fault('BLOBS_UNAVAILABLE', {
-    retryable,
-    message: `the S3 service cannot be used: ${why}`,
-    cause,
-  })
 }

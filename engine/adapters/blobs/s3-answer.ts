@@ -1,0 +1,67 @@
+// Sends a signed request by Node's own client: the streams of `fetch` take several times the CPU for each byte of an image.
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+
+/** Resolves with the answer's head; its body is still to be read. */
+export function answerOf(signed: Request, body: Uint8Array): Promise<IncomingMessage> {
+  const url = new URL(signed.url)
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp
+  return new Promise((resolve, reject) => {
+    const headers = { ...Object.fromEntries(signed.headers), 'content-length': String(body.length) }
+    const request = send(url, { method: signed.method, headers }, resolve)
+    request.once('error', (cause) => reject(unavailable(true, 'it does not answer', cause)))
+    // The head of the answer is to come by then. A reader of the body may take its time.
+    const timer = setTimeout(() => request.destroy(new Error('the time is over')), LIMITS.blobTimeoutMs)
+    request.once('close', () => clearTimeout(timer)).once('response', () => clearTimeout(timer))
+    request.end(body)
+  })
+}
+
+export async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for (let chunk = await nextOf(answer); chunk !== undefined; chunk = await nextOf(answer)) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** What has come of the body, at most this many bytes. Undefined at its end. A service that goes silent in the middle is a
+ *  fault, as at the beginning. */
+export async function nextOf(answer: IncomingMessage, bytesMax?: number): Promise<Uint8Array | undefined> {
+  for (;;) {
+    if (answer.errored !== null) throw unavailable(true, 'the connection broke', answer.errored)
+    const come = Math.min(answer.readableLength, bytesMax ?? Number.POSITIVE_INFINITY)
+    // Read by a number of bytes, as far as they are there: the whole is one chunk otherwise.
+    const chunk: Uint8Array | null = come > 0 ? answer.read(come) : answer.read()
+    if (chunk !== null) return chunk
+    if (answer.readableEnded) return undefined
+    if (answer.destroyed) throw unavailable(true, 'the connection broke')
+    await change(answer)
+  }
+}
+
+const CHANGES = ['readable', 'end', 'error', 'close'] as const
+
+function change(answer: IncomingMessage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      clearTimeout(timer)
+      for (const name of CHANGES) answer.off(name, settle)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      settle()
+      answer.destroy()
+      reject(unavailable(true, 'it went silent'))
+    }, LIMITS.blobTimeoutMs)
+    for (const name of CHANGES) answer.once(name, settle)
+  })
+}
+
+export function unavailable(retryable: boolean, why: string, cause?: unknown): Fault {
+  return new Fault('BLOBS_UNAVAILABLE', {
+    retryable,
+    message: `the S3 service cannot be used: ${why}`,
+    cause,
+  })
+}
