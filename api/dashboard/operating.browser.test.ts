@@ -247,9 +247,11 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
       .getByRole('row', { name: /MALFORMED_STATUS/ })
       .first()
       .waitFor()
-    const { body } = await suite.admin.get('/audit?action=replayDeadLetters')
-    // The look before it is a call of its own.
-    expect(body['total']).toBe(2)
+    // The look before it is a call of its own. The audit is written a moment later.
+    await until('the audit has both', async () => {
+      const { body } = await suite.admin.get('/audit?action=replayDeadLetters')
+      return body['total'] === 2
+    })
     await suite.admin.post('/dead-letters/discard', {})
   })
 
