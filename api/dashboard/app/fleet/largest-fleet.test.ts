@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts'
 import { FleetColumns, STATUS } from './columns.ts'
 import { facetsOf } from './facets.ts'
 import { matchingRows } from './filter-rows.ts'
-import { blocksOf, layoutOf } from './heat-map.ts'
+import { blocksOf, layoutOf } from './map-layout.ts'
 import { RankCache, sortRows } from './sort-rows.ts'
 import { device, FleetModel } from './testing/fleet-model.ts'
 

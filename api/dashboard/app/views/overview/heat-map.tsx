@@ -15,7 +15,7 @@ import {
   layoutOf,
   type MapLayout,
   nextCell,
-} from '../../fleet/heat-map.ts'
+} from '../../fleet/map-layout.ts'
 import { type MapView, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'

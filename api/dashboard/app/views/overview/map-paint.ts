@@ -1,6 +1,6 @@
 // Paints the map by writing pixels: filling a rectangle for each cell takes hundreds of times as long. Only what is in the
 // window is painted, and cells that are large enough get their glyph and name.
-import { cellPlace, type MapLayout, type PlacedBlock } from '../../fleet/heat-map.ts'
+import { cellPlace, type MapLayout, type PlacedBlock } from '../../fleet/map-layout.ts'
 import type { MapView } from '../../fleet/map-view.ts'
 import { plainText } from '../../parts/plain-text.ts'
 import { STATUS_GLYPHS } from '../../parts/status-mark.tsx'

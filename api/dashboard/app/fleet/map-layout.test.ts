@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FleetColumns, STATUS } from './columns.ts'
 import { matchingRows } from './filter-rows.ts'
-import { blocksOf, cellAt, cellPlace, cellsFrom, cellsWithin, layoutOf, nextCell } from './heat-map.ts'
+import { blocksOf, cellAt, cellPlace, cellsFrom, cellsWithin, layoutOf, nextCell } from './map-layout.ts'
 import { RankCache } from './sort-rows.ts'
 import { device, FleetModel } from './testing/fleet-model.ts'
 
