@@ -137,6 +137,13 @@ function requestIdOf(header: string | string[] | undefined, ids: Ids): string {
 }
 
 function observe(app: FastifyInstance, { logger, onRequestDone }: AppOptions): void {
+  const patterns = new Map<string, string>()
+  const patternOf = ({ routeOptions: { url } }: FastifyRequest): string => {
+    if (url === undefined) return 'unmatched'
+    const pattern = patterns.get(url) ?? toPattern(url)
+    patterns.set(url, pattern)
+    return pattern
+  }
   app.addHook('onResponse', (request, reply, done) => {
     const route = patternOf(request)
     const seconds = reply.elapsedTime / 1000
@@ -157,8 +164,4 @@ function observe(app: FastifyInstance, { logger, onRequestDone }: AppOptions): v
     }
     done()
   })
-}
-
-function patternOf({ routeOptions }: FastifyRequest): string {
-  return routeOptions.url === undefined ? 'unmatched' : toPattern(routeOptions.url)
 }

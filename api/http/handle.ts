@@ -46,8 +46,12 @@ function toCall(
     requestId: request.id,
     repeatKey: undefined,
     ip: request.ip,
-    isLocal: isLocal(request),
-    isSecure: isSecure(request, services.publicUrl()),
+    get isLocal() {
+      return isLocal(request)
+    },
+    get isSecure() {
+      return isSecure(request, services.publicUrl())
+    },
     sign: (about) => signed(route, request, about),
     url: request.url,
     header: (name) => headerOf(request.headers[name]),

@@ -13,7 +13,7 @@
 // H1. No part of a request's body is read before its caller is known and allowed.
 // H2. A refused request goes no further, even if its sender leaves before the answer: `goOnUnlessRefused`.
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { Type } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
 import { API } from '../../schemas/operation.ts'
@@ -101,6 +101,15 @@ export function installArrival(app: FastifyInstance, options: ArrivalOptions): v
 export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTools): void {
   const tools = { ...routeTools, checks: checksOf(route) }
   const { services, audit, files, images } = tools
+  const refusalOf = async (steps: readonly Step[], exchange: Exchange): Promise<Refusal | undefined> => {
+    for (const step of steps) {
+      const outcome = step(exchange, route, tools)
+      // Most steps need not wait, and every wait costs a turn.
+      const refusal = outcome instanceof Promise ? await outcome : outcome
+      if (refusal !== undefined) return refusal
+    }
+    return undefined
+  }
   app.route({
     // The route table uses Fastify's names of methods.
     method: route.method as HTTPMethods,
@@ -108,13 +117,11 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     // H1, H2
     onRequest(request, reply, done) {
-      goOnUnlessRefused({ request, reply }, refusalBeforeBody({ request, reply }, route, tools), done)
+      goOnUnlessRefused({ request, reply }, refusalOf(BEFORE_BODY, { request, reply }), done)
     },
     async handler(request, reply) {
-      for (const step of BEFORE_HANDLER) {
-        const refusal = await step({ request, reply }, route, tools)
-        if (refusal !== undefined) return sendProblem(request, reply, refusal)
-      }
+      const refusal = await refusalOf(BEFORE_HANDLER, { request, reply })
+      if (refusal !== undefined) return sendProblem(request, reply, refusal)
       const result = await handle(route, request, services)
       if (result.kind === 'file') {
         const tooMany = files.refuse(request.caller?.id ?? request.ip, result.bytes)
@@ -126,23 +133,15 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
       if (result.by !== undefined) request.caller = services.users.get(result.by)
       return sendAnswer(reply, result)
     },
-    async onSend(request, reply) {
-      if (route.isUpload === true && endAfterAnswer(request)) reply.header('connection', 'close')
-      await audit?.(request, reply)
-    },
+    ...(route.isUpload === true || audit !== undefined ? { onSend: beforeAnswer(route, audit) } : {}),
   })
 }
 
-async function refusalBeforeBody(
-  exchange: Exchange,
-  route: Route,
-  tools: Parameters<Step>[2],
-): Promise<Refusal | undefined> {
-  for (const step of BEFORE_BODY) {
-    const refusal = await step(exchange, route, tools)
-    if (refusal !== undefined) return refusal
+function beforeAnswer({ isUpload }: Route, audit: Audit | undefined) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (isUpload === true && endAfterAnswer(request)) reply.header('connection', 'close')
+    await audit?.(request, reply)
   }
-  return undefined
 }
 
 function waitForEarlierAnswers(app: FastifyInstance): void {
@@ -185,7 +184,8 @@ function checkHost(app: FastifyInstance, { hosts }: ArrivalOptions): void {
 /** Names and values take turns. Node keeps the first of two. */
 function isHostTwice(raw: readonly string[]): boolean {
   let hosts = 0
-  for (let i = 0; i < raw.length; i += 2) if (raw[i]?.toLowerCase() === 'host') hosts++
+  for (let i = 0; i < raw.length; i += 2)
+    if (raw[i]?.length === 4 && raw[i]?.toLowerCase() === 'host') hosts++
   return hosts > 1
 }
 
