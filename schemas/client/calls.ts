@@ -20,8 +20,14 @@ type ParamsOf<O extends Operation> = O['params'] extends TSchema ? Static<O['par
 type MaybeOptional<Name extends string, Value, Optional> = Optional extends true
   ? { readonly [N in Name]?: Value | undefined }
   : { readonly [N in Name]: Value }
+/** A parameter that may be repeated takes one value as well. */
+type Repeatable<Query> = {
+  readonly [Name in keyof Query]: Query[Name] extends readonly (infer One)[] | undefined
+    ? Query[Name] | One
+    : Query[Name]
+}
 type QueryOf<O extends Operation> = O['query'] extends TSchema
-  ? MaybeOptional<'query', Static<O['query']>, object extends Static<O['query']> ? true : false>
+  ? MaybeOptional<'query', Repeatable<Static<O['query']>>, object extends Static<O['query']> ? true : false>
   : unknown
 type BodyOf<O extends Operation> = O extends { readonly streamsBody: true; readonly bodyTypes: infer Types }
   ? Types extends readonly ['multipart/form-data']

@@ -40,7 +40,7 @@ function rowsOf(series: Series | Points): readonly Row[] {
 function toCsv(row: Row): string {
   const cell = (value: string | number | null | undefined) => {
     if (typeof value !== 'string') return value === null || value === undefined ? '' : String(value)
-    return `"${value.replace(/^(?=[-=+@\t\r])/, "'").replaceAll('"', '""')}"`
+    return `"${value.replace(/^(?=[-=+@＝＋－＠\t\r\n])/, "'").replaceAll('"', '""')}"`
   }
   return `${Object.values(row).map(cell).join(',')}\n`
 }
