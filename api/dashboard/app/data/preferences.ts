@@ -36,6 +36,8 @@ export const preferencesError = signal<unknown>(undefined)
 
 /** What was chosen and is not on its way to the service yet. */
 let unsaved: StoredPreferences = {}
+/** What is on its way. */
+let sent: StoredPreferences = {}
 let isSaving = false
 let account: string | undefined
 
@@ -70,8 +72,9 @@ export function followPreferences(): void {
 
 async function load(): Promise<void> {
   try {
+    const found = await fleet.getPreferences()
     // What was chosen while the answer was under way is newer.
-    keep({ ...kept.peek(), ...(await fleet.getPreferences()), ...unsaved })
+    keep({ ...kept.peek(), ...found, ...sent, ...unsaved })
   } catch (error) {
     preferencesError.value = error
   }
@@ -81,7 +84,6 @@ async function load(): Promise<void> {
 export async function savePreferences(): Promise<void> {
   if (user.peek() == null || isSaving) return
   isSaving = true
-  let sent: StoredPreferences = {}
   try {
     while (Object.keys(unsaved).length > 0) {
       sent = unsaved
@@ -94,6 +96,7 @@ export async function savePreferences(): Promise<void> {
     unsaved = { ...sent, ...unsaved }
     preferencesError.value = error
   } finally {
+    sent = {}
     isSaving = false
   }
 }
