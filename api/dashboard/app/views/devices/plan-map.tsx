@@ -2,14 +2,13 @@
 // The plan on a canvas: a dot per device where it stands. It is moved, enlarged and selected on as the map is; the list beside
 // it says the same in words.
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
 import { useTheme } from '../../charts/colours.ts'
 import { type Spot, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
 import { nextPoint, type Plan, type PlanValues, planOf, pointAt, pointsWithin } from '../../fleet/plan.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'
-import { Button } from '../../parts/button.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { STATUS_GLYPHS, statusWord } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
@@ -18,15 +17,15 @@ import { MapCard } from '../overview/map-card.tsx'
 import { fillOf } from '../overview/map-colours.ts'
 import { MapLegend } from '../overview/map-legend.tsx'
 import { fillsOf, MapProbes } from '../overview/map-probes.tsx'
-import { t as mapWord } from '../overview/overview-words.ts'
+import { MapZoom, zoomByKey } from '../overview/map-zoom.tsx'
 import { useMapView } from '../overview/use-map-view.ts'
+import { useMapWidth } from '../overview/use-map-width.ts'
 import { t } from './plan-words.ts'
 
 const HEIGHT_PX = 560
 const DOT_PX = 5
 const GLYPH_PX = 16
 const REACH_PX = 12
-const ZOOM_STEP = 1.5
 const STATUS_COLOURING = { colouring: 'status', metric: undefined, versions: undefined } as const
 
 export interface PlanMapProps {
@@ -39,17 +38,9 @@ export interface PlanMapProps {
 export function PlanMap({ rows, values, selected, onPeek }: PlanMapProps) {
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
-  const [width, setWidth] = useState(0)
+  const width = useMapWidth(frame)
   const at = useSignal<number | undefined>(undefined)
   const theme = useTheme()
-  useEffect(() => {
-    const element = frame.current
-    if (element === null) return
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
-    observer.observe(element)
-    setWidth(element.clientWidth)
-    return () => observer.disconnect()
-  }, [])
   const size = width === 0 ? undefined : { width, height: HEIGHT_PX }
   const plan = useMemo(() => planOf(rows, values, { width, height: HEIGHT_PX }), [rows, values, width])
   const idAt = (point: number | undefined) => columns.ids[plan.rows[point ?? -1] ?? -1]
@@ -82,10 +73,7 @@ export function PlanMap({ rows, values, selected, onPeek }: PlanMapProps) {
       map.show(viewOnto(view, placeOf(at.value), size))
     } else if (event.key === 'Enter' && id !== undefined) navigate(pathOf('device', { device_id: id }))
     else if (event.key === ' ' && id !== undefined) onPeek(id)
-    else if (event.key === '+' || event.key === '=') map.zoom(ZOOM_STEP)
-    else if (event.key === '-') map.zoom(1 / ZOOM_STEP)
-    else if (event.key === '0') map.whole()
-    else return
+    else if (!zoomByKey(event.key, map)) return
     event.preventDefault()
   }
   // A device may have left the plan since the cursor was set.
@@ -127,11 +115,7 @@ export function PlanMap({ rows, values, selected, onPeek }: PlanMapProps) {
       </p>
       <div class="map-foot">
         <MapLegend colouring="status" metric={undefined} versions={[]} />
-        <div class="map-zoom">
-          {view.zoom > 1 && <Button onClick={map.whole}>{mapWord('wholeMap')}</Button>}
-          <Button icon="zoom-out" label={mapWord('zoomOut')} onClick={() => map.zoom(1 / ZOOM_STEP)} />
-          <Button icon="zoom-in" label={mapWord('zoomIn')} onClick={() => map.zoom(ZOOM_STEP)} />
-        </div>
+        <MapZoom zoom={map.zoom} whole={map.whole} isEnlarged={view.zoom > 1} />
       </div>
     </div>
   )

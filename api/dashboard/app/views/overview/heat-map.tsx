@@ -2,7 +2,7 @@
 // The map of the fleet on a canvas. What is under the pointer or the cursor is told beside it, and the table beside the map
 // says the same in words.
 import { useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
 import { useTheme } from '../../charts/colours.ts'
 import {
@@ -19,7 +19,6 @@ import {
 import { type MapView, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'
-import { Button } from '../../parts/button.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { statusWord } from '../../parts/status-mark.tsx'
 import { now } from '../../words/time.ts'
@@ -30,15 +29,16 @@ import type { Colouring, MetricColouring } from './map-colours.ts'
 import { MapLegend } from './map-legend.tsx'
 import { paintMap } from './map-paint.ts'
 import { fillsOf, MapProbes } from './map-probes.tsx'
+import { MapZoom, zoomByKey } from './map-zoom.tsx'
 import { t } from './overview-words.ts'
 import { useMapView } from './use-map-view.ts'
+import { useMapWidth } from './use-map-width.ts'
 import type { VersionColouring } from './version-fills.ts'
 
 /** The map shares one screen with the counts above it. */
 const HEIGHT_MAX = 560
 /** Fifty thousand devices have their cells, too, before shares take their place. */
 const HEIGHT_FULL_MAX = 1080
-const ZOOM_STEP = 1.5
 /** The mark of the first picture, for who measures how soon it is there. */
 const DRAWN = 'fleet-drawn'
 /** How far the map has to be enlarged until a cell is as large as this. */
@@ -61,19 +61,11 @@ export function HeatMap(props: HeatMapProps) {
   const { blocks, colouring, metric, versions, selected, onSelect, onPeek, onTable, fallback } = props
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
-  const [width, setWidth] = useState(0)
+  const width = useMapWidth(frame)
   const at = useSignal<Cell | undefined>(undefined)
   /** Where a selection by keys began. */
   const anchor = useRef<Cell | undefined>(undefined)
   const version = fleetVersion.value
-  useEffect(() => {
-    const element = frame.current
-    if (element === null) return
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
-    observer.observe(element)
-    setWidth(element.clientWidth)
-    return () => observer.disconnect()
-  }, [])
   const layout = useMemo(
     () =>
       width === 0
@@ -129,11 +121,8 @@ export function HeatMap(props: HeatMapProps) {
       if (place !== undefined) map.show(viewOnto(view, place, size))
     } else if (event.key === 'Enter' && id !== undefined) navigate(pathOf('device', { device_id: id }))
     else if (event.key === ' ' && id !== undefined) onPeek(id)
-    else if (event.key === '+' || event.key === '=') zoom(ZOOM_STEP)
-    else if (event.key === '-') zoom(1 / ZOOM_STEP)
-    else if (event.key === '0') map.whole()
     else if (event.key === 'v') onTable()
-    else return
+    else if (!zoomByKey(event.key, { zoom, whole: map.whole })) return
     event.preventDefault()
   }
   const under = ({ offsetX: x, offsetY: y }: PointerEvent | MouseEvent) => {
@@ -189,13 +178,7 @@ export function HeatMap(props: HeatMapProps) {
       </p>
       <div class="map-foot">
         <MapLegend colouring={colouring} metric={metric} versions={versions?.versions ?? []} />
-        {layout !== undefined && (
-          <div class="map-zoom">
-            {view.zoom > 1 && <Button onClick={map.whole}>{t('wholeMap')}</Button>}
-            <Button icon="zoom-out" label={t('zoomOut')} onClick={() => zoom(1 / ZOOM_STEP)} />
-            <Button icon="zoom-in" label={t('zoomIn')} onClick={() => zoom(ZOOM_STEP)} />
-          </div>
-        )}
+        {layout !== undefined && <MapZoom zoom={zoom} whole={map.whole} isEnlarged={view.zoom > 1} />}
       </div>
     </div>
   )
