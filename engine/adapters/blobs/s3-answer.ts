@@ -10,7 +10,11 @@ export function answerOf(signed: Request, body: Uint8Array): Promise<IncomingMes
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     const headers = { ...Object.fromEntries(signed.headers), 'content-length': String(body.length) }
-    const request = send(url, { method: signed.method, headers }, resolve)
+    const request = send(url, { method: signed.method, headers }, (answer) => {
+      // What breaks is told when it is read.
+      answer.on('error', () => undefined)
+      resolve(answer)
+    })
     request.once('error', (cause) => reject(unavailable(true, 'it does not answer', cause)))
     // The head of the answer is to come by then. A reader of the body may take its time.
     const timer = setTimeout(() => request.destroy(new Error('the time is over')), LIMITS.blobTimeoutMs)
@@ -44,13 +48,16 @@ const CHANGES = ['readable', 'end', 'error', 'close'] as const
 
 function change(answer: IncomingMessage): Promise<void> {
   return new Promise((resolve, reject) => {
-    const settle = () => {
+    const stop = () => {
       clearTimeout(timer)
       for (const name of CHANGES) answer.off(name, settle)
+    }
+    const settle = () => {
+      stop()
       resolve()
     }
     const timer = setTimeout(() => {
-      settle()
+      stop()
       answer.destroy()
       reject(unavailable(true, 'it went silent'))
     }, LIMITS.blobTimeoutMs)

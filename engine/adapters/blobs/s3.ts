@@ -199,8 +199,6 @@ export class S3Blobs implements Blobs {
 
 /** Chunks come as they were received, and are gathered: a few large writes to a reader cost less than many small ones. */
 function openStream(bytes: number, answer: IncomingMessage): OpenBlob {
-  // What breaks is told when it is read.
-  answer.on('error', () => undefined)
   return {
     bytes,
     async read(into) {
