@@ -32,7 +32,7 @@ const CLUSTER_FIRMWARE =
 /** Without one of them there is no cluster; `npm test` says which was not found. */
 const SERVERS = ['TEST_SERVER_NATS_SERVER', 'TEST_SERVER_REDIS_SERVER', 'TEST_SERVER_MOSQUITTO']
 const HAS_SERVERS = SERVERS.every((name) => process.env[name] !== undefined)
-/** Files share two workers, each of which loads the product once. No module has state, so they do not see each other. */
+/** Files share the workers, each of which loads the product once. No module has state, so they do not see each other. */
 const SHARED = {
   isolate: false,
   // Deadlines are for what never happens: a machine that is busy with other work makes a suite slow, not red.
@@ -64,7 +64,8 @@ class LongAndSharingFirst extends BaseSequencer {
 // A config file is read by the tool as its default export.
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // A third of the time of a test is waiting for real servers, so two cores have work for three.
+    maxWorkers: 3,
     sequence: { sequencer: LongAndSharingFirst },
     projects: [
       // Milliseconds, but for the models with their thousand runs, which a busy machine stretches.

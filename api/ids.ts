@@ -1,10 +1,9 @@
 // Identifiers made by the service: a prefix and a lower-case ULID, which sorts by time and carries it.
 import { randomFillSync } from 'node:crypto'
+import { base32, BASE32_DIGITS as DIGITS } from '../engine/domain/base32.ts'
 import type { Clock } from '../engine/ports/clock.ts'
 import { Millis } from '../schemas/ids.ts'
 
-/** Crockford's base 32: no i, l, o, u. */
-const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const TIME_CHARS = 10
 const RANDOM_CHARS = 16
 const POOL_BYTES = RANDOM_CHARS * 256
@@ -27,7 +26,7 @@ export function createIds(clock: Clock): Ids {
     used += RANDOM_CHARS
     return text
   }
-  return { next: (prefix, at = clock.now()) => `${prefix}${timeChars(at)}${random()}` }
+  return { next: (prefix, at = clock.now()) => `${prefix}${base32(at, TIME_CHARS)}${random()}` }
 }
 
 /** An id of the same form as a new one, made of 26 bytes instead of time and chance. The time that it carries means
@@ -50,14 +49,4 @@ export function timeOfId(id: string, prefix: string): Millis | undefined {
     at = at * 32 + digit
   }
   return Millis(at)
-}
-
-function timeChars(at: Millis): string {
-  let text = ''
-  let rest: number = at
-  for (let i = 0; i < TIME_CHARS; i++) {
-    text = DIGITS.charAt(rest % 32) + text
-    rest = Math.floor(rest / 32)
-  }
-  return text
 }

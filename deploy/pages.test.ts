@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { NAMES, SECRET_NAMES } from '../api/service/settings/names.ts'
+import { LIMITS } from '../engine/limits.ts'
 import {
   ANSWER_MESSAGES,
   CLOUD_MESSAGES,
@@ -126,6 +127,30 @@ test('the guide for devices has every topic in its direction, with QoS, retain a
       expect([suffix, retains]).toEqual([suffix, expect.arrayContaining([retain])])
       expect(about).toMatch(/`\{"|`[\d.]+`|see (?:above|below)/)
     }
+  }
+})
+
+test('the limits in the guide for devices are those of the code', () => {
+  const [, limits = ''] = read('api/DEVICES.md').split(/^## Limits$/m)
+  const kib = (bytes: number) => `${bytes / 1_024} KiB`
+  const many = (count: number) => (count >= 1_000 ? `${count / 1_000} 000` : String(count))
+  const { telemetryFieldsMax, telemetryDepthMax, metricNameBytesMax } = LIMITS
+  const bounds = {
+    payload: kib(LIMITS.payloadBytesMax),
+    CONNECT: kib(LIMITS.connectBytesMax),
+    'topic or': `${LIMITS.topicBytesMax} bytes, ${LIMITS.topicLevelsMax} levels`,
+    subscriptions: String(LIMITS.subscriptionsPerSessionMax),
+    'topics by': String(LIMITS.topicAliasesMax),
+    fields: `${many(telemetryFieldsMax)}, ${telemetryDepthMax}, ${metricNameBytesMax}`,
+    measurements: many(LIMITS.telemetryReportsMax),
+    result: kib(LIMITS.commandResultBytesMax),
+    reported: kib(LIMITS.shadowSideBytesMax),
+    retained: kib(LIMITS.retainedBytesPerDeviceMax),
+    kept: `${many(LIMITS.offlineQueueMax)} messages, ${LIMITS.offlineQueueBytesMax / 1_024 ** 2} MiB`,
+  }
+  for (const [what, bound] of Object.entries(bounds)) {
+    const row = limits.split('\n').find((line) => line.startsWith(`| ${what}`)) ?? ''
+    expect([what, row.split(' | ')[1]?.trim()]).toEqual([what, bound])
   }
 })
 

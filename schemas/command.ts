@@ -4,7 +4,7 @@ import { LINE_PATTERN } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
 import type { Json, JsonObject } from './json.ts'
-import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
+import { choice, FreeObject, Instant, orNull, sortBy } from './json-schema.ts'
 import { CURSOR_QUERY, NextCursor, PAGE_QUERY, pageOf } from './page.ts'
 import { ExpectedTotal } from './target-preview.ts'
 import { COMMAND_PRIORITIES, COMMAND_STATUSES } from './vocabulary.ts'
@@ -89,7 +89,7 @@ const Statuses = Type.Optional(
   }),
 )
 export const CommandListQuery = Type.Object(
-  { ...PAGE_QUERY, status: Statuses },
+  { ...PAGE_QUERY, status: Statuses, sort: sortBy(['created_at'], 'created_at:DESC') },
   { additionalProperties: false },
 )
 

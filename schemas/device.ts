@@ -145,6 +145,11 @@ const DEVICE_FIELDS = {
       reason: orNull(Type.String(), { examples: ['connect'] }),
       session_id: orNull(Type.String()),
       ip: orNull(Type.String(), { examples: ['10.0.4.17'] }),
+      subscriptions: Type.Array(Type.String(), {
+        description:
+          'Which of `command` and `ota` its connection has subscribed to. Commands wait for a device without `command`.',
+        examples: [['command', 'ota']],
+      }),
       flapping: Type.Boolean({
         description: 'True if five or more connects are remembered. One is forgotten each minute.',
       }),

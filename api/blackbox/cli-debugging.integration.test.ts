@@ -48,11 +48,13 @@ test('one command shows the state of a device, what it was refused, and what it 
   const token = await registerDevice(admin, 'w2')
   await connectDevice(service, 'w2', 'a wrong token', { reconnectPeriod: 0 }).catch(() => undefined)
   const client = await connectDevice(service, 'w2', token)
+  await client.subscribeAsync('fleet/w2/ota', { qos: 1 })
   await publish(client, 'w2', '{"a":1}', 'telemtry')
   await admin.post('/commands/w2', { command: 'dock', timeout_sec: 60 })
   const shown = await until('everything to be shown', async () => {
     const { stdout } = await cli.runHere(['debug', 'w2', '--once'], { env })
-    return ['refused', 'dead_letter', 'command'].every((what) => stdout.includes(`\t${what}\t`)) && stdout
+    const isThere = ['refused', 'dead_letter', 'command'].every((what) => stdout.includes(`\t${what}\t`))
+    return isThere && stdout.includes('\nsubscriptions\tota\n') && stdout
   })
   expect(shown).toContain('\nconnected\ttrue\n')
   expect(shown).toMatch(/\trefused\tmqtt\.connect, MQTT_CONNECTION_REFUSED, device token invalid, /)

@@ -74,6 +74,33 @@ test('many devices are changed by a selector, once they have been counted', asyn
     expect(await fleet(line)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
 })
 
+test('the desired state of many devices is changed by a selector, once they have been counted', async () => {
+  for (const id of ['d1', 'd2', 'd3'])
+    await fleet(`devices create ${id} --name ${id} --type mqtt_device --group dim/${id} --tag dimmed`)
+  await fleet('devices decommission d3 --yes')
+  const line = 'shadow set -l tag=dimmed,group=dim {"level":3}'
+  expect(await json(`${line} --dry-run`)).toEqual({ devices: 2, first: ['d1', 'd2'] })
+  expect(await fleet(line)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Change the desired state of 2 devices?'),
+  })
+  expect(await json(`${line} --yes`)).toEqual({ devices: 2, set: 2, failed: 0 })
+  expect(await json('shadow get d2')).toMatchObject({ version: 1, desired: { level: 3 } })
+  expect(await fleet(`${line.replace('dimmed', 'nobody')} --yes`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no device matches'),
+  })
+  for (const [wrong, why] of [
+    ['shadow set d1 -l tag=dimmed {}', 'not both'],
+    ['shadow set -l tag=dimmed', 'give a JSON object'],
+    ['shadow set d1', 'give a device id, or --selector'],
+    ['shadow set d1 {} --dry-run', 'goes with --selector'],
+    ['shadow set -l tag=dimmed {} --if-version 1', 'is for one device'],
+    ['shadow set d1 [1]', 'expected a JSON object'],
+  ] as const)
+    expect(await fleet(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
+})
+
 test('a command goes to all that a selector matches, and one to a device that is away says so', async () => {
   for (const id of ['b1', 'b2', 'b3'])
     await fleet(

@@ -73,8 +73,11 @@ test('a login is sent only to the service that it belongs to', async () => {
     code: 4,
     stderr: expect.stringContaining('fleet login'),
   })
+  expect(await cli.runHere(['devices', 'list'], { env: { FLEET_CLI_URL: url } })).toMatchObject({ code: 4 })
   other.close()
-  expect(tokens).toEqual([undefined])
+  expect(tokens).toEqual([undefined, undefined])
+  const env = { FLEET_CLI_URL: service.httpUrl }
+  expect(await cli.runHere(['devices', 'list'], { env })).toMatchObject({ code: 0 })
 })
 
 test('an expired access token is renewed and stored', async () => {

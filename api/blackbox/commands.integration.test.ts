@@ -165,7 +165,7 @@ test('an answer to another device’s command or to an unknown one changes nothi
   await Promise.all([device.end(), stranger.end()])
 })
 
-test('a command that ended long ago is still found unchanged', async () => {
+test('a command that ended long ago is still found and listed unchanged', async () => {
   const device = await listen(service, admin, { id: 'orders-h1' })
   device.client.on('message', (topic, payload) => {
     const { request_id, command } = JSON.parse(payload.toString())
@@ -175,12 +175,16 @@ test('a command that ended long ago is still found unchanged', async () => {
   await stepped(first, 'completed')
   const fresh = await one('orders-h1', first)
   for (let i = 0; i < 20; i++) await send('orders-h1', { command: `later${i}` }, '?wait=20')
-  expect((await admin.get('/commands/orders-h1')).text).not.toContain(first)
   const past = await until('it is in the history', async () => {
     const body = await one('orders-h1', first)
     return body['status'] === 'completed' ? body : false
   })
   expect({ ...past, attempts: 0 }).toEqual({ ...fresh, attempts: 0 })
+  const { body } = await until('all are listed', async () => {
+    const page = await admin.get('/commands/orders-h1?status=completed&per_page=7&page=3')
+    return page.body['total'] === 21 ? page : false
+  })
+  expect(Array.from(Object(body['data'])).at(-1)).toMatchObject({ command_id: first })
   expect((await admin.get(`/commands/orders-h1/cmd_${'0'.repeat(26)}`)).status).toBe(404)
   await device.end()
 })
@@ -227,6 +231,7 @@ test('a broadcast reaches a group of fifty, skips devices that it must skip, and
   await Promise.all(
     connected.map(async (device) => {
       const command = await until('sent', () => device.commands()[0])
+      expect(command['request_id']).toMatch(/^cmd_[0-9a-z]{26}$/)
       await device.ack(command['request_id'], 'completed')
     }),
   )

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
-import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
+import { updatingDevice } from './testing/updating-device.ts'
 
 const harness = new ServiceHarness()
 let service: Service
@@ -32,31 +32,10 @@ async function upload(version: string): Promise<void> {
   expect([response.status, version]).toEqual([201, version])
 }
 
-/** Connects as the device, says what it runs, and does what it is told; `isGood`: the new image runs. */
+/** Registers the device if it has no token yet. `isGood`: the new image runs. */
 async function updating(id: string, { isGood = true, token }: { isGood?: boolean; token?: string } = {}) {
   const secret = token ?? (await registerDevice(admin, id, { group: id.slice(0, 1) }))
-  const told: Readonly<Record<string, unknown>>[] = []
-  let version = '1.0'
-  let client = await session()
-  async function session() {
-    const next = await connectDevice(service, id, secret)
-    next.on('message', (_, payload) => void update(JSON.parse(payload.toString())))
-    await next.subscribeAsync(`fleet/${id}/ota`, { qos: 1 })
-    await publish(next, id, { status: 'online', firmware_version: version }, 'status')
-    return next
-  }
-  async function update(message: Readonly<Record<string, unknown>>): Promise<void> {
-    told.push(message)
-    const { deployment_id, attempt, action } = message
-    if (action === 'cancel') return
-    const report = (status: string) => publish(client, id, { deployment_id, attempt, status }, 'ota/status')
-    await report('downloading')
-    for (const status of ['downloaded', 'installing', 'rebooting']) await report(status)
-    await client.endAsync()
-    if (isGood || action === 'rollback') version = String(message['version'])
-    client = await session()
-  }
-  return { id, token: secret, told, version: () => version, end: () => client.endAsync() }
+  return updatingDevice(service, { id, token: secret, isGood })
 }
 
 async function deploy(group: string, more: object = {}): Promise<string> {

@@ -31,6 +31,7 @@ export function deviceBody(view: DeviceView, timeouts: HeartbeatTimeouts) {
       reason: view.connectionReason ?? null,
       session_id: view.sessionId ?? null,
       ip: view.ip ?? null,
+      subscriptions: [...(view.subscriptions ?? [])],
       flapping: view.flapping,
     },
     last_seen_at: isoOrNull(view.lastSeenAt),
@@ -60,9 +61,9 @@ function firmwareBody({ device, firmware }: DeviceView) {
 /** The ETag `<revision>-<live>` without quotes. An edit is checked against the revision alone and a cached copy against
  *  both, so that after a mere message the device is read afresh but can still be edited. */
 export function deviceEtag(view: DeviceView): string {
-  const { connected, connectedSince, connectionReason, sessionId, ip } = view
+  const { connected, connectedSince, connectionReason, sessionId, ip, subscriptions } = view
   const { flapping, lastSeenAt, lastTelemetryAt } = view
-  const session = [connected, connectedSince, connectionReason, sessionId, ip, flapping]
+  const session = [connected, connectedSince, connectionReason, sessionId, ip, subscriptions, flapping]
   const update = view.firmware?.update
   const seen = [lastSeenAt, lastTelemetryAt, JSON.stringify(view.alerts)]
   const live = [...session, ...seen, update?.deploymentId, update?.status]

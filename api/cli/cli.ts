@@ -3,11 +3,13 @@ import type { Client, ClientOptions, Session } from '../../schemas/client.ts'
 import { type Context, type ContextsFile, openContextsFile } from './contexts-file.ts'
 import type { Environment } from './environment.ts'
 import { EXIT, Failure } from './failure.ts'
-import { createOutput, type Output, type Writer } from './output.ts'
+import { createOutput, type Output, type OutputForm, type Writer } from './output.ts'
 
 /** Options that every command accepts. */
 export interface GlobalOptions {
   readonly json?: boolean
+  readonly output?: OutputForm
+  readonly columns?: readonly string[]
   readonly context?: string
   readonly url?: string
 }
@@ -54,10 +56,10 @@ export function createCli({ environment, stdout, stderr, signal, options }: CliO
       return options()
     },
     get output() {
-      output ??= createOutput(
-        { stdout, stderr },
-        { isJson: options().json === true, isPlain: environment.isPlain },
-      )
+      if (output !== undefined) return output
+      const { json, output: form = 'table', columns } = options()
+      const look = { form: json === true ? 'json' : form, isPlain: environment.isPlain, columns } as const
+      output = createOutput({ stdout, stderr }, look)
       return output
     },
     url: () => chosen(contexts, environment, options()).context.url,
@@ -79,14 +81,14 @@ function chosen(
   { context: wanted, url }: GlobalOptions,
 ): Target {
   const { current, contexts } = file.read()
-  const name = wanted ?? (environment.url === undefined ? current : undefined)
+  const name = wanted ?? current
   const kept = name === undefined || !Object.hasOwn(contexts, name) ? undefined : contexts[name]
   if (wanted !== undefined && kept === undefined)
     throw new Failure(
       EXIT.usage,
       `there is no context ${wanted}; run \`fleet contexts list\` to see all of them`,
     )
-  const address = url ?? kept?.url ?? environment.url ?? URL_DEFAULT
+  const address = url ?? (wanted === undefined ? environment.url : undefined) ?? kept?.url ?? URL_DEFAULT
   const token = wanted === undefined ? environment.token : undefined
   // Credentials are only sent to the service they were issued by.
   if (kept === undefined || kept.url !== address) return { name: undefined, context: { url: address }, token }

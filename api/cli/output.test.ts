@@ -3,13 +3,23 @@ import { ConnectionError, RefusalError } from '../../schemas/client.ts'
 import { toProblem } from '../../schemas/problem.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 import { Failure, toFailureReport } from './failure.ts'
-import { createOutput } from './output.ts'
+import { type Column, createOutput, type OutputForm } from './output.ts'
 
-function open({ isJson = false, isTTY = false } = {}) {
+function open({
+  isJson = false,
+  isTTY = false,
+  form = isJson ? 'json' : 'table',
+  columns,
+}: {
+  isJson?: boolean
+  isTTY?: boolean
+  form?: OutputForm
+  columns?: readonly string[]
+} = {}) {
   const [stdout, stderr]: [string[], string[]] = [[], []]
   const writer = (lines: string[]) => ({ isTTY, columns: 80, write: (text: string) => lines.push(text) })
   const streams = { stdout: writer(stdout), stderr: writer(stderr) }
-  const output = createOutput(streams, { isJson, isPlain: false })
+  const output = createOutput(streams, { form, isPlain: true, columns })
   return { output, said: () => ({ stdout: stdout.join(''), stderr: stderr.join('') }) }
 }
 
@@ -42,6 +52,48 @@ test('a list of nothing says so to a person, and is empty for a program', () => 
   expect(said({ isTTY: true })).toEqual({ stdout: '', stderr: 'nothing found\n' })
   expect(said({})).toEqual({ stdout: '', stderr: '' })
   expect(said({ isTTY: true, isJson: true })).toEqual({ stdout: '[]\n', stderr: '' })
+})
+
+const ROBOT = {
+  id: 'r1',
+  status: 'online',
+  last_seen: 'now',
+  metadata: { site: 'north' },
+  long: 'x'.repeat(90),
+}
+const ROBOT_COLUMNS: readonly Column<typeof ROBOT>[] = [
+  ['ID', ({ id }) => id],
+  ['LAST SEEN', ({ last_seen }) => last_seen],
+]
+
+test.each([
+  [{ columns: ['id', 'last-seen'] }, 'r1\tnow\n'],
+  [{ columns: ['status', 'metadata.site', 'metadata.floor', 'LAST SEEN'] }, 'online\tnorth\t\tnow\n'],
+  [{ form: 'name' }, 'r1\n'],
+  [{ form: 'name', columns: ['status'], isTTY: true }, 'online\n'],
+  [{ columns: ['metadata.site'], isTTY: true }, 'METADATA.SITE\nnorth\n'],
+] as const)('a list with %j', (about, stdout) => {
+  const { output, said } = open(about)
+  output.list([ROBOT], ROBOT_COLUMNS)
+  expect(said()).toEqual({ stdout, stderr: '' })
+})
+
+test('a column that no result has is refused with those that there are', () => {
+  const { output } = open({ columns: ['stauts'] })
+  expect(() => output.list([ROBOT], ROBOT_COLUMNS)).toThrow(
+    'there is no column stauts; columns are id, last_seen; fields are id, status, last_seen, metadata, long',
+  )
+  output.list([], ROBOT_COLUMNS)
+})
+
+test('columns that have no room on a terminal are named, and a wide table has them', () => {
+  const columns = ['long', 'id', 'status']
+  const narrow = open({ columns, isTTY: true })
+  narrow.output.list([ROBOT], ROBOT_COLUMNS)
+  expect(narrow.said().stderr).toBe('ID, STATUS did not fit; use -o wide, or --columns to choose\n')
+  const wide = open({ columns, isTTY: true, form: 'wide' })
+  wide.output.list([ROBOT], ROBOT_COLUMNS)
+  expect(wide.said()).toEqual({ stdout: expect.stringMatching(/x{90} {2}r1 {2}online\n$/), stderr: '' })
 })
 
 test('a failure shows advice, and its code in JSON', () => {

@@ -1,12 +1,23 @@
 // Output of a command: results go to stdout, so that they can be piped, and all other messages to stderr.
-import type { FailureReport } from './failure.ts'
+import { EXIT, Failure, type FailureReport } from './failure.ts'
 import { type Pages, take } from './paged.ts'
-import { cellText, clean, fieldsText, type Look, tableText } from './table.ts'
+import { cellText, clean, fieldsText, type Look, tableText, visibleColumns } from './table.ts'
 
 export interface Writer {
   readonly isTTY?: boolean
   readonly columns?: number
   write(text: string): unknown
+}
+
+/** `wide` is a table that a terminal may break into several lines, `name` only its first column. */
+export const OUTPUT_FORMS = ['table', 'wide', 'json', 'name'] as const
+export type OutputForm = (typeof OUTPUT_FORMS)[number]
+
+export interface OutputLook {
+  readonly form: OutputForm
+  readonly isPlain: boolean
+  /** Columns of tables in the place of those that a command chooses. */
+  readonly columns: readonly string[] | undefined
 }
 
 /** A column's title, and the function that reads its value. */
@@ -40,13 +51,14 @@ const WIDTH_DEFAULT = 80
 
 export function createOutput(
   { stdout, stderr }: Streams,
-  { isJson, isPlain }: { readonly isJson: boolean; readonly isPlain: boolean },
+  { form, isPlain, columns: wanted }: OutputLook,
 ): Output {
+  const isJson = form === 'json'
   const look: Look = {
     isTerminal: stdout.isTTY === true,
     isColoured: stdout.isTTY === true && !isPlain,
     // Some terminals report a width of 0.
-    width: stdout.columns || WIDTH_DEFAULT,
+    width: form === 'wide' ? Number.POSITIVE_INFINITY : stdout.columns || WIDTH_DEFAULT,
   }
   const json = (value: unknown) => stdout.write(`${jsonText(value, look.isTerminal ? 2 : undefined)}\n`)
   const progress = progressOn(stderr)
@@ -58,9 +70,14 @@ export function createOutput(
     if (isJson) return void json(items)
     // A heading alone looks like a mistake. A program that reads this takes no lines for none.
     if (items.length === 0 && look.isTerminal) return note('nothing found')
-    const rows = items.map((item) => columns.map(([, read]) => cellText(read(item), look)))
-    const head = columns.map(([title]) => title)
+    const chosen = wanted === undefined ? columns : pickColumns(wanted, columns, items)
+    const shown = form === 'name' ? chosen.slice(0, 1) : chosen
+    const rows = items.map((item) => shown.map(([, read]) => cellText(read(item), look)))
+    const head = shown.map(([title]) => title)
+    if (form === 'name') return void stdout.write(rows.map((row) => `${row.join()}\n`).join(''))
     stdout.write(tableText(head, rows, look))
+    const hidden = head.slice(visibleColumns(head, rows, look))
+    if (hidden.length > 0) note(`${hidden.join(', ')} did not fit; use -o wide, or --columns to choose`)
   }
   return {
     isJson,
@@ -98,6 +115,41 @@ export function createOutput(
       stderr.write(isJson ? `${jsonText(toFailureJson(report))}\n` : failureText(report))
     },
   }
+}
+
+/** The columns that `--columns` names: those of a command by their titles, and any other field of its results by its path. */
+function pickColumns<Item>(
+  names: readonly string[],
+  known: readonly Column<Item>[],
+  items: readonly Item[],
+): readonly Column<Item>[] {
+  return names.map((name) => {
+    const column = known.find(([title]) => plain(title) === plain(name))
+    if (column !== undefined) return column
+    const path = name.split('.')
+    const [field = ''] = path
+    if (items.length > 0 && !items.some((item) => Object.hasOwn(Object(item), field)))
+      throw new Failure(EXIT.usage, unknown(name, known, items))
+    return [name.toUpperCase(), (item) => valueAt(item, path)]
+  })
+}
+
+/** `LAST SEEN` is `last_seen` and `last-seen`, too. */
+function plain(title: string): string {
+  return title.toLowerCase().replaceAll(/[ _-]/g, '')
+}
+
+function unknown<Item>(name: string, known: readonly Column<Item>[], [first]: readonly Item[]): string {
+  const titles = known.map(([title]) => title.toLowerCase().replaceAll(' ', '_')).join(', ')
+  const fields = Object.keys(Object(first)).join(', ')
+  return `there is no column ${name}; columns are ${titles}; fields are ${fields}`
+}
+
+function valueAt(item: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (Object.hasOwn(Object(value), key) ? Reflect.get(Object(value), key) : undefined),
+    item,
+  )
 }
 
 /** Escapes the control characters that JSON allows unescaped, so that none of them reaches a terminal. */

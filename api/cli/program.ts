@@ -1,9 +1,9 @@
 // The tree of commands. An area's commands are loaded only when they are used, so that `fleet --help` is fast.
-import { Command, CommanderError, type OutputConfiguration } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
 import type { Area } from './area.ts'
 import type { Cli, GlobalOptions } from './cli.ts'
 import { EXIT } from './failure.ts'
-import type { Streams } from './output.ts'
+import { OUTPUT_FORMS, type Streams } from './output.ts'
 
 interface AreaEntry {
   readonly summary: string
@@ -142,6 +142,8 @@ Examples:
   fleet devices list --group warehouse --status online
   fleet telemetry watch robot-7 --metric battery
   fleet cmd send robot-7 move_to -p x=3 -p y=4 --wait
+  fleet devices list --status error --columns id,why,metadata.site
+  fleet devices list -o name | xargs -n 1 fleet shadow get
   fleet devices list --json | jq -r '.[].device_id'
 
 Results are written to stdout, all other messages to stderr. Use --json for JSON results.
@@ -174,6 +176,16 @@ export function createProgram(version: string, cli: () => Cli, { stdout, stderr 
     .description('Manage a fleet of connected devices.')
     .version(version, '-V, --version', 'print the version')
     .option('--json', 'print results as JSON')
+    .addOption(
+      new Option('-o, --output <form>', 'wide: tables without a limit of width; name: only the first column')
+        .choices(OUTPUT_FORMS)
+        .conflicts('json'),
+    )
+    .addOption(
+      new Option('--columns <names>', 'columns of tables, such as id,status,metadata.site: titles or fields')
+        .argParser(columnNames)
+        .conflicts('json'),
+    )
     .option('--context <name>', 'use this login (see `fleet contexts list`)')
     .option('--url <url>', 'base URL of the service')
     .helpOption('-h, --help', 'show help')
@@ -204,6 +216,12 @@ export function createProgram(version: string, cli: () => Cli, { stdout, stderr 
       await command.parseAsync(wanted.length === 0 ? ['--help'] : [...wanted], { from: 'user' })
     },
   }
+}
+
+function columnNames(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.includes('')) throw new InvalidArgumentError('expected names with commas between them')
+  return names
 }
 
 /** What people type who come from other tools. */

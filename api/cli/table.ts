@@ -43,7 +43,7 @@ const COLOURS: Readonly<Record<string, string>> = {
 
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[], look: Look): string {
   if (!look.isTerminal) return rows.map((row) => `${row.join('\t')}\n`).join('')
-  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
+  const widths = widthsOf(head, rows)
   const line = (cells: readonly string[], paint: (text: string, cell: string) => string) => {
     let left = look.width
     const shown = cells.map((cell, i) => {
@@ -56,6 +56,29 @@ export function tableText(head: readonly string[], rows: readonly (readonly stri
   }
   const heading = line(head, (text) => painted(text, BOLD, look))
   return heading + rows.map((row) => line(row, (text, cell) => painted(text, COLOURS[cell], look))).join('')
+}
+
+/** How many columns, from the first on, have some room on the line. */
+export function visibleColumns(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  { isTerminal, width }: Look,
+): number {
+  if (!isTerminal) return head.length
+  let left = width
+  const at = widthsOf(head, rows).findIndex((columnWidth) => {
+    const isHidden = left < ROOM_LEAST
+    left -= columnWidth + 2
+    return isHidden
+  })
+  return at < 0 ? head.length : at
+}
+
+/** One character, and the sign that more follow. */
+const ROOM_LEAST = 2
+
+function widthsOf(head: readonly string[], rows: readonly (readonly string[])[]): readonly number[] {
+  return head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
 }
 
 export function fieldsText(fields: readonly (readonly [string, string])[], look: Look): string {

@@ -12,7 +12,7 @@ import { openWorld } from './testing/world.ts'
 
 const SEED = 20_260_301
 const VALID = { numRuns: 200, seed: SEED }
-const INVALID = { numRuns: 120, seed: SEED }
+const INVALID = { numRuns: 80, seed: SEED }
 /** After so many valid requests the world is as it was. Making it anew takes longer than all of them. */
 const RESTORED_EVERY = 4
 /** These succeed only while a rollout is under way, which would move this world by itself: `api/routes/deployments.test.ts`

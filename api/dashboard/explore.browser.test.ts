@@ -105,5 +105,8 @@ describe.skipIf(CHROMIUM === undefined)('telemetry of many devices', () => {
     })
     await page.getByText('Buckets of 10s would have been too many').waitFor()
     await page.getByRole('application', { name: 'heat' }).waitFor()
+    await page.getByLabel('Compare with').selectOption('previous')
+    await page.locator('.chart-legend').getByText('probe-1, before').waitFor()
+    expect(new URL(page.url()).searchParams.get('compare')).toBe('previous')
   })
 })

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../blackbox/testing/service.ts'
 import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
-import { barriers } from './testing/axe.ts'
+import { barriers, barriersOfThemes } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dragOver } from './testing/drag.ts'
 import { dashboardSuite } from './testing/suite.ts'
@@ -16,8 +16,12 @@ const suite = dashboardSuite()
 
 describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
   test('an empty service leads to its first device, tells why a connection was refused, and shows it arrive', async () => {
-    const { page } = await suite.open('/')
+    const { page } = await suite.open('/devices')
     await page.getByText('There is no device yet').waitFor()
+    const found = await barriersOfThemes(page)
+    await go(page, '/')
+    await page.getByText('There is no device yet').waitFor()
+    expect([...found, ...(await barriersOfThemes(page))]).toEqual([])
     await page.getByRole('link', { name: 'Connect a device' }).click()
     await page.getByLabel('Name').fill('Thermometer')
     await page.getByLabel('Device id').fill('thermo-1')
@@ -136,13 +140,18 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await expect.poll(() => page.evaluate<string>('location.pathname')).toBe('/devices/robot-0042')
     })
 
-    test('keys walk the list and select where they are', async () => {
+    test('keys walk the list, select where they are, lead to a device and back', async () => {
       const { page } = await suite.open('/devices?q=id:robot-100&sort=id')
       await rowsOf(page).first().waitFor()
       for (const key of ['j', 'j', 'x', 'j', 'x']) await page.keyboard.press(key)
       await page.getByText('2 selected').waitFor()
       const names = await page.locator('.grid-row-selected code').allTextContents()
       expect(names.sort()).toEqual(['robot-1002', 'robot-1003'])
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { level: 1, name: 'Robot 1003' }).waitFor()
+      await page.keyboard.press('Escape')
+      await rowsOf(page).first().waitFor()
+      expect(new URL(page.url()).searchParams.get('q')).toBe('id:robot-100')
     })
 
     test('a command is typed into the palette, and its form is filled in for a look before it is sent', async () => {

@@ -2,7 +2,7 @@
 // stands in the way of who cannot see colours.
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { axeViolations, settled, tooWide, unmarked } from './testing/axe.ts'
+import { axeViolations, barriersOfThemes, settled, tooWide, unmarked } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { englishTexts } from './testing/english.ts'
 import { type FurnishedFleet, furnish } from './testing/furnished.ts'
@@ -37,6 +37,14 @@ const VIEWS = [
   '/system/provisioning-keys',
   '/system/repair',
   '/me',
+  // Filters that nothing fits.
+  '/?q=nirgends',
+  '/devices?q=nirgends',
+  '/timeline?device=nirgends&group=dort',
+  '/logs?find=nirgends',
+  '/commands?command=nirgends&status=failed',
+  '/alerts?severity=critical&group=nirgends&device=dort',
+  '/system/audit?action=nirgends',
 ]
 const TABS = [
   '',
@@ -64,6 +72,15 @@ const SCREEN = { width: 1280, height: 800 }
 const PHONE = { width: 320, height: 800 }
 /** What is left of a window of 1280 px at 200 %. */
 const ZOOMED = { width: 640, height: 450 }
+
+const FAILURE = {
+  status: 500,
+  contentType: 'application/problem+json',
+  body: JSON.stringify({
+    ...{ type: '/problems/internal', title: 'Something went wrong', status: 500 },
+    ...{ code: 'INTERNAL', detail: 'It is in the log.', instance: '/', request_id: 'req_1' },
+  }),
+}
 
 const suite = dashboardSuite()
 let furnished: FurnishedFleet
@@ -101,6 +118,38 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
     }
     expect(found).toEqual([])
   })
+
+  test(
+    'every view speaks German and has no barriers while its answer is awaited, and when it is a failure',
+    SLOW,
+    async () => {
+      let gate = newGate()
+      const { page } = await suite.open('/me', {
+        locale: 'de-DE',
+        expected: [/500/],
+        // What a broken service answers, at every place, and only when the view was looked at; the session goes on.
+        before: (context) =>
+          context.route(/\/api\/v1\/(?!auth\/session)/, async (route) => {
+            await gate.opened
+            await route.fulfill(FAILURE)
+          }),
+      })
+      gate.open()
+      const { deviceId, paths } = furnished
+      const found: string[] = []
+      for (const path of [...VIEWS, `/devices/${deviceId}`, ...paths, '/views/vw_1']) {
+        gate = newGate()
+        await go(page, path, drawn)
+        // An outline has no text whose colour could be wrong.
+        const awaited = [...(await englishTexts(page)), ...(await axeViolations(page))]
+        gate.open()
+        await settled(page)
+        const failed = [...(await englishTexts(page)), ...(await barriersOfThemes(page))]
+        found.push(...[...awaited, ...failed].map((finding) => `${path}: ${finding}`))
+      }
+      expect(found).toEqual([])
+    },
+  )
 
   test(
     'texts that are 40 % longer fit a phone, and none is written into a view without a translation',
@@ -143,6 +192,19 @@ async function findings(page: Page): Promise<readonly string[]> {
     ...(await unmarked(page)),
     ...(await axeViolations(page)),
   ]
+}
+
+function newGate() {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+/** What is awaited shows its outline, and nothing else is on its way. */
+async function drawn(page: Page): Promise<void> {
+  await expect.poll(() => page.locator('.skeleton:not(:has(.skeleton-row))').count()).toBe(0)
 }
 
 /** Some people read texts with more room between letters, words and lines (WCAG 1.4.12). */

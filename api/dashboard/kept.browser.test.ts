@@ -32,10 +32,16 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     const { page } = await suite.open('/devices?q=group:bakery&sort=-name', {
       expected: [/404/],
     })
+    const list = await heldBack(page, '**/api/v1/views?*')
     await openViews(page)
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name of this view').fill('Bakery <b>')
-    await dialog.getByRole('button', { name: 'Save this view' }).click()
+    // The list comes while the button is held down, and moves it from under the pointer of nobody.
+    await dialog.getByRole('button', { name: 'Save this view' }).hover()
+    await page.mouse.down()
+    list.release()
+    await dialog.getByText('You have saved no view yet').waitFor()
+    await page.mouse.up()
     await dialog.getByRole('link', { name: 'Bakery <b>' }).waitFor()
     await dialog.getByRole('button', { name: 'Rename Bakery' }).click()
     await dialog.getByLabel('New name').fill('All ovens')
@@ -157,7 +163,34 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     expect(await barriers(page)).toEqual([])
     await suite.admin.call('DELETE', `/views/${String(body['view_id'])}`)
   })
+
+  test('the theme and the language that were chosen stay', async () => {
+    const { page } = await suite.open('/me')
+    await page.getByLabel('Theme').selectOption('dark')
+    await page.getByLabel('Language').selectOption('de')
+    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
+    await until(
+      'the page is dark',
+      async () => (await page.evaluate('document.documentElement.dataset.theme')) === 'dark',
+    )
+    expect(await page.evaluate('document.documentElement.lang')).toBe('de')
+  })
 })
+
+/** Keeps the requests to this address back until they are released. */
+async function heldBack(page: Page, address: string): Promise<{ readonly release: () => void }> {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route(address, async (route) => {
+    await released
+    await route.continue()
+  })
+  return { release }
+}
 
 async function openViews(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Saved views' }).click()

@@ -49,6 +49,18 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await attention.getByRole('link', { name: 'oven too hot: 1 alert' }).click()
     await page.waitForURL('**/alerts?rule=*')
     await page.getByRole('link', { name: 'oven too hot' }).waitFor()
+    // A filter that a link has set is seen, by the rule's name, and can be taken away.
+    const filters = page.getByRole('list', { name: 'Filters of this list' })
+    await filters.getByText('oven too hot').waitFor()
+    await filters.getByRole('button', { name: 'Remove the filter Rule' }).click()
+    await expect.poll(() => page.evaluate<string>('location.search')).toBe('')
+    await page.getByRole('link', { name: 'oven too hot' }).waitFor()
+    await go(page, '/')
+    await attention.getByRole('button', { name: /^Process once more: 1 message/ }).click()
+    const replay = page.getByRole('dialog', { name: 'Replay' })
+    await replay.getByText('MALFORMED_STATUS to process once more, the oldest first: 1').waitFor()
+    await replay.getByRole('button', { name: 'Replay' }).click()
+    await page.getByText('1 done, 0 left out').waitFor()
   })
 
   test('the overview has no barriers, also with more devices than a page keeps, which the service counts and searches', async () => {

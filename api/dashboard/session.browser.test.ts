@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { OperationId } from '../../schemas/client/calls.ts'
 import { OPERATIONS } from '../../schemas/operations/all.ts'
 import { ROLES } from '../../schemas/vocabulary.ts'
-import { ADMIN, until } from '../blackbox/testing/service.ts'
+import { ADMIN } from '../blackbox/testing/service.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
-import { axeViolations, settled } from './testing/axe.ts'
+import { axeViolations, barriersOfThemes, settled } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
 import { go } from './testing/walk.ts'
@@ -63,7 +63,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     const { page } = await suite.open('/alerts/rules/new', { expected: AWAY })
     await page.getByLabel('Name').waitFor()
     // Views come as files of their own; the service has none to give later.
-    for (const path of ['/alerts', '/alerts/rules']) await go(page, path)
+    for (const path of ['/devices', '/alerts', '/alerts/rules']) await go(page, path)
     await page.getByText('There is no rule yet').waitFor()
     await suite.stop()
     await page.getByText(/Not connected since/).waitFor()
@@ -74,13 +74,22 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     // What could not be read is said; nobody did anything, so it interrupts nobody.
     await page.locator('.problem').first().waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)
+    expect(await barriersOfThemes(page)).toEqual([])
     await go(page, '/alerts/rules/new')
     const save = page.getByRole('button', { name: 'Save', exact: true })
     expect(await save.getAttribute('title')).toBe('There is no connection to the service.')
     expect(await save.getAttribute('aria-disabled')).toBe('true')
+    expect(await barriersOfThemes(page)).toEqual([])
+    await go(page, '/devices')
+    expect(await barriersOfThemes(page)).toEqual([])
     await go(page, '/alerts/rules')
+    await page.locator('.problem').first().waitFor()
+    expect(await barriersOfThemes(page)).toEqual([])
     await suite.startAgain()
     await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
+    // What could not be read meanwhile is asked for again by itself.
+    await expect.poll(() => page.locator('.problem').count()).toBe(0)
+    await page.getByText('There is no rule yet').waitFor()
     await page.locator('.freshness-live').waitFor()
   })
 
@@ -163,11 +172,19 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.getByRole('button', { name: 'Invite' }).waitFor()
     await suite.admin.call('PATCH', `/users/${String(body['id'])}`, { role: 'viewer' })
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+    await dialog.waitFor()
+    expect(await barriersOfThemes(page)).toEqual([])
     await dialog.getByLabel('E-mail').fill(account.email)
     await dialog.getByLabel('Password').fill(account.password)
     await dialog.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('Your role is viewer; this needs admin.').waitFor()
     expect(await page.getByRole('button', { name: 'Invite' }).count()).toBe(0)
+    const found: string[] = []
+    for (const path of ['/system/users', '/commands', '/commands/new', '/rollouts/new', '/devices/new']) {
+      await go(page, path)
+      found.push(...(await barriersOfThemes(page)).map((barrier) => `${path}: ${barrier}`))
+    }
+    expect(found).toEqual([])
   })
 
   test.each(ROLES)('the role %s has the controls of what it may do, on every view', async (role) => {
@@ -245,6 +262,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     expect(await page.getByRole('row', { name: /^us / }).count()).toBe(0)
     await go(page, '/devices/outside-1')
     await page.getByText('There is no device outside-1').waitFor()
+    expect(await barriersOfThemes(page)).toEqual([])
   })
 
   test('two tabs whose token ends renew it once, for both', async () => {
@@ -343,20 +361,6 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.getByRole('dialog').getByRole('button', { name: 'Log in' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await page.getByLabel('Name').inputValue()).toBe('half written')
-  })
-
-  test('the theme and the language that were chosen stay', async () => {
-    const { page } = await suite.open('/me')
-    await page.getByLabel('Theme').selectOption('dark')
-    await page.getByLabel('Language').selectOption('de')
-    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
-    await page.reload()
-    await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
-    await until(
-      'the page is dark',
-      async () => (await page.evaluate('document.documentElement.dataset.theme')) === 'dark',
-    )
-    expect(await page.evaluate('document.documentElement.lang')).toBe('de')
   })
 })
 

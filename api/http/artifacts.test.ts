@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { BlobAddress } from '../../engine/ports/blobs.ts'
+import { Fault } from '../../engine/ports/fault.ts'
 import { SignedLinks } from '../../engine/runtime/ota/artifacts.ts'
 import { TEST_OTA } from '../../engine/runtime/ota/testing/ota-settings.ts'
 import { DeploymentId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
@@ -93,10 +94,45 @@ test('a changed link is refused, one that is over says so, and a yanked firmware
   expect(codeOf(await get())).toEqual([403, 403, 'URL_EXPIRED'])
 })
 
-test('an image that is not the record’s is not sent', async () => {
-  const { get, engine, record } = await openLink()
-  await engine.blobs.delete(record.imageKey)
-  expect((await get()).statusCode).toBe(503)
+describe('a device that cannot load its image now has the whole time for it again', () => {
+  async function opened(options: HarnessOptions = {}) {
+    const link = await openLink(options)
+    const sentAway: string[] = []
+    link.engine.firmware.downloads.refused = ({ deviceId }) => sentAway.push(deviceId)
+    const away = async () => {
+      throw new Fault('BLOBS_UNAVAILABLE', { retryable: true, message: 'away' })
+    }
+    return { ...link, sentAway, away }
+  }
+
+  test('because the place of images is away: it comes back', async () => {
+    const { get, engine, sentAway, away } = await opened()
+    const { open } = engine.blobs
+    engine.blobs.open = away
+    const refused = await get()
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([
+      503,
+      expect.stringMatching(/^\d+$/),
+    ])
+    expect(sentAway).toEqual(['r'])
+    engine.blobs.open = open
+    expect((await get()).payload).toBe(IMAGE)
+    expect(sentAway).toEqual(['r'])
+  })
+
+  test('because the place that it is sent on to is away', async () => {
+    const { get, engine, sentAway, away } = await opened({ ota: { downloads: 'redirect' } })
+    engine.blobs.address = away
+    expect((await get()).statusCode).toBe(503)
+    expect(sentAway).toEqual(['r'])
+  })
+
+  test('because its image is gone', async () => {
+    const { get, engine, record, sentAway } = await opened()
+    await engine.blobs.delete(record.imageKey)
+    expect((await get()).statusCode).toBe(503)
+    expect(sentAway).toEqual(['r'])
+  })
 })
 
 describe('where devices are sent on to a bucket', () => {

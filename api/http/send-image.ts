@@ -17,7 +17,7 @@ export interface ImageAnswer {
   readonly retryAfterSec: number
   /** The reader may be sent to where the image lies. */
   readonly mayRedirect?: boolean
-  /** Told if the reader was sent away because too many downloads are under way. */
+  /** Told if the reader was sent away because it cannot load the image now, which is no failure of its own. */
   readonly refused?: () => void
   /** Told if the image is gone or is not the record's. */
   readonly missing: () => void
@@ -39,7 +39,7 @@ export async function sendImage(
   const about = imageHeaders(record, answer.cacheControl)
   if (isFresh(headers['if-none-match'], etagOf(record))) return reply.code(304).headers(about).send()
   if (answer.mayRedirect === true && method === 'GET') {
-    const sent = await redirect({ request, reply }, answer, { firmware, downloads })
+    const sent = await orSentAway(redirect({ request, reply }, answer, { firmware, downloads }), answer)
     if (sent !== undefined) return sent
   }
   const wanted =
@@ -63,10 +63,12 @@ export async function sendImage(
     answer.refused?.()
     return sendProblem(request, reply, entry)
   }
-  const opened = await firmware.openImage(record, { from, to }).catch((error: unknown) => {
-    downloads.leave(entry)
-    throw error
-  })
+  const opened = await orSentAway(firmware.openImage(record, { from, to }), answer).catch(
+    (error: unknown) => {
+      downloads.leave(entry)
+      throw error
+    },
+  )
   if (opened.kind === 'missing') {
     downloads.leave(entry)
     return missing({ request, reply }, answer, downloads)
@@ -104,6 +106,7 @@ function missing(
 ): FastifyReply {
   downloads.count('missing')
   answer.missing()
+  answer.refused?.()
   return sendProblem(
     request,
     reply,
@@ -113,6 +116,16 @@ function missing(
       retry_after_sec: API_LIMITS.retryAfterSec,
     }),
   )
+}
+
+/** The place of images may be away for a while: whoever is answered 503 because of it was sent away. */
+async function orSentAway<T>(work: Promise<T>, answer: Pick<ImageAnswer, 'refused'>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    answer.refused?.()
+    throw error
+  }
 }
 
 /** Sets the head, with what every answer carries; it goes out with the first piece. Fastify leaves the rest of the answer to us. */

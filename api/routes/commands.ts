@@ -20,8 +20,9 @@ import type { Services } from '../http/services.ts'
 import { readWait } from '../http/wait.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { broadcastRoutes } from './broadcasts.ts'
-import { isMember, parseStatuses, wishRefusal } from './command-checks.ts'
+import { parseStatuses, wishRefusal } from './command-checks.ts'
 import { fleetCommandRoute } from './fleet-commands.ts'
+import { commandsOf, toBodies } from './found-commands.ts'
 import { findPastCommand } from './past-command.ts'
 
 const COMMAND_ID = /^[A-Za-z0-9_-]{1,64}$/
@@ -47,11 +48,13 @@ function collectionRoutes(services: Services): readonly Route[] {
       const device = summaryOf(services, params.device_id, user)
       const commands = device === undefined ? undefined : await engine.commands(device.id)
       if (device === undefined || commands === undefined) return noSuchDevice()
-      const found = commands.filter(({ status }) => isMember(wanted, status))
+      const found = await commandsOf(engine, device.id, { kept: commands, wanted })
+      const ordered = isOldestFirst(query.sort) ? found.toReversed() : found
       const window = toWindow(query)
-      const shown = found.slice(window.offset, window.offset + window.perPage)
-      const holding = await holdingOf(engine, device, shown)
-      const bodies = shown.map((command) => commandBody(device.id, command, holding))
+      const shown = ordered.slice(window.offset, window.offset + window.perPage)
+      const kept = shown.flatMap((each) => ('kept' in each ? [each.kept.command] : []))
+      const holding = await holdingOf(engine, device, kept)
+      const bodies = await toBodies(engine, shown, () => holding)
       return pageAnswer(bodies, found.length, window, url)
     }),
   ]
@@ -87,6 +90,11 @@ function oneRoutes(services: Services): readonly Route[] {
       return command === undefined ? noSuchCommand() : answer(200, commandBody(device.id, command, device))
     }),
   ]
+}
+
+/** A field alone sorts upwards, as in every list. */
+function isOldestFirst(sort = 'created_at:DESC'): boolean {
+  return !sort.toUpperCase().endsWith(':DESC')
 }
 
 /** Asks for the device's firmware only if something waits. */

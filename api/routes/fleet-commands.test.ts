@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../engine/limits.ts'
+import { Fault } from '../../engine/ports/fault.ts'
 import type { HistoryRow } from '../../engine/ports/history.ts'
 import { CommandId, type DeviceId, Micros, Millis, toIso } from '../../schemas/ids.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
@@ -128,7 +130,8 @@ test('commands are filtered by status, name, group, device, sender, broadcast an
   const stop = await command(b, 'stop')
   clock.at += 1_000
   const { body } = await send(`POST ${PATH}/$broadcast`, { group: 'w/b', command: 'stop' })
-  const child = `${body.broadcast_id}-0`
+  const child: string = (await send(`GET ${PATH}/rb`)).body.data[0].command_id
+  expect(child).toMatch(/^cmd_[0-9a-z]{26}$/)
   expect(await idsOf('status=pending')).toEqual([child, stop, go])
   expect(await idsOf('status=failed,pending&command=go')).toEqual([go, old])
   expect(await idsOf('group=w')).toEqual([child, stop, go, old])
@@ -151,6 +154,35 @@ test('open commands are listed even if the history cannot be read', async () => 
   const id = await command(a)
   engine.telemetry.pastCommands = () => Promise.reject(new Error('the history is away'))
   expect(await idsOf('status=pending,delivered')).toEqual([id])
+})
+
+test('the commands of one device are those that its record keeps, and the earlier ones of the history', async () => {
+  const { engine, a, b, send, command, past } = await openFleet()
+  const oldest = await past(a, 2 * DAY_MS, {}, ['failed'])
+  const older = await past(a, DAY_MS)
+  await past(b, DAY_MS)
+  const open = await command(a)
+  const ended: string[] = []
+  while (ended.length < LIMITS.commandsKeptMax) {
+    const id = await command(a)
+    await send(`DELETE ${PATH}/ra/${id}`)
+    ended.unshift(id)
+  }
+  const listed = async (query: string) => {
+    const { body } = await send(`GET ${PATH}/ra?${query}`)
+    return [body.total, ...body.data.map((each: { command_id: string }) => each.command_id)]
+  }
+  const all = [...ended, open, older, oldest]
+  expect(await listed('')).toEqual([all.length, ...all])
+  expect(await listed('sort=created_at:ASC')).toEqual([all.length, ...all.toReversed()])
+  expect(await listed('per_page=5&page=4')).toEqual([all.length, ...all.slice(15, 20)])
+  expect(await listed('status=acked,failed')).toEqual([2, older, oldest])
+  expect(await listed('status=pending')).toEqual([1, open])
+  const { body } = await send(`GET ${PATH}/ra?status=completed`)
+  expect(body.data).toEqual([(await send(`GET ${PATH}?status=completed&device_id=ra`)).body.data[0]])
+  engine.telemetry.pastCommands = () =>
+    Promise.reject(new Fault('TELEMETRY_UNAVAILABLE', { retryable: true }))
+  expect(await listed('')).toEqual([all.length - 2, ...all.slice(0, -2)])
 })
 
 test('pages go over open and past commands by cursor, each once', async () => {
@@ -205,6 +237,6 @@ test.each([
 
 test('a cursor is read as it was written', async () => {
   const { a } = await openFleet()
-  const place = { createdAt: Millis(NOW), commandId: CommandId('bc_01-17'), deviceId: a }
+  const place = { createdAt: Millis(NOW), commandId: CommandId('cmd_01-17'), deviceId: a }
   expect(parseCommandCursor(toCommandCursor(place))).toEqual(place)
 })

@@ -1,19 +1,12 @@
-// GET /commands: the commands of all devices, newest first.
-//
-// A device's record keeps its open commands and the newest finished ones, and is the truth about them; the history has
-// all commands, a moment later. A page is made of both: what a record keeps counts as it is there, whatever the history
-// says, and every other command has ended.
+// GET /commands: the commands of all devices, newest first. A page is made of what the records keep and of the history.
 
-import { byCreation, type KeptCommand, placeOf } from '../../engine/domain/command/kept-commands.ts'
+import { byCreation, placeOf } from '../../engine/domain/command/kept-commands.ts'
 import { isOpen } from '../../engine/domain/command/moves.ts'
-import type { CommandFilter, CommandPlace, HistoryRow, PastCommand } from '../../engine/ports/history.ts'
+import type { CommandFilter, CommandPlace } from '../../engine/ports/history.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
-import type { CommandBody } from '../../schemas/command.ts'
-import type { JsonObject } from '../../schemas/json.ts'
 import { listFleetCommands } from '../../schemas/operations/commands.ts'
 import { type FleetSelection, selectFleet } from '../auth/fleet-selection.ts'
 import { scopeOf } from '../auth/scope.ts'
-import { commandBody } from '../bodies/command-body.ts'
 import { answer } from '../http/answer.ts'
 import { nextLink } from '../http/cursor.ts'
 import { parseCommandCursor, toCommandCursor } from '../http/fleet-cursor.ts'
@@ -22,16 +15,13 @@ import type { Services } from '../http/services.ts'
 import { parseSpan } from '../http/span.ts'
 import { refused } from '../refusal.ts'
 import { parseStatuses } from './command-checks.ts'
-import { pastCommandBody } from './past-command.ts'
+import { type FoundCommand, keyOf, toBodies } from './found-commands.ts'
 import { orTooMuch } from './telemetry-query.ts'
 
 /** The history is asked so many times for one page. */
 const ROUNDS_MAX = 5
 
 type Engine = Services['engine']
-type FoundCommand =
-  | { readonly place: CommandPlace; readonly kept: KeptCommand }
-  | { readonly place: CommandPlace; readonly past: PastCommand }
 
 interface CommandMatches {
   readonly rows: readonly FoundCommand[]
@@ -67,7 +57,8 @@ export function fleetCommandRoute(services: Services): Route {
     const { rows, next } = page.found
     const nextCursor = next === undefined ? null : toCommandCursor(next)
     const headers = nextCursor === null ? {} : { link: nextLink(url, nextCursor) }
-    return answer(200, { data: await toBodies(engine, rows), next_cursor: nextCursor }, headers)
+    const data = await toBodies(engine, rows, (id) => engine.devices.summary(id))
+    return answer(200, { data, next_cursor: nextCursor }, headers)
   })
 }
 
@@ -109,28 +100,3 @@ function toPage(
   const rows = known.slice(0, limit)
   return { rows, next: known.length > limit ? rows.at(-1)?.place : down }
 }
-
-async function toBodies(engine: Engine, rows: readonly FoundCommand[]): Promise<readonly CommandBody[]> {
-  const past = rows.flatMap((row) => ('past' in row ? [row.past] : []))
-  const steps = byCommand(await engine.commandSteps(past))
-  return rows.map((row) => {
-    const { deviceId } = row.place
-    if ('kept' in row) return commandBody(deviceId, row.kept.command, engine.devices.summary(deviceId))
-    return pastCommandBody(deviceId, steps.get(keyOf(row.place)) ?? [])
-  })
-}
-
-/** The steps of each command, oldest first. */
-function byCommand(rows: readonly HistoryRow[]): ReadonlyMap<string, readonly JsonObject[]> {
-  const steps = new Map<string, JsonObject[]>()
-  for (const { deviceId, body } of rows.toReversed()) {
-    const key = keyOf({ deviceId, commandId: String(body['command_id']) })
-    const own = steps.get(key)
-    if (own === undefined) steps.set(key, [body])
-    else own.push(body)
-  }
-  return steps
-}
-
-const keyOf = ({ deviceId, commandId }: { readonly deviceId: string; readonly commandId: string }) =>
-  `${deviceId} ${commandId}`

@@ -16,18 +16,21 @@ const NOW = Date.UTC(2026, 2, 1, 12)
 const at = (ms: number) => Millis(NOW + ms)
 const deviceId = parseDeviceId('r')
 if (deviceId === undefined) throw new Error('a valid id')
-const id = CommandId(createIds({ now: () => at(0), ticks: () => 0 }).next('cmd_'))
+const idOf = (ms: number) => CommandId(createIds({ now: () => at(ms), ticks: () => 0 }).next('cmd_'))
+const id = idOf(0)
 
 /** A command with its steps, and the row of each step. */
 class Past {
   readonly rows: HistoryRow[] = []
+  readonly #id: CommandId
   #commands: Commands = NO_COMMANDS
 
-  constructor() {
+  constructor(own = id) {
+    this.#id = own
     const outcome = createCommand(
       NO_COMMANDS,
       { name: 'go', data: { a: 1 } },
-      { id, by: 'usr_1', now: at(0) },
+      { id: own, by: 'usr_1', now: at(0) },
     )
     if (outcome.kind !== 'created') throw new Error('not created')
     this.#keep(outcome.commands, 0)
@@ -47,11 +50,11 @@ class Past {
   }
 
   delivered(ms: number): this {
-    return this.#keep(delivered(this.#commands, { id, kind: 'command', now: at(ms) }).commands, ms)
+    return this.#keep(delivered(this.#commands, { id: this.#id, kind: 'command', now: at(ms) }).commands, ms)
   }
 
   says(ms: number, status: string, more: object = {}): this {
-    const ack = readAck(Buffer.from(JSON.stringify({ request_id: id, status, ...more })))
+    const ack = readAck(Buffer.from(JSON.stringify({ request_id: this.#id, status, ...more })))
     if (ack.kind !== 'ack') throw new Error(ack.detail)
     const outcome = acknowledge(this.#commands, ack, at(ms))
     if (outcome.kind !== 'changed') throw new Error(outcome.reason)
@@ -59,7 +62,7 @@ class Past {
   }
 
   cancelled(ms: number): this {
-    const outcome = cancelCommand(this.#commands, id, { now: at(ms), by: 'usr_2' })
+    const outcome = cancelCommand(this.#commands, this.#id, { now: at(ms), by: 'usr_2' })
     if (outcome.kind !== 'cancelled') throw new Error('not cancelled')
     return this.#keep(outcome.commands, ms)
   }
@@ -103,6 +106,13 @@ describe('a command put together from the history is what its device held', () =
   ])('%s', async (_, make) => {
     const past = make()
     const body = deviceId && (await findPastCommand(past, deviceId, id))
+    expect(body).toEqual(deviceId && commandBody(deviceId, past.command, { status: 'online' }))
+  })
+
+  test('a command of a broadcast that reached its device minutes later is found', async () => {
+    const late = idOf(-300_000)
+    const past = new Past(late).says(30, 'completed')
+    const body = deviceId && (await findPastCommand(past, deviceId, late))
     expect(body).toEqual(deviceId && commandBody(deviceId, past.command, { status: 'online' }))
   })
 })

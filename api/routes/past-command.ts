@@ -6,7 +6,8 @@ import { type CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { timeOfId } from '../ids.ts'
 
-/** The id carries the time of creation. The first step is close to it, and the last one follows soon or within days. */
+/** The id carries the time of creation, or of the broadcast, whose members get their commands one after the other. The first
+ *  step is close to it, and the last one follows soon or within days. */
 const FIRST_MS = 5_000
 const SOON_MS = 600_000
 const ROWS_MAX = 500
@@ -23,7 +24,9 @@ export async function findPastCommand(
     const rows = await engine.history({ deviceId, kinds: ['command'], ...range, limit: ROWS_MAX })
     return rows.filter(({ body }) => body['command_id'] === id).map(({ body }: HistoryRow) => body)
   }
-  const first = (await stepsIn(madeAt - FIRST_MS, madeAt + FIRST_MS)).at(-1)
+  const first =
+    (await stepsIn(madeAt - FIRST_MS, madeAt + FIRST_MS)).at(-1) ??
+    (await stepsIn(madeAt + FIRST_MS, madeAt + SOON_MS)).at(-1)
   if (first === undefined || first['status'] !== 'pending') return undefined
   const soon = await stepsIn(madeAt - FIRST_MS, madeAt + SOON_MS)
   const later = isOver(soon[0]) ? [] : await stepsIn(madeAt + SOON_MS, undefined)

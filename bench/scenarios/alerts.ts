@@ -1,10 +1,10 @@
 // Alert rules: what they cost while nothing moves, what they take from ingest, a storm, and the way to a webhook.
-import { openFilesMax } from '../../api/open-files.ts'
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { expectedOf, waitForRows } from '../load/count.ts'
 import { type DeviceLogin, DeviceSocket } from '../load/device-socket.ts'
 import type { Generator } from '../load/generator.ts'
 import { encodePublish, encodeRing } from '../load/packets.ts'
+import { placesFor } from '../load/places.ts'
 import type { RunResult } from '../load/protocol.ts'
 import { deviceIds, type Session, withGenerator, withSession } from '../load/session.ts'
 import { WebhookSink } from '../load/webhook-sink.ts'
@@ -40,7 +40,7 @@ export const alerts: Scenario = {
       ),
     )
     const sink = await WebhookSink.open()
-    const devices = bench.quick ? 1_000 : Math.min(10_000, placesOf(openFilesMax()) - OTHERS - PROBES)
+    const devices = bench.quick ? 1_000 : placesFor(10_000, OTHERS + PROBES)
     try {
       await bench.withDir((dataDir) =>
         withSession({ dataDir, durability: 'power', devices, webhookAllow: sink.address }, (session) =>
@@ -55,11 +55,6 @@ export const alerts: Scenario = {
       sink.close()
     }
   },
-}
-
-/** The service keeps half of its files for connections of MQTT. */
-function placesOf(filesMax: number): number {
-  return Math.floor(filesMax / 2)
 }
 
 /** The same load with and without rules that nothing moves, in turn, so that a busy machine slows both. */

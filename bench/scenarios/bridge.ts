@@ -1,11 +1,10 @@
 // What the ROS 2 bridge costs on a robot: CPU per message of ROS that becomes a message of MQTT.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type WebSocket, WebSocketServer } from 'ws'
 import { Rest } from '../load/rest.ts'
+import { Robot } from '../load/robot.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, until, within } from '../measure/deadline.ts'
 import { NoiseMeter } from '../measure/noise.ts'
@@ -99,66 +98,4 @@ function fileText({
   const mqtt = { host, port, token }
   // JSON is YAML.
   return JSON.stringify({ device_id: ID, mqtt, ros: { url: rosUrl }, bridges: routes })
-}
-
-const HZ = 50
-
-/** A rosbridge server with a robot behind it. Its topics speak one after the other, as they would without each other. */
-class Robot {
-  readonly url: string
-  readonly subscribed: Promise<void>
-  readonly #server: WebSocketServer
-  #timer: NodeJS.Timeout | undefined
-
-  private constructor(server: WebSocketServer, topics: number) {
-    this.#server = server
-    // It listens on TCP, so its address is an object.
-    this.url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
-    this.subscribed = new Promise((resolve) => {
-      server.once('connection', (socket) => {
-        let count = 0
-        socket.on('message', () => {
-          if (++count < topics) return
-          this.#speak(socket, topics)
-          resolve()
-        })
-      })
-    })
-  }
-
-  static async open(topics: number): Promise<Robot> {
-    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
-    await new Promise((resolve) => server.once('listening', resolve))
-    return new Robot(server, topics)
-  }
-
-  close(): void {
-    clearInterval(this.#timer)
-    for (const socket of this.#server.clients) socket.terminate()
-    this.#server.close()
-  }
-
-  #speak(socket: WebSocket, topics: number): void {
-    const startedAt = performance.now()
-    let said = 0
-    this.#timer = setInterval(() => {
-      const due = Math.floor(((performance.now() - startedAt) * HZ * topics) / 1_000)
-      for (; said < due; said++) socket.send(messageOf(`/battery_${said % topics}`, said))
-    }, 1)
-  }
-}
-
-/** A sensor_msgs/BatteryState, with all of its fields. */
-function messageOf(topic: string, count: number): string {
-  const now = Date.now()
-  const stamp = { sec: Math.floor(now / 1_000), nanosec: (now % 1_000) * 1_000_000 }
-  const msg = {
-    header: { stamp, frame_id: 'base' },
-    ...{ voltage: 24.5, temperature: 31.25, current: -1.5, charge: 8.5, capacity: 10, design_capacity: 12 },
-    percentage: (count % 100) / 100,
-    ...{ power_supply_status: 2, power_supply_health: 1, power_supply_technology: 2, present: true },
-    ...{ cell_voltage: [4.1, 4.1, 4.08, 4.11], cell_temperature: [30, 31, 31, 30] },
-    ...{ location: 'slot 1', serial_number: 'B-17' },
-  }
-  return JSON.stringify({ op: 'publish', topic, msg })
 }

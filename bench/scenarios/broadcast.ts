@@ -4,6 +4,7 @@ import type { Percentiles } from '../../engine/edge/histogram.ts'
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { Generator } from '../load/generator.ts'
+import { placesFor } from '../load/places.ts'
 import { RestLines } from '../load/rest-lines.ts'
 import { deviceIds, type Session, withGenerator, withSession } from '../load/session.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
@@ -20,9 +21,9 @@ const COMPLETED_MS = 60_000
 
 export const broadcast: Scenario = {
   name: 'broadcast',
-  about: 'a command to 10 000 connected devices, and the PUBACK and REST latency of others meanwhile',
+  about: 'a command to thousands of connected devices, and the PUBACK and REST latency of others meanwhile',
   async run(bench) {
-    const devices = bench.quick ? 1_000 : 10_000
+    const devices = bench.quick ? 1_000 : placesFor(10_000, OTHERS)
     await bench.withDir((dataDir) =>
       withSession({ dataDir, durability: 'power', devices }, (session) =>
         withGenerator((others) => measure(bench, session, others)),

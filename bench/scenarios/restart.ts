@@ -4,6 +4,7 @@ import type { DeviceLogin } from '../load/device-socket.ts'
 import { DeviceSocket } from '../load/device-socket.ts'
 import { encodeRing } from '../load/packets.ts'
 import { makePayloads } from '../load/payloads.ts'
+import { placesFor } from '../load/places.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
 import { sleep, ticks, until, within } from '../measure/deadline.ts'
@@ -166,7 +167,7 @@ async function measureMemory(bench: Bench, fleet: FleetWithDevices): Promise<voi
   await withService(fleet, async ({ pid, mqtt }) => {
     await sleep(SETTLE_MS)
     const idle = residentOfTree(pid).root
-    const connected = fleet.devices.slice(0, bench.quick ? 1_000 : 10_000)
+    const connected = fleet.devices.slice(0, bench.quick ? 1_000 : placesFor(10_000))
     bench.add({
       scenario,
       name: 'memory per idle device',

@@ -1,6 +1,7 @@
 // A rollout to thousands of devices that take two seconds each: how long it takes, what it costs the service, and whether
 // the telemetry of others notices.
 import { join } from 'node:path'
+import { placesFor } from '../load/places.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
 import { allOnline, deploy, startSimulated, uploadImage } from '../load/simulated.ts'
@@ -26,9 +27,9 @@ const MIB = 2 ** 20
 export const rollout: Scenario = {
   name: 'rollout',
   about:
-    'firmware to 10 000 devices of two seconds each: time, CPU, memory, and the PUBACK latency of others',
+    'firmware to thousands of devices of two seconds each: time, CPU, memory, and the PUBACK latency of others',
   async run(bench) {
-    const count = bench.quick ? 1_000 : 10_000
+    const count = bench.quick ? 1_000 : placesFor(10_000, FEW + OTHERS)
     await bench.withDir(async (dir) => {
       const more = { FLEET_OTA_DOWNLOADS_MAX: '1000' } as const
       const service = await startService({ dataDir: join(dir, 'data'), durability: 'power', more })

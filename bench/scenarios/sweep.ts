@@ -28,6 +28,7 @@ const NOTHING: WorkTask = {
   asks: [],
   sweep: undefined,
   forgiveAt: undefined,
+  leaps: [],
   horizon: Millis(0),
   wants: undefined,
   cut: 'due',

@@ -61,6 +61,8 @@ export const DEVICE_LIMITS = {
   commandsOpenBytesMax: 4 * MIB,
   /** Finished commands that stay in the record. */
   commandsKeptMax: 16,
+  /** The newest commands of the history that a list of one device's has. */
+  commandsListedMax: 10_000,
   /** Expired commands that stay in the record while a late result still counts. */
   commandsLateMax: 128,
   commandLateMs: 86_400_000,

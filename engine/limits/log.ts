@@ -1,6 +1,6 @@
 // The ingress, and the log in files or in a JetStream stream.
 import { strict as assert } from 'node:assert'
-import { MIB } from './sizes.ts'
+import { KIB, MIB } from './sizes.ts'
 
 export const LOG_LIMITS = {
   /** Part of the data: changing it would move every device to another place in the log. */
@@ -12,10 +12,14 @@ export const LOG_LIMITS = {
   /**
    * How long after an append the next one waits for more to come. Each append to the log in NATS wakes every engine and costs
    * all of them together a millisecond of CPU, however small it is. So behind a broker outside, which has acknowledged its
-   * messages already, they wait longer. What somebody waits for does not.
+   * messages already, they wait longer, and reports and log lines, to which nothing is answered, wait longest. What somebody
+   * waits for does not.
    */
   gatherMs: 3,
   gatherOutsideMs: 10,
+  gatherReportsMs: 25,
+  /** An append of so much does not wait for more. */
+  gatherBytesMax: 64 * KIB,
   bundleBytesMax: 1 * MIB,
   commitBytesMax: 8 * MIB,
   /** An append that takes longer counts as failing, and nothing more is accepted until it ends. */
@@ -60,6 +64,8 @@ export const LOG_LIMITS = {
 
 const LIMITS = LOG_LIMITS
 assert(LIMITS.gatherMs <= LIMITS.gatherOutsideMs, 'what somebody waits for goes first')
+assert(LIMITS.gatherOutsideMs <= LIMITS.gatherReportsMs, 'what is answered goes before what is not')
+assert(LIMITS.gatherBytesMax < LIMITS.commitBytesMax, 'a full append does not wait')
 assert(LIMITS.bundleBytesMax <= LIMITS.commitBytesMax, 'any one bundle fits a commit')
 assert(LIMITS.commitBytesMax < LIMITS.ingestPendingBytesMax, 'a commit is collected while one is written')
 assert(LIMITS.logSegmentBytes * 4 <= LIMITS.logBytesMax, 'removing a file leaves most of the log')

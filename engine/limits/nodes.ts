@@ -69,6 +69,9 @@ export const NODE_LIMITS = {
   /** A part of an upload, held in memory twice. S3's own bounds are at least 5 MiB and at most 10 000 parts. */
   blobPartBytes: 8 * MIB,
   blobTimeoutMs: 30_000,
+  /** How long a signature is used again. S3 takes one for a quarter of an hour, by its own clock. */
+  blobSignatureMs: 60_000,
+  blobSignaturesMax: 1_000,
 } as const
 
 const LIMITS = NODE_LIMITS

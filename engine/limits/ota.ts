@@ -14,6 +14,8 @@ export const OTA_LIMITS = {
   otaDeferMsMax: 7 * 86_400_000,
   /** A device that lost its connection while it installs is asked nothing for this long before it counts as restarted. */
   otaSuspectMs: 30_000,
+  /** A device that may have said something of before its restart has so long to say what it runs now. */
+  otaBirthMs: 5_000,
   /** How long a timer that ran while nothing could be heard waits for what devices said meanwhile. */
   otaForgivenMs: 60_000,
   /** A service that wrote nothing for so long before it starts was away. One that dies again and again is not, so timers

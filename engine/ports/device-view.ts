@@ -12,6 +12,8 @@ export interface DeviceView {
   readonly connectionReason: string | undefined
   readonly sessionId: string | undefined
   readonly ip: string | undefined
+  /** Those of the topics `command` and `ota` that its connection has subscribed to. Left out by a node of an older build. */
+  readonly subscriptions?: readonly string[] | undefined
   /** It has connected many times in a short while. */
   readonly flapping: boolean
   readonly lastSeenAt: Millis | undefined

@@ -1,5 +1,5 @@
 // The leader's duties, made anew for each of its terms: whatever they save carries the claims of that term (R2).
-import type { DeviceId } from '../../schemas/ids.ts'
+import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { Authorship, Ports, RequestOutcome } from '../ports/engine.ts'
@@ -27,6 +27,8 @@ import type { Settler } from './rows/settler.ts'
 import type { Signal } from './signals.ts'
 
 interface DutyPorts extends Pick<Ports, 'store' | 'telemetry' | 'broker' | 'clock'> {
+  /** The time that messages get, which goes on where the clock is set back. */
+  readonly logNow: () => Millis
   readonly outbound: Outbound
   readonly schedule: Schedule
   readonly dice: () => number
@@ -53,7 +55,9 @@ export function composeDuties(claims: readonly Claim[], ports: DutyPorts): Dutie
   const { store, telemetry, broker, clock, outbound, schedule, dice, incarnation } = ports
   const { ota, alertBook, nodes, settler, metrics, feed, submit, record, signal, failed } = ports
   const deployments = new DeploymentDesk({
-    ...{ store, claims, clock, schedule, submit, record, firmwares: ota.library },
+    ...{ store, claims, schedule, submit, record, firmwares: ota.library },
+    // What jobs did has the times of the log.
+    clock: { now: ports.logNow, ticks: () => clock.ticks() },
     tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
     firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),
     gateValues: (question) =>

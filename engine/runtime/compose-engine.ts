@@ -192,6 +192,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
       composeDuties(claims, {
         ...{ store, telemetry, broker, clock, outbound, schedule, incarnation, signal, metrics },
         ...{ ota, alertBook, nodes, settler, feed, submit, record, failed },
+        logNow: () => ingest.now(),
         downloadsMax: settings.ota.downloadsMax,
         retentionMs: settings.ota.retentionMs,
         dice: host.dice ?? Math.random,

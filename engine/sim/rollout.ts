@@ -1,5 +1,6 @@
 // A rollout in simulated time: devices with every kind of update, a process that dies at any moment, and checks after
-// every step. Clocks stay right and the service never stands still: a device's timers would not stand still with it.
+// every step. The service never stands still: a device's timers would not stand still with it. In every fifth seed the clock
+// is set, and nothing else goes wrong.
 import { isDeepStrictEqual } from 'node:util'
 import { DeploymentId, type DeviceId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { type Deployment, type DeploymentSpec, isFinalStatus } from '../domain/ota/deployment.ts'
@@ -34,16 +35,20 @@ const PATIENCE_MS = 30_000
  *  Beyond some point it would never get there: then it is left in peace until it has caught up. */
 const REREADS_MAX = 500
 const REREADS_AT_EASE = 200
+const HOUR_MS = 3_600_000
+const CLOCK_SEEDS = 5
+const CLOCK_SETS_MAX = 3
 
 /** A small rollout if `devices` is given. Each seed then continues with the kinds of update after those of the last. */
 export async function simulateRollout(seed: number, devices?: number): Promise<Rollout> {
   const world = new World(seed)
-  const luck = rolloutLuck(world.luck)
+  const setsClock = seed % CLOCK_SEEDS === 0
+  const luck = setsClock ? { ...CALM, clockSets: 0.02 } : rolloutLuck(world.luck)
   world.luck = CALM
   const kinds: UpdateKind[] = [...UPDATE_KINDS, 'ok', 'ok', 'ok']
   const first = seed * (devices ?? 0)
   const some = Array.from({ length: devices ?? 0 }, (_, i) => UPDATE_KINDS[(first + i) % UPDATE_KINDS.length])
-  const run = new RolloutRun(world, placesFor(devices ?? kinds.length))
+  const run = new RolloutRun(world, { places: placesFor(devices ?? kinds.length), setsClock })
   await run.prepare(devices === undefined ? kinds : some.flatMap((kind) => kind ?? []))
   await run.toTheEnd(luck)
   await run.checkAtRest()
@@ -71,18 +76,29 @@ class RolloutRun {
   readonly #cuts: { readonly id: DeviceId; readonly at: number }[] = []
   #process: World['process']
   #isCreated = false
+  readonly #setsClock: boolean
+  #clockSetsLeft: number
 
-  constructor(world: World, places: readonly [number, number]) {
+  constructor(
+    world: World,
+    { places, setsClock }: { readonly places: readonly [number, number]; readonly setsClock: boolean },
+  ) {
     this.#world = world
+    this.#setsClock = setsClock
+    this.#clockSetsLeft = setsClock ? CLOCK_SETS_MAX : 0
     const { dice } = world
     this.#spec = spec({
       maxConcurrent: dice.between(...places),
-      rollbackOnFailure: dice.chance(0.5),
+      // What the leader counts in a minute is in times of the clock, too.
+      ...(setsClock ? { ratePerMinute: 6 } : {}),
+      // Who cannot be reached has to go back for as long as it may be away, which is hours where the clock is set.
+      rollbackOnFailure: dice.chance(0.5) && !setsClock,
       abort: { minFinished: 250_000, failurePercent: 100, failureCount: undefined },
       timeouts: { downloadSec: 90, installSec: 60, rebootSec: 60, confirmSec: 40 },
       retry: { max: 2, backoffSec: [5], on: RETRIED },
       stableSec: 8,
-      offlineTtlSec: 400,
+      // The end of the deployment is a time of the clock.
+      offlineTtlSec: setsClock ? ((CLOCK_SETS_MAX + 1) * HOUR_MS) / 1_000 : 400,
     })
   }
 
@@ -104,12 +120,13 @@ class RolloutRun {
   async toTheEnd(luck: Luck): Promise<void> {
     const { dice, violations } = this.#world
     for (let step = 0; step < STEPS_MAX && violations.length === 0; step++) {
-      this.#spare(luck)
+      if (luck.clockSets === 0) this.#spare(luck)
       if (!this.#isCreated) await this.#create()
       await this.#step(dice.pick([100, 400, 1_000, 3_000]))
       // Every record is read for it.
       if (dice.chance(0.3)) await this.#check()
-      if (dice.chance(0.01)) this.#cut(dice.pick(this.#devices))
+      if (dice.chance(luck.clockSets)) this.#setClock()
+      else if (luck.clockSets === 0 && dice.chance(0.01)) this.#cut(dice.pick(this.#devices))
       if (dice.chance(this.#world.luck.crashes)) this.#world.crash()
       const deployment = await this.#deployment()
       if (deployment?.finishedAt !== undefined) return
@@ -123,6 +140,8 @@ class RolloutRun {
   async checkAtRest(): Promise<void> {
     const world = this.#world
     if (world.violations.length > 0) return
+    if (this.#setsClock && world.time.ticks() > HOUR_MS)
+      world.violate('it waited until the clock had caught up')
     world.calm()
     for (let waited = 0; waited < 2 * LIMITS.otaLateCountMs; waited += 1_000) await this.#step(1_000)
     const deployment = await this.#deployment()
@@ -138,6 +157,8 @@ class RolloutRun {
       counts[job.status] = (counts[job.status] ?? 0) + 1
       this.ends.push(`${kind} ${job.status}`)
       if (isUnfinished(job)) world.violate(`${id} (${kind}) is ${job.status} after the end`)
+      if (this.#setsClock && isPlain(kind) && (job.late || job.attempt !== 1))
+        world.violate(`${id} (${kind}) ended ${job.status} after ${job.attempt} attempts, late: ${job.late}`)
       if (!UPDATE_ENDS[kind].includes(job.status) && !this.#wasCutOff(id, job))
         world.violate(`${id} (${kind}) ended ${job.status}: ${job.error?.code} after ${job.attempt} attempts`)
       if (job.status === 'succeeded' && version !== '2.0')
@@ -147,6 +168,16 @@ class RolloutRun {
     }
     if (!isDeepStrictEqual({ ...deployment?.counts }, counts))
       world.violate(`counted ${JSON.stringify(deployment?.counts)}, the jobs are ${JSON.stringify(counts)}`)
+  }
+
+  /** Sets it by an hour, forwards or backwards. */
+  #setClock(): void {
+    if (!this.#isCreated || this.#clockSetsLeft === 0) return
+    this.#clockSetsLeft--
+    const { time, dice } = this.#world
+    const ms = dice.pick([HOUR_MS, -HOUR_MS])
+    time.set(ms)
+    this.#world.say(`clock set by ${ms}`)
   }
 
   #cut(device: UpdatingDevice): void {
@@ -278,6 +309,11 @@ const RETRIED = [
   'device_restarted',
   'install_interrupted',
 ] as const
+
+/** A device of these kinds succeeds with its first attempt. */
+function isPlain(kind: UpdateKind): boolean {
+  return kind === 'ok' || kind === 'quiet' || kind === 'slow'
+}
 
 async function upload(engine: Engine, version: string) {
   await engine.firmware.ready()

@@ -42,7 +42,9 @@ export const listCommands = {
   path: PATH,
   operationId: 'listCommands',
   work: DATABASE_WORK,
-  summary: 'List the open commands of a device and the latest finished ones, newest first',
+  summary: 'List the commands of a device, newest first',
+  description:
+    'Open commands and the latest finished ones are as they are now. Older ones are read from the history, up to the newest 10 000; while it cannot be read they are missing.',
   params: DeviceParams,
   query: CommandListQuery,
   replies: { 200: CommandPage },

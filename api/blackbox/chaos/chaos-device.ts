@@ -3,6 +3,7 @@
 import { connect as dial, type Socket } from 'node:net'
 import packets, { type IPublishPacket } from 'mqtt-packet'
 import type { Random } from '../../../engine/edge/simulator/roaming/random.ts'
+import type { Session } from './live-recording.ts'
 import type { Message, Recorder, Series } from './recording.ts'
 
 /** Most messages in flight; with more the device waits. */
@@ -37,6 +38,7 @@ interface Outgoing {
 
 export class ChaosDevice {
   readonly id: string
+  readonly sessions: Session[] = []
   readonly #options: DeviceOptions
   readonly #counts: Record<Series, number> = { timed: 0, plain: 0, report: 0, answer: 0 }
   /** Unacknowledged messages by packet id, in the order in which they were made. */
@@ -73,6 +75,7 @@ export class ChaosDevice {
   close(): void {
     this.#isDone = true
     clearInterval(this.#timer)
+    this.#leave()
     this.#socket?.removeAllListeners('close').destroy()
   }
 
@@ -163,7 +166,7 @@ export class ChaosDevice {
     })
     socket.on('error', () => undefined)
     socket.on('close', () => {
-      this.#isAdmitted = false
+      this.#leave()
       setTimeout(() => this.#dial(), RECONNECT_MS * (1 + this.#options.dice()))
     })
   }
@@ -188,7 +191,14 @@ export class ChaosDevice {
 
   #admitted(): void {
     this.#isAdmitted = true
+    this.sessions.push({ from: this.#options.recorder.now() })
     for (const [packetId, outgoing] of this.#unacked) this.#send(packetId, outgoing)
+  }
+
+  #leave(): void {
+    const session = this.sessions.at(-1)
+    if (this.#isAdmitted && session !== undefined) session.to = this.#options.recorder.now()
+    this.#isAdmitted = false
   }
 
   #send(messageId: number, { message, topic, payload }: Outgoing): void {

@@ -1,11 +1,13 @@
 // One run: a fleet and its users work while parts of the system are killed, stopped, slowed and cut off. Then comes rest,
 // and then the check whether everything that was promised is there.
+
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep, until } from '../../../bench/measure/deadline.ts'
 import { seeded } from '../../../engine/edge/simulator/roaming/random.ts'
 import type { UpdateKind } from '../../../engine/edge/simulator/updates/update-kinds.ts'
+import { eachAtOnce } from '../../../schemas/each-at-once.ts'
 import { Caller } from './caller.ts'
 import { ChaosDevice } from './chaos-device.ts'
 import { checkAll } from './checks/all.ts'
@@ -17,9 +19,12 @@ import { haunt } from './nemesis.ts'
 import { ENDED } from './program.ts'
 import { RecordKeeper } from './record-keeper.ts'
 import { type DeviceOutcome, Recorder, type Recording, type Rollout, writeRecording } from './recording.ts'
+import { Revoker } from './revoker.ts'
 import { FIRST_VERSION, Rollouts, UPDATING } from './rollouts.ts'
 import { ADMIN, type System, type SystemOptions } from './system.ts'
 import { UpdatingDevice } from './updating-device.ts'
+import type { Watcher } from './watcher.ts'
+import { openWatchers } from './watchers.ts'
 
 export interface ChaosOptions {
   readonly seed: number
@@ -51,6 +56,8 @@ const STEP_MS = 1_000
 const REGISTERED_AT_ONCE = 8
 const CONTENDED = 8
 const KEEPERS = 2
+/** Devices are in one or the other. */
+const GROUPS = ['chaos/a', 'chaos/b'] as const
 
 /** Throws if the system does not come back; the message says where the logs are. */
 export async function runChaos(options: ChaosOptions): Promise<Verdict> {
@@ -91,7 +98,10 @@ class Run {
   readonly #devices: ChaosDevice[] = []
   readonly #updating: UpdatingDevice[] = []
   readonly #stored = new Map<string, DeviceOutcome>()
+  readonly #groups = new Map<string, string>()
   #rollouts: readonly Rollout[] = []
+  #watchers: readonly Watcher[] = []
+  #revoker: Revoker | undefined
   #token = ''
   // Timed messages begin an hour ago, so they come late, and each has its own second.
   readonly #firstAt = Math.floor(Date.now() / STEP_MS) * STEP_MS - 3_600_000
@@ -110,7 +120,11 @@ class Run {
     const { targets } = this.#system
     const plan = planFaults(this.#dice(0), { durationMs, targets })
     const rollouts = this.#openRollouts()
-    const callers = [...this.#callers(), ...this.#keepers(), rollouts]
+    this.#revoker = this.#openRevoker()
+    const { nodes } = this.#system
+    const listening = { token: this.#token, nodes, recorder: this.#recorder, dice: this.#dice(3) }
+    this.#watchers = await openWatchers({ ...listening, group: GROUPS[0] })
+    const callers = [...this.#callers(), ...this.#keepers(), rollouts, this.#revoker]
     const calling = Promise.all(callers.map((caller) => caller.run()))
     say(`${this.#devices.length} devices and ${callers.length} callers are at work`)
     const over = sleep(durationMs)
@@ -124,19 +138,24 @@ class Run {
     await until('every message is acknowledged', { deadlineMs: ACKED_MS, everyMs: POLL_MS }, async () =>
       this.#devices.every(({ unacked }) => unacked === 0) ? true : undefined,
     )
+    // What nodes tell each other at most once may be missing from before.
+    const isAnew = !this.#system.promises.isFeedLossless
+    for (const watcher of this.#watchers) watcher.rest({ isAnew })
     return this.#judge(rollouts)
   }
 
   close(): void {
-    for (const device of [...this.#devices, ...this.#updating]) device.close()
+    for (const part of [...this.#devices, ...this.#updating, ...this.#watchers]) part.close()
+    this.#revoker?.close()
   }
 
   recording(): Recording {
-    const { messages, receipts, desired, calls, faults, orders, boots } = this.#recorder
+    const { messages, receipts, desired, calls, faults, orders, boots, live, revocations } = this.#recorder
     const of = <T>(pick: (device: UpdatingDevice) => T) =>
       Object.fromEntries(this.#updating.map((device) => [device.id, pick(device)]))
     return {
       ...{ promises: this.#system.promises, messages, receipts, desired, calls, faults, orders, boots },
+      ...{ live, revocations, groups: Object.fromEntries(this.#groups) },
       stored: [...this.#stored.values()],
       rollouts: this.#rollouts,
       kinds: of(({ kind }) => kind),
@@ -156,6 +175,8 @@ class Run {
       rollouts: this.#rollouts.length,
       'rollouts that finished': this.#rollouts.filter(({ isFinished }) => isFinished).length,
       updates: this.#recorder.boots.length - this.#updating.length,
+      'frames of /ws': this.#recorder.live.reduce((sum, { frames }) => sum + frames.length, 0),
+      revocations: this.#recorder.revocations.filter(({ revokedAt }) => revokedAt !== undefined).length,
       faults: faults.filter(({ to }) => to !== undefined).length,
       'processes that ended by themselves': faults.filter(({ kind }) => kind.startsWith(ENDED)).length,
     }
@@ -182,10 +203,10 @@ class Run {
     const { body, text } = await ask(url, '', { method: 'POST', path: '/auth/login', body: ADMIN })
     this.#token = String(body['access_token'])
     if (body['access_token'] === undefined) throw new Error(`no login: ${text}`)
-    const left = Array.from({ length: count }, (_, i) => i).toReversed()
     const enrol = async (i: number) => {
-      const id = `dev-${i}`
-      const token = await this.#register(id)
+      const [id, group] = [`dev-${i}`, GROUPS[i % GROUPS.length] ?? GROUPS[0]]
+      this.#groups.set(id, group)
+      const token = await this.#register(id, group)
       const address = this.#system.mqtt
       const [firstAt, stepMs, recorder, dice] = [
         this.#firstAt,
@@ -195,10 +216,7 @@ class Run {
       ]
       this.#devices.push(new ChaosDevice({ id, token, perSecond, firstAt, stepMs, dice, recorder, address }))
     }
-    const workers = Array.from({ length: REGISTERED_AT_ONCE }, async () => {
-      for (let i = left.pop(); i !== undefined; i = left.pop()) await enrol(i)
-    })
-    await Promise.all(workers)
+    await eachAtOnce(Array.from({ length: count }).keys(), REGISTERED_AT_ONCE, enrol)
     if (this.#system.hasFirmware)
       for (const [i, kind] of UPDATING.entries()) await this.#enrolUpdating(i, kind)
     await until('every device is connected', { deadlineMs: CONNECTED_MS, everyMs: POLL_MS }, async () =>
@@ -207,11 +225,12 @@ class Run {
   }
 
   /** Repeated until it is answered, since a busy service may take longer than a call waits. */
-  #register(id: string): Promise<string> {
+  #register(id: string, group?: string): Promise<string> {
     const post = (path: string, body: object) =>
       ask(this.#url(), this.#token, { method: 'POST', path, body }).catch(() => undefined)
     return until(`${id} is registered`, { deadlineMs: CONNECTED_MS, everyMs: POLL_MS }, async () => {
-      const made = await post('/devices', { device_id: id, name: id, type: 'mqtt_device' })
+      const about = { device_id: id, name: id, type: 'mqtt_device' }
+      const made = await post('/devices', group === undefined ? about : { ...about, group })
       if (made === undefined || made.status >= 500) return undefined
       if (made.status === 201) return String(made.body['access_token'])
       if (made.status !== 409) throw new Error(`${id} was not registered: ${made.text}`)
@@ -230,6 +249,13 @@ class Run {
   #openRollouts(): Rollouts {
     const devices = this.#updating.map(({ id }) => id)
     return new Rollouts({ token: this.#token, nodes: this.#system.nodes, devices })
+  }
+
+  #openRevoker(): Revoker {
+    const { mqtt: address, nodes } = this.#system
+    const [token, recorder, dice] = [this.#token, this.#recorder, this.#dice(4)]
+    const register = (id: string) => this.#register(id)
+    return new Revoker({ token, nodes, recorder, dice, address, register })
   }
 
   #callers(): readonly Caller[] {
@@ -277,6 +303,13 @@ class Run {
     for (const stored of await collect(devices, { ...about, beganAt, calls }))
       this.#stored.set(stored.device, stored)
     this.#rollouts = await rollouts.collect()
+    const revoked = this.#recorder.revocations.filter(({ kind }) => kind === 'device')
+    const leavers = await collect(
+      revoked.map(({ name }) => name),
+      { ...about, beganAt, calls: [] },
+    )
+    for (const revocation of revoked)
+      revocation.stored = leavers.find(({ device }) => device === revocation.name)?.plain ?? []
   }
 
   #url(): string {

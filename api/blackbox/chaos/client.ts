@@ -28,7 +28,7 @@ interface Answer {
   readonly requestId: string
 }
 
-interface Request {
+export interface Request {
   readonly method: string
   readonly path: string
   readonly body?: object

@@ -1,10 +1,14 @@
 // Runs the cluster profile: three engines, two ingresses and two APIs, each a process, on real servers with stand-ins for
 // EMQX and ClickHouse. Each node reaches each server over its own connection, which can be cut, so that one node may be
 // isolated while the others are well. Their clocks differ.
+import { join } from 'node:path'
+import { until } from '../../../bench/measure/deadline.ts'
 import type { S3Server } from '../../../engine/adapters/blobs/testing/s3-server.ts'
 import { ClusterServers } from '../testing/cluster.ts'
+import { CrashFolder } from './crash-folder.ts'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
+import { halt, signal } from './processes.ts'
 import { Program, SERVICE_MAIN, SKEWED_CLOCK } from './program.ts'
 import { LinkTarget, NOWHERE, type System, type SystemOptions, unwell } from './system.ts'
 
@@ -17,6 +21,8 @@ const NODES = [
   { name: 'api-1', roles: 'api', skewMs: 0 },
   { name: 'api-2', roles: 'api', skewMs: 700 },
 ] as const
+const SKEW_MS =
+  Math.max(...NODES.map(({ skewMs }) => skewMs)) - Math.min(...NODES.map(({ skewMs }) => skewMs))
 /** Links that the nemesis may break. An engine without Redis or ClickHouse gives its devices to others after a while. */
 const HAUNTED_LINKS = [
   'engine-1>nats',
@@ -33,11 +39,15 @@ const HAUNTED_LINKS = [
  */
 const BROKER_LOSS_MS = 1_000
 
+const STARTED_MS = 30_000
+
 const SERVERS = ['nats', 'redis', 'mqtt', 'clickhouse'] as const
 type ServerName = (typeof SERVERS)[number]
 
-export async function openClusterSystem({ logs, recorder, losesData }: SystemOptions): Promise<System> {
-  const servers = await ClusterServers.start()
+export async function openClusterSystem(options: SystemOptions): Promise<System> {
+  const { folder, logs, recorder, losesData } = options
+  const telemetry = CrashFolder.open(join(folder, 'disks'), join(folder, 'telemetry'))
+  const servers = await ClusterServers.start({ telemetryDir: telemetry?.path })
   let isFirst = true
   // Devices download from either API node, as behind a balancer, and come back to the other one if it is away.
   const downloads = await LinkTarget.open('downloads', () => {
@@ -51,7 +61,7 @@ export async function openClusterSystem({ logs, recorder, losesData }: SystemOpt
   const links = nodes.flatMap((node) => [...node.links.values()])
   const targets: readonly Target[] = [
     ...nodes.map(({ program }) => program),
-    ...serverTargets(servers, losesData),
+    ...serverTargets(servers, { losesData, telemetry }),
     devices,
     downloads,
   ]
@@ -59,7 +69,12 @@ export async function openClusterSystem({ logs, recorder, losesData }: SystemOpt
   const doors = nodes.flatMap(({ door }) => (door === undefined ? [] : [door]))
   const [host = '', port] = devices.proxy.url.split(':')
   return {
-    promises: { isPubackDurable: false, brokerLossMs: BROKER_LOSS_MS },
+    promises: {
+      isPubackDurable: false,
+      brokerLossMs: BROKER_LOSS_MS,
+      isFeedLossless: false,
+      clockSkewMs: SKEW_MS,
+    },
     nodes: doors.map(({ name, proxy }) => ({ name, url: () => `http://${proxy.url}` })),
     mqtt: () => ({ host, port: Number(port) }),
     hasFirmware: servers.s3 !== undefined,
@@ -74,6 +89,7 @@ export async function openClusterSystem({ logs, recorder, losesData }: SystemOpt
       await Promise.all(nodes.map(({ program }) => program.close()))
       for (const { proxy } of [...links, ...doors, devices, downloads]) proxy.close()
       await servers.stop()
+      telemetry?.close()
     },
     abandon: () => {
       for (const { program } of nodes) program.abandon()
@@ -82,7 +98,8 @@ export async function openClusterSystem({ logs, recorder, losesData }: SystemOpt
       void servers.nats.kill()
       void servers.redis.kill()
       void servers.broker.kill9()
-      send(servers.clickhouse.pid, 'SIGKILL')
+      signal(servers.clickhouse.pid, 'SIGKILL')
+      telemetry?.close()
     },
   }
 }
@@ -165,7 +182,7 @@ function linkSettings({ settings }: ClusterServers, links: Node['links']): Reado
 
 function serverTargets(
   { nats, redis, broker, clickhouse, s3 }: ClusterServers,
-  losesData: boolean,
+  { losesData, telemetry }: { readonly losesData: boolean; readonly telemetry: CrashFolder | undefined },
 ): readonly Target[] {
   return [
     ...(s3 === undefined ? [] : [s3Target(s3)]),
@@ -173,26 +190,40 @@ function serverTargets(
       kill: () => nats.kill(),
       revive: () => nats.restart(),
       ...(losesData ? { reviveEmpty: () => nats.putBack('nothing') } : {}),
-      signal: (signal) => (signal === 'SIGSTOP' ? nats.pause() : nats.resume()),
+      signal: (name) => (name === 'SIGSTOP' ? nats.pause() : nats.resume()),
     }),
     serverTarget('redis', {
       kill: () => redis.kill(),
       stop: () => redis.terminate(),
       revive: () => redis.start(),
-      signal: (signal) => redis.signal(signal),
+      signal: (name) => redis.signal(name),
     }),
     serverTarget('broker', {
       kill: () => broker.kill9(),
       revive: () => broker.revive(),
-      signal: (signal) => (signal === 'SIGSTOP' ? broker.pause() : broker.resume()),
+      signal: (name) => (name === 'SIGSTOP' ? broker.pause() : broker.resume()),
     }),
     serverTarget('clickhouse', {
-      kill: async () => send(clickhouse.pid, 'SIGKILL'),
-      // It ends by itself.
+      kill: async () => signal(clickhouse.pid, 'SIGKILL'),
+      ...(telemetry === undefined ? {} : { cutPower: () => cutPower(clickhouse, telemetry) }),
+      // It is started again by itself.
       revive: async () => undefined,
-      signal: (signal) => send(clickhouse.pid, signal),
+      signal: (name) => signal(clickhouse.pid, name),
     }),
   ]
+}
+
+/** Another process of ClickHouse follows at once. One that is just being started would use both disks. */
+async function cutPower(clickhouse: ClusterServers['clickhouse'], telemetry: CrashFolder): Promise<void> {
+  await until('ClickHouse is up', { deadlineMs: STARTED_MS, everyMs: 100 }, async () => {
+    const { url } = clickhouse.endpoint()
+    const answer = await fetch(`${url}/ping`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
+    return answer?.ok || undefined
+  })
+  const { pid } = clickhouse
+  await halt(() => [pid])
+  telemetry.cut()
+  signal(pid, 'SIGKILL')
 }
 
 /** Where images are. */
@@ -207,6 +238,8 @@ function s3Target(s3: S3Server): Target {
 
 interface ServerHandle {
   kill(): Promise<void>
+  /** Kills it and takes what was not synced. Undefined where that cannot be done. */
+  cutPower?(): Promise<void>
   /** Ends it in order, if that differs from a kill. */
   stop?(): Promise<void>
   revive(): Promise<void>
@@ -221,22 +254,16 @@ function serverTarget(name: string, server: ServerHandle): Target {
     kinds: [
       ...(['kill', 'kill', server.stop === undefined ? 'kill' : 'stop', 'pause', 'pause'] as const),
       ...(server.reviveEmpty === undefined ? [] : (['wipe'] as const)),
+      ...(server.cutPower === undefined ? [] : (['power_cut', 'power_cut'] as const)),
     ],
     async inflict(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGSTOP')
+      else if (kind === 'power_cut') await server.cutPower?.()
       else await (kind === 'stop' ? server.stop?.() : server.kill())
     },
     async heal(kind: FaultKind) {
       if (kind === 'pause') server.signal('SIGCONT')
       else await (kind === 'wipe' ? server.reviveEmpty?.() : server.revive())
     },
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It has ended by itself.
   }
 }

@@ -1,4 +1,5 @@
 // Reads through REST what the service holds of each device once nothing happens any more.
+import { eachAtOnce } from '../../../schemas/each-at-once.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import { toShadowState } from './caller.ts'
 import { ask } from './client.ts'
@@ -31,12 +32,7 @@ export async function collect(
 ): Promise<readonly DeviceOutcome[]> {
   const collector = new Collector(options)
   const stored: DeviceOutcome[] = []
-  const left = [...devices]
-  const workers = Array.from({ length: AT_ONCE }, async () => {
-    for (let device = left.pop(); device !== undefined; device = left.pop())
-      stored.push(await collector.collect(device))
-  })
-  await Promise.all(workers)
+  await eachAtOnce(devices, AT_ONCE, async (device) => void stored.push(await collector.collect(device)))
   return stored
 }
 
@@ -111,13 +107,7 @@ class Collector {
 
   async #changes(device: string): Promise<readonly Change[]> {
     const rows = await this.#pages(`/shadows/${device}/history?limit=${ROWS_AT_ONCE}`)
-    return rows.toReversed().map((row) => {
-      // The answer has the type of its schema, and our own clients wrote its fields.
-      const { version, section, patch } = row as unknown as Omit<Change, 'value'> & {
-        readonly patch: { readonly value?: string; readonly report?: number }
-      }
-      return { version, section, value: section === 'desired' ? patch.value : patch.report }
-    })
+    return rows.toReversed().map(toChange)
   }
 
   async #steps(device: string): Promise<readonly Step[]> {
@@ -167,4 +157,13 @@ class Collector {
   #ask(path: string) {
     return ask(this.#options.url, this.#options.token, { method: 'GET', path })
   }
+}
+
+/** A change of a shadow as REST and `/ws` show it. */
+export function toChange(row: Row): Change {
+  // It has the type of its schema, and our own clients wrote its fields.
+  const { version, section, patch } = row as unknown as Omit<Change, 'value'> & {
+    readonly patch: { readonly value?: string; readonly report?: number }
+  }
+  return { version, section, value: section === 'desired' ? patch.value : patch.report }
 }

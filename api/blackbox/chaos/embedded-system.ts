@@ -1,8 +1,11 @@
 // Runs the embedded profile: one process, and ClickHouse's engine in its child.
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { databaseOf } from '../testing/service.ts'
+import { CrashFolder } from './crash-folder.ts'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
+import { signal } from './processes.ts'
 import { Program, SERVICE_MAIN } from './program.ts'
 import { LinkTarget, NOWHERE, type System, type SystemOptions, unwell } from './system.ts'
 
@@ -11,11 +14,14 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
   const http = await LinkTarget.open('api-link', () => httpAddress)
   const mqtt = await LinkTarget.open('device-link', () => mqttAddress)
   const httpUrl = `http://${http.proxy.url}`
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  const telemetry = CrashFolder.open(join(folder, 'disks'), join(dataDir, 'telemetry'))
   const service = new Program({
     name: 'service',
     args: [SERVICE_MAIN],
     env: {
-      FLEET_DATA_DIR: join(folder, 'data'),
+      FLEET_DATA_DIR: dataDir,
       FLEET_HTTP_PORT: '0',
       FLEET_MQTT_PORT: '0',
       FLEET_LOG_LEVEL: 'info',
@@ -27,7 +33,11 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
       FLEET_USER_WORK_RATE: '0',
       FLEET_DEVICE_PUBLISH_RATE: '0',
     },
-    kinds: ['kill', 'kill', 'kill', 'pause', 'stop'],
+    kinds: [
+      ...(['kill', 'kill', 'kill', 'pause', 'stop'] as const),
+      ...(telemetry === undefined ? [] : (['power_cut', 'power_cut'] as const)),
+    ],
+    cutPower: () => telemetry?.cut(),
     logs,
     recorder,
     onReady: ({ http_url: httpUrl, mqtt_url: mqttUrl }) => {
@@ -38,7 +48,7 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
   service.start()
   const [host = '', port] = mqtt.proxy.url.split(':')
   return {
-    promises: { isPubackDurable: true, brokerLossMs: 0 },
+    promises: { isPubackDurable: true, brokerLossMs: 0, isFeedLossless: true, clockSkewMs: 0 },
     nodes: [{ name: 'service', url: () => httpUrl }],
     mqtt: () => ({ host, port: Number(port) }),
     hasFirmware: true,
@@ -51,8 +61,12 @@ export async function openEmbeddedSystem({ folder, logs, recorder }: SystemOptio
       await service.close()
       http.proxy.close()
       mqtt.proxy.close()
+      telemetry?.close()
     },
-    abandon: () => service.abandon(),
+    abandon: () => {
+      service.abandon()
+      telemetry?.close()
+    },
   }
 }
 
@@ -66,10 +80,10 @@ function databaseTarget(service: Program): Target {
       const pid = pidOf(service)
       if (pid === undefined) return
       if (kind === 'pause') paused = pid
-      send(pid, kind === 'pause' ? 'SIGSTOP' : 'SIGKILL')
+      signal(pid, kind === 'pause' ? 'SIGSTOP' : 'SIGKILL')
     },
     async heal() {
-      if (paused !== undefined) send(paused, 'SIGCONT')
+      if (paused !== undefined) signal(paused, 'SIGCONT')
       paused = undefined
     },
   }
@@ -81,13 +95,5 @@ function pidOf({ pid }: Program): number | undefined {
     return pid === undefined ? undefined : databaseOf(pid)
   } catch {
     return undefined
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It has ended by itself.
   }
 }

@@ -2,8 +2,19 @@
 import type { Random } from '../../../engine/edge/simulator/roaming/random.ts'
 
 /** `sever` is a cut that lasts until others take over. `stop` is an orderly end, as in a rolling restart. `wipe` is a kill
- *  after which all data is gone. `kill`, `stop`, `wipe` and `pause` last until the process is back. */
-export const FAULT_KINDS = ['kill', 'stop', 'wipe', 'pause', 'cut', 'sever', 'slow', 'freeze'] as const
+ *  after which all data is gone, `power_cut` one after which the disk of ClickHouse has only what was synced. `kill`, `stop`,
+ *  `wipe`, `power_cut` and `pause` last until the process is back. */
+export const FAULT_KINDS = [
+  'kill',
+  'stop',
+  'wipe',
+  'power_cut',
+  'pause',
+  'cut',
+  'sever',
+  'slow',
+  'freeze',
+] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Fault {
@@ -34,6 +45,7 @@ const FOR_MS: Readonly<Record<FaultKind, { readonly least: number; readonly most
   kill: { least: 0, most: 4_000 },
   stop: { least: 0, most: 3_000 },
   wipe: { least: 0, most: 3_000 },
+  power_cut: { least: 0, most: 3_000 },
   pause: { least: 1_000, most: 20_000 },
   cut: { least: 0, most: 3_000 },
   sever: { least: 10_000, most: 25_000 },

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { FaultKind } from './faults.ts'
 import type { Target } from './nemesis.ts'
+import { groupOf, halt, signal as signalTo } from './processes.ts'
 import type { Recorder } from './recording.ts'
 
 const here = import.meta.url
@@ -34,6 +35,8 @@ export interface ProgramOptions {
   readonly kinds: readonly FaultKind[]
   readonly logs: string
   readonly recorder: Recorder
+  /** Puts what a power cut leaves in place of its data, while all of its processes stand still. */
+  readonly cutPower?: () => void
   /** Called at every start with the ready line. */
   readonly onReady: (line: Readonly<Record<string, unknown>>) => void
 }
@@ -84,6 +87,7 @@ export class Program implements Target {
   async inflict(kind: FaultKind): Promise<void> {
     this.#note(kind)
     if (kind === 'pause') this.#signal('SIGSTOP')
+    else if (kind === 'power_cut') await this.#cutPower()
     else await this.#end(kind === 'kill' ? 'SIGKILL' : 'SIGTERM')
   }
 
@@ -103,7 +107,16 @@ export class Program implements Target {
   abandon(): void {
     this.#isWanted = false
     const pid = this.#child?.pid
-    if (pid !== undefined) signalGroup(pid, 'SIGKILL')
+    if (pid !== undefined) signalTo(-pid, 'SIGKILL')
+  }
+
+  async #cutPower(): Promise<void> {
+    this.#isWanted = false
+    const pid = this.#child?.pid
+    if (pid !== undefined) await halt(() => groupOf(pid))
+    this.#options.cutPower?.()
+    if (pid !== undefined) signalTo(-pid, 'SIGKILL')
+    await this.#end('SIGKILL')
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
@@ -114,7 +127,7 @@ export class Program implements Target {
     for (const until = performance.now() + FAREWELL_MS; this.#child === child; await sleep(LOOK_MS)) {
       if (performance.now() < until) continue
       this.#tell('did not end')
-      signalGroup(child.pid, 'SIGKILL')
+      signalTo(-child.pid, 'SIGKILL')
     }
   }
 
@@ -146,13 +159,5 @@ export class Program implements Target {
 
   #note(text: string): void {
     this.#log.write(`--- ${Math.round(this.#options.recorder.now())} ms: ${text}\n`)
-  }
-}
-
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    // It has already ended.
   }
 }

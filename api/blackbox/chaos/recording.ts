@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import type { UpdateKind } from '../../../engine/edge/simulator/updates/update-kinds.ts'
 import type { CommandStatus, JobStatus } from '../../../schemas/vocabulary.ts'
+import type { LiveConnection, Revocation } from './live-recording.ts'
 
 /** `timed` messages carry their own time, `plain` ones do not; an `answer` answers a command. */
 export type Series = 'timed' | 'plain' | 'report' | 'answer'
@@ -187,6 +188,10 @@ export interface Promises {
   readonly isPubackDurable: boolean
   /** Milliseconds before its kill in which a broker outside may lose what it acknowledged. */
   readonly brokerLossMs: number
+  /** True if `/ws` tells all that is settled. Several nodes tell each other at most once, which shows around faults. */
+  readonly isFeedLossless: boolean
+  /** How far the clocks of the processes are apart, which give events their times. */
+  readonly clockSkewMs: number
 }
 
 export interface Recording {
@@ -200,6 +205,10 @@ export interface Recording {
   readonly orders: readonly Order[]
   readonly boots: readonly Boot[]
   readonly rollouts: readonly Rollout[]
+  readonly live: readonly LiveConnection[]
+  readonly revocations: readonly Revocation[]
+  /** Group of each device that has one. */
+  readonly groups: Readonly<Record<string, string>>
   /** How the devices that take updates go about it, and what each of them runs at the end. */
   readonly kinds: Readonly<Record<string, UpdateKind>>
   readonly running: Readonly<Record<string, string>>
@@ -213,6 +222,8 @@ export class Recorder {
   readonly faults: FaultNote[] = []
   readonly orders: Order[] = []
   readonly boots: Boot[] = []
+  readonly live: LiveConnection[] = []
+  readonly revocations: Revocation[] = []
   /** The run began at this time. */
   readonly beganAt = Date.now()
   readonly #origin = performance.now()
@@ -234,13 +245,15 @@ const LISTS = [
   'orders',
   'boots',
   'rollouts',
+  'live',
+  'revocations',
 ] as const
 
 /** Writes a line per fact, since a long run has a million of them. */
 export async function writeRecording(path: string, recording: Recording): Promise<void> {
   const file = createWriteStream(path)
-  const { promises, kinds, running } = recording
-  file.write(`${JSON.stringify({ about: { promises, kinds, running } })}\n`)
+  const { promises, groups, kinds, running } = recording
+  file.write(`${JSON.stringify({ about: { promises, groups, kinds, running } })}\n`)
   for (const list of LISTS)
     for (const fact of recording[list]) file.write(`${JSON.stringify({ [list]: fact })}\n`)
   file.end()

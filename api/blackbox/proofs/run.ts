@@ -1,5 +1,5 @@
-// `npm run proofs [-- --quick] [-- --only <name>]`: checks the promises about presence on the real process at full size. It
-// takes minutes, so it is started by hand; the tests check the same at a smaller size.
+// `npm run proofs [-- --quick] [-- --only <name>]`: checks promises about presence and about the ROS 2 bridge on the real
+// processes at full size. It takes minutes, so it is started by hand; the tests check the same at a smaller size.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,10 +7,11 @@ import { parseArgs } from 'node:util'
 import { toTable, verdictOf } from '../../../bench/measure/report.ts'
 import { Bench } from '../../../bench/scenario.ts'
 import { killAll } from '../../../bench/targets/children.ts'
+import { bridge } from './bridge.ts'
 import { pause } from './pause.ts'
 import { silence } from './silence.ts'
 
-const PROOFS = [silence, pause]
+const PROOFS = [silence, pause, bridge]
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

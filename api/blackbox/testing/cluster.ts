@@ -50,7 +50,12 @@ export class ClusterServers {
     this.#folder = parts.folder
   }
 
-  static async start(): Promise<ClusterServers> {
+  /** `telemetryDir` is where ClickHouse keeps its tables, if the caller has a place for them. */
+  static async start({
+    telemetryDir,
+  }: {
+    readonly telemetryDir?: string | undefined
+  } = {}): Promise<ClusterServers> {
     if (!HAS_CLUSTER_SERVERS)
       throw new Error('a cluster needs nats-server, redis-server and mosquitto, which `npm test` finds')
     // EMQX verifies RSA but not Ed25519.
@@ -63,7 +68,7 @@ export class ClusterServers {
       EMQX_HOME === undefined
         ? EmqxStandIn.start({ authenticate: (attempt) => verifyDevice(attempt, verify) })
         : RealEmqx.start({ key }),
-      ChdbSupervisor.open({ dataDir: folder }),
+      ChdbSupervisor.open({ dataDir: telemetryDir ?? folder }),
       S3_SERVER === undefined ? undefined : S3Server.start(),
     ])
     return new ClusterServers({ nats, redis, broker, clickhouse, s3, key, folder })

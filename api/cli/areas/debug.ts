@@ -58,7 +58,7 @@ async function showState(cli: Cli, { client }: Connection, deviceId: string): Pr
     last_seen_at: seenAt,
     firmware_version: version,
   } = device
-  const { connected, since, ip, session_id: sessionId, reason: cause, flapping } = connectivity
+  const { connected, since, ip, session_id: sessionId, reason: cause, subscriptions, flapping } = connectivity
   cli.output.item({
     device_id: deviceId,
     status: reason === null ? status : `${status} (${reason})`,
@@ -67,6 +67,7 @@ async function showState(cli: Cli, { client }: Connection, deviceId: string): Pr
     cause,
     ip,
     session_id: sessionId,
+    subscriptions,
     flapping,
     last_seen_at: seenAt,
     heartbeat_timeout_sec: device.heartbeat_timeout_sec,

@@ -96,7 +96,7 @@ async function chosen(
       )
     return { ...(await read(path)), ...changed }
   }
-  if (cli.options.json === true && duration === undefined)
+  if (cli.output.isJson && duration === undefined)
     cli.output.note('the summary is printed at the end; set the end with --duration, or press Ctrl-C')
   const { builtIn } = await import('../../../engine/edge/simulator/scenario/built-in.ts')
   const { openFilesMax, tooFewFiles } = await import('../../../engine/edge/simulator/fleet/sockets.ts')

@@ -1,6 +1,8 @@
 // The bounds of the page (D10). Each is shown where it is reached.
 export const LIMITS = {
   queryCacheEntriesMax: 200,
+  /** The letters of all answers as JSON. */
+  queryCacheCharsMax: 32_000_000,
   toastsMax: 3,
   logLinesMax: 5000,
   chartSeriesMax: 8,

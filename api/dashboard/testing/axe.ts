@@ -12,10 +12,18 @@ export async function axeViolations(page: Page, rules?: readonly string[]): Prom
   const only = rules === undefined ? { type: 'tag', values: WCAG } : { type: 'rule', values: rules }
   // Given to the page past its own policy, which allows no script but its own.
   if (!(await page.evaluate<boolean>("typeof axe === 'object'"))) await page.evaluate(SOURCE)
-  // The page's `axe` answers with its own report.
-  const found = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(only)}, resultTypes: ['violations'] })`,
-  )) as {
+  // The page's `axe` answers with its own report. What is being renewed is dimmed until the answer is there, and when that
+  // is depends on the machine: it is judged as it is before and after.
+  const found = (await page.evaluate(`(async () => {
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync('.updating { opacity: 1 !important; transition: none !important }')
+    document.adoptedStyleSheets.push(sheet)
+    try {
+      return await axe.run(document, { runOnly: ${JSON.stringify(only)}, resultTypes: ['violations'] })
+    } finally {
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((other) => other !== sheet)
+    }
+  })()`)) as {
     readonly violations: readonly {
       readonly id: string
       readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
@@ -29,21 +37,28 @@ export async function axeViolations(page: Page, rules?: readonly string[]): Prom
 const SCREEN = { width: 1440, height: 900 }
 const PHONE = { width: 320, height: 900 }
 
-/** What stands in somebody's way on the page as it is: in both themes, which differ in their colours only, and as narrow as
- *  a phone, where nothing may lie beside the window. */
-export async function barriers(page: Page): Promise<readonly string[]> {
+/** What stands in somebody's way on the page as it is: in both themes, which differ in their colours only. */
+export async function barriersOfThemes(page: Page): Promise<readonly string[]> {
   const light = await axeViolations(page)
   await page.emulateMedia({ colorScheme: 'dark' })
   const dark = await axeViolations(page, ['color-contrast'])
   await page.emulateMedia({ colorScheme: 'light' })
+  return told({ light, dark })
+}
+
+/** The same, and as narrow as a phone, where nothing may lie beside the window. */
+export async function barriers(page: Page): Promise<readonly string[]> {
+  const themes = await barriersOfThemes(page)
   await page.setViewportSize(PHONE)
   await settled(page)
   const narrow = [...(await axeViolations(page)), ...(await tooWide(page))]
   await page.setViewportSize(SCREEN)
   await settled(page)
-  const all = { light, dark, narrow }
-  return Object.entries(all).flatMap(([look, found]) => found.map((violation) => `${look}: ${violation}`))
+  return [...themes, ...told({ narrow })]
 }
+
+const told = (all: Readonly<Record<string, readonly string[]>>) =>
+  Object.entries(all).flatMap(([look, found]) => found.map((violation) => `${look}: ${violation}`))
 
 /** A page may wait for several answers at once. */
 export async function settled(page: Page): Promise<void> {

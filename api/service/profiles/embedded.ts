@@ -56,6 +56,12 @@ export async function openEmbedded(
   const broker = new EmbeddedBroker({
     ...{ host, port, secure, clock: systemClock },
     ...{ publishRateMax, handshakesPerAddressMax, openFilesMax: openFilesMax() },
+    turnedAway: (connections, connectionsMax) =>
+      logger.warn(
+        { connections, connectionsMax },
+        'MQTT connections were closed at once because as many as fit are open; half of the files that this process may ' +
+          'have open are for them, so raise that limit (ulimit -n, or LimitNOFILE of the systemd unit)',
+      ),
   })
   const outbound = openOutbound(settings, ports)
   return {

@@ -4,12 +4,18 @@ import { request as requestHttps } from 'node:https'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 
+export interface SignedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** Resolves with the answer's head; its body is still to be read. */
-export function answerOf(signed: Request, body: Uint8Array): Promise<IncomingMessage> {
+export function answerOf(signed: SignedRequest, body: Uint8Array): Promise<IncomingMessage> {
   const url = new URL(signed.url)
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
-    const headers = { ...Object.fromEntries(signed.headers), 'content-length': String(body.length) }
+    const headers = { ...signed.headers, 'content-length': String(body.length) }
     const request = send(url, { method: signed.method, headers }, (answer) => {
       // What breaks is told when it is read.
       answer.on('error', () => undefined)
@@ -29,14 +35,12 @@ export async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** What has come of the body, at most this many bytes. Undefined at its end. A service that goes silent in the middle is a
- *  fault, as at the beginning. */
-export async function nextOf(answer: IncomingMessage, bytesMax?: number): Promise<Uint8Array | undefined> {
+/** What has come of the body. Undefined at its end. A service that goes silent in the middle is a fault, as at the
+ *  beginning. */
+async function nextOf(answer: IncomingMessage): Promise<Uint8Array | undefined> {
   for (;;) {
     if (answer.errored !== null) throw unavailable(true, 'the connection broke', answer.errored)
-    const come = Math.min(answer.readableLength, bytesMax ?? Number.POSITIVE_INFINITY)
-    // Read by a number of bytes, as far as they are there: the whole is one chunk otherwise.
-    const chunk: Uint8Array | null = come > 0 ? answer.read(come) : answer.read()
+    const chunk: Uint8Array | null = answer.read()
     if (chunk !== null) return chunk
     if (answer.readableEnded) return undefined
     if (answer.destroyed) throw unavailable(true, 'the connection broke')

@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { AwsClient } from 'aws4fetch'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Blobs } from '../../ports/blobs.ts'
 import { S3Blobs, type S3Options } from './s3.ts'
 import { blobsContract } from './testing/contract.ts'
@@ -72,6 +75,44 @@ describe.skipIf(S3_SERVER === undefined)('S3 (needs versitygw)', () => {
     expect(longer.status).toBe(403)
     expect((await fetch(address.replace('a-1.bin', 'a-2.bin'))).status).toBe(403)
     expect((await fetch(address.split('?')[0] ?? '')).status).toBe(403)
+  })
+
+  test('ranges that are read one after the other take few connections, also where one is left unread', async () => {
+    const to = Number(new URL(server.url).port)
+    let connections = 0
+    const between = createServer((socket) => {
+      connections++
+      const ahead = connect(to, '127.0.0.1')
+      for (const each of [socket, ahead]) each.on('error', () => undefined)
+      socket.pipe(ahead).pipe(socket)
+    }).listen(0, '127.0.0.1')
+    await once(between, 'listening')
+    onTestFinished(() => void between.close())
+    // It listens on TCP.
+    const { port } = between.address() as AddressInfo
+    const blobs = open({ url: `http://127.0.0.1:${port}` })
+    const content = randomBytes(300_000)
+    await blobs.put(
+      'a',
+      (async function* () {
+        yield content
+      })(),
+      2 ** 20,
+    )
+    const buffer = Buffer.alloc(content.length)
+    for (let i = 0; i < 12; i++) {
+      const from = i * 10_000
+      const blob = (await blobs.open('a', { from, to: from + 100_000 })) ?? expect.fail('gone')
+      expect([await blob.read(buffer.subarray(0, 70_000)), await blob.read(buffer.subarray(70_000))]).toEqual(
+        [70_000, 30_000],
+      )
+      expect(buffer.subarray(0, 100_000).equals(content.subarray(from, from + 100_000))).toBe(true)
+      await blob.close()
+    }
+    const unread = await blobs.open('a')
+    await unread?.close()
+    expect(await (await blobs.open('a'))?.read(buffer)).toBe(content.length)
+    expect(connections).toBeLessThanOrEqual(5)
   })
 
   test('a wrong secret or bucket is a fault that is not retried and names the reason', async () => {

@@ -8,7 +8,8 @@ import { LIMITS } from '../../limits.ts'
 import type { BlobAddress, BlobFacts, BlobPage, Blobs, OpenBlob, PutBlob } from '../../ports/blobs.ts'
 import { Fault } from '../../ports/fault.ts'
 import { checkedKey, Meter, TooLarge } from './content.ts'
-import { answerOf, nextOf, textOf, unavailable } from './s3-answer.ts'
+import { answerOf, type SignedRequest, textOf, unavailable } from './s3-answer.ts'
+import { S3Body } from './s3-body.ts'
 
 export interface S3Options {
   /** URL of the service without the bucket, which becomes the first part of the path. */
@@ -38,6 +39,8 @@ export class S3Blobs implements Blobs {
   readonly #client: AwsClient
   readonly #bucketUrl: string
   readonly #partBytes: number
+  /** Signatures of reads, by key. */
+  readonly #signed = new Map<string, { readonly request: SignedRequest; readonly until: number }>()
 
   constructor({ url, bucket, region, accessKey, secretKey, partBytes }: S3Options) {
     this.#client = new AwsClient({
@@ -86,7 +89,12 @@ export class S3Blobs implements Blobs {
       throw unavailable(false, 'it ignores ranges')
     }
     const { 'content-range': part, 'content-length': length } = found.headers
-    return openStream(Number(part?.split('/')[1] ?? length), found)
+    const body = new S3Body(found)
+    return {
+      bytes: Number(part?.split('/')[1] ?? length),
+      read: (into) => body.read(into),
+      close: async () => body.close(),
+    }
   }
 
   async address(key: string, { seconds, contentType, contentDisposition }: BlobAddress): Promise<string> {
@@ -147,6 +155,25 @@ export class S3Blobs implements Blobs {
     if (text.includes('<Error>')) throw unavailable(true, `it answers ${fieldOf(text, 'Code')}`)
   }
 
+  /** The range is not signed, so one signature is good for all ranges of a blob, for a while. A signature takes as much time as
+   *  hundreds of KiB. */
+  async #sign({ method, key, query = {}, body = EMPTY }: S3Request): Promise<SignedRequest> {
+    const isRead = method === 'GET' && key !== ''
+    const now = performance.now()
+    const known = isRead ? this.#signed.get(key) : undefined
+    if (known !== undefined && now < known.until) return known.request
+    const hash = createHash('sha256').update(body).digest('hex')
+    const { url, headers } = await this.#client.sign(this.#urlOf(key, query), {
+      method,
+      headers: { 'x-amz-content-sha256': hash },
+    })
+    const request = { method, url, headers: Object.fromEntries(headers) }
+    if (!isRead) return request
+    if (this.#signed.size >= LIMITS.blobSignaturesMax) this.#signed.clear()
+    this.#signed.set(key, { request, until: now + LIMITS.blobSignatureMs })
+    return request
+  }
+
   async #send(request: S3Request): Promise<IncomingMessage> {
     const response = await this.#find(request)
     if (response === undefined) throw unavailable(false, 'there is no such bucket or upload')
@@ -171,19 +198,12 @@ export class S3Blobs implements Blobs {
     }
   }
 
-  async #ask({
-    method,
-    key,
-    query = {},
-    headers = {},
-    body = EMPTY,
-  }: S3Request): Promise<IncomingMessage | undefined> {
-    const request = await this.#client.sign(this.#urlOf(key, query), {
-      method,
-      headers: { ...headers, 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') },
-    })
-    const answer = await answerOf(request, body)
+  async #ask(request: S3Request): Promise<IncomingMessage | undefined> {
+    const { method, headers = {}, body = EMPTY } = request
+    const signed = await this.#sign(request)
+    const answer = await answerOf({ ...signed, headers: { ...signed.headers, ...headers } }, body)
     const { statusCode: status = 0 } = answer
+    if (status >= 400) this.#signed.clear()
     if (status >= 200 && status < 300) {
       // The caller reads the body of these two only. The others' must be read here, or their connection stays busy.
       if (method !== 'GET' && method !== 'POST') await textOf(answer)
@@ -194,24 +214,6 @@ export class S3Blobs implements Blobs {
     if (status === 507 || FULL_CODES.has(fieldOf(text, 'Code'))) throw unavailable(false, 'it is full', FULL)
     const isRetryable = status >= 500 || status === 429
     throw unavailable(isRetryable, `it answers ${status} ${fieldOf(text, 'Code')}`.trim())
-  }
-}
-
-/** Chunks come as they were received, and are gathered: a few large writes to a reader cost less than many small ones. */
-function openStream(bytes: number, answer: IncomingMessage): OpenBlob {
-  return {
-    bytes,
-    async read(into) {
-      let filled = 0
-      while (filled < into.length) {
-        const chunk = await nextOf(answer, into.length - filled)
-        if (chunk === undefined) break
-        into.set(chunk, filled)
-        filled += chunk.length
-      }
-      return filled
-    },
-    close: async () => void answer.destroy(),
   }
 }
 

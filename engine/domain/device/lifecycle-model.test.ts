@@ -65,7 +65,8 @@ const born = register(
 ).device
 const none = { expectedVersion: undefined, clientToken: undefined, messageId: 'm' }
 
-const unsaid = { sha256: undefined, bootId: undefined, boot: 'unsaid', session: undefined } as const
+const nothing = { sha256: undefined, bootId: undefined, session: undefined }
+const unsaid = { ...nothing, boot: 'unsaid', mayBeOld: false } as const
 
 class World {
   device: Device = frozen(born)

@@ -26,7 +26,7 @@ export type OtaRequest =
   | { readonly kind: 'ota_unblock'; readonly firmwareId: FirmwareId }
   /** The first byte of its link was taken. */
   | { readonly kind: 'ota_began'; readonly deploymentId: DeploymentId }
-  /** A download of its link was sent away because too many were under way. */
+  /** A download of its link was sent away because the image cannot be loaded now. */
   | { readonly kind: 'ota_refused'; readonly deploymentId: DeploymentId }
   /** So many more bytes of its image were sent. */
   | { readonly kind: 'ota_sent'; readonly deploymentId: DeploymentId; readonly bytes: number }

@@ -79,6 +79,8 @@ export interface Session {
   readonly listens: boolean
   /** The device has subscribed to messages about firmware. */
   readonly takesOta: boolean
+  /** When its token was issued, if a broker let the device in that does not know which tokens were revoked. */
+  readonly issuedAt: Millis | undefined
 }
 
 /** The way to reach a device now: its own session, or its gateway's. */

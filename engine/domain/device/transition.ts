@@ -279,7 +279,13 @@ function configure(
 ): Outcome {
   const kept = withAttributes(device, act, now)
   if (kept.effects.some(({ kind }) => kind === 'refuse') || act.version === undefined) return kept
-  const nothing = { sha256: undefined, bootId: undefined, boot: 'unsaid', session: undefined } as const
+  const nothing = {
+    sha256: undefined,
+    bootId: undefined,
+    boot: 'unsaid',
+    mayBeOld: false,
+    session: undefined,
+  } as const
   const after = describe(kept.device, { ...nothing, version: act.version }, now)
   return { device: after.device, effects: [...kept.effects, ...after.effects] }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import type { Leap } from '../leap.ts'
 import type { Deployment } from './deployment.ts'
 import { countOf } from './deployment-count.ts'
 import { advance, recounted } from './deployment-progress.ts'
@@ -19,9 +20,9 @@ function advanced(
   before: Deployment,
   tallies: readonly JobTally[],
   sec = 100,
-  isEnlisted = true,
+  { isEnlisted = true, leaps = [] }: { isEnlisted?: boolean; leaps?: readonly Leap[] } = {},
 ): Deployment {
-  return advance(before, countOf(before, tallies), { now: Millis(sec * 1_000), isEnlisted })
+  return advance(before, countOf(before, tallies), { now: Millis(sec * 1_000), isEnlisted, leaps })
 }
 
 describe('after its end', () => {
@@ -84,12 +85,12 @@ describe('statuses', () => {
     const pending = deployment({ status: 'pending', startedAt: undefined })
     const none = tally({ counts: { cancelled: 10 } })
     expect(advanced(pending, [none]).status).toBe('completed')
-    expect(advanced(pending, [none], 100, false).status).toBe('pending')
+    expect(advanced(pending, [none], 100, { isEnlisted: false }).status).toBe('pending')
   })
 
   test('it does not end before every member has its job', () => {
     const all = tally({ succeeded: 3, counts: { succeeded: 3 } })
-    expect(advanced(deployment(), [all], 100, false).status).toBe('in_progress')
+    expect(advanced(deployment(), [all], 100, { isEnlisted: false }).status).toBe('in_progress')
   })
 
   test('no deployment is open after its deadline', () => {
@@ -108,13 +109,22 @@ describe('statuses', () => {
     expect(advanced(done, [tally({})]).finishedAt).toBe(100_000)
   })
 
+  test('one that ends with its last job has finished at once', () => {
+    const all = tally({ succeeded: 9, failed: 1, counts: { succeeded: 9, failed: 1 } })
+    expect(advanced(deployment(), [all])).toMatchObject({ status: 'completed', finishedAt: 100_000 })
+    const one = advanced(deployment(), [{ ...all, unfinished: 1 }])
+    expect([one.status, one.finishedAt]).toEqual(['completed', undefined])
+  })
+
   // A leader that takes over begins at nobody, and enlists nobody for a deployment that is over.
   test.each(['completed', 'failed', 'rolled_back', 'aborted', 'cancelled'] as const)(
     'one that is %s finishes under a leader that has not enlisted its members',
     (status) => {
       const over = deployment({ status })
-      expect(advanced(over, [tally({ unfinished: 1 })], 100, false).finishedAt).toBeUndefined()
-      expect(advanced(over, [tally({})], 100, false).finishedAt).toBe(100_000)
+      expect(
+        advanced(over, [tally({ unfinished: 1 })], 100, { isEnlisted: false }).finishedAt,
+      ).toBeUndefined()
+      expect(advanced(over, [tally({})], 100, { isEnlisted: false }).finishedAt).toBe(100_000)
     },
   )
 
@@ -180,6 +190,13 @@ describe('stages', () => {
     const next = advanced(soaking, [proved], 360)
     expect(next).toMatchObject({ stage: 1, status: 'in_progress' })
     expect(next.stages.map(({ state }) => state)).toEqual(['passed', 'running'])
+  })
+
+  test('the soaking counts time that passed, and not how far the clock was set', () => {
+    const leaps = [{ at: 3_700_000, ms: 3_600_000 }]
+    const soaking = advanced(canary(), [proved])
+    expect(advanced(soaking, [proved], 3_959, { leaps }).stage).toBe(0)
+    expect(advanced(soaking, [proved], 3_960, { leaps }).stage).toBe(1)
   })
 
   test.each([

@@ -2,6 +2,7 @@
 // time. It asks for nothing: what follows from the new record is worked out from that.
 import { Millis } from '../../../schemas/ids.ts'
 import type { DeploymentStatus, JobStatus } from '../../../schemas/vocabulary.ts'
+import type { Leap } from '../leap.ts'
 import type { Deployment, JobCounts, Stage, StageRule, StageState } from './deployment.ts'
 import { isFinalStatus } from './deployment.ts'
 import type { DeploymentCount } from './deployment-count.ts'
@@ -11,6 +12,8 @@ const STALLED_MS = 86_400_000
 
 export interface ProgressFacts {
   readonly now: Millis
+  /** Soaks do not count them. */
+  readonly leaps: readonly Leap[]
   /** Every member has its job. */
   readonly isEnlisted: boolean
   /** What telemetry said about the metrics of the gate that is due; undefined until it has answered. */
@@ -19,13 +22,18 @@ export interface ProgressFacts {
 
 /** The deployment as it is now; the same reference if nothing about it changed. */
 export function advance(before: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
+  const after = decided(before, count, known)
+  if (after.finishedAt !== undefined || !isFinalStatus(after.status)) return after
+  // Nobody else gets a job any more, so whether every member has one does not matter: a leader that takes over now never
+  // enlists them again.
+  return count.unfinished === 0 ? { ...after, finishedAt: known.now } : after
+}
+
+function decided(before: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
   const { now, isEnlisted } = known
   let deployment = withCounts(before, count)
   if (deployment.finishedAt !== undefined) return before
-  // Nobody else gets a job any more, so whether every member has one does not matter: a leader that takes over now never
-  // enlists them again.
-  if (isFinalStatus(deployment.status))
-    return count.unfinished === 0 ? { ...deployment, finishedAt: now } : deployment
+  if (isFinalStatus(deployment.status)) return deployment
   if (deployment.deadlineAt <= now)
     return moved(deployment, count.succeeded > 0 ? 'completed' : 'failed', now, 'deadline')
   if (deployment.status === 'scheduled' && (deployment.spec.startAt ?? 0) <= now)
@@ -145,7 +153,7 @@ function withStage(deployment: Deployment, count: DeploymentCount, known: Progre
   if (rule === undefined || stage.total === 0) return next(deployment, now)
   const failing = failedGate(jobs, rule.gate)
   if (failing !== undefined) return stopped(deployment, count, { rule, now, gate: failing })
-  const soak = soakOf(rule, jobs, stage.since)
+  const soak = soakOf(rule, jobs, { since: stage.since, leaps: known.leaps })
   const isJudged = rule.gate.metrics.length === 0 || known.gateValues !== undefined
   if (soak.to > now || !isJudged)
     return stage.state === 'soaking' ? deployment : inStage(deployment, index, 'soaking', Millis(soak.from))

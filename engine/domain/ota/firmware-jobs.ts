@@ -4,7 +4,7 @@ import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Firmware } from './firmware-part.ts'
 import type { Job } from './job.ts'
-import { jobDeadline } from './job-deadline.ts'
+import { type Grace, jobDeadline } from './job-deadline.ts'
 import { withBack } from './job-moves.ts'
 import { isLate, isOpen } from './job-table.ts'
 import { type TellContext, tellDeadline } from './job-telling.ts'
@@ -134,13 +134,10 @@ export function withVersion(
   }
 }
 
-/** When the jobs must next be looked at, infinity if never (R6). `forgivenAt`: what was said before may still come. */
-export function firmwareDeadline(
-  { jobs }: Firmware,
-  context: TellContext & { readonly forgivenAt: number },
-): number {
+/** When the jobs must next be looked at, infinity if never (R6). */
+export function firmwareDeadline({ jobs }: Firmware, context: TellContext & Grace): number {
   let at = Number.POSITIVE_INFINITY
-  for (const job of jobs) at = Math.min(at, jobDeadline(job, context.forgivenAt), tellDeadline(job, context))
+  for (const job of jobs) at = Math.min(at, jobDeadline(job, context), tellDeadline(job, context))
   return at
 }
 

@@ -59,3 +59,36 @@ describe('a timer that ran while the service was away', () => {
     expect(device.look(60).job).toMatchObject({ status: 'timed_out', error: { code: 'OFFLINE_TOO_LONG' } })
   })
 })
+
+describe('a clock that is set forwards in an update', () => {
+  test.each([
+    ['notified', 1_800],
+    ['downloading', 1_800],
+    ['downloaded', 900],
+    ['installing', 900],
+    ['rebooting', 600],
+  ] as const)('takes no time from a device that was %s', (status, waits) => {
+    const device = at(status).after(100).leap(3_600)
+    expect(device.look().job).toMatchObject({ status, error: undefined })
+    expect(device.looksIn).toBe(waits - 100)
+    expect(device.look(waits - 101).job.status).toBe(status)
+    expect(device.look(1).job.status).toBe('timed_out')
+  })
+
+  test('proves no device that has not stayed well for long enough', () => {
+    const device = at('confirming').after(4).leap(3_600).look()
+    expect([device.job.status, device.looksIn]).toEqual(['confirming', 6])
+    expect(device.look(6).job.status).toBe('succeeded')
+  })
+
+  test('counts as often as it happens, and not for what began afterwards', () => {
+    const device = at('downloading').leap(3_600).after(10).leap(1_000).after(10)
+    expect(device.looksIn).toBe(1_780)
+    expect(device.reports('installing').looksIn).toBe(900)
+  })
+
+  test('and is set right again keeps what is left as it was', () => {
+    const device = at('rebooting').after(100).leap(3_600).leap(-3_600)
+    expect(device.looksIn).toBe(500)
+  })
+})

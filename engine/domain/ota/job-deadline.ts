@@ -2,56 +2,59 @@
 // devices could last not be heard: a timer that ran meanwhile gives the device a moment to say what it did.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
+import { type Leap, leaptSince } from '../leap.ts'
 import type { Job } from './job.ts'
 import { awaitJob, failJob, giveUpReturn, grantJob, mustStayWell, succeedJob, withBack } from './job-moves.ts'
 import { isLate } from './job-table.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** What a timer has to know of the device beside its job. */
-export interface Hearing {
-  /** The device has no session. */
-  readonly isAway: boolean
+/** What puts off the end of a timer. */
+export interface Grace {
   /** What devices said before this time may still come: the service was away, or read something else. */
   readonly forgivenAt: number
+  readonly leaps: readonly Leap[]
+}
+
+/** What a timer has to know of the device beside its job. */
+export interface Hearing extends Grace {
+  /** The device has no session. */
+  readonly isAway: boolean
   /** What the device last said that it runs. */
   readonly version?: string | undefined
 }
 
-export function jobDeadline(job: Job, forgivenAt: number): number {
+export function jobDeadline(job: Job, grace: Grace): number {
   switch (job.status) {
     case 'pending':
-      return Math.min(
-        job.isGranted ? grantedDeadline(job, forgivenAt) : NEVER,
-        offlineDeadline(job, forgivenAt),
-      )
+      return Math.min(job.isGranted ? grantedDeadline(job, grace) : NEVER, offlineDeadline(job, grace))
     case 'rolling_back':
       if (job.back === undefined) return NEVER
       return Math.min(
-        jobDeadline(job.back, forgivenAt),
+        jobDeadline(job.back, grace),
         job.back.isGranted ? NEVER : (job.back.notBefore ?? NEVER),
       )
     case 'failed':
     case 'timed_out':
     case 'succeeded':
-      return job.rollback === 'due' ? offlineDeadline(job, forgivenAt) : NEVER
+      return job.rollback === 'due' ? offlineDeadline(job, grace) : NEVER
     default:
-      return Math.min(phaseDeadline(job, forgivenAt), suspectDeadline(job, forgivenAt))
+      return Math.min(phaseDeadline(job, grace), suspectDeadline(job, grace))
   }
 }
 
 /** What is over at this time. */
 export function expireJob(job: Job, now: Millis, hearing: Hearing): Job {
-  const { isAway, forgivenAt } = hearing
+  const { isAway } = hearing
   if (job.status === 'rolling_back')
     return job.back === undefined ? job : withBack(job, expireBack(job.back, now, hearing), now)
-  if (jobDeadline(job, forgivenAt) > now) return job
+  if (jobDeadline(job, hearing) > now) return job
   if (job.rollback === 'due') return giveUpReturn(job, job.error, now)
-  if (suspectDeadline(job, forgivenAt) <= now && phaseDeadline(job, forgivenAt) > now)
+  if (suspectDeadline(job, hearing) <= now && phaseDeadline(job, hearing) > now)
     return interrupted(job, now, job.suspect?.version)
   switch (job.status) {
     case 'pending':
-      return expirePending(job, now, forgivenAt)
+      return expirePending(job, now, hearing)
     case 'confirming':
       if (!job.isProved) return unproved(job, hearing.version, now)
       // Its session ended with the service, and it has not come back: how it is, nobody knows.
@@ -83,49 +86,48 @@ function expireBack(back: Job, now: Millis, hearing: Hearing): Job {
 
 /** A timer that began before devices could be heard again runs for a moment from then on, but not for longer than it does
  *  anyway. */
-function after(from: number, ms: number, forgivenAt: number): number {
-  const at = from + ms
+function after(from: number, ms: number, { forgivenAt, leaps }: Grace): number {
+  const at = from + ms + leaptSince(from, leaps)
   return from < forgivenAt ? Math.max(at, forgivenAt + Math.min(ms, LIMITS.otaForgivenMs)) : at
 }
 
 /** Sent often enough without an answer, or away for so long that the place is needed by others. */
-function grantedDeadline({ telling, awaySince, since, plan }: Job, forgivenAt: number): number {
-  if (awaySince !== undefined) return after(Math.max(since, awaySince), plan.downloadSec * 1_000, forgivenAt)
-  return telling.sends < LIMITS.otaSendsMax
-    ? NEVER
-    : after(telling.sentAt ?? 0, LIMITS.otaRetryMs, forgivenAt)
+function grantedDeadline({ telling, awaySince, since, plan }: Job, grace: Grace): number {
+  if (awaySince !== undefined) return after(Math.max(since, awaySince), plan.downloadSec * 1_000, grace)
+  return telling.sends < LIMITS.otaSendsMax ? NEVER : after(telling.sentAt ?? 0, LIMITS.otaRetryMs, grace)
 }
 
-function offlineDeadline({ awaySince, plan }: Job, forgivenAt: number): number {
+function offlineDeadline({ awaySince, plan }: Job, grace: Grace): number {
   if (awaySince === undefined) return NEVER
-  return after(Math.max(awaySince, plan.startAt ?? 0), plan.offlineTtlSec * 1_000, forgivenAt)
+  return after(Math.max(awaySince, plan.startAt ?? 0), plan.offlineTtlSec * 1_000, grace)
 }
 
-function suspectDeadline({ suspect }: Job, forgivenAt: number): number {
+function suspectDeadline({ suspect }: Job, grace: Grace): number {
   if (suspect === undefined) return NEVER
-  return after(suspect.until - LIMITS.otaSuspectMs, LIMITS.otaSuspectMs, forgivenAt)
+  const { until, forMs = LIMITS.otaSuspectMs } = suspect
+  return after(until - forMs, forMs, grace)
 }
 
-function phaseDeadline(job: Job, forgivenAt: number): number {
+function phaseDeadline(job: Job, grace: Grace): number {
   const { plan, since, isProved, notifiedAt, waitedAt } = job
   switch (job.status) {
     case 'notified':
     case 'downloading':
-      return after(Math.max(notifiedAt ?? since, waitedAt ?? 0), plan.downloadSec * 1_000, forgivenAt)
+      return after(Math.max(notifiedAt ?? since, waitedAt ?? 0), plan.downloadSec * 1_000, grace)
     case 'downloaded':
     case 'installing':
-      return after(since, plan.installSec * 1_000, forgivenAt)
+      return after(since, plan.installSec * 1_000, grace)
     case 'rebooting':
-      return after(since, plan.rebootSec * 1_000, forgivenAt)
+      return after(since, plan.rebootSec * 1_000, grace)
     case 'confirming':
-      return after(since, (isProved ? plan.stableSec : plan.confirmSec) * 1_000, forgivenAt)
+      return after(since, (isProved ? plan.stableSec : plan.confirmSec) * 1_000, grace)
     default:
       return NEVER
   }
 }
 
-function expirePending(job: Job, now: Millis, forgivenAt: number): Job {
-  if (offlineDeadline(job, forgivenAt) <= now)
+function expirePending(job: Job, now: Millis, grace: Grace): Job {
+  if (offlineDeadline(job, grace) <= now)
     return failJob(
       job,
       { code: 'OFFLINE_TOO_LONG', message: `not reached for ${job.plan.offlineTtlSec} s` },

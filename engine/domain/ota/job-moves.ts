@@ -64,7 +64,7 @@ export function grantJob(
   }
 }
 
-/** Its download was sent away because others were under way: it has the whole time again, and this is no failure. */
+/** Its download was sent away, by no fault of the device: it has the whole time again, and this is no failure. */
 export function waitJob(job: Job, now: Millis): Job {
   const isFetching = job.status === 'notified' || job.status === 'downloading'
   return isFetching && job.isGranted ? { ...job, waitedAt: now } : job

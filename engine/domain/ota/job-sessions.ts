@@ -13,6 +13,8 @@ export interface StatusReport extends ReportedImage {
   readonly session: Micros | undefined
   /** Whether it says a boot id, and whether that is another than before. */
   readonly boot: 'changed' | 'same' | 'unsaid'
+  /** It may have said so in an earlier session, and sends it again because nobody acknowledged it. */
+  readonly mayBeOld: boolean
 }
 
 /** What became of a device's own session. `lost`: it ended, or another took its place. `resumed`: the device has a new one, and nobody saw the one before end:
@@ -62,13 +64,13 @@ function restarted(job: Job, now: Millis): Job {
 }
 
 /** While it installs, a device without boot ids may only have lost its connection: it gets a moment to say so. Where nobody
- *  saw its session end, that ended with the service: then it is left at its work, and the timer judges. */
-function notTheGoal(job: Job, { boot, version }: StatusReport, now: Millis): Job {
-  if (boot === 'changed' || job.isRebootSaid) return interrupted(job, now, version)
-  if (job.status === 'installing') return job
-  return job.suspect === undefined
-    ? { ...job, suspect: { until: Millis(now + LIMITS.otaSuspectMs), version } }
-    : job
+ *  saw its session end, that ended with the service: then it is left at its work, and the timer judges. After its restart it
+ *  may first repeat what it said before: it gets a moment to say what it runs now. */
+function notTheGoal(job: Job, { boot, version, mayBeOld }: StatusReport, now: Millis): Job {
+  if (boot === 'changed' || (job.isRebootSaid && !mayBeOld)) return interrupted(job, now, version)
+  if (job.status === 'installing' || job.suspect !== undefined) return job
+  const forMs = job.isRebootSaid ? LIMITS.otaBirthMs : LIMITS.otaSuspectMs
+  return { ...job, suspect: { until: Millis(now + forMs), forMs, version } }
 }
 
 /** It began after the attempt was sent. Behind a gateway there is no such session: what counts is how far it was. */

@@ -59,6 +59,13 @@ export const UNTOLD: Telling = Object.freeze({
   sentIn: undefined,
 })
 
+export interface Suspect {
+  readonly until: Millis
+  /** How long that is; missing where it is `otaSuspectMs`. */
+  readonly forMs?: number
+  readonly version: string | undefined
+}
+
 /** Replaced as a whole on change. The same reference means unchanged (R7). */
 export interface Job {
   readonly plan: JobPlan
@@ -91,7 +98,7 @@ export interface Job {
   readonly notBefore: Millis | undefined
   readonly waitsFor: 'deferred' | 'backoff' | undefined
   readonly refreshedAt: Millis | undefined
-  /** When its download was last sent away because too many were under way, in this attempt. */
+  /** When its download was last sent away because the image could not be loaded then, in this attempt. */
   readonly waitedAt: Millis | undefined
   /** Time since which the device cannot be reached; undefined while it can be. */
   readonly awaySince: Millis | undefined
@@ -109,7 +116,7 @@ export interface Job {
   /** Number of the latest session in which the device said something that moved the job. */
   readonly seenIn: Micros | undefined
   /** Set while it is open whether the device restarted or only lost its connection. */
-  readonly suspect: { readonly until: Millis; readonly version: string | undefined } | undefined
+  readonly suspect: Suspect | undefined
   /** The device runs the goal. In `confirming` without it, the device only said so. */
   readonly isProved: boolean
   readonly notifiedAt: Millis | undefined

@@ -1,6 +1,7 @@
 // What has to hold before a deployment goes on to its next stage.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { holds } from '../alert/leaf-truth.ts'
+import { type Leap, leaptSince } from '../leap.ts'
 import type { Deployment, DeploymentSpec, Gate, MetricGate, StageRule } from './deployment.ts'
 import type { DeploymentCount, StageCount } from './deployment-count.ts'
 
@@ -31,14 +32,15 @@ export function ruleOf({ canary, stages }: DeploymentSpec, stage: number): Stage
   return canary === undefined ? stages?.[stage] : stage === 0 ? canary : undefined
 }
 
-/** Whether a stage has to be soaked, and until when. It soaks from the last success, whoever leads meanwhile. */
+/** Whether a stage has to be soaked, and until when. It soaks from the last success, whoever leads meanwhile, and whatever
+ *  becomes of the clock. */
 export function soakOf(
   rule: StageRule,
   { lastSuccessAt }: StageCount,
-  since: Millis,
+  { since, leaps }: { readonly since: Millis; readonly leaps: readonly Leap[] },
 ): { readonly from: number; readonly to: number } {
   const from = lastSuccessAt ?? since
-  return { from, to: from + rule.soakSec * 1_000 }
+  return { from, to: from + rule.soakSec * 1_000 + leaptSince(from, leaps) }
 }
 
 /** What fails at once: devices that were well before the update and are not any more. */
@@ -73,14 +75,14 @@ export function failedMetric(
 export function gateQuestion(
   { spec, status, stage: index, stages }: Deployment,
   count: DeploymentCount,
-  now: Millis,
+  { now, leaps }: { readonly now: Millis; readonly leaps: readonly Leap[] },
 ): GateQuestion | undefined {
   const [rule, stage, jobs] = [ruleOf(spec, index), stages[index], count.stages[index]]
   if (status !== 'in_progress' || rule === undefined || stage === undefined || jobs === undefined)
     return undefined
   const { metrics } = rule.gate
   if (metrics.length === 0 || stage.state !== 'soaking') return undefined
-  const { from, to } = soakOf(rule, jobs, stage.since)
+  const { from, to } = soakOf(rule, jobs, { since: stage.since, leaps })
   if (to > now) return undefined
   const beforeTo = stage.startedAt
   return {

@@ -84,8 +84,13 @@ export class Bridge {
           log('warn', `lost the connection to ROS at ${config.ros.url}: ${reason}; connecting again`),
         unreachable: (reason) =>
           log('warn', `cannot reach ROS at ${config.ros.url}: ${reason}; trying again`),
-        message: (topic, message, bytes) => this.#take(topic, (uplink) => uplink.take(message, bytes)),
-        oversized: (topic) => this.#take(topic, (uplink) => uplink.refuse()),
+        message: (topic, message, bytes) => {
+          for (const uplink of this.#uplinksOf(topic))
+            if (uplink.take(message, bytes)) this.#silenceEnded(uplink)
+        },
+        oversized: (topic) => {
+          for (const uplink of this.#uplinksOf(topic)) if (uplink.refuse()) this.#silenceEnded(uplink)
+        },
         complaint: (text) => log('warn', `rosbridge reports: ${text}`),
       },
     )
@@ -172,9 +177,8 @@ export class Bridge {
     for (const resolve of this.#rosOpened.splice(0)) resolve()
   }
 
-  #take(topic: string, give: (uplink: Uplink) => boolean): void {
-    for (const uplink of this.#byTopic.get(topicKey(topic)) ?? [])
-      if (give(uplink)) this.#silenceEnded(uplink)
+  #uplinksOf(topic: string): readonly Uplink[] {
+    return this.#byTopic.get(topicKey(topic)) ?? []
   }
 
   #lookForSilence(): void {
@@ -251,7 +255,7 @@ export class Bridge {
 
 /** Servers answer with a topic's full name. */
 function topicKey(topic: string): string {
-  return topic.replace(/^\//, '')
+  return topic.startsWith('/') ? topic.slice(1) : topic
 }
 
 /** One for all routes of a topic. */

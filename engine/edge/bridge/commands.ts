@@ -20,14 +20,16 @@ export function commandHandler(route: DownlinkRoute, ros: Rosbridge, clock: Cloc
   }
 }
 
-/** A std_msgs/String that takes all commands gets each of them whole, as JSON. */
+/** The data of the command. A std_msgs/String that takes all commands, whose data are no such message, gets each of them
+ *  whole, as JSON. */
 function messageFor(
   route: DownlinkRoute,
   data: JsonObject,
   { command, requestId }: CommandContext,
 ): JsonObject {
   const isAll = route.from.kind === 'command' && route.from.command === undefined
-  if (!isAll || !isStringType(route.rosType)) return data
+  const isString = Object.keys(data).length === 1 && typeof data['data'] === 'string'
+  if (!isAll || isString || !isStringType(route.rosType)) return data
   return { data: JSON.stringify({ request_id: requestId, command, data }) }
 }
 

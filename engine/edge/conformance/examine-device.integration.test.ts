@@ -1,4 +1,6 @@
 // The kit against the devices of the project, which meet everything, and against devices that each break one promise.
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { type Examination, examineDevice } from './device/examine-device.ts'
@@ -40,6 +42,32 @@ test('a device of the simulator meets what it can, without a disk and without fi
     result !== 'skipped' && id !== 'CMD-04' ? [[id, result]] : []
   expect(report.checks.flatMap(judged).filter(([, result]) => result !== 'pass')).toEqual([])
 })
+
+test('a device whose shell ends before it has said goodbye is waited for', async () => {
+  const run = `${program('device.js').replace('exec ', '')}; exit`
+  const report = await examine(run, { only: ['CONN-08'] })
+  expect(report.checks.map(({ id, result }) => [id, result])).toEqual([['CONN-08', 'pass']])
+})
+
+const HAS_MOSQUITTO = spawnSync('mosquitto_pub', ['--version']).error === undefined
+
+test.skipIf(!HAS_MOSQUITTO)(
+  'the lines for a shell on the pages are a device of the profile basic',
+  async () => {
+    const lineOf = (page: string, name: string) => {
+      const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')
+      const [line = ''] = new RegExp(String.raw`^${name} (?:.*\\\n)*.*`, 'm').exec(text) ?? []
+      expect(line).toContain(name)
+      return line.replaceAll('robot-7', 'thermo-1')
+    }
+    const [port, token] = [`\${FLEET_MQTT_URL##*:}`, '$FLEET_DEVICE_TOKEN']
+    const pub = lineOf('README.md', 'mosquitto_pub')
+    const run = `MQTT_PORT=${port} TOKEN=${token} DEVICE_TOKEN=${token}; ${pub}; exec ${lineOf('api/DEVICES.md', 'mosquitto_sub')}`
+    const report = await examine(run, { deviceId: 'thermo-1', profile: 'basic' })
+    expect(wrong(report)).toEqual([])
+    expect(report.passed).toBe(7)
+  },
+)
 
 /** What breaks, and the checks that have to see it. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {

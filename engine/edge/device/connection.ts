@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { AckSieve } from './ack-sieve.ts'
 import type { OutgoingMessage } from './outbox.ts'
 import { Publisher } from './publisher.ts'
 
@@ -49,9 +50,7 @@ export class Connection {
       (id) => this.#client.outgoing[id] !== undefined,
     )
     this.#client = mqtt.connect(options.url, this.#clientOptions())
-    this.#client.on('packetreceive', ({ cmd, messageId }) => {
-      if (cmd === 'puback' && messageId !== undefined) this.#publisher.acknowledged(messageId)
-    })
+    this.#sieve()
     this.#client.on('connect', () => void this.#greet())
     this.#client.on('error', (error) => {
       this.#error = error
@@ -72,13 +71,13 @@ export class Connection {
   }
 
   /** Resolves once the broker has acknowledged the message; with QoS 0, once it is sent. */
-  async publish({ suffix, payload, qos = 1 }: OutgoingMessage, retain = false): Promise<void> {
+  publish({ suffix, payload, qos = 1 }: OutgoingMessage, retain = false): Promise<unknown> {
     const topic = this.#prefix + suffix
     if (qos === 1 && this.#client.connected) return this.#publisher.publish(topic, payload, retain)
-    await this.#client.publishAsync(topic, Buffer.from(payload), { qos, retain })
+    return this.#client.publishAsync(topic, Buffer.from(payload), { qos, retain })
   }
 
-  announce(reason: string): Promise<void> {
+  announce(reason: string): Promise<unknown> {
     return this.#say('online', reason)
   }
 
@@ -91,6 +90,20 @@ export class Connection {
   /** Breaks the connection. The broker publishes the last will. */
   abandon(): void {
     this.#client.end(true)
+  }
+
+  /** Puts the sieve between the stream and the client. */
+  #sieve(): void {
+    const { stream } = this.#client
+    const readers = stream.listeners('data')
+    const sieve = new AckSieve({
+      take: (id) => this.#publisher.acknowledged(id),
+      pass: (bytes) => {
+        for (const read of readers) read(bytes)
+      },
+    })
+    stream.removeAllListeners('data')
+    stream.on('data', (bytes: Buffer) => sieve.read(bytes))
   }
 
   async #greet(): Promise<void> {
@@ -107,7 +120,7 @@ export class Connection {
     }
   }
 
-  #say(status: 'online' | 'offline', reason: string): Promise<void> {
+  #say(status: 'online' | 'offline', reason: string): Promise<unknown> {
     const body = this.#options.status(status, reason, this.#sessionId)
     return this.publish({ suffix: 'status', payload: Buffer.from(JSON.stringify(body)) }, true)
   }

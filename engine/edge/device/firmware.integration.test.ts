@@ -5,12 +5,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type FirmwareHandlers, FirmwareUpdates } from './firmware.ts'
 import type { ManifestKeys } from './manifest.ts'
-import { type DeviceStorage, memoryStorage } from './storage.ts'
+import { type DeviceStorage, fileStorage, memoryStorage } from './storage.ts'
 
 const IMAGE = Buffer.from('the image of 2.1.0')
 const SHA256 = createHash('sha256').update(IMAGE).digest('hex')
@@ -70,6 +70,7 @@ async function boot(
     readonly keys?: ManifestKeys
     readonly deviceType?: string
     readonly handlers?: Partial<FirmwareHandlers>
+    readonly isFolderNamed?: boolean
   } = {},
 ): Promise<Running> {
   const reports: JsonObject[] = []
@@ -92,7 +93,7 @@ async function boot(
     },
   })
   updates.handle({
-    folder,
+    ...(about.isFolderNamed === false ? {} : { folder }),
     install: (file) => void installed.push(readFileSync(file, 'utf8')),
     reboot: () => reboot(),
     ...about.handlers,
@@ -123,6 +124,20 @@ test('an image is downloaded, checked and installed, and the version after the r
     { deployment_id: 'dep_1', attempt: 1, status: 'succeeded', version: 'v2.1.0' },
   ])
   expect(confirmed).toBe(1)
+})
+
+test('without a folder images are beside what the storage keeps, or in a folder of their own', async () => {
+  const files: string[] = []
+  const handlers = { install: (file: string) => void files.push(file) }
+  for (const storage of [fileStorage(join(folder, 'state')), memoryStorage()]) {
+    const { updates, rebooted } = await boot('2.0.0', { storage, handlers, isFolderNamed: false })
+    await updates.take(message())
+    await rebooted
+  }
+  const [beside, own = ''] = files
+  expect(beside).toBe(join(folder, 'state', 'images', `${SHA256}.image`))
+  expect(own).toMatch(/fleet-images-\w+\/[0-9a-f]{64}\.image$/)
+  rmSync(dirname(own), { recursive: true })
 })
 
 test('the same message again installs nothing and is answered with where the device is', async () => {

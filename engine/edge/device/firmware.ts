@@ -1,5 +1,8 @@
 // Installs firmware: one installation per deployment and attempt, also over restarts. What the device runs is told by the
 // version that it connects with, never by what it meant to install.
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { errorText } from '../../../schemas/error-text.ts'
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
@@ -14,8 +17,8 @@ export type FirmwareDecision =
   | { readonly reject: string }
 
 export interface FirmwareHandlers {
-  /** Images are downloaded to this folder. */
-  readonly folder: string
+  /** Images are downloaded to this folder. Left out, it is `images` in the folder of `fileStorage`. */
+  readonly folder?: string
   /** Whether the device takes this firmware now. Left out, it takes any. */
   readonly accept?: (about: FirmwareMessage) => FirmwareDecision | Promise<FirmwareDecision>
   /** Installs the image, whose size and SHA-256 have been checked. */
@@ -72,6 +75,7 @@ export class FirmwareUpdates {
   /** True while the job is one that began before this process did, and nobody was told yet what came of it. */
   #isFromBefore: boolean
   #settling: Promise<void> | undefined
+  #ownFolder: string | undefined
 
   private constructor(ports: FirmwarePorts, job: Job | undefined, lastSeq: number) {
     this.#ports = ports
@@ -209,7 +213,7 @@ export class FirmwareUpdates {
     try {
       if (message.localOk && (await handlers.switchTo?.(message)) === true)
         return await this.#reboot(message, handlers)
-      const path = `${handlers.folder}/${message.sha256}.image`
+      const path = join(await this.#folderFor(handlers), `${message.sha256}.image`)
       await this.#download(message, { path, signal })
       if (signal.aborted) return
       await this.#move(message, 'downloading', { status: 'downloaded' })
@@ -225,6 +229,13 @@ export class FirmwareUpdates {
       const text = errorText(error)
       await this.#end(message, { status: 'failed', error: { code, message: text.slice(0, 1_024) } })
     }
+  }
+
+  async #folderFor({ folder }: FirmwareHandlers): Promise<string> {
+    const chosen = folder ?? this.#ports.storage.imageFolder
+    if (chosen !== undefined) return chosen
+    this.#ownFolder ??= await mkdtemp(join(tmpdir(), 'fleet-images-'))
+    return this.#ownFolder
   }
 
   async #reboot(message: FirmwareMessage, handlers: FirmwareHandlers): Promise<void> {

@@ -20,7 +20,7 @@ export interface OutboxBounds {
   readonly inFlightMax: number
 }
 
-export type Publish = (message: OutgoingMessage) => Promise<void>
+export type Publish = (message: OutgoingMessage) => Promise<unknown>
 
 export class Outbox {
   readonly #bounds: OutboxBounds

@@ -2,7 +2,7 @@
 // a store, writes it in six pieces and calls back through several layers, which costs more than everything else about a
 // message. What is kept until it is acknowledged, and sent again over the next connection, is the outbox's business.
 //
-// - Messages go out in the order in which they came, and those of one turn in one write.
+// - Messages go out in the order in which they came, and those of one turn of the event loop in one write.
 // - No packet identifier is used twice at a time, by the client or here.
 import { Buffer } from 'node:buffer'
 import { DefaultMessageIdProvider } from 'mqtt'
@@ -30,15 +30,15 @@ export class Publisher {
     return new Promise((resolve, reject) => {
       const id = this.ids.allocate()
       this.#waiting.set(id, { resolve, reject })
-      if (this.#frames.length === 0) process.nextTick(() => this.#flush())
+      if (this.#frames.length === 0) setImmediate(() => this.#flush())
       this.#frames.push(toPublish({ topic, payload, id, retain }))
     })
   }
 
-  /** A PUBACK has come. It may be for a packet of the client. */
-  acknowledged(id: number): void {
+  /** A PUBACK has come. False if it is for a packet of the client. */
+  acknowledged(id: number): boolean {
     this.#waiting.get(id)?.resolve()
-    this.#waiting.delete(id)
+    return this.#waiting.delete(id)
   }
 
   /** Rejects what was not acknowledged: nothing more will be. */

@@ -4,6 +4,8 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface DeviceStorage {
+  /** Where images of firmware are downloaded to, if nothing else is said. Left out, it is a new folder for each process. */
+  readonly imageFolder?: string
   read(name: string): Promise<Uint8Array | undefined>
   /** Resolves once the value would survive a power cut. */
   write(name: string, value: Uint8Array): Promise<void>
@@ -20,6 +22,7 @@ export function memoryStorage(): DeviceStorage {
 
 export function fileStorage(folder: string): DeviceStorage {
   return {
+    imageFolder: join(folder, 'images'),
     read: async (name) => {
       try {
         return await readFile(join(folder, name))

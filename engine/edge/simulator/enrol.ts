@@ -1,6 +1,8 @@
 // Registers the simulated devices with the service over REST, thousands in a call. Their ids are stable, so a restart with
 // the same data finds its devices again, and only asks for new tokens.
+
 import { setTimeout as wait } from 'node:timers/promises'
+import { eachAtOnce } from '../../../schemas/each-at-once.ts'
 
 export interface Recruit {
   readonly id: string
@@ -44,14 +46,11 @@ export async function enrol(
       else known.push(recruit)
     }
   }
-  const renew = async (): Promise<void> => {
-    for (let next = known.shift(); next !== undefined; next = known.shift()) {
-      const token = await askToken(registry, next.id)
-      if (token.kind === 'token') tokens.set(next.id, token.token)
-      else skipped(next.id, token.reason)
-    }
-  }
-  await Promise.all(Array.from({ length: TOKENS_AT_ONCE }, renew))
+  await eachAtOnce(known, TOKENS_AT_ONCE, async ({ id }) => {
+    const token = await askToken(registry, id)
+    if (token.kind === 'token') tokens.set(id, token.token)
+    else skipped(id, token.reason)
+  })
   return tokens
 }
 

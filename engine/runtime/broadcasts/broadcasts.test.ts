@@ -98,6 +98,9 @@ test('every member gets its own command, those that refuse are named, and the pa
   const state = await bench.broadcasts.state(b1, { offset: 1, limit: 2 })
   expect(state?.counts).toMatchObject({ pending: 249, completed: 0 })
   expect(state?.commands.map(({ deviceId }) => deviceId)).toEqual(['d1', 'd10'])
+  const ids = [...bench.commands.values()].flatMap((commands) => commands.map(({ id }) => id))
+  expect([ids.length, new Set(ids).size]).toEqual([249, 249])
+  expect(ids.filter((id) => !id.startsWith('cmd_'))).toEqual([])
   expect(await bench.broadcasts.state(BroadcastId('b9'), { offset: 0, limit: 1 })).toBeUndefined()
 })
 

@@ -16,6 +16,7 @@ import {
   skipMember,
   tally,
 } from '../../domain/command/broadcast.ts'
+import { childId } from '../../domain/command/child-id.ts'
 import { createCommand } from '../../domain/command/create.ts'
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
@@ -278,7 +279,7 @@ export class Broadcasts {
         members.map((deviceId, i) => {
           const request = {
             kind: 'command',
-            id: CommandId(`${id}-${from + i}`),
+            id: childId(broadcast, from + i),
             wish: toWish(broadcast, from + i),
           } as const
           return this.#ports.submit(deviceId, request, { by: userAuthor(createdBy) })

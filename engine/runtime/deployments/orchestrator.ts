@@ -25,6 +25,7 @@ import type { Firmwares } from '../../ports/ota.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
 import { grouped } from '../grouped.ts'
+import { Leaps } from '../leaps.ts'
 import { abortEntry, rollbackEntries } from './deployment-audit.ts'
 import {
   deploymentDocument,
@@ -66,6 +67,7 @@ const ENLIST_AT_ONCE = 1_000
 
 export class Orchestrator {
   readonly #ports: OrchestratorPorts
+  readonly #leaps: Leaps
   readonly #live = new Map<DeploymentId, Live>()
   /** Those that have finished. */
   readonly #past = new FinishedDeployments()
@@ -76,6 +78,7 @@ export class Orchestrator {
 
   constructor(ports: OrchestratorPorts) {
     this.#ports = ports
+    this.#leaps = new Leaps(ports.clock)
   }
 
   /** Goes on with what earlier leaders began (O2). */
@@ -174,12 +177,15 @@ export class Orchestrator {
     for (const each of live) await this.#enlist(each)
     const tallies = await this.#ports.tallies(live.map(({ deployment }) => deployment.id))
     const now = this.#ports.clock.now()
+    this.#leaps.look()
+    const times = { now, leaps: this.#leaps.all }
     const moved: Deployment[] = []
     for (const each of live) {
       each.count = countOf(each.deployment, tallies)
       each.pace.counted(each.count)
-      const gateValues = each.gate.valuesFor(gateQuestion(each.deployment, each.count, now))
-      const after = advance(each.deployment, each.count, { now, isEnlisted: isEnlisted(each), gateValues })
+      const gateValues = each.gate.valuesFor(gateQuestion(each.deployment, each.count, times))
+      const known = { ...times, isEnlisted: isEnlisted(each), gateValues }
+      const after = advance(each.deployment, each.count, known)
       if (after !== each.deployment) moved.push(after)
     }
     if (moved.length > 0) await this.#save(moved)

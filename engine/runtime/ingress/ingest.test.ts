@@ -108,22 +108,43 @@ test('what arrives during an append makes the next one', async () => {
   expect(log.appended.map((bundles) => itemsOf(bundles).length)).toEqual([1, 3])
 })
 
-test('messages that nobody waits for gather, and a request takes them along earlier', async () => {
+/** Sends a message on `suffix` every three milliseconds besides what `act` does. Returns when appends began, and their sizes. */
+async function gathered(suffix: string, act: (at: number, ingest: Ingest) => void) {
   const { time, log, ingest, release } = setUp({ isOutside: true })
-  const a = session('a')
-  await time.advance(10)
+  await time.advance(30)
   const begun: number[] = []
-  for (let at = 0; at < 40; at++) {
-    if (at % 3 === 0) ingest.message(a, message(String(at)))
-    if (at === 22) void ingest.request(a.deviceId, a.partition, new Uint8Array(1))
+  for (let at = 0; at < 70; at++) {
+    if (at % 3 === 0) ingest.message(session('a'), { ...message(String(at)), suffix })
+    act(at, ingest)
     await time.advance(0)
     if (log.held.length > 0) begun.push(at)
     await release()
     await time.advance(1)
   }
+  return { begun, sizes: log.appended.map((bundles) => itemsOf(bundles).length) }
+}
+
+test('messages that nobody waits for gather, and a request takes them along earlier', async () => {
+  const { deviceId, partition } = session('a')
+  const { begun, sizes } = await gathered('command/ack', (at, ingest) => {
+    if (at === 22) void ingest.request(deviceId, partition, new Uint8Array(1))
+  })
   // The first after a pause goes at once, and the request three milliseconds after the append before it.
-  expect(begun).toEqual([0, 10, 20, 23, 33])
-  expect(log.appended.map((bundles) => itemsOf(bundles).length)).toEqual([1, 3, 3, 2, 3])
+  expect(begun).toEqual([0, 10, 20, 23, 33, 43, 53, 63])
+  expect(sizes).toEqual([1, 3, 3, 2, 3, 4, 3, 3])
+})
+
+test('reports gather for longer, until anything else has waited ten milliseconds or there are many', async () => {
+  expect((await gathered('telemetry', () => {})).begun).toEqual([0, 25, 50])
+  const mixed = await gathered('telemetry', (at, ingest) => {
+    if (at === 37) ingest.message(session('a'), { ...message('ack'), suffix: 'command/ack' })
+  })
+  expect(mixed.begun).toEqual([0, 25, 37, 62])
+  const payload = new Uint8Array(LIMITS.gatherBytesMax)
+  const many = await gathered('telemetry', (at, ingest) => {
+    if (at === 32) ingest.message(session('a'), { ...message('large'), payload })
+  })
+  expect(many.begun).toEqual([0, 25, 32, 57])
 })
 
 test('a failing append is tried again with the same bundles, and nothing overtakes it', async () => {

@@ -44,9 +44,11 @@ export class Ingest {
   readonly #log: Log
   readonly #clock: Clock
   readonly #schedule: Schedule
-  readonly #gatherMs: number
+  readonly #isOutside: boolean
   readonly #times: ReceiveClock
   readonly #collector = new Collector()
+  /** How long after the last append what is collected may wait. */
+  #gatherMs = Infinity
   /** Appends as large as they may be, waiting for their turn. */
   #sealed: Append[] = []
   #sealedBytes = 0
@@ -74,7 +76,7 @@ export class Ingest {
     isOutside?: boolean
   }) {
     this.#log = options.log
-    this.#gatherMs = options.isOutside ? LIMITS.gatherOutsideMs : LIMITS.gatherMs
+    this.#isOutside = options.isOutside === true
     this.#clock = options.clock
     this.#schedule = options.schedule
     this.#fatal = options.fatal
@@ -136,8 +138,9 @@ export class Ingest {
   relayed(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
     this.#say(session, device, message)
     // Once per append: the gateway's sign of life is in another partition than the message.
-    if (!message.will && this.#collector.speaks(session))
-      this.#add(session.partition, this.#item({ kind: ITEM.heard, id: session.idBytes, payload: NO_BYTES }))
+    if (message.will || !this.#collector.speaks(session)) return
+    const heard = this.#item({ kind: ITEM.heard, id: session.idBytes, payload: NO_BYTES })
+    this.#add(session.partition, heard, this.#patienceFor(message))
   }
 
   /** Takes a dead letter once more. Resolves once it is durable. After a rejection it may yet get into the log. */
@@ -243,7 +246,7 @@ export class Ingest {
   }
 
   #say(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
-    this.#add(device.partition, {
+    const item = {
       kind: ITEM.message,
       flags: flagsOf(message),
       receivedAt: this.nextAt(),
@@ -252,7 +255,8 @@ export class Ingest {
       origin: message.origin ?? NO_BYTES,
       suffix: this.#suffix(message.suffix),
       payload: message.payload,
-    })
+    }
+    this.#add(device.partition, item, this.#patienceFor(message))
     this.#collector.count(session)
     this.#totals.messages++
   }
@@ -261,16 +265,28 @@ export class Ingest {
     return { ...EMPTY, ...fields, receivedAt: this.nextAt() }
   }
 
-  #add(partition: Partition, item: Item): void {
+  #patienceFor({ suffix, will }: UplinkMessage): number {
+    const isReport = !will && (suffix.startsWith('telemetry') || suffix === 'log')
+    return this.#isOutside && isReport ? LIMITS.gatherReportsMs : this.#patience
+  }
+
+  /** How long anything but a report may wait. */
+  get #patience(): number {
+    return this.#isOutside ? LIMITS.gatherOutsideMs : LIMITS.gatherMs
+  }
+
+  #add(partition: Partition, item: Item, gatherMs = this.#patience): void {
     if (this.#collector.isFull(partition)) this.#seal()
     this.#collector.add(partition, item)
+    this.#gatherMs = Math.min(this.#gatherMs, gatherMs)
     this.#plan()
   }
 
   /** Appends at once after a pause, and a little later under load, when waiting fills the bundles. */
   #plan(): void {
     if (this.#underWay !== undefined) return
-    const isHurried = this.#collector.hasRequests || this.#sealed.length > 0
+    const { hasRequests, bytes } = this.#collector
+    const isHurried = hasRequests || this.#sealed.length > 0 || bytes > LIMITS.gatherBytesMax
     const at = this.#lastAppendTicks + (isHurried ? LIMITS.gatherMs : this.#gatherMs)
     if (at >= this.#plannedAt) return
     this.#plannedAt = at
@@ -306,6 +322,7 @@ export class Ingest {
   }
 
   #collect(): Append {
+    this.#gatherMs = Infinity
     return this.#collector.take(this.#times.latestAt)
   }
 

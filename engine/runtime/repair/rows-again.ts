@@ -138,6 +138,7 @@ export class RowsAgain {
       asks: [],
       sweep: undefined,
       forgiveAt: undefined,
+      leaps: [],
       horizon: Millis(0),
       wants: undefined,
       vitals: false,

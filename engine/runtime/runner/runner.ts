@@ -275,6 +275,7 @@ export class Runner {
       asks: parts.asks,
       sweep: parts.sweep,
       forgiveAt: this.#silenceSweep.takeForgiveness(),
+      leaps: this.#silenceSweep.leaps,
       horizon: this.#host.horizon(),
       wants: this.#wants.take(),
       alertSettings: this.#alertSettings.take(),

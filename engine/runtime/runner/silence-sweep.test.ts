@@ -52,6 +52,21 @@ test.each([
   expect(sweep.takeForgiveness()).toBeUndefined()
 })
 
+test.each([
+  ['a pause of the process', 120_000, 120_000, []],
+  ['a clock set forwards', 3_600_250, 250, [3_600_000]],
+  ['a clock set backwards', -3_600_250, 250, []],
+])('%s is a leap of the clock if it is one', (_, now, ticks, leaps) => {
+  const { state, sweep, pass } = setUp()
+  pass(1_000)
+  state.now += now
+  state.ticks += ticks
+  sweep.look()
+  expect(sweep.leaps).toEqual(leaps.map((ms) => ({ at: state.now, ms })))
+  pass(10_000)
+  expect(sweep.leaps.map(({ ms }) => ms)).toEqual(leaps)
+})
+
 describe('after a pause of the process', () => {
   /** The numbers of the looks, 1 for the first, at which a sweep was due. */
   function sweptAt(count: number, lost: (look: number) => number): readonly number[] {

@@ -4,11 +4,12 @@
 // - Every device counts as heard when lost time ends.
 // P2. What devices said in lost time lies in the sockets. Sweeps are left out until there was time to read it, so that it
 //     counts before anything that is due. Whoever loses time again and again sweeps all the same.
-import type { Millis } from '../../../schemas/ids.ts'
+import { Millis } from '../../../schemas/ids.ts'
+import { LEAP_MS_MIN, Leaps } from '../leaps.ts'
 import type { WorkTask } from '../shard/protocol.ts'
 
 /** Sweeps come every quarter second; without one for this long, or with more time gone than passed, time was lost. */
-const LOST_TIME_MS = 2_000
+const LOST_TIME_MS = LEAP_MS_MIN
 /** Looks that a sweep is left out for, by P2. Between two of them sockets and log are read. */
 const HELD_LOOKS = 4
 
@@ -23,8 +24,7 @@ export interface Times {
 
 export class SilenceSweep {
   readonly #times: Times
-  #lastTicks: number
-  #lastNow: number
+  readonly #leaps: Leaps
   #dueAt: Millis | undefined
   #forgiveAt: Millis | undefined
   #isCut = false
@@ -35,22 +35,17 @@ export class SilenceSweep {
 
   constructor(times: Times) {
     this.#times = times
-    this.#lastTicks = times.ticks()
-    this.#lastNow = times.now()
+    this.#leaps = new Leaps(times)
   }
 
   /** Every quarter second. */
   look(): void {
     const watermark = this.#times.watermark()
     if (watermark === undefined) return
-    const now = this.#times.now()
-    const ticks = this.#times.ticks()
-    const passed = ticks - this.#lastTicks
-    const isLost = passed > LOST_TIME_MS || Math.abs(now - this.#lastNow - passed) > LOST_TIME_MS
-    this.#lastTicks = ticks
-    this.#lastNow = now
+    const { now, passedMs, leaptMs } = this.#leaps.look()
+    const isLost = passedMs > LOST_TIME_MS || Math.abs(leaptMs) > LOST_TIME_MS
     if (isLost) {
-      this.#forgiveAt = now
+      this.#forgiveAt = Millis(now)
       this.#dueAt = undefined
     }
     if (this.#isHeld(isLost)) return
@@ -89,6 +84,11 @@ export class SilenceSweep {
     }
     this.#isOwed = false
     return false
+  }
+
+  /** The leaps of the clock, which no timer counts. */
+  get leaps(): WorkTask['leaps'] {
+    return this.#leaps.all
   }
 
   takeForgiveness(): Millis | undefined {

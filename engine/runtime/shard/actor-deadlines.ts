@@ -6,6 +6,7 @@ import { commandDeadline } from '../../domain/device/command-events.ts'
 import { type HeartbeatTimeouts, heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { nextDeadline } from '../../domain/device/transition.ts'
+import type { Leap } from '../../domain/leap.ts'
 import { firmwareDeadline, isReachStale } from '../../domain/ota/firmware-jobs.ts'
 import { type Actor, isPolling, isReachable, otaWayOf, wayOf } from './actor.ts'
 import { Deadlines } from './deadlines.ts'
@@ -36,6 +37,7 @@ export class ActorDeadlines {
   #sweep: SweepUnderWay | undefined
   /** Time of the current task. */
   #now = Millis(0)
+  #leaps: readonly Leap[] = []
 
   constructor(
     timeouts: HeartbeatTimeouts & { readonly resumedAt?: Millis | undefined },
@@ -77,8 +79,13 @@ export class ActorDeadlines {
     return this.#resumedAt
   }
 
-  startTask(now: Millis): void {
+  get leaps(): readonly Leap[] {
+    return this.#leaps
+  }
+
+  startTask({ now, leaps }: { readonly now: Millis; readonly leaps: readonly Leap[] }): void {
     this.#now = now
+    this.#leaps = leaps
   }
 
   forgive(at: Millis, actors: Iterable<Actor>): void {
@@ -106,7 +113,8 @@ export class ActorDeadlines {
     // The device may stop asking while it has a job.
     const goneAt =
       isPolling(actor, this.#now) && polling ? polling.at + polling.timeoutMs : Number.POSITIVE_INFINITY
-    const context = { session: way?.session, now: this.#now, forgivenAt: this.#resumedAt }
+    const grace = { forgivenAt: this.#resumedAt, leaps: this.#leaps }
+    const context = { session: way?.session, now: this.#now, ...grace }
     return Math.min(goneAt, firmwareDeadline(firmware, context))
   }
 

@@ -13,6 +13,7 @@ import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
 import { LIMITS } from '../../limits.ts'
+import { COMMAND_SUFFIX, OTA_SUFFIX } from '../../ports/broker.ts'
 import type { DeviceView, FirmwareView } from '../../ports/device-view.ts'
 import type { Snapshot } from '../../ports/engine.ts'
 import type { Origin } from './repeats.ts'
@@ -43,6 +44,10 @@ export interface Actor {
   connectionReason: string | undefined
   /** The session id that the device itself last announced in its `status`. */
   statusSessionId: string | undefined
+  /** The one before it. */
+  formerStatusSessionId: string | undefined
+  /** Number of the own session in which the device announced its present session id. */
+  statusSaidIn: Micros | undefined
   latest: Latest | undefined
   /** Connections of an outside broker that brought messages, for recognising repeats. */
   origins: Origin[] | undefined
@@ -76,6 +81,8 @@ export function newActor(device: Device, slot: number): Actor {
     connectionSince: undefined,
     connectionReason: undefined,
     statusSessionId: undefined,
+    formerStatusSessionId: undefined,
+    statusSaidIn: undefined,
     latest: undefined,
     origins: undefined,
     polling: undefined,
@@ -98,6 +105,8 @@ type PackedSession = readonly [
   listens: boolean,
   /** Missing in what was written before there was firmware. */
   takesOta?: boolean,
+  /** Missing in what was written before sessions remembered it. */
+  issuedAt?: number | null,
 ]
 
 type PackedVitals = readonly [
@@ -116,6 +125,7 @@ type PackedVitals = readonly [
   wellNames?: readonly string[],
   watch?: WatchMemory | null,
   polling?: readonly [at: number, timeoutMs: number] | null,
+  formerStatusSessionId?: string | null,
 ]
 
 export function encodeVitals(actor: Actor): Uint8Array {
@@ -135,6 +145,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     actor.wellNames,
     (actor.watch === undefined ? actor.watchMemory : remember(actor.watch)) ?? null,
     actor.polling === undefined ? null : [actor.polling.at, actor.polling.timeoutMs],
+    actor.formerStatusSessionId ?? null,
   ]
   return packr.pack(packed)
 }
@@ -151,12 +162,14 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
     11: wellNames = [],
     12: watch = null,
     13: polling = null,
+    14: formerStatusSessionId = null,
   } = packed
   actor.heardAt = Math.max(actor.heardAt, heardAt)
   actor.telemetryAt = telemetryAt
   actor.connectionSince = since === null ? undefined : Millis(since)
   actor.connectionReason = reason ?? undefined
   actor.statusSessionId = statusSessionId ?? undefined
+  actor.formerStatusSessionId = formerStatusSessionId ?? undefined
   actor.latest = latest === null ? undefined : Latest.decode(latest)
   actor.recoverAt = recoverAt
   actor.wellNames = wellNames
@@ -173,20 +186,28 @@ export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): 
 }
 
 function packSession(session: Session | undefined): PackedSession | null {
-  return session === undefined
-    ? null
-    : [session.number, session.ip, session.since, session.listens, session.takesOta]
+  if (session === undefined) return null
+  const { number, ip, since, listens, takesOta, issuedAt } = session
+  return [number, ip, since, listens, takesOta, issuedAt ?? null]
 }
 
 function liveSession(packed: PackedSession | null, bootAt: Micros): Session | undefined {
   if (packed === null || packed[0] < bootAt) return undefined
-  const [number, ip, since, listens, takesOta = false] = packed
-  return { number: Micros(number), ip, since: Millis(since), listens, takesOta }
+  const [number, ip, since, listens, takesOta = false, issuedAt = null] = packed
+  return {
+    ...{ number: Micros(number), ip, since: Millis(since), listens, takesOta },
+    issuedAt: issuedAt === null ? undefined : Millis(issuedAt),
+  }
 }
 
 /** Returns the device's own connection, or else its gateway's. */
 function connectionOf({ session, relay }: Actor): Session | undefined {
   return session ?? relay
+}
+
+/** Whether the session goes on although its token was revoked. Of a session without a token its beginning counts. */
+export function isVoid(session: Session | undefined, { tokensValidFrom }: Device): boolean {
+  return session !== undefined && (session.issuedAt ?? toMillis(session.number)) < tokensValidFrom
 }
 
 export function isConnected(actor: Actor): boolean {
@@ -250,12 +271,25 @@ export function toView(actor: Actor, now: Millis, device: Device = actor.device)
     connectionReason: actor.connectionReason,
     sessionId: connection === undefined ? undefined : (actor.statusSessionId ?? `s${connection.number}`),
     ip: connection?.ip,
+    subscriptions: subscriptionsOf(connection),
     flapping: isFlapping(actor.connects, now),
     lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
     lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
     firmware: toFirmwareView(device.firmware, now),
     alerts: device.alerts.open.length === 0 ? undefined : openCounts(device.alerts),
   }
+}
+
+const SUBSCRIPTIONS = {
+  none: [],
+  command: [COMMAND_SUFFIX],
+  ota: [OTA_SUFFIX],
+  both: [COMMAND_SUFFIX, OTA_SUFFIX],
+} as const
+
+function subscriptionsOf(connection: Session | undefined): readonly string[] {
+  if (connection?.listens === true) return connection.takesOta ? SUBSCRIPTIONS.both : SUBSCRIPTIONS.command
+  return connection?.takesOta === true ? SUBSCRIPTIONS.ota : SUBSCRIPTIONS.none
 }
 
 function toFirmwareView(firmware: Firmware, now: Millis): FirmwareView | undefined {

@@ -24,4 +24,6 @@ export interface Batch {
   readonly alerts: ShardAlerts
   /** Looks at the actor's deadline anew after its vitals changed. */
   readonly reschedule: (actor: Actor) => void
+  /** Says to the device what the owner before may not have said any more. */
+  readonly sayAgain: (actor: Actor) => void
 }

@@ -1,11 +1,12 @@
 // What the ends of connections mean for a device that is being updated, and when its timers may run out.
 import { describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
+import type { Device } from '../../domain/device/record.ts'
 import type { Job } from '../../domain/ota/job.ts'
 import { updateAt } from '../../domain/ota/testing/updated-device.ts'
 import type { EndCause } from '../../ports/broker.ts'
 import type { WorkTask } from './protocol.ts'
-import { closed, deviceOf, idOf, opened, status, telemetry } from './testing/items.ts'
+import { closed, deviceOf, idOf, opened, status, telemetry, will } from './testing/items.ts'
 import { at, ShardBench } from './testing/shard.ts'
 
 const { firmware } = updateAt('confirming').device
@@ -78,6 +79,78 @@ describe('what a device said before its restart, and sends again because nobody 
   })
 })
 
+/** The firmware of a device that reboots since then. */
+function rebootingSince(since: Millis): Device['firmware'] {
+  const { firmware: parts } = updateAt('rebooting').device
+  return { ...parts, jobs: parts.jobs.map((job) => ({ ...job, since })) }
+}
+
+describe('what a device without boot ids said before its restart, and sends again', () => {
+  const says = (time: number, version: string, sessionId?: string) => {
+    const born = sessionId === undefined ? {} : { session_id: sessionId }
+    return status('a', time, { status: 'online', firmware_version: version, ...born })
+  }
+  const firmware = rebootingSince(at(0))
+  /** It has had connections with these session ids, and has another one now. */
+  const restarted = (...ids: readonly string[]) => {
+    const bench = new ShardBench([deviceOf('a', { status: 'online', firmwareVersion: '1.0', firmware })])
+    for (const [n, id] of ids.entries())
+      bench.apply([opened('a', n - 10), status('a', n - 10, { status: 'online', session_id: id })])
+    bench.apply([opened('a', 4)])
+    return bench
+  }
+  const rolledBack = { status: 'failed', error: { code: 'ROLLED_BACK_BY_DEVICE' } }
+
+  test('is of an earlier connection once it has said another session id in this one', () => {
+    const bench = restarted('one')
+    bench.apply([says(5, '2.0', 'two'), says(6, '1.0', 'one')])
+    expect(jobIn(bench)).toMatchObject({ status: 'confirming', error: undefined })
+    expect(bench.ask({ kind: 'firmware', deviceIds: [idOf('a')] })[0]?.firmwareVersion).toBe('2.0')
+    // Its last will is still that of this connection.
+    bench.apply([will('a', 7, { status: 'offline', session_id: 'one' })])
+    expect(bench.ask({ kind: 'views', deviceIds: [idOf('a')] })[0]?.device.status).toBe('online')
+  })
+
+  test('leaves it a moment to say what it runs now', () => {
+    const bench = restarted('one')
+    bench.apply([says(5, '1.0', 'one'), says(6, '1.0', 'one')])
+    expect(jobIn(bench)).toMatchObject({ status: 'rebooting', error: undefined })
+    bench.work({ sweep: at(5_004) })
+    bench.apply([says(5_005, '2.0', 'two'), says(5_006, '1.0', 'one')])
+    expect(jobIn(bench)).toMatchObject({ status: 'confirming', error: undefined })
+  })
+
+  test('is what it runs if nothing else follows', () => {
+    const bench = restarted('one')
+    bench.apply([says(5, '1.0', 'one')])
+    bench.work({ sweep: at(5_006) })
+    expect(jobIn(bench)).toMatchObject(rolledBack)
+  })
+
+  test.each([
+    ['a new session id', 'two'],
+    ['no session id', undefined],
+  ])('is what it runs where it says so with %s', (_, sessionId) => {
+    const bench = restarted('one')
+    bench.apply([says(5, '1.0', sessionId)])
+    expect(jobIn(bench)).toMatchObject(rolledBack)
+  })
+
+  test('is what it runs after it proved the update under the same id', () => {
+    const bench = restarted('one')
+    bench.apply([says(5, '2.0', 'one')])
+    expect(jobIn(bench)).toMatchObject({ status: 'confirming', isProved: true })
+    bench.apply([says(6, '1.0', 'one')])
+    expect(jobIn(bench)).toMatchObject(rolledBack)
+  })
+
+  test('hides no proof of a device that counts its connections anew after each restart', () => {
+    const bench = restarted('1', '2')
+    bench.apply([says(5, '2.0', '1'), says(6, '2.0', '1')])
+    expect(jobIn(bench)).toMatchObject({ status: 'confirming', isProved: true })
+  })
+})
+
 describe('the timers of a job', () => {
   const rebooting = deviceOf('a', { status: 'online', firmware: updateAt('rebooting').device.firmware })
   const statusAt = (bench: ShardBench, parts: Partial<WorkTask>) => {
@@ -90,6 +163,15 @@ describe('the timers of a job', () => {
     expect(statusAt(bench, { sweep: at(59_999) })).toBe('rebooting')
     expect(statusAt(bench, { sweep: at(60_000) })).toBe('timed_out')
     expect(statusAt(new ShardBench([rebooting]), { sweep: at(1) })).toBe('timed_out')
+  })
+
+  test('do not count how far the clock was set', () => {
+    const hour = 3_600_000
+    const leaps = [{ at: at(100_000 + hour), ms: hour }]
+    const bench = new ShardBench([deviceOf('a', { status: 'online', firmware: rebootingSince(at(0)) })])
+    expect(statusAt(bench, { forgiveAt: at(100_000 + hour), leaps })).toBe('rebooting')
+    expect(statusAt(bench, { sweep: at(hour + 599_999), leaps })).toBe('rebooting')
+    expect(statusAt(bench, { sweep: at(hour + 600_000), leaps })).toBe('timed_out')
   })
 
   test('behind the log run up to where it is read, unless devices come late whose lane nobody read', () => {

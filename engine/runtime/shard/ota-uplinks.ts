@@ -2,6 +2,7 @@
 import type { Ack } from '../../domain/command/ack-message.ts'
 import type { StatusMessage } from '../../domain/device/status-message.ts'
 import { jobOf } from '../../domain/ota/firmware-jobs.ts'
+import type { StatusReport } from '../../domain/ota/job-sessions.ts'
 import { type OtaReport, readOtaStatus, reportOfAck } from '../../domain/ota/ota-report.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Actor } from './actor.ts'
@@ -27,11 +28,11 @@ export function answersJob(actor: Actor, ack: Ack, incoming: Incoming, batch: Ba
 
 export function applyDescription(
   actor: Actor,
-  said: Extract<StatusMessage, { kind: 'said' }>,
+  said: Extract<StatusMessage, { kind: 'said' }> & Pick<StatusReport, 'mayBeOld'>,
   incoming: Incoming,
   batch: Batch,
 ): void {
-  const { firmwareVersion: version, firmwareSha256: sha256, bootId } = said
+  const { firmwareVersion: version, firmwareSha256: sha256, bootId, mayBeOld } = said
   if (version === undefined && sha256 === undefined && bootId === undefined) return
   const { bootId: known, formerBootId } = batch.decisions.deviceOf(actor).firmware
   const boot = bootId === undefined ? 'unsaid' : known !== undefined && known !== bootId ? 'changed' : 'same'
@@ -43,7 +44,7 @@ export function applyDescription(
   if (bootId !== undefined) actor.bootSaidIn = session
   batch.decisions.decide(
     actor,
-    { kind: 'described', said: { version, sha256, bootId, boot, session } },
+    { kind: 'described', said: { version, sha256, bootId, boot, mayBeOld, session } },
     timeOf(incoming),
   )
 }

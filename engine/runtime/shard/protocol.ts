@@ -19,6 +19,7 @@ import type { HeartbeatTimeouts } from '../../domain/device/heartbeat.ts'
 import type { DownlinkMessage } from '../../domain/downlink.ts'
 import type { LatestValues } from '../../domain/fleet/latest-values.ts'
 import type { FleetPart, FleetVersions } from '../../domain/fleet/row.ts'
+import type { Leap } from '../../domain/leap.ts'
 import type { OtaSend } from '../../domain/ota/job-telling.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
 import type { Shadow } from '../../domain/shadow/record.ts'
@@ -136,6 +137,8 @@ export interface WorkTask {
   readonly sweep: Millis | 'behind' | 'rest' | undefined
   /** Set after time was lost: every device counts as heard at this time. */
   readonly forgiveAt: Millis | undefined
+  /** Timers of firmware jobs do not count them. */
+  readonly leaps: readonly Leap[]
   /** Telemetry older than this has settled rollups. */
   readonly horizon: Millis
   readonly wants: Wants | undefined

@@ -6,7 +6,7 @@ import { countConnect, flapsUntil } from '../../domain/device/flapping.ts'
 import type { OwnSession } from '../../domain/ota/job-sessions.ts'
 import { newPackr } from '../../domain/packing.ts'
 import type { DeviceSession, EndCause } from '../../ports/broker.ts'
-import { type Actor, isReachable, toView } from './actor.ts'
+import { type Actor, isReachable, isVoid, toView } from './actor.ts'
 import type { Batch } from './batch.ts'
 import { type Incoming, timeOf } from './incoming.ts'
 
@@ -59,7 +59,6 @@ export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): b
   const { number, ip, issuedAt } = readSession(incoming.item.payload)
   const slot = slotOf(incoming.item)
   cutAgain(actor, incoming, batch)
-  if (issuedAt !== undefined) endRevoked(actor, { ...incoming, issuedAt }, batch)
   // That its gateway has connected is no sign of life of the device.
   if (slot === 'relay') batch.open.wasSilent = true
   // Also one of an earlier run: a restart of ours does not calm a device.
@@ -69,7 +68,8 @@ export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): b
   if (isOver || isOld) return false
   const since = timeOf(incoming)
   const own = slot === 'relay' ? undefined : actor.session === undefined ? 'resumed' : 'lost'
-  actor[slot] = { number: Micros(number), ip, since, listens: false, takesOta: false }
+  actor[slot] = { number: Micros(number), ip, since, listens: false, takesOta: false, issuedAt }
+  if (issuedAt !== undefined && slot === 'session') endIfRevoked(actor, incoming, batch)
   const isMoved = slot === 'session' || actor.session === undefined
   if (incoming.isNew) otaSessionMoved(actor, own, since, batch)
   if (isMoved) note(actor, since, slot === 'session' ? 'connect' : 'gateway')
@@ -89,16 +89,14 @@ export function cutAgain(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
 }
 
-/** Its end follows as an event of the broker. The token of a gateway says nothing about its sub-devices. */
-function endRevoked(
-  actor: Actor,
-  { issuedAt, ...incoming }: Incoming & { readonly issuedAt: Millis },
-  batch: Batch,
-): void {
+/** Its end follows as an event of the broker. If the owner that was to tell the broker died, the next one does (R5). The token
+ *  of a gateway says nothing about its sub-devices. */
+function endIfRevoked(actor: Actor, incoming: Incoming, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
-  const isRevoked = slotOf(incoming.item) === 'session' && issuedAt < device.tokensValidFrom
-  if (!isRevoked || !incoming.isNew || device.status === 'decommissioned') return
-  batch.decisions.follow(actor, device, { device, effects: [{ kind: 'end_sessions' }] }, timeOf(incoming))
+  if (!isVoid(actor.session, device) || device.status === 'decommissioned') return
+  if (incoming.isNew)
+    batch.decisions.follow(actor, device, { device, effects: [{ kind: 'end_sessions' }] }, timeOf(incoming))
+  else batch.sayAgain(actor)
 }
 
 /** Whether what the device is connected by is another now. */

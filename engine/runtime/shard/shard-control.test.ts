@@ -5,15 +5,18 @@ import type { DeviceRequest } from '../../domain/device/events.ts'
 import { packDelivered } from './control-uplinks.ts'
 import { decodeCommand, decodeShadow } from './kept.ts'
 import type { WorkResult } from './protocol.ts'
-import { packSession } from './sessions.ts'
+import { packSession, type TakenTopics } from './sessions.ts'
 import { closed, deviceOf, opened, request, START, type TestItem, telemetry } from './testing/items.ts'
 import { at, online, ShardBench } from './testing/shard.ts'
 
-const listening = (id: string, when: number, openedAt: number): TestItem => ({
+const listening = (id: string, when: number, openedAt: number, takes?: TakenTopics): TestItem => ({
   kind: ITEM.listening,
   id,
   at: when,
-  payload: packSession({ number: Micros((START + openedAt) * 1000), ip: '10.0.0.1', cause: undefined }),
+  payload: packSession({
+    ...{ number: Micros((START + openedAt) * 1000), ip: '10.0.0.1', cause: undefined },
+    ...(takes === undefined ? {} : { takes }),
+  }),
 })
 const delivered = (id: string, when: number, commandId: string): TestItem => ({
   kind: ITEM.delivered,
@@ -47,6 +50,18 @@ function listeningBench(): ShardBench {
   bench.apply([opened('a', 1), listening('a', 2, 1)])
   return bench
 }
+
+test('a device shows which topics of the service its connection has subscribed to', () => {
+  const bench = new ShardBench([online])
+  const seen = () => bench.ask({ kind: 'views', deviceIds: [online.id] }, { now: at(9) })[0]?.subscriptions
+  expect(seen()).toEqual([])
+  bench.apply([opened('a', 1), listening('a', 2, 1, { commands: false, ota: true })])
+  expect(seen()).toEqual(['ota'])
+  bench.apply([listening('a', 3, 1, { commands: true, ota: true })])
+  expect(seen()).toEqual(['command', 'ota'])
+  bench.apply([opened('a', 4)])
+  expect(seen()).toEqual([])
+})
 
 describe('a command', () => {
   test('goes from its request to its answer, each step saved, told and remembered', () => {

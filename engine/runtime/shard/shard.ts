@@ -13,25 +13,22 @@ import { errorText } from '../../../schemas/error-text.ts'
 import { type DeviceId, Millis, type Partition } from '../../../schemas/ids.ts'
 import { ITEM, readItems } from '../../domain/bundle.ts'
 import { heartbeatTimeoutOf } from '../../domain/device/heartbeat.ts'
-import type { Device } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Wants } from '../../ports/feed.ts'
 import type { Entry } from '../../ports/log.ts'
 import type { StoredDevice } from '../../ports/store.ts'
 import type { Block } from '../../ports/telemetry.ts'
 import { NO_WANTS } from '../feed.ts'
-import { type Actor, type Actors, countLetter, mayPark, newActor, restoreVitals } from './actor.ts'
+import { type Actor, countLetter, mayPark } from './actor.ts'
 import { ActorDeadlines } from './actor-deadlines.ts'
 import { answer } from './answers.ts'
 import type { Batch } from './batch.ts'
 import { CollectedRows } from './collected-rows.ts'
-import { Compactor } from './compact.ts'
 import { applyDelivered } from './control-uplinks.ts'
 import { emptyCounts, type MutableCounts } from './counts.ts'
 import { viaOf } from './dead-letters.ts'
 import { Decisions } from './decisions.ts'
 import { type Incoming, isBeforeRegistration, placeOf, timeOf } from './incoming.ts'
-import { decodeParts } from './kept.ts'
 import { begin, enter, leave } from './progress.ts'
 import { type Open, openProposal } from './proposal.ts'
 import type { Position, ShardSettings, ShardTask, WorkResult, WorkTask } from './protocol.ts'
@@ -39,6 +36,7 @@ import { raise } from './raise.ts'
 import { isRepeated } from './repeats.ts'
 import { isReplay, isReplayedAgain } from './replays.ts'
 import { applyRequest } from './requests.ts'
+import { Roster } from './roster.ts'
 import { sessionClosed, sessionListens, sessionOpened, tellConnection } from './sessions.ts'
 import { ShardAlerts } from './shard-alerts.ts'
 import { ShardFleet } from './shard-fleet.ts'
@@ -56,14 +54,11 @@ export class Shard {
   readonly #settings: ShardSettings
   readonly #partitions: Set<Partition>
   readonly #ticks: () => number
-  readonly #actors: Actors = new Map()
-  /** Devices registered in the open batch that sent messages in it already, as when the log is read for a lost store. */
-  readonly #newcomers = new Map<DeviceId, Actor>()
   readonly #deadlines: ActorDeadlines
-  readonly #compactor = new Compactor()
   readonly #rows: CollectedRows
   readonly #alerts: ShardAlerts
   readonly #fleet: ShardFleet
+  readonly #roster: Roster
   readonly #sweep: Sweep
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
@@ -90,6 +85,7 @@ export class Shard {
       openMax: () => Math.ceil((LIMITS.alertsOpenMax * this.#partitions.size) / LIMITS.partitions),
     })
     this.#deadlines = new ActorDeadlines(settings, (actor) => this.#alerts.dueAt(actor, actor.device))
+    this.#roster = new Roster({ deadlines: this.#deadlines, alerts: this.#alerts, fleet: this.#fleet })
     this.#sweep = new Sweep({
       settings,
       deadlines: this.#deadlines,
@@ -105,7 +101,7 @@ export class Shard {
       return this.work(task)
     }
     if (task.alertSettings !== undefined)
-      this.#alerts.settle(task.alertSettings, this.#actors.values(), task.now)
+      this.#alerts.settle(task.alertSettings, this.#roster.actors.values(), task.now)
     this.load(task.devices, task.applied, task.now)
     return undefined
   }
@@ -120,13 +116,7 @@ export class Shard {
       this.#applied[partition] = seq
     }
     for (const stored of devices) {
-      const { device, vitals } = stored
-      const actor = this.#adopt(this.#newActor({ ...device, ...decodeParts(stored) }))
-      if (vitals !== undefined) restoreVitals(actor, vitals, this.#settings.bootAt)
-      this.#alerts.fit(actor)
-      this.#alerts.settled(actor, now)
-      this.#deadlines.schedule(actor)
-      this.#fleet.note(actor)
+      const actor = this.#roster.load(stored, this.#settings.bootAt, now)
       // The sessions of a broker outside go on over a change of owner; here they all begin anew.
       if (this.#settings.bootAt === 0) this.#takeOver.note(actor, now)
     }
@@ -134,12 +124,12 @@ export class Shard {
 
   work(task: WorkTask): WorkResult {
     const startedAt = this.#ticks()
-    this.#deadlines.startTask(task.now)
+    this.#deadlines.startTask(task)
     this.#fleet.tire(task.now)
     if (task.settle) this.#settle(task.now)
     if (task.wants !== undefined) this.#wants = task.wants
     if (task.alertSettings !== undefined)
-      this.#alerts.settle(task.alertSettings, this.#actors.values(), task.now)
+      this.#alerts.settle(task.alertSettings, this.#roster.actors.values(), task.now)
     if (task.forgiveAt !== undefined) this.#forgive(task.forgiveAt)
     const counts = emptyCounts()
     const blocksSince = this.#rows.since
@@ -148,10 +138,10 @@ export class Shard {
     const covered = this.#covered.slice()
     const isAllOut = this.#rows.count === 0 && this.#open === undefined
     // Vitals are as of `covered`, too.
-    const vitals = task.vitals ? takeVitals(this.#actors.values()) : []
+    const vitals = task.vitals ? takeVitals(this.#roster.actors.values()) : []
     const context = { now: task.now, alerts: this.#alerts, fleet: this.#fleet }
-    const answers = task.asks.map((ask) => answer(this.#actors, ask, context))
-    const open = openProposal((id) => this.#actors.get(id)?.device, this.#wants.timeline)
+    const answers = task.asks.map((ask) => answer(this.#roster.actors, ask, context))
+    const open = openProposal((id) => this.#roster.actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
     if (task.entries.length > 0) this.#propose(task, batch)
     if (task.sweep !== undefined) {
@@ -174,7 +164,7 @@ export class Shard {
       isSweepCut: this.#sweep.isCut,
       vitals,
       counts,
-      devices: this.#actors.size,
+      devices: this.#roster.actors.size,
       alerts: this.#alerts.counts.takeTotals(),
     }
   }
@@ -182,7 +172,7 @@ export class Shard {
   #batch(task: WorkTask, open: Open, counts: MutableCounts): Batch {
     return {
       shard: this.#settings,
-      actors: this.#actors,
+      actors: this.#roster.actors,
       columns: this.#rows.columns,
       history: this.#rows.history,
       open,
@@ -192,6 +182,7 @@ export class Shard {
       decisions: new Decisions(open, task.now, this.#alerts),
       alerts: this.#alerts,
       reschedule: (actor) => this.#deadlines.schedule(actor),
+      sayAgain: (actor) => this.#takeOver.note(actor, task.now),
     }
   }
 
@@ -255,14 +246,14 @@ export class Shard {
     if (!isFirst && item.kind !== ITEM.message && item.kind !== ITEM.request) return
     // Written by the ingress from a valid device id.
     const id = Buffer.from(item.id.buffer, item.id.byteOffset, item.id.length).toString('latin1') as DeviceId
-    const known = isNew && this.#sweep.isCut ? this.#actors.get(id) : undefined
+    const known = isNew && this.#sweep.isCut ? this.#roster.actors.get(id) : undefined
     if (known !== undefined) this.#sweep.judgeFirst(known, incoming, batch)
     if (item.kind === ITEM.request) {
       const own = isNew ? applyRequest(incoming, batch) : undefined
       if (own !== undefined) this.#touch(own, incoming, batch)
       return
     }
-    const actor = this.#actorOf(id, batch)
+    const actor = this.#roster.of(id, batch.open)
     if (!mayBeSaid(actor, incoming, batch)) return
     if (actor === undefined) {
       batch.open.park(incoming, 'UNKNOWN_DEVICE', 'no such device is registered')
@@ -312,7 +303,7 @@ export class Shard {
 
   /** Time was lost: until the next sweep, what devices said meanwhile may not be read yet. */
   #forgive(at: Millis): void {
-    this.#deadlines.forgive(at, this.#actors.values())
+    this.#deadlines.forgive(at, this.#roster.actors.values())
     this.#alerts.caughtUp(false)
   }
 
@@ -334,17 +325,7 @@ export class Shard {
       raise(this.#seen, position)
       if (open.rows) raise(this.#covered, position)
     }
-    for (const id of open.gone) this.#forget(id)
-    for (const device of open.devices.values()) {
-      const known = this.#actors.get(device.id) ?? this.#newcomerFor(device)
-      const actor = this.#adopt(known ?? this.#newActor(device))
-      actor.device = this.#compactor.compact(device)
-      if (known === undefined) this.#alerts.fit(actor)
-      this.#alerts.settled(actor, now)
-      this.#deadlines.schedule(actor)
-      this.#fleet.note(actor)
-    }
-    this.#newcomers.clear()
+    this.#roster.settle(open, now)
   }
 
   #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {
@@ -355,41 +336,5 @@ export class Shard {
     const blocks = this.#rows.cut()
     counts.encodeMs = this.#ticks() - startedAt
     return blocks
-  }
-
-  #actorOf(id: DeviceId, { open }: Batch): Actor | undefined {
-    const known = open.gone.has(id)
-      ? this.#newcomerFor(open.devices.get(id))
-      : (this.#actors.get(id) ?? this.#newcomers.get(id))
-    const device = known === undefined ? open.devices.get(id) : undefined
-    if (device === undefined) return known
-    const newcomer = this.#newActor(device)
-    this.#alerts.fit(newcomer)
-    this.#newcomers.set(id, newcomer)
-    return newcomer
-  }
-
-  /** One that was registered, forgotten and registered again within a batch is another device. */
-  #newcomerFor(device: Device | undefined): Actor | undefined {
-    const newcomer = device && this.#newcomers.get(device.id)
-    return newcomer?.device.createdAt === device?.createdAt ? newcomer : undefined
-  }
-
-  #forget(id: DeviceId): void {
-    const actor = this.#actors.get(id)
-    if (actor === undefined || !this.#actors.delete(id)) return
-    this.#deadlines.release(actor)
-    this.#alerts.forget(actor)
-    this.#fleet.forget(actor)
-  }
-
-  #newActor(device: Device): Actor {
-    return newActor(this.#compactor.compact(device), this.#deadlines.claim())
-  }
-
-  #adopt(actor: Actor): Actor {
-    this.#actors.set(actor.device.id, actor)
-    this.#deadlines.adopt(actor)
-    return actor
   }
 }

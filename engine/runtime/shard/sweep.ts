@@ -91,7 +91,8 @@ export class Sweep {
     if (decisions.deviceOf(actor).firmware.jobs.length === 0) return
     // What the device said may be where nobody reads it yet.
     const forgivenAt = this.#provesSilence ? this.#ports.deadlines.resumedAt : now
-    decisions.decide(actor, { kind: 'ota_overdue', isAway: isAway(actor, now), forgivenAt }, now)
+    const { leaps } = this.#ports.deadlines
+    decisions.decide(actor, { kind: 'ota_overdue', isAway: isAway(actor, now), forgivenAt, leaps }, now)
   }
 
   #judge(actor: Actor, { decisions, open }: Batch): void {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import { NEW_SHADOW } from '../../domain/shadow/record.ts'
 import { LIMITS } from '../../limits.ts'
-import { deviceOf, START } from './testing/items.ts'
+import { deviceOf, idOf, opened, START } from './testing/items.ts'
 import { at, ShardBench } from './testing/shard.ts'
 
 const shadow = (updatedAt: number, reported = {}) => ({
@@ -35,6 +35,23 @@ test('a new owner publishes again what was just desired or done, and cuts those 
   expect(proposal.cuts).toEqual(['gone'])
   const again = bench.work({ sweep: at(2) }).proposal
   expect([again.outbound, again.cuts]).toEqual([[], []])
+})
+
+test('a new owner ends sessions whose tokens are revoked, if the owner before may have died with that unsaid', () => {
+  const revoked = (id: string) => deviceOf(id, { status: 'online', tokensValidFrom: at(5) })
+  // The owner before had saved what followed from the connects.
+  const replaying = new ShardBench([revoked('void'), revoked('valid')], { bootAt: Millis(0), applied: 1 })
+  replaying.apply([opened('void', 10, at(4)), opened('valid', 10, at(5))])
+  expect(replaying.work({ sweep: at(20) }).proposal.ended).toEqual(['void'])
+  expect(replaying.work({ sweep: at(21) }).proposal.ended).toEqual([])
+
+  const vitals = new Map(
+    replaying.work({ vitals: true }).vitals.map(({ deviceId, bytes }) => [deviceId, bytes]),
+  )
+  const loading = (id: string) =>
+    new ShardBench([revoked(id)], { bootAt: Millis(0), vitals: vitals.get(idOf(id)) ?? Buffer.alloc(0) })
+  expect(loading('void').work({ sweep: at(30) }).proposal.ended).toEqual(['void'])
+  expect(loading('valid').work({ sweep: at(30) }).proposal.ended).toEqual([])
 })
 
 test('where the sessions of devices ended with the process, they ask for it themselves', () => {

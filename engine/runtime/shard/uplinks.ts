@@ -23,6 +23,7 @@ import { acknowledge, applyAck, applyForged, applyReport, applyShadowGet } from 
 import { type Incoming, placeOf, timeOf } from './incoming.ts'
 import { applyDescription, applyOtaStatus } from './ota-uplinks.ts'
 import { cutAgain } from './sessions.ts'
+import { announced } from './status-session.ts'
 
 const RECOVERY_MS = 10_000
 const HOUR_SEC = 3_600
@@ -251,8 +252,9 @@ function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
   const now = timeOf(incoming)
   batch.counts.stored++
   if (said.status === 'online') {
-    actor.statusSessionId = said.sessionId ?? actor.statusSessionId
-    if (incoming.isNew) applyDescription(actor, said, incoming, batch)
+    const session = announced(actor, said.sessionId)
+    if (incoming.isNew && session !== 'earlier')
+      applyDescription(actor, { ...said, mayBeOld: session === 'unclear' }, incoming, batch)
     return
   }
   batch.open.wasSilent = true

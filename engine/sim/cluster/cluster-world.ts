@@ -19,7 +19,7 @@ const NODES = 3
 /** Two nodes may be twice as far apart: more than the time in which a dead one's work is taken over. */
 const SKEW_MS = 3_000
 /** What was read is being appended by then. */
-const LINGER_MS = LIMITS.gatherOutsideMs
+const LINGER_MS = LIMITS.gatherReportsMs
 /** The log keeps what is settled for so long, and the store is never put back further than half of it. */
 const RETENTION_MS = 120_000
 

@@ -3,8 +3,10 @@ import type { Recording } from '../recording.ts'
 import { checkAudit } from './audit.ts'
 import { checkCommands } from './commands.ts'
 import { checkDesired } from './desired.ts'
+import { checkLive } from './live.ts'
 import { checkMessages } from './messages.ts'
 import { checkReads } from './reads.ts'
+import { checkRevocations } from './revocations.ts'
 import { checkRollouts } from './rollouts.ts'
 import { checkShadows } from './shadows.ts'
 import { checkSilences } from './silences.ts'
@@ -19,6 +21,8 @@ const CHECKS = [
   checkDesired,
   checkSilences,
   checkAudit,
+  checkLive,
+  checkRevocations,
 ]
 
 export function checkAll(recording: Recording): readonly Violation[] {

@@ -57,7 +57,7 @@ test('a dead letter is a violation, since every message can be read', () => {
 
 test('a log that comes back empty may lose what was not settled, and what was held up before', () => {
   const wipe: FaultNote = { target: 'nats', kind: 'wipe', from: 60_000, to: 61_000 }
-  const promises = { isPubackDurable: false, brokerLossMs: 0 }
+  const promises = { isPubackDurable: false, brokerLossMs: 0, isFeedLossless: true, clockSkewMs: 0 }
   const missing = (at: number, ...faults: readonly FaultNote[]) =>
     checkMessages(recordingOf({ messages: [message('plain', 0, [1], at)], faults, promises })).length
   expect([51_000, 53_000, 60_500, 62_000].map((at) => missing(at, wipe))).toEqual([1, 0, 0, 1])
@@ -70,7 +70,7 @@ test('a log that comes back empty may lose what was not settled, and what was he
 test('a killed broker may lose its last moments and nothing else', () => {
   const faults: FaultNote[] = [{ target: 'broker', kind: 'kill', from: 10, to: 12 }]
   const acked = (at: number) => [message('plain', 0, [1], at)]
-  const promises = { isPubackDurable: false, brokerLossMs: 3 }
+  const promises = { isPubackDurable: false, brokerLossMs: 3, isFeedLossless: true, clockSkewMs: 0 }
   const missing = (at: number) => checkMessages(recordingOf({ messages: acked(at), faults, promises })).length
   expect([6, 7, 10, 12, 13].map(missing)).toEqual([1, 0, 0, 0, 1])
   const others: FaultNote[] = [{ target: 'engine-1', kind: 'kill', from: 10, to: 12 }]

@@ -27,7 +27,7 @@ test('a snapshot older than an earlier PUBACK is a violation', () => {
 })
 
 test('with a broker outside, a snapshot is not older than an earlier snapshot', () => {
-  const promises = { isPubackDurable: false, brokerLossMs: 0 }
+  const promises = { isPubackDurable: false, brokerLossMs: 0, isFeedLossless: true, clockSkewMs: 0 }
   expect(checkReads(recordingOf({ promises, messages, calls: [looked(5, 6, 0)] }))).toEqual([])
   const calls = [looked(5, 6, 1), looked(7, 8, 0)]
   expect(checkReads(recordingOf({ promises, messages, calls }))).toHaveLength(1)
@@ -35,7 +35,7 @@ test('with a broker outside, a snapshot is not older than an earlier snapshot', 
 
 test('latest values may go back with a log that lost its data, and never later', () => {
   const faults = [{ target: 'nats', kind: 'wipe', from: 10, to: 20 }]
-  const promises = { isPubackDurable: false, brokerLossMs: 0 }
+  const promises = { isPubackDurable: false, brokerLossMs: 0, isFeedLossless: true, clockSkewMs: 0 }
   const texts = (...calls: readonly SnapshotCall[]) =>
     textsOf(checkReads(recordingOf({ promises, faults, messages, calls })))
   expect(texts(looked(5, 6, 1), looked(40_000, 40_001, 0))).toEqual([])

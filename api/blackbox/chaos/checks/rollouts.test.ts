@@ -78,6 +78,25 @@ test('more jobs at once than there are places are a violation, and one that foll
   expect(check({ jobs, moves: [...WELL, ...early] }, more)).toEqual(['is number 2 at once in dep_1, of 1'])
 })
 
+test('clocks that differ make no violation of what lies within their difference', () => {
+  const jobs = ['a', 'b'].map((device) => ({ device, status: 'succeeded', attempt: 1 }) as const)
+  const boots = ['a', 'b'].map((device) => ({ device, version: '2.0', at: 2 }))
+  const running = { a: '2.0', b: '2.0' }
+  const promises = { isPubackDurable: true, brokerLossMs: 0, isFeedLossless: false, clockSkewMs: 10 }
+  const more = { kinds: { a: 'ok', b: 'ok' }, running, boots, promises } as const
+  const judged = (moveOfA: number) => {
+    const first = moves('a', [0, 'downloaded'], [30, 'succeeded'], [moveOfA, 'downloading'])
+    return check({ jobs, moves: [...first, ...moves('b', [60, 'downloading'], [90, 'succeeded'])] }, more)
+  }
+  expect(judged(39)).toEqual([])
+  expect(judged(41)).toEqual(['is number 2 at once in dep_1, of 1'])
+  const close = [
+    ...moves('a', [0, 'downloading'], [30, 'succeeded']),
+    ...moves('b', [21, 'downloading'], [90, 'succeeded']),
+  ]
+  expect(check({ jobs, moves: close }, more)).toEqual([])
+})
+
 test('a message with an earlier number, or of an attempt that the job does not have, is a violation', () => {
   expect(check({}, { orders: [order(2), order(2)] })).toEqual(['was sent message 2 after 2'])
   expect(check({}, { orders: [order(1), order(2, { attempt: 2 })] })).toEqual([

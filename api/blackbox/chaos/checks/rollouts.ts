@@ -27,7 +27,7 @@ export function checkRollouts(recording: Recording): readonly Violation[] {
     ...orders(recording),
     ...recording.rollouts.flatMap((rollout) => [
       ...ends(recording, rollout),
-      ...places(rollout),
+      ...places(rollout, recording.promises.clockSkewMs),
       ...attempts(recording, rollout),
     ]),
     ...(last === undefined ? [] : atRest(recording, last)),
@@ -64,10 +64,10 @@ function ends({ kinds, boots }: Recording, rollout: Rollout): readonly Violation
   ]
 }
 
-function places({ deployment, moves, places: most }: Rollout): readonly Violation[] {
+function places({ deployment, moves, places: most }: Rollout, clockSkewMs: number): readonly Violation[] {
   // Who gave a place back in the same millisecond made room.
   const steps = [...groupedBy(moves, ({ device }) => device).values()]
-    .flatMap(holds)
+    .flatMap((own) => certain(holds(inOrder(own, clockSkewMs)), clockSkewMs))
     .toSorted((a, b) => a.at - b.at || a.step - b.step)
   let now = 0
   for (const { device, step } of steps) {
@@ -77,9 +77,39 @@ function places({ deployment, moves, places: most }: Rollout): readonly Violatio
   return []
 }
 
+/** Without moves that another clock puts behind the end of their attempt. */
+function inOrder(moves: readonly Move[], clockSkewMs: number): readonly Move[] {
+  return moves.filter(
+    (move, i) =>
+      !isHolding(move) ||
+      !moves
+        .slice(0, i)
+        .some(
+          ({ status, attempt, at }) =>
+            isFinal(status) && attempt === move.attempt && move.at - at < clockSkewMs,
+        ),
+  )
+}
+
+/** A place counts from when it was taken by any of the clocks. */
+function certain(steps: readonly Hold[], clockSkewMs: number): readonly Hold[] {
+  return steps.flatMap((hold, i): readonly Hold[] => {
+    const at = hold.at + clockSkewMs
+    if (hold.step > 0) return at > (steps[i + 1]?.at ?? at) ? [] : [{ ...hold, at }]
+    const taken = steps[i - 1]
+    return taken !== undefined && taken.at + clockSkewMs > hold.at ? [] : [hold]
+  })
+}
+
+interface Hold {
+  readonly device: string
+  readonly at: number
+  readonly step: 1 | -1
+}
+
 /** When a device took a place and when it gave it back. A place that it had for less than a millisecond is left out. */
-function holds(moves: readonly Move[]): readonly { device: string; at: number; step: 1 | -1 }[] {
-  const steps: { device: string; at: number; step: 1 | -1 }[] = []
+function holds(moves: readonly Move[]): readonly Hold[] {
+  const steps: Hold[] = []
   for (const [i, move] of moves.entries()) {
     const before = moves[i - 1]
     const wasHolding = before !== undefined && isHolding(before)

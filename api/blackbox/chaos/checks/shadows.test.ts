@@ -124,7 +124,7 @@ describe('a read', () => {
   test('a read is not older than a report whose PUBACK is the log’s', () => {
     const calls = [...writes, read([25, 26], { version: 1, desired: 'a' })]
     expect(texts(calls)).toHaveLength(1)
-    const promises = { isPubackDurable: false, brokerLossMs: 0 }
+    const promises = { isPubackDurable: false, brokerLossMs: 0, isFeedLossless: true, clockSkewMs: 0 }
     expect(checkShadows(recordingOf({ promises, calls, messages, stored }))).toEqual([])
   })
 
@@ -181,7 +181,7 @@ test('any history of a single register is correct, with any number of callers', 
 
 test('a killed broker outside may break the promise of its last PUBACKs', () => {
   const lost: Message[] = [...messages, message('report', 1, [50], 60)]
-  const promises = { isPubackDurable: false, brokerLossMs: 5 }
+  const promises = { isPubackDurable: false, brokerLossMs: 5, isFeedLossless: true, clockSkewMs: 0 }
   const faults = [{ target: 'broker', kind: 'kill', from: 62, to: 70 }]
   expect(checkShadows(recordingOf({ calls: writes, messages: lost, promises, faults, stored }))).toEqual([])
 })

@@ -1,28 +1,16 @@
 // Answers of the service as signals, one entry for an operation and its arguments. Views that ask for the same share one
 // request. Data that was true stays while it is asked for again, and when that fails (D11).
-import { type Signal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallOf, OperationId, Operations, ReplyOf } from '../../../../schemas/client/calls.ts'
 import { LIMITS } from '../limits.ts'
+import { type Answer, CachedAnswers } from './cached-answers.ts'
 import { fleet } from './client.ts'
-import { type SharedRequest, sharedRequest } from './shared-request.ts'
+import { returnsCount } from './returns.ts'
 
-export interface Answer<Data> {
-  readonly data: Data | undefined
-  readonly error: unknown
-  readonly isLoading: boolean
-  /** When the data came, by the browser's clock. */
-  readonly at: number
-}
-
-interface Entry {
-  readonly answer: Signal<Answer<unknown>>
-  readonly request: SharedRequest
-  readonly isFixed: boolean
-}
-
-const NOTHING: Answer<never> = { data: undefined, error: undefined, isLoading: false, at: 0 }
-const entries = new Map<string, Entry>()
+const cached = new CachedAnswers({
+  entriesMax: LIMITS.queryCacheEntriesMax,
+  charsMax: LIMITS.queryCacheCharsMax,
+})
 
 export interface AskOptions {
   /** Asks again this often while the page is seen. */
@@ -45,68 +33,30 @@ export function useAnswer<Id extends OperationId>(
   { everyMs, isWanted = true, isFixed = false }: AskOptions = {},
 ): LiveAnswer<ReplyOf<Operations[Id]>> {
   const key = `${id} ${JSON.stringify(call)}`
-  const entry = useMemo(() => entryOf(key, id, { call, isFixed }), [key])
+  const entry = useMemo(() => {
+    const method = fleet[id] as (given: object) => Promise<unknown>
+    return cached.at(key, { operation: id, load: () => method(call), isFixed })
+  }, [key])
+  useEffect(() => entry.use(), [entry])
   useEffect(() => {
-    if (!isWanted || (isFixed && entry.answer.peek().data !== undefined)) return
-    void entry.request.ask()
+    if (!isWanted || entry.isFinal) return
+    entry.ask()
     if (everyMs === undefined) return
     const timer = setInterval(() => {
-      if (!document.hidden) void entry.request.ask()
+      if (!document.hidden) entry.ask()
     }, everyMs)
     return () => clearInterval(timer)
   }, [entry, isWanted, everyMs])
+  const returns = returnsCount.value
+  useEffect(() => {
+    if (isWanted && entry.answer.peek().error !== undefined) entry.ask()
+  }, [returns])
   // The entry belongs to this operation, whose answers have this type.
   const answer = entry.answer.value as Answer<ReplyOf<Operations[Id]>>
-  return { ...answer, operation: id, reload: () => void entry.request.ask() }
+  return { ...answer, operation: id, reload: () => entry.ask() }
 }
 
 /** Asks again for all answers of these operations that are on the page: after a write, what it changed. */
 export function refreshAnswers(...ids: readonly OperationId[]): void {
-  for (const [key, { request, answer, isFixed }] of entries) {
-    const isAsked = answer.peek() !== NOTHING
-    const isFinal = isFixed && answer.peek().data !== undefined
-    if (!isAsked || isFinal || !ids.some((id) => key.startsWith(`${id} `))) continue
-    if (watched.has(key)) void request.askAnew()
-    else answer.value = NOTHING
-  }
-}
-
-const watched = new Map<string, number>()
-
-function entryOf(
-  key: string,
-  id: OperationId,
-  { call, isFixed }: { readonly call: object; readonly isFixed: boolean },
-): Entry {
-  const found = entries.get(key)
-  if (found !== undefined) {
-    // The newest is last, so that the oldest falls out first.
-    entries.delete(key)
-    entries.set(key, found)
-    return found
-  }
-  const answer = signal<Answer<unknown>>(NOTHING, {
-    watched: () => watched.set(key, 1),
-    unwatched: () => watched.delete(key),
-  })
-  const method = fleet[id] as (given: object) => Promise<unknown>
-  const request = sharedRequest({
-    load: () => method(call),
-    starts: () => {
-      answer.value = { ...answer.peek(), isLoading: true }
-    },
-    succeeds: (data) => {
-      answer.value = { data, error: undefined, isLoading: false, at: Date.now() }
-    },
-    fails: (error) => {
-      answer.value = { ...answer.peek(), error, isLoading: false }
-    },
-  })
-  const entry = { answer, request, isFixed }
-  entries.set(key, entry)
-  for (const old of entries.keys()) {
-    if (entries.size <= LIMITS.queryCacheEntriesMax) break
-    if (!watched.has(old)) entries.delete(old)
-  }
-  return entry
+  cached.outdate(ids)
 }

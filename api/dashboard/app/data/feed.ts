@@ -1,6 +1,7 @@
 // A list that only grows, newest first, read on by its cursor. A page may be shorter than asked for, even empty, while
 // there is more.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { returnsCount } from './returns.ts'
 
 export interface FeedPage<Entry> {
   readonly data: readonly Entry[]
@@ -36,8 +37,14 @@ export function useFeed<Entry>(
   const [state, setState] = useState<State<Entry>>(NONE)
   const current = useRef(key)
   current.current = key
-  const load = async (before: readonly Entry[], from: string | undefined) => {
-    setState({ entries: before, cursor: from, error: undefined, isLoading: true })
+  const loads = useRef(0)
+  /** `shown` stays until the answer comes, and when none does. */
+  const load = async (before: readonly Entry[], from: string | undefined, shown: FeedContent<Entry>) => {
+    loads.current += 1
+    const mine = loads.current
+    // The person may have gone on to another feed meanwhile, or asked for this one anew.
+    const isNewest = () => current.current === key && loads.current === mine
+    setState({ ...shown, error: undefined, isLoading: true })
     try {
       let page = await read(from)
       let found = page.data
@@ -49,8 +56,7 @@ export function useFeed<Entry>(
         page = await read(page.next_cursor)
         found = page.data
       }
-      // The person may have gone on to another feed meanwhile.
-      if (current.current === key)
+      if (isNewest())
         setState({
           entries: [...before, ...found],
           cursor: page.next_cursor,
@@ -58,13 +64,16 @@ export function useFeed<Entry>(
           isLoading: false,
         })
     } catch (error) {
-      if (current.current === key) setState({ entries: before, cursor: from, error, isLoading: false })
+      if (isNewest()) setState({ ...shown, error, isLoading: false })
     }
   }
-  useEffect(() => void load([], undefined), [key])
-  return {
-    ...state,
-    more: () => void load(state.entries, state.cursor ?? undefined),
-    reload: () => void load([], undefined),
-  }
+  useEffect(() => void load([], undefined, NONE), [key])
+  const more = () => void load(state.entries, state.cursor ?? undefined, state)
+  const returns = returnsCount.value
+  useEffect(() => {
+    if (state.error !== undefined) more()
+  }, [returns])
+  return { ...state, more, reload: () => void load([], undefined, state) }
 }
+
+type FeedContent<Entry> = Pick<State<Entry>, 'entries' | 'cursor'>

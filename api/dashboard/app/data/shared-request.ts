@@ -6,6 +6,8 @@ export interface SharedRequest {
   readonly ask: () => Promise<void>
   /** Sends one after the request that is under way, whose answer may be older than what was just written. */
   readonly askAnew: () => Promise<void>
+  /** The answer to the request that is under way is not shown any more, and who asks next sends a new one. */
+  readonly forget: () => void
 }
 
 export interface RequestSteps<Data> {
@@ -16,18 +18,29 @@ export interface RequestSteps<Data> {
 }
 
 export function sharedRequest<Data>({ load, starts, succeeds, fails }: RequestSteps<Data>): SharedRequest {
-  let underWay: Promise<void> | undefined
-  // Ends the request before it shows the answer: what that draws may ask again before this step returns.
-  const ending =
-    <Value>(show: (value: Value) => void) =>
-    (value: Value) => {
-      underWay = undefined
-      show(value)
-    }
+  let underWay: { readonly ended: Promise<void> } | undefined
+  const send = () => {
+    // Ends the request before it shows the answer: what that draws may ask again before this step returns.
+    const ending =
+      <Value>(show: (value: Value) => void) =>
+      (value: Value) => {
+        if (underWay !== mine) return
+        underWay = undefined
+        show(value)
+      }
+    const mine = { ended: load().then(ending(succeeds), ending(fails)) }
+    return mine
+  }
   const ask = () => {
     starts()
-    underWay ??= load().then(ending(succeeds), ending(fails))
-    return underWay
+    underWay ??= send()
+    return underWay.ended
   }
-  return { ask, askAnew: () => underWay?.then(ask) ?? ask() }
+  return {
+    ask,
+    askAnew: () => underWay?.ended.then(ask) ?? ask(),
+    forget: () => {
+      underWay = undefined
+    },
+  }
 }

@@ -25,19 +25,37 @@ export function navigate(to: string, { replace = false }: Move = {}): void {
   const { origin } = location
   const target = new URL(to, origin)
   if (target.origin !== origin) return
-  if (replace) history.replaceState(null, '', target)
-  else history.pushState(null, '', target)
+  if (replace) history.replaceState(history.state, '', target)
+  else history.pushState({ steps: stepsHere() + 1 } satisfies Entry, '', target)
   address.value = { path: target.pathname, search: target.search }
 }
 
-/** Changes some values of the query and leaves the others. */
+/** What an entry of the history knows: how many entries of this page are before it. */
+interface Entry {
+  readonly steps: number
+}
+
+/** Other entries than those of `navigate` have no state, or that of another program. */
+const stepsHere = () => Number((history.state as Partial<Entry> | null)?.steps ?? 0)
+
+/** Goes to the entry before, if that is one of this page. */
+export function goBack(): boolean {
+  if (stepsHere() === 0) return false
+  history.back()
+  return true
+}
+
+/** Changes some values of the query and leaves the others, but for the page of a list: what is chosen begins with its first. */
 export function setQuery(
   changes: Readonly<Record<string, string | undefined>>,
   move: Move = { replace: true },
 ): void {
-  const next = { ...query.peek(), ...changes }
+  const next = { ...query.peek(), page: undefined, ...changes }
   navigate(`${address.peek().path}${toSearch(next)}`, move)
 }
+
+/** What the address has under this name, as it is written there. */
+export const queryText = (name: string): string | undefined => query.value[name]
 
 /** A value that lives in the address. Reading it in a component renders the component when it changes. */
 export interface QueryValue<Value> {

@@ -1,11 +1,12 @@
-// JSON as text: what is wrong with it is said where it is, and how much of the room is used.
-
-import { useId } from 'preact/hooks'
+// JSON as text, with the numbers of its lines: what is wrong with it is said with its place, and how much of the room is used.
+import { useId, useRef } from 'preact/hooks'
 import { errorText } from '../../../../schemas/error-text.ts'
 import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
 
 const t = words({
   wrong: ['This is not JSON: {reason}', 'Das ist kein JSON: {reason}'],
+  format: ['Format', 'Formatieren'],
   used: ['{n} of {max} bytes', '{n} von {max} Byte'],
 })
 
@@ -32,25 +33,52 @@ export function JsonField({ label, text, onText, bytesMax, rows = 10, error }: J
   const id = useId()
   const wrong = error ?? reasonOf(text)
   const bytes = new TextEncoder().encode(text).length
+  const numbers = useRef<HTMLPreElement>(null)
+  const value = parsed(text)
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <textarea
-        id={id}
-        class="mono"
-        rows={rows}
-        spellcheck={false}
-        value={text}
-        aria-invalid={wrong === undefined ? undefined : 'true'}
-        aria-describedby={`${id}-more`}
-        onInput={({ currentTarget }) => onText(currentTarget.value)}
-      />
-      <span id={`${id}-more`} class={wrong === undefined ? 'hint' : 'field-error'}>
-        {wrong ?? (bytesMax === undefined ? '' : t('used', { n: bytes, max: bytesMax }))}
-      </span>
+      <div class="json-text">
+        <pre ref={numbers} class="json-numbers" aria-hidden="true">
+          {numbersOf(text)}
+        </pre>
+        <textarea
+          id={id}
+          class="mono"
+          rows={rows}
+          // A line that were broken would have two lines beside one number.
+          wrap="off"
+          spellcheck={false}
+          value={text}
+          aria-invalid={wrong === undefined ? undefined : 'true'}
+          aria-describedby={`${id}-more`}
+          onInput={({ currentTarget }) => onText(currentTarget.value)}
+          onScroll={({ currentTarget }) => {
+            if (numbers.current !== null) numbers.current.scrollTop = currentTarget.scrollTop
+          }}
+        />
+      </div>
+      <div class="row">
+        <span id={`${id}-more`} class={wrong === undefined ? 'hint' : 'field-error'}>
+          {wrong ?? (bytesMax === undefined ? '' : t('used', { n: bytes, max: bytesMax }))}
+        </span>
+        <Button
+          kind="quiet"
+          disabledBecause={value === undefined ? wrong : undefined}
+          onClick={() => value !== undefined && onText(JSON.stringify(value.value, null, 2))}
+        >
+          {t('format')}
+        </Button>
+      </div>
     </div>
   )
 }
+
+const numbersOf = (text: string) =>
+  text
+    .split('\n')
+    .map((_, line) => line + 1)
+    .join('\n')
 
 function reasonOf(text: string): string | undefined {
   if (text.trim() === '') return undefined

@@ -1,10 +1,11 @@
 // A failure: what happened, what to do about it, and the id under which the service has it in its log (D11).
-
 import { ConnectionError, RefusalError } from '../../../../schemas/client/errors.ts'
 import { errorText } from '../../../../schemas/error-text.ts'
 import type { Problem } from '../../../../schemas/problem.ts'
+import { useAnswer } from '../data/answers.ts'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
+import { CopyField } from './copy-field.tsx'
 
 const t = words({
   unreachable: ['The service cannot be reached.', 'Der Dienst ist nicht erreichbar.'],
@@ -14,7 +15,7 @@ const t = words({
   ],
   unexpected: ['Something went wrong in the page.', 'In der Seite ist etwas schiefgegangen.'],
   retry: ['Try again', 'Noch einmal versuchen'],
-  request: ['Request {id}', 'Anfrage {id}'],
+  request: ['Request', 'Anfrage'],
   about: ['About this problem', 'Mehr zu diesem Fehler'],
 })
 
@@ -33,10 +34,13 @@ interface ProblemCardProps {
 
 export function ProblemCard({ error, onRetry, isQuiet = false }: ProblemCardProps) {
   const { title, detail, problem } = told(error)
+  // The service speaks English.
+  const language = problem === undefined ? undefined : 'en'
   return (
     <div class="problem" role={isQuiet ? 'status' : 'alert'}>
-      <strong>{title}</strong>
-      <p>{detail}</p>
+      <strong lang={language}>{title}</strong>
+      <p lang={language}>{detail}</p>
+      {problem !== undefined && <Advice of={problem} />}
       {problem?.errors !== undefined && (
         <ul>
           {problem.errors.map(({ path, message }) => (
@@ -46,18 +50,35 @@ export function ProblemCard({ error, onRetry, isQuiet = false }: ProblemCardProp
           ))}
         </ul>
       )}
-      <p class="row">
+      <div class="row">
         {onRetry !== undefined && <Button onClick={onRetry}>{t('retry')}</Button>}
         {problem !== undefined && (
           <>
             <a href={problem.type} target="_blank" rel="noreferrer">
               {t('about')}
             </a>
-            <code class="muted">{t('request', { id: problem.request_id })}</code>
+            <span class="muted" aria-hidden="true">
+              {t('request')}
+            </span>
+            <CopyField label={t('request')} text={problem.request_id} />
           </>
         )}
-      </p>
+      </div>
     </div>
+  )
+}
+
+const OWN = '/problems/'
+
+/** What the service says in general to do about such a problem. It never changes, so it is asked for once. */
+function Advice({ of: { type } }: { readonly of: Problem }) {
+  const code = type.startsWith(OWN) ? type.slice(OWN.length) : ''
+  const { data } = useAnswer('getProblem', { code }, { isWanted: code !== '', isFixed: true })
+  // Names in the advice are in backticks.
+  return data === undefined ? null : (
+    <p class="muted" lang="en">
+      {data.advice.replaceAll('`', '')}
+    </p>
   )
 }
 

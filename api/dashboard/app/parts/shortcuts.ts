@@ -8,7 +8,10 @@ export interface Shortcut {
    *  Empty: only the palette offers it. */
   readonly keys: string
   readonly says: string
-  readonly run: () => void
+  /** False leaves the key to who named it before: of two lists with the same key, the later one is asked first. */
+  readonly run: () => unknown
+  /** It is asked after all others with the same key, whichever came first. */
+  readonly isFallback?: boolean
 }
 
 export const areSingleKeysOn = signal(true)
@@ -21,7 +24,7 @@ export function useShortcuts(list: readonly Shortcut[]): void {
   const newest = useRef(list)
   newest.current = list
   useEffect(() => {
-    const mine = list.map(({ keys, says }, i) => ({ keys, says, run: () => newest.current[i]?.run() }))
+    const mine = list.map((shortcut, i) => ({ ...shortcut, run: () => newest.current[i]?.run() }))
     shortcuts.value = [...shortcuts.peek(), ...mine]
     return () => {
       shortcuts.value = shortcuts.peek().filter((shortcut) => !mine.includes(shortcut))
@@ -36,13 +39,18 @@ export function followKeys(): void {
     if (!hasControl && (isTyping(event.target) || !areSingleKeysOn.peek())) return
     const pressed = hasControl ? `Ctrl+${event.key.toLowerCase()}` : event.key
     const both = first === undefined ? undefined : `${first} ${pressed}`
-    const all = shortcuts.peek()
-    const found = all.findLast(({ keys }) => keys === both) ?? all.findLast(({ keys }) => keys === pressed)
-    first =
-      found === undefined && all.some(({ keys }) => keys.startsWith(`${pressed} `)) ? pressed : undefined
-    if (found === undefined) return
-    event.preventDefault()
-    found.run()
+    const isFallback = (shortcut: Shortcut) => Number(shortcut.isFallback === true)
+    const newestFirst = shortcuts
+      .peek()
+      .toReversed()
+      .sort((a, b) => isFallback(a) - isFallback(b))
+    const found = [
+      ...newestFirst.filter(({ keys }) => keys === both),
+      ...newestFirst.filter(({ keys }) => keys === pressed),
+    ]
+    const isBegun = found.length === 0 && newestFirst.some(({ keys }) => keys.startsWith(`${pressed} `))
+    first = isBegun ? pressed : undefined
+    if (found.some(({ run }) => run() !== false)) event.preventDefault()
   })
 }
 

@@ -54,7 +54,7 @@ export function TimeFilter() {
         onValue={(word) => {
           setOpen(word === 'custom')
           if (word !== 'custom' && word !== 'other')
-            setQuery({ from: word === 'any' ? undefined : word, to: undefined, page: undefined })
+            setQuery({ from: word === 'any' ? undefined : word, to: undefined })
         }}
       />
       {isOpen && <Instants onDone={() => setOpen(false)} />}
@@ -71,7 +71,7 @@ function Instants({ onDone }: { readonly onDone: () => void }) {
       class="row time-instants"
       onSubmit={(event) => {
         event.preventDefault()
-        setQuery({ from: iso(from), to: iso(to), page: undefined })
+        setQuery({ from: iso(from), to: iso(to) })
         onDone()
       }}
     >

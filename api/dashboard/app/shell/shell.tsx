@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { pathOf } from '../address/routes.ts'
 import { isSessionOver, user } from '../data/session.ts'
 import { connection, isPaused } from '../live/live.ts'
-import { address, navigate } from '../navigation/navigation.ts'
+import { address, goBack, navigate } from '../navigation/navigation.ts'
 import { Button } from '../parts/button.tsx'
 import { FreshnessDot } from '../parts/freshness.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -27,12 +27,20 @@ const t = words({
   keys: ['Show the keys', 'Tasten zeigen'],
   palette: ['Search', 'Suchen'],
   pause: ['Pause or continue live updates', 'Live-Daten anhalten oder fortsetzen'],
+  back: ['Go back', 'Zurück'],
   scope: ['in {groups}', 'in {groups}'],
 })
 
 const openPalette = () => {
   isPaletteOpen.value = true
 }
+
+/** Tabs of a device on which somebody collects changes that are not in a form. */
+const EDITORS = /\/(shadow|settings)$/
+
+/** Nobody loses what they wrote to a key that was pressed once too often. */
+const mayHoldText = () =>
+  EDITORS.test(address.peek().path) || document.querySelector('#content :is(form, textarea)') !== null
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const entries = areas()
@@ -52,6 +60,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         isSheetOpen.value = true
       },
     },
+    { keys: 'Escape', says: t('back'), run: () => !mayHoldText() && goBack(), isFallback: true },
     {
       keys: '.',
       says: t('pause'),

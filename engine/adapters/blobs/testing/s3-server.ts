@@ -43,7 +43,7 @@ export class S3Server {
     const who = ['--access', accessKey, '--secret', secretKey, '--region', region]
     this.#child = spawn(
       S3_SERVER ?? 'versitygw',
-      ['--port', `127.0.0.1:${this.#port}`, '--quiet', ...who, 'posix', ...place],
+      ['--port', `127.0.0.1:${this.#port}`, '--quiet', '--keep-alive', ...who, 'posix', ...place],
       { stdio: 'ignore' },
     )
     for (const end = performance.now() + WAIT_MS; !(await isListening(this.#port)); await sleep(20))

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import mqttJs from 'mqtt'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Millis } from '../../../../schemas/ids.ts'
@@ -62,6 +62,32 @@ test('a common client library works as it is', async () => {
   await client.endAsync()
   await until(() => stage.host.causes().length === 1, 'closed')
   expect(stage.host.causes()).toEqual(['disconnect'])
+})
+
+test('connections beyond what fits are told once a minute, with their number', async () => {
+  const told: (readonly number[])[] = []
+  const full = await openStage({ openFilesMax: 4, turnedAway: (...counts) => told.push(counts) })
+  try {
+    for (const id of ['a', 'b']) await RawDevice.connect(full.port, id)
+    const turnedAway = async (count: number) => {
+      const before = full.broker.counts().denied
+      for (let i = 0; i < count; i++) connect(full.port, '127.0.0.1').on('error', () => {})
+      await until(() => full.broker.counts().denied === before + count, 'all to be closed')
+    }
+    await turnedAway(3)
+    full.pass(1_000)
+    expect(told).toEqual([[3, 2]])
+    await turnedAway(2)
+    full.pass(30_000)
+    expect(told).toHaveLength(1)
+    full.pass(30_000)
+    expect(told).toEqual([
+      [3, 2],
+      [2, 2],
+    ])
+  } finally {
+    await full.broker.close()
+  }
 })
 
 test('1 000 takeovers leave no will and exactly one live session', async () => {

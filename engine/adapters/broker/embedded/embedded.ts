@@ -49,6 +49,8 @@ export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly handshakesPerAddressMax?: number
   /** Messages per second that one device may publish. 0 or undefined: any number. */
   readonly publishRateMax?: number
+  /** Called when so many connections were closed at once, because `connectionsMax` were open. Once a minute at most. */
+  readonly turnedAway?: (count: number, connectionsMax: number) => void
 }
 
 /** A CONNECT as it arrived. */
@@ -90,16 +92,18 @@ export class EmbeddedBroker implements Broker {
     this.#options = options
     this.#publishLimit = new PublishLimit(options.publishRateMax ?? 0, options.clock.ticks())
     this.#waitingRoom = roomOf(options)
-    const connectionsMax = (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax
+    const wantedMax = (options.sessionsMax ?? LIMITS.sessionsMax) + LIMITS.handshakesMax
+    const connectionsMax = Math.min(wantedMax, Math.floor((options.openFilesMax ?? wantedMax * 2) / 2))
     const { clock } = options
     this.#parting = new PartingPeers(() => clock.ticks())
     const part = (peer: Peer, lastBytes: Uint8Array) => this.#parting.part(peer, lastBytes)
     this.#provisionings = new ProvisioningSessions({ clock, part })
     this.#listeners = new Listeners({
-      connectionsMax: Math.min(connectionsMax, Math.floor((options.openFilesMax ?? connectionsMax * 2) / 2)),
+      connectionsMax,
       waitingRoom: this.#waitingRoom,
       ticks: () => options.clock.ticks(),
       peer: (peer, certificate) => this.#accept(peer, certificate),
+      turnedAway: (count) => options.turnedAway?.(count, connectionsMax),
     })
     this.#connectPorts = {
       isRevoked: (serial) => options.secure?.tls.isRevoked(serial) === true,
@@ -161,7 +165,7 @@ export class EmbeddedBroker implements Broker {
     return {
       connected: this.#live.size,
       admitted: this.#admitted,
-      denied: this.#denied,
+      denied: this.#denied + this.#listeners.turnedAway,
       publishes: [qos0, qos1, qos2],
       refusedTopics,
       bytesIn,
@@ -198,6 +202,7 @@ export class EmbeddedBroker implements Broker {
     const now = this.#options.clock.now()
     for (const session of this.#live.values()) session.sweep(ticks, now, asleepMs)
     this.#provisionings.sweep(ticks, now, asleepMs)
+    this.#listeners.sweep(ticks)
     hub.relieved()
   }
 

@@ -38,9 +38,11 @@ export interface Accept {
   /** Monotonic milliseconds. */
   ticks(): number
   peer(peer: Peer, certificate: ReadCertificate): void
+  turnedAway(count: number): void
 }
 
 const BACKLOG = 4_096
+const TOLD_EVERY_MS = 60_000
 const NONE: ReadCertificate = () => undefined
 
 export class Listeners {
@@ -48,6 +50,9 @@ export class Listeners {
   /** Open sockets, including TLS handshakes that nothing else knows of yet. */
   readonly #sockets = new Set<Socket>()
   readonly #accept: Accept
+  #turnedAway = 0
+  /** How many of them were told, and when. */
+  #told = { count: 0, at: Number.NEGATIVE_INFINITY }
 
   constructor(accept: Accept) {
     this.#accept = accept
@@ -124,9 +129,23 @@ export class Listeners {
     return server
   }
 
+  /** Connections that were closed at once because as many were open as there may be. */
+  get turnedAway(): number {
+    return this.#turnedAway
+  }
+
+  /** Tells of those that were turned away, once a minute at most. */
+  sweep(ticks: number): void {
+    const { count, at } = this.#told
+    if (this.#turnedAway === count || ticks - at < TOLD_EVERY_MS) return
+    this.#told = { count: this.#turnedAway, at: ticks }
+    this.#accept.turnedAway(this.#turnedAway - count)
+  }
+
   #bind(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
     const { connectionsMax, waitingRoom } = this.#accept
     server.maxConnections = connectionsMax
+    server.on('drop', () => this.#turnedAway++)
     // Of TLS this is the plain socket, before its handshake costs anything.
     server.on('connection', (socket: Socket) => {
       const { remoteAddress, remotePort, localPort } = socket

@@ -24,7 +24,9 @@ export async function readPastCommands(
   const found: PastCommand[] = []
   const end = query.before === undefined ? undefined : query.before.createdAt + 1
   const to = end === undefined || (query.to ?? end) < end ? query.to : end
-  for (const window of windows({ from: query.from, to }, now)) {
+  const span = { from: query.from, to }
+  // Rows are ordered by device: those of one are read at once.
+  for (const window of query.deviceIds?.length === 1 ? [span] : windows(span, now)) {
     const limit = query.limit - found.length
     found.push(...toCommands(await ask(created({ ...query, limit }, window))))
     if (found.length >= query.limit) break

@@ -90,7 +90,8 @@ const PHRASES: readonly Phrase[] = [
 ]
 
 function runs(version: string): DescribedDevice {
-  return { version, sha256: undefined, bootId: undefined, boot: 'unsaid', session: undefined }
+  const nothing = { sha256: undefined, bootId: undefined, session: undefined }
+  return { version, ...nothing, boot: 'unsaid', mayBeOld: false }
 }
 
 function toFaults(said: string): readonly NamedFault[] {

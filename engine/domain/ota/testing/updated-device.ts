@@ -5,6 +5,7 @@ import type { DeviceEvent, DeviceRequest, Effect, Outcome } from '../../device/e
 import { sendOta } from '../../device/ota-events.ts'
 import type { Device } from '../../device/record.ts'
 import { register, transition } from '../../device/transition.ts'
+import { type Leap, withLeap } from '../../leap.ts'
 import { userAuthor } from '../../shadow/record.ts'
 import { firmwareDeadline, jobOf } from '../firmware-jobs.ts'
 import type { Job, JobPlan } from '../job.ts'
@@ -37,6 +38,7 @@ export class UpdatedDevice {
   takesOta = false
   /** What devices said before this second may still come. */
   forgivenAt = 0
+  leaps: readonly Leap[] = []
   readonly effects: Effect[] = []
   readonly moves: string[] = []
   #sessions = 0
@@ -103,12 +105,15 @@ export class UpdatedDevice {
     return this.decide({ kind: 'ota_session', own: undefined, isReachable: false })
   }
 
-  says(version: string, bootId?: string): this {
+  says(version: string, bootId?: string, mayBeOld = false): this {
     const known = this.device.firmware.bootId
     const boot =
       bootId === undefined ? 'unsaid' : known !== undefined && known !== bootId ? 'changed' : 'same'
     const session = this.session === undefined ? undefined : Micros(this.session)
-    return this.decide({ kind: 'described', said: { version, sha256: undefined, bootId, boot, session } })
+    return this.decide({
+      kind: 'described',
+      said: { version, sha256: undefined, bootId, boot, mayBeOld, session },
+    })
   }
 
   puback(): this {
@@ -130,6 +135,13 @@ export class UpdatedDevice {
     return this
   }
 
+  /** The clock of the service is set. */
+  leap(sec: number): this {
+    this.now += sec
+    this.leaps = withLeap(this.leaps, { at: this.#millis(), ms: sec * 1_000 })
+    return this
+  }
+
   /** The service looks at whatever is due by then. */
   look(afterSec = 0): this {
     this.now += afterSec
@@ -137,13 +149,14 @@ export class UpdatedDevice {
       kind: 'ota_overdue',
       isAway: this.session === undefined,
       forgivenAt: this.forgivenAt * 1_000,
+      leaps: this.leaps,
     })
   }
 
   /** Seconds until the service looks again. */
   get looksIn(): number {
     const session = this.takesOta && this.session !== undefined ? Micros(this.session) : undefined
-    const context = { session, now: this.#millis(), forgivenAt: this.forgivenAt * 1_000 }
+    const context = { session, now: this.#millis(), forgivenAt: this.forgivenAt * 1_000, leaps: this.leaps }
     const at = firmwareDeadline(this.device.firmware, context)
     return (at - this.#millis()) / 1_000
   }

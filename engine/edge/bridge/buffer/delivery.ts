@@ -1,8 +1,5 @@
 // Hands messages to the device, which sends them, or keeps them on disk while it cannot. What was kept is sent at a bounded
 // rate, beside what comes in, so that the newest is never late; what has a higher priority goes first.
-//
-// A message goes out at once, and those that follow within some milliseconds go out together: a robot with many topics then
-// costs a few writes, and a few reads of acknowledgements, in place of one for each message.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import type { CommandPriority } from '../../../../schemas/vocabulary.ts'
 import { parsePayload } from '../../payload.ts'
@@ -29,7 +26,6 @@ export interface DeliveryPorts {
 /** Messages on their way; more than that go to the ring, too. */
 const BACKLOG_MAX = 1_000
 const STEP_MS = 100
-const TOGETHER_MS = 10
 
 export class Delivery {
   readonly #ports: DeliveryPorts
@@ -37,8 +33,6 @@ export class Delivery {
   #dropped = 0
   #backlog = 0
   #isDraining = false
-  #sentAt = Number.NEGATIVE_INFINITY
-  #together: (readonly [BridgeMessage, CommandPriority])[] = []
 
   constructor(ports: DeliveryPorts) {
     this.#ports = ports
@@ -59,26 +53,6 @@ export class Delivery {
   }
 
   send(message: BridgeMessage, priority: CommandPriority): void {
-    const { clock } = this.#ports
-    const now = clock.now()
-    const isSoon = now >= this.#sentAt && now - this.#sentAt < TOGETHER_MS
-    if (this.#together.length === 0 && !isSoon) {
-      this.#sentAt = now
-      this.#sendNow(message, priority)
-      return
-    }
-    if (this.#together.length === 0) clock.after(TOGETHER_MS, () => this.#sendTogether())
-    this.#together.push([message, priority])
-  }
-
-  #sendTogether(): void {
-    const together = this.#together
-    this.#together = []
-    this.#sentAt = this.#ports.clock.now()
-    for (const [message, priority] of together) this.#sendNow(message, priority)
-  }
-
-  #sendNow(message: BridgeMessage, priority: CommandPriority): void {
     const isSendable = this.#ports.isConnected() && this.#backlog < BACKLOG_MAX
     if (this.#rings.size > 0 && !isSendable) {
       this.#keep(message, priority)
@@ -103,7 +77,6 @@ export class Delivery {
   async close(): Promise<void> {
     // Those that the device gave up are kept in the next turn.
     await new Promise((resolve) => setImmediate(resolve))
-    for (const [message, priority] of this.#together.splice(0)) this.#keep(message, priority)
     for (const ring of this.#rings.values()) await ring.close()
   }
 

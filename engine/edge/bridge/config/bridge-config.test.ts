@@ -111,6 +111,19 @@ test('firmware can be installed by whoever says which version runs', () => {
   expect(problemsOf(`${MINIMAL}firmware_version_file: /etc/version\n${ota}`)).toEqual([])
 })
 
+test('a key of the other direction is told as such', () => {
+  const up = 'ros_topic: /a, mqtt_topic: telemetry, direction: ros_to_mqtt, latch: true'
+  const down =
+    'ros_topic: /b, ros_type: a/B, mqtt_topic: command/b, direction: mqtt_to_ros, throttle_hz: 5, lach: true'
+  expect(readEntries(up, down)).toMatchObject({
+    problems: [
+      { path: 'bridges[0].latch', message: 'is for direction mqtt_to_ros alone' },
+      { path: 'bridges[1].throttle_hz', message: 'is for direction ros_to_mqtt alone' },
+      { path: 'bridges[1].lach', message: expect.stringContaining('did you mean latch?') },
+    ],
+  })
+})
+
 test('one command has one route', () => {
   const entry = 'ros_topic: /a, mqtt_topic: command/go, direction: mqtt_to_ros, mode: service'
   expect(readEntries(entry, entry)).toMatchObject({

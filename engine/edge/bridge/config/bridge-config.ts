@@ -44,9 +44,9 @@ const ROUTES_MAX = 200
 const BYTES_MAX = 256 * 1024
 const WORDS_MAX = 64
 const PORT = { min: 1, max: 65_535, isWhole: true }
-const KEEPALIVE_SEC = { min: 5, max: 1_200, isWhole: true }
+const KEEPALIVE_SEC = { min: 1, max: 1_200, isWhole: true }
 const CONNECT_TIMEOUT_SEC = { min: 1, max: 600 }
-const BUFFER_BYTES = { min: 1024 * 1024, max: 1024 ** 4, isWhole: true }
+const BUFFER_BYTES = { min: 64 * 1024, max: 1024 ** 4, isWhole: true }
 const BUFFER_AGE_SEC = { min: 1, max: 31_536_000 }
 const DRAIN_HZ = { min: 0.1, max: 10_000 }
 

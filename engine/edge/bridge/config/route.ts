@@ -2,6 +2,7 @@
 import { parseSuffix, TOPIC_ROOT } from '../../../../schemas/topics.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
 import type { Section } from '../../config/yaml-file.ts'
+import { type FieldTree, toFieldTree } from './field-tree.ts'
 
 const PRESETS = ['battery', 'odom', 'diagnostics', 'navsat', 'pose', 'joint_state'] as const
 export type Preset = (typeof PRESETS)[number]
@@ -30,8 +31,8 @@ export interface UplinkRoute extends Common {
   readonly priority: CommandPriority
   /** Zero lets every message through. */
   readonly throttleMs: number
-  /** Paths into the message. If empty, all of it is sent. */
-  readonly fields: readonly string[]
+  /** If empty, all of the message is sent. */
+  readonly fields: FieldTree
   readonly preset: Preset | undefined
   readonly onChange: boolean
   /** The difference from which on a number has changed, by its path. */
@@ -93,9 +94,27 @@ export function readRoutes(sections: readonly Section[], deviceId: string): Rout
       taken.add(suffix)
       if (downlink !== undefined) downlinks.push(downlink)
     }
-    if (direction !== undefined) section.end()
+    if (direction === undefined) continue
+    refuseKeysOf(direction === 'ros_to_mqtt' ? 'mqtt_to_ros' : 'ros_to_mqtt', section)
+    section.end()
   }
   return { uplinks, downlinks }
+}
+
+/** Keys that only one direction knows. */
+const KEYS = {
+  ros_to_mqtt: [
+    ...['priority', 'throttle_hz', 'fields', 'preset', 'on_change', 'min_change', 'timestamp'],
+    ...['timeout_sec', 'on_timeout', 'max_bytes'],
+  ],
+  mqtt_to_ros: ['mode', 'latch'],
+} as const
+
+/** A key of the other direction is not mistyped, so it is refused for what it is. */
+function refuseKeysOf(direction: keyof typeof KEYS, section: Section): void {
+  const given = section.keys()
+  for (const key of KEYS[direction])
+    if (given.includes(key) && section.has(key)) section.refuse(key, `is for direction ${direction} alone`)
 }
 
 function readUplink(section: Section, common: Common, suffix: string): UplinkRoute | undefined {
@@ -119,7 +138,7 @@ function readUplink(section: Section, common: Common, suffix: string): UplinkRou
   const preset = named ?? (isArray && takesDiagnostics ? 'diagnostics' : undefined)
   return {
     ...common,
-    ...{ to, preset, fields, minChange },
+    ...{ to, preset, minChange, fields: toFieldTree(fields) },
     qos: section.oneOf('qos', [0, 1, 2]) ?? 1,
     priority: section.oneOf('priority', COMMAND_PRIORITIES) ?? 'normal',
     throttleMs: hz === undefined ? 0 : 1_000 / hz,

@@ -29,6 +29,14 @@ test.each([
   expect(parseIncoming(JSON.stringify(frame))).toEqual(expected)
 })
 
+test('numbers that are none, as Python writes them, are null', () => {
+  const text =
+    '{"op":"publish","topic":"/a","msg":{"x":NaN,"y":[-Infinity,Infinity,1],"text":"NaN, \\"Infinity"}}'
+  expect(parseIncoming(text)).toMatchObject({
+    message: { x: null, y: [null, null, 1], text: 'NaN, "Infinity' },
+  })
+})
+
 test('what is no JSON object is nothing', () => {
   expect(['', '[]', '"x"', '{', 'null'].map(parseIncoming)).toEqual(Array(5).fill(undefined))
 })

@@ -1,6 +1,6 @@
 // What a rosbridge server sends, as a checked value.
 import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { quoteLargeIntegers } from './large-integers.ts'
+import { endOfString, quoteLargeIntegers } from './large-integers.ts'
 
 export type Incoming =
   | { readonly kind: 'message'; readonly topic: string; readonly message: JsonObject }
@@ -58,6 +58,27 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
+    return parseFinite(text)
+  }
+}
+
+/** Python writes NaN and infinity as words, which JSON does not know. Here they are null. */
+function parseFinite(text: string): unknown {
+  try {
+    return JSON.parse(withoutWordsForNumbers(text))
+  } catch {
     return undefined
   }
+}
+
+function withoutWordsForNumbers(text: string): string {
+  const parts: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at)
+    const start = quote < 0 ? text.length : quote
+    parts.push(text.slice(at, start).replaceAll(/-?\b(?:NaN|Infinity)\b/g, 'null'))
+    at = quote < 0 ? start : endOfString(text, quote) + 1
+    parts.push(text.slice(start, at))
+  }
+  return parts.join('')
 }

@@ -4,6 +4,7 @@ import WebSocket from 'ws'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { waitBeforeConnect } from '../../device/backoff.ts'
 import type { Clock } from '../clock.ts'
+import { Bursts } from './bursts.ts'
 import { Calls, RosError } from './calls.ts'
 import { type Incoming, parseIncoming, topicOfLarge } from './incoming.ts'
 
@@ -49,6 +50,8 @@ const FRAME_BYTES_MAX = 64 * 1024 * 1024
 const BACKLOG_BYTES_MAX = 16 * 1024 * 1024
 const SUBSCRIBE_AGAIN_MS = 5_000
 const PING_EVERY_MS = 15_000
+/** While it is paused, a socket keeps what it has read once, and leaves everything else to the kernel. */
+const READ_ONCE = { readableHighWaterMark: 1 }
 
 export class Rosbridge {
   readonly #options: RosbridgeOptions
@@ -80,19 +83,32 @@ export class Rosbridge {
       handshakeTimeout: connectTimeoutMs,
       maxPayload: FRAME_BYTES_MAX,
       perMessageDeflate: false,
+      ...READ_ONCE,
       ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
     })
     this.#socket = socket
     let reason = 'the server closed the connection'
+    const bursts = new Bursts({
+      clock: this.#options.clock,
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+      afterReading: (run) => void setImmediate(run),
+    })
     socket.on('open', () => this.#opened())
-    socket.on('message', (data) => this.#take(asBuffer(data)))
+    socket.on('message', (data) => {
+      bursts.heard()
+      this.#take(asBuffer(data))
+    })
     socket.on('pong', () => {
       this.#isAlive = true
     })
     socket.on('error', (error: Error & { code?: string }) => {
       reason = error.message || (error.code ?? 'the connection broke')
     })
-    socket.on('close', () => this.#ended(reason))
+    socket.on('close', () => {
+      bursts.stop()
+      this.#ended(reason)
+    })
   }
 
   close(): void {
@@ -209,9 +225,12 @@ export class Rosbridge {
   #heed(status: Incoming & { readonly kind: 'status' }): void {
     if (status.level !== 'error' && status.level !== 'warning') return
     this.#events.complaint(status.text)
-    const { id, level } = status
-    const refused = this.#options.subscriptions.find(({ topic }) => subscriptionId(topic) === id)
-    if (level === 'error' && refused !== undefined) this.#subscribeLater(refused.topic)
+    if (status.level !== 'error') return
+    const { id, text } = status
+    // Some servers do not say which request they refuse, but which topic.
+    const isMeant = ({ topic }: Subscription): boolean =>
+      id === undefined ? namesTopic(text, topic) : subscriptionId(topic) === id
+    for (const { topic } of this.#options.subscriptions.filter(isMeant)) this.#subscribeLater(topic)
   }
 
   /** The topic is not there yet, or has another type until its publisher is restarted. */
@@ -257,6 +276,10 @@ export class Rosbridge {
 
 /** What a frame holds besides the message. */
 const ENVELOPE_BYTES = 1_024
+
+function namesTopic(text: string, topic: string): boolean {
+  return text.split(/[^\w/~]+/).some((word) => word.replace(/^\//, '') === topic.replace(/^\//, ''))
+}
 
 function subscriptionId(topic: string): string {
   return `fleet:subscribe:${topic}`

@@ -7,7 +7,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const AT = '2026-01-01T00:00:00.000Z'
 
 function converted(about: string, message: JsonObject) {
-  return convert(uplinkRoute(`ros_topic: /x/y, direction: ros_to_mqtt, ${about}`), message, NOW)
+  return convert(uplinkRoute(`ros_topic: /x/y, direction: ros_to_mqtt, ${about}`), message, NOW * 1_000)
 }
 
 test('a message becomes its fields, with the time of its header to the microsecond', () => {
@@ -39,9 +39,16 @@ test('a message of std_msgs becomes a scalar, with the name of its topic', () =>
 })
 
 test('fields choose, and keep their paths', () => {
-  const about = 'mqtt_topic: telemetry, fields: [pose.x, pose.y, joints.1, gone.z, pose.x.w]'
-  const message = { pose: { x: 1, y: 2, z: 3 }, joints: [4, 5], other: 6 }
-  expect(converted(about, message)?.body).toEqual({ pose: { x: 1, y: 2 }, joints: { 1: 5 }, timestamp: AT })
+  const about = 'mqtt_topic: telemetry, fields: [pose.x, pose.y, joints.1, gone.z, pose.x.w, twist.x, twist]'
+  const message = {
+    pose: { x: 1, y: 2, z: 3 },
+    joints: [4, 5],
+    gone: { a: 1 },
+    twist: { x: 1, y: 2 },
+    other: 6,
+  }
+  const expected = { pose: { x: 1, y: 2 }, joints: { 1: 5 }, twist: { x: 1, y: 2 } }
+  expect(converted(about, message)?.body).toEqual({ ...expected, timestamp: AT })
 })
 
 test('what JSON cannot say, bytes, and messages of nothing else are left out', () => {

@@ -1,6 +1,7 @@
 // Turns messages of ROS into messages of Fleet.
 import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { parsePayload } from '../../payload.ts'
+import { pick } from '../config/field-tree.ts'
 import type { UplinkRoute } from '../config/route.ts'
 import { applyPreset } from './presets.ts'
 
@@ -16,17 +17,17 @@ const DEPTH_MAX = 9
 const BYTES_LIKELY = 64
 const BASE64_LIKELY = 256
 
-/** Returns undefined if nothing is left to send. `receivedAt` is in milliseconds since 1970. */
+/** Returns undefined if nothing is left to send. `receivedMicros` is in microseconds since 1970. */
 export function convert(
   route: UplinkRoute,
   message: JsonObject,
-  receivedAt: number,
+  receivedMicros: number,
 ): ConvertedMessage | undefined {
   switch (route.to.kind) {
     case 'telemetry':
-      return toTelemetry(route, route.to.name, message, receivedAt)
+      return toTelemetry(route, route.to.name, message, receivedMicros)
     case 'log':
-      return toLog(message, receivedAt)
+      return toLog(message, receivedMicros)
     case 'reported': {
       const body = toReported(route, message)
       return body === undefined ? undefined : { suffix: 'shadow/reported', body }
@@ -38,14 +39,14 @@ function toTelemetry(
   route: UplinkRoute,
   name: string | undefined,
   message: JsonObject,
-  receivedAt: number,
+  receivedMicros: number,
 ): ConvertedMessage | undefined {
   const left = { byteArrays: 0 }
   const value = clean(select(route, message), left)
   if (value === undefined) return undefined
   const counted = left.byteArrays > 0 ? left : {}
   const measuredAt = route.timestamp === 'header' ? stampOf(message) : undefined
-  const timestamp = measuredAt ?? new Date(receivedAt).toISOString()
+  const timestamp = measuredAt ?? isoOf(receivedMicros)
   // The service reads `{"speed":1}` on `telemetry` as it reads `1` on `telemetry/speed`, but the former can have a time.
   if (!isObject(value))
     return { suffix: 'telemetry', body: { [name ?? route.preset ?? route.name]: value, timestamp } }
@@ -57,7 +58,7 @@ function toTelemetry(
 }
 
 /** A rcl_interfaces/Log, or a text. */
-function toLog(message: JsonObject, receivedAt: number): ConvertedMessage | undefined {
+function toLog(message: JsonObject, receivedMicros: number): ConvertedMessage | undefined {
   const { msg, data, level, name } = message
   const text = typeof msg === 'string' ? msg : data
   if (typeof text !== 'string') return undefined
@@ -65,7 +66,7 @@ function toLog(message: JsonObject, receivedAt: number): ConvertedMessage | unde
     level: level ?? 'info',
     message: text,
     ...(typeof name === 'string' && { logger: name }),
-    timestamp: stampOf(message) ?? new Date(receivedAt).toISOString(),
+    timestamp: stampOf(message) ?? isoOf(receivedMicros),
   }
   return { suffix: 'log', body }
 }
@@ -80,49 +81,13 @@ function toReported(route: UplinkRoute, message: JsonObject): JsonObject | undef
 
 function select(route: UplinkRoute, message: JsonObject): Json {
   if (route.preset !== undefined) return applyPreset(route.preset, message)
-  if (route.fields.length > 0) return pick(message, route.fields)
+  if (route.fields.size > 0) return pick(message, route.fields)
   const { header, ...rest } = message
   const keys = Object.keys(rest)
   const { data } = rest
   // A message of std_msgs is its value.
   if (keys.length === 1 && data !== undefined) return data
   return header === undefined || !isObject(header) ? message : rest
-}
-
-/** Each value keeps its path, so that a metric is called as it is without a choice of fields. */
-function pick(message: JsonObject, paths: readonly string[]): JsonObject {
-  const picked: Tree = new Map()
-  for (const path of paths) {
-    const keys = path.split('.')
-    let value: Json | undefined = message
-    for (const key of keys) value = childOf(value, key)
-    if (value !== undefined) plant(picked, keys, value)
-  }
-  return toObject(picked)
-}
-
-type Tree = Map<string, Tree | { readonly value: Json }>
-
-function plant(tree: Tree, [key = '', ...rest]: readonly string[], value: Json): void {
-  const inner = tree.get(key)
-  if (rest.length === 0) tree.set(key, { value })
-  else if (inner instanceof Map) plant(inner, rest, value)
-  else if (inner === undefined) {
-    const branch: Tree = new Map()
-    tree.set(key, branch)
-    plant(branch, rest, value)
-  }
-}
-
-function toObject(tree: Tree): JsonObject {
-  return Object.fromEntries(
-    [...tree].map(([key, node]) => [key, node instanceof Map ? toObject(node) : node.value]),
-  )
-}
-
-function childOf(value: Json | undefined, key: string): Json | undefined {
-  if (Array.isArray(value)) return value[Number(key)]
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
 /** Leaves out null, which rosbridge sends for NaN and infinity, and what looks like bytes, which it counts. A list of numbers
@@ -175,6 +140,12 @@ function stampOf({ header, stamp }: JsonObject): string | undefined {
     .padStart(6, '0')
     .slice(0, 6)
   return `${new Date(Math.floor(seconds) * 1_000).toISOString().slice(0, 19)}.${micros}Z`
+}
+
+function isoOf(micros: number): string {
+  const text = new Date(Math.floor(micros / 1_000)).toISOString()
+  const rest = micros % 1_000
+  return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, '0')}Z`
 }
 
 /** The year 9999. */

@@ -63,3 +63,20 @@ test('a message ends a silence once', () => {
   expect([uplink.take({ v: 1, w: 1 }, 50), uplink.take({ v: 1, w: 1 }, 50)]).toEqual([true, false])
   expect(uplink.status()).toMatchObject({ stale: 0 })
 })
+
+test('messages of one millisecond have times of their own', () => {
+  const clock = new FakeClock()
+  const times: unknown[] = []
+  const route = uplinkRoute('ros_topic: /x, mqtt_topic: telemetry, direction: ros_to_mqtt')
+  const uplink = new Uplink(route, clock, ({ body }) => times.push(body['timestamp']))
+  for (const waitMs of [0, 0, 1, 0]) {
+    uplink.take({ v: 1, w: 1 }, 50)
+    clock.pass(waitMs)
+  }
+  expect(times).toEqual([
+    '2026-01-01T00:00:00.000Z',
+    '2026-01-01T00:00:00.000001Z',
+    '2026-01-01T00:00:00.000002Z',
+    '2026-01-01T00:00:00.001Z',
+  ])
+})

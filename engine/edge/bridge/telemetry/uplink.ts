@@ -11,7 +11,7 @@ export type Send = (converted: ConvertedMessage, qos: 0 | 1 | 2) => void
 
 interface HeldMessage {
   readonly message: JsonObject
-  readonly receivedAt: number
+  readonly receivedMicros: number
   readonly bytes: number
 }
 
@@ -28,6 +28,7 @@ export class Uplink {
   #stopTimer: () => void = () => undefined
   #last: JsonObject | undefined
   #received = 0
+  #receivedMicros = 0
   #dropped = 0
   #countedAt: number
 
@@ -50,7 +51,7 @@ export class Uplink {
       this.#dropped++
       return hasEnded
     }
-    const held = { message, receivedAt: now, bytes }
+    const held = { message, receivedMicros: this.#timeOf(now), bytes }
     const outcome = this.#throttle.offer(held, now)
     if (outcome === 'send') this.#forward(held)
     else if (outcome === 'held') this.#sendLater(now)
@@ -83,6 +84,14 @@ export class Uplink {
     this.#stopTimer()
   }
 
+  /** Microseconds. Messages that are read together get times of their own, because a point is known by its time. */
+  #timeOf(now: number): number {
+    const micros = now * 1_000
+    const isTaken = this.#receivedMicros >= micros && this.#receivedMicros < micros + 999
+    this.#receivedMicros = isTaken ? this.#receivedMicros + 1 : micros
+    return this.#receivedMicros
+  }
+
   #sendLater(now: number): void {
     const dueAt = this.#throttle.dueAt ?? now
     // A clock that was set back would hold the message for as long.
@@ -93,8 +102,8 @@ export class Uplink {
     })
   }
 
-  #forward({ message, receivedAt, bytes }: HeldMessage): void {
-    const converted = convert(this.route, message, receivedAt)
+  #forward({ message, receivedMicros, bytes }: HeldMessage): void {
+    const converted = convert(this.route, message, receivedMicros)
     if (converted === undefined || !isSmall(converted, bytes)) {
       this.#dropped++
       return

@@ -42,6 +42,8 @@ export class Bench {
   readonly downloads: Downloads
   readonly shadow: ShadowService
   readonly key = newManifestKey()
+  /** Undefined until the kit has tried it. */
+  checksManifests: boolean | undefined
   readonly #folder: string
   readonly #program: Program | undefined
   #value = 0

@@ -1,4 +1,5 @@
 // Examines a service, with devices of its own that it removes at the end.
+import { eachAtOnce } from '../../../../schemas/each-at-once.ts'
 import { errorText } from '../../../../schemas/error-text.ts'
 import { isChosen } from '../ids.ts'
 import { type Finding, type Report, toReport } from '../report.ts'
@@ -35,12 +36,8 @@ export async function examineService(examination: ServiceExamination): Promise<R
     found?.(finding)
   }
   const waiting = checks.filter(({ isLast }) => isLast !== true)
-  const work = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      tell(await examineOne(next, run))
-  }
   try {
-    await Promise.all(Array.from({ length: BESIDE_MAX }, work))
+    await eachAtOnce(waiting, BESIDE_MAX, async (check) => tell(await examineOne(check, run)))
     for (const last of checks.filter(({ isLast }) => isLast === true)) tell(await examineOne(last, run))
   } finally {
     tell(await cleanUp(run))

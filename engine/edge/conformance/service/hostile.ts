@@ -1,11 +1,13 @@
 // Requests that no program means, each of which has to be refused with a reason.
 import type { Json } from '../../../../schemas/json.ts'
 import { UnmetCheck } from '../verdict.ts'
-import type { Run } from './run.ts'
+import { expectStatus, type Run } from './run.ts'
+import { rowsOf } from './steps.ts'
 
 const NO_SUCH = 'no-such-device'
 
 export async function hostile(run: Run): Promise<void> {
+  const catalogue = await readCatalogue(run)
   const deep = (levels: number): Json => (levels === 0 ? 1 : { a: deep(levels - 1) })
   const bodies: readonly Json[] = [
     null,
@@ -37,5 +39,18 @@ export async function hostile(run: Run): Promise<void> {
     if (answer.status < 400) throw new UnmetCheck(`${what} is answered ${answer.status}`, answer.body)
     if (!answer.type.startsWith('application/problem+json') || typeof answer.body['code'] !== 'string')
       throw new UnmetCheck(`${what} is answered ${answer.status} without a problem document`, answer.body)
+    const known = catalogue.get(String(answer.body['code']))
+    if (known !== answer.status || answer.body['status'] !== answer.status)
+      throw new UnmetCheck(
+        `${what} is answered ${answer.status}, and the catalogue says ${known}`,
+        answer.body,
+      )
   }
+}
+
+/** The status of each code, as the service publishes them. */
+async function readCatalogue({ rest }: Run): Promise<ReadonlyMap<string, unknown>> {
+  const answer = await rest.get('//problems')
+  expectStatus(answer, 200, 'GET /problems')
+  return new Map(rowsOf(answer.body).map(({ code, status }) => [String(code), status]))
 }

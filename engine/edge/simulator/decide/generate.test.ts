@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Generator } from '../scenario/scenario.ts'
 import { generate } from './generate.ts'
 
-const at = (more: object = {}) => ({ seed: 1, device: 0, nth: 0, elapsedSec: 0, ...more })
-const made = (generator: Generator, more: object = {}) => generate({ name: 'x', generator }, at(more))
+const at = (more: object = {}) => ({ seed: 1, what: 2, device: 0, nth: 0, elapsedSec: 0, ...more })
+const made = (generator: Generator, more: object = {}) => generate(generator, at(more))
 const BOUNDS = { min: 10, max: 20, digits: 2 }
 
 test('constants stay, counters count messages, ramps run and begin again', () => {
@@ -26,12 +26,11 @@ test('a sine stays within its bounds, reaches them, and has a phase of its own f
 
 test('a walk begins where it is told, goes on from where it was, in steps, and turns round at its bounds', () => {
   const walk = { kind: 'walk', ...BOUNDS, start: 19.5, step: 1 } as const
-  const field = { name: 'x', generator: walk }
-  let last = Number(generate(field, at()))
+  let last = Number(generate(walk, at()))
   expect(last).toBe(19.5)
   const seen = new Set<number>()
   for (let nth = 1; nth <= 500; nth++) {
-    const value = Number(generate(field, at({ nth }), last))
+    const value = Number(generate(walk, at({ nth }), last))
     expect(Math.abs(value - last)).toBeLessThanOrEqual(1.01)
     expect(value).toBeGreaterThanOrEqual(10)
     expect(value).toBeLessThanOrEqual(20)

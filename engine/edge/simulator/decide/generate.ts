@@ -1,11 +1,13 @@
 // The values of telemetry fields. Pure: a value follows from the seed, the device, how many messages it has sent and the time
 // since the beginning; only a walk remembers where it was.
 import type { Json } from '../../../../schemas/json.ts'
-import type { Field, Generator } from '../scenario/scenario.ts'
-import { draw, numberOf } from './draw.ts'
+import type { Generator } from '../scenario/scenario.ts'
+import { draw } from './draw.ts'
 
 export interface Moment {
   readonly seed: number
+  /** The number of the field's name. */
+  readonly what: number
   readonly device: number
   /** Messages of this device before this one. */
   readonly nth: number
@@ -15,15 +17,13 @@ export interface Moment {
 const METRES_PER_DEGREE = 111_320
 
 /** `walked` is where a walk was before, NaN at the beginning. */
-export function generate(field: Field, moment: Moment, walked = Number.NaN): Json {
-  const { generator, name } = field
-  const { seed, device, nth, elapsedSec } = moment
-  const what = numberOf(name)
+export function generate(generator: Generator, moment: Moment, walked = Number.NaN): Json {
+  const { seed, what, device, nth, elapsedSec } = moment
   switch (generator.kind) {
     case 'constant':
       return generator.value
     case 'walk':
-      return walk(generator, { what, walked, ...moment })
+      return walk(generator, moment, walked)
     case 'sine': {
       const { min, max, periodSec, digits } = generator
       const turn = elapsedSec / periodSec + draw(seed, what, device, 0)
@@ -51,7 +51,8 @@ export function generate(field: Field, moment: Moment, walked = Number.NaN): Jso
 
 function walk(
   { start, step, min, max, digits }: Extract<Generator, { kind: 'walk' }>,
-  { seed, what, device, nth, walked }: Moment & { readonly what: number; readonly walked: number },
+  { seed, what, device, nth }: Moment,
+  walked: number,
 ): number {
   if (Number.isNaN(walked)) return round(start ?? min + (max - min) * draw(seed, what, device, 0), digits)
   const moved = walked + (draw(seed, what, device, nth + 1) * 2 - 1) * step

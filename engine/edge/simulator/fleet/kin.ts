@@ -2,17 +2,16 @@
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { numberOf, places, shareOf } from '../decide/draw.ts'
 import { generate } from '../decide/generate.ts'
-import type { Behaviour, Fault, TypePlan } from '../scenario/scenario.ts'
+import type { Behaviour, Fault, Field, TypePlan } from '../scenario/scenario.ts'
 
 const WELL: Behaviour = { percent: 100, kind: 'ok', failures: 0 }
 
 export class Kin {
   readonly plan: TypePlan
   readonly seed: number
-  readonly #names: readonly string[]
+  readonly #fields: readonly PlannedField[]
   /** Where the walks of each device are. */
   readonly #walks: Float64Array
-  readonly #walkAt: readonly number[]
   readonly #walkCount: number
   readonly #behaviours: Uint32Array
   readonly #faults: Uint32Array
@@ -22,9 +21,11 @@ export class Kin {
     this.plan = plan
     this.seed = seed ^ numberOf(`${plan.idPrefix} ${plan.type}`)
     const fields = plan.telemetry.source.kind === 'fields' ? plan.telemetry.source.fields : []
-    this.#names = fields.map(({ name }) => `,${JSON.stringify(name)}:`)
     let walks = 0
-    this.#walkAt = fields.map(({ generator }) => (generator.kind === 'walk' ? walks++ : -1))
+    this.#fields = fields.map(({ name, generator }) => ({
+      ...{ name, generator, label: `,${JSON.stringify(name)}:`, what: numberOf(name) },
+      walkAt: generator.kind === 'walk' ? walks++ : -1,
+    }))
     this.#walkCount = walks
     this.#walks = new Float64Array(walks * plan.count).fill(Number.NaN)
     const { firmware, faults, count } = plan
@@ -58,33 +59,39 @@ export class Kin {
   /** The body of a message, as text: the way of nearly all messages. */
   text(index: number, nth: number, at: { readonly elapsedSec: number; readonly stamp: string }): string {
     let text = `{"timestamp":"${at.stamp}"`
-    for (let field = 0; field < this.#names.length; field++) {
-      const value = this.#value(index, field, { nth, elapsedSec: at.elapsedSec })
-      text += this.#names[field] + (typeof value === 'number' ? String(value) : JSON.stringify(value))
+    for (const field of this.#fields) {
+      const value = this.#value(field, index, { nth, elapsedSec: at.elapsedSec })
+      text += field.label + (typeof value === 'number' ? String(value) : JSON.stringify(value))
     }
     return `${text}}`
   }
 
   fields(index: number, nth: number, elapsedSec: number): JsonObject {
-    const { source } = this.plan.telemetry
-    const fields = source.kind === 'fields' ? source.fields : []
     return Object.fromEntries(
-      fields.map(({ name }, field) => [name, this.#value(index, field, { nth, elapsedSec })]),
+      this.#fields.map((field) => [field.name, this.#value(field, index, { nth, elapsedSec })]),
     )
   }
 
-  #value(index: number, field: number, at: { readonly nth: number; readonly elapsedSec: number }): Json {
-    const { source } = this.plan.telemetry
-    const found = source.kind === 'fields' ? source.fields[field] : undefined
-    if (found === undefined) return null
-    const moment = { seed: this.seed, device: index, nth: at.nth, elapsedSec: at.elapsedSec }
-    const walk = this.#walkAt[field] ?? -1
-    if (walk < 0) return generate(found, moment)
-    const place = index * this.#walkCount + walk
-    const value = generate(found, moment, this.#walks[place])
+  #value(
+    { generator, what, walkAt }: PlannedField,
+    device: number,
+    { nth, elapsedSec }: { readonly nth: number; readonly elapsedSec: number },
+  ): Json {
+    const moment = { seed: this.seed, what, device, nth, elapsedSec }
+    if (walkAt < 0) return generate(generator, moment)
+    const place = device * this.#walkCount + walkAt
+    const value = generate(generator, moment, this.#walks[place])
     if (typeof value === 'number') this.#walks[place] = value
     return value
   }
+}
+
+/** A field, and what is the same in all messages. */
+interface PlannedField extends Field {
+  readonly label: string
+  readonly what: number
+  /** Its place among the walks of a device; -1 if it is none. */
+  readonly walkAt: number
 }
 
 const EMPTY = new Uint32Array(0)

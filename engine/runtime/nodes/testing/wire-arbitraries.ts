@@ -230,6 +230,7 @@ const view: fc.Arbitrary<DeviceView> = fc.record({
   connectionReason: optional(name),
   sessionId: optional(name),
   ip: optional(name),
+  subscriptions: optional(fc.subarray(['command', 'ota'])),
   flapping: fc.boolean(),
   lastSeenAt: optional(millis),
   lastTelemetryAt: optional(millis),

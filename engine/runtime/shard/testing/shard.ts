@@ -21,6 +21,7 @@ export const NOTHING: WorkTask = {
   asks: [],
   sweep: undefined,
   forgiveAt: undefined,
+  leaps: [],
   horizon: Millis(0),
   wants: undefined,
   cut: 'due',

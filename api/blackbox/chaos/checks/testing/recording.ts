@@ -16,7 +16,7 @@ export function recordingOf(
   parts: Partial<Omit<Recording, 'stored'>> & { readonly stored?: Partial<DeviceOutcome> },
 ): Recording {
   return {
-    promises: { isPubackDurable: true, brokerLossMs: 0 },
+    promises: { isPubackDurable: true, brokerLossMs: 0, isFeedLossless: true, clockSkewMs: 0 },
     messages: [],
     receipts: [],
     desired: [],
@@ -25,6 +25,9 @@ export function recordingOf(
     orders: [],
     boots: [],
     rollouts: [],
+    live: [],
+    revocations: [],
+    groups: {},
     kinds: {},
     running: {},
     ...parts,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { groupAlerts } from './alert-groups.ts'
+import { foldStorms, groupAlerts } from './alert-groups.ts'
 
 const alert = (id: string, more: object = {}) => ({
   ...{
@@ -33,4 +33,15 @@ test('groups come worst first, and alerts of the whole fleet have a group of the
   expect(groups.map(({ key }) => key)).toEqual(['', 'a', 'c'])
   // What is pending is no alert yet, so nothing can be done to it.
   expect(groups.at(-1)?.ids).toEqual([])
+})
+
+test('a storm is one row where its first alert stands, and a few alerts are no storm', () => {
+  const few = ['a', 'b'].map((id) => alert(id, { group_key: 'rule:rul_2' }))
+  const storm = ['c', 'd', 'e', 'f', 'g'].map((id) => alert(id))
+  const rows = foldStorms([few[0], storm[0], few[1], ...storm.slice(1)].flatMap((one) => one ?? []))
+  expect(rows.map(({ alert: { alert_id }, storm: of }) => [alert_id, of?.ids.length])).toEqual([
+    ['a', undefined],
+    ['c', 5],
+    ['b', undefined],
+  ])
 })

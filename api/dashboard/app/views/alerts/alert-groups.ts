@@ -45,6 +45,28 @@ export function groupAlerts<Alert extends Groupable>(
     .sort((a, b) => RANK[a.severity] - RANK[b.severity] || (a.firstAt < b.firstAt ? -1 : 1))
 }
 
+/** Fewer alerts of one storm stand in rows of their own. */
+const STORM_MIN = 5
+
+export interface InboxRow<Alert> {
+  /** The first one of a storm. */
+  readonly alert: Alert
+  readonly storm: AlertGroup<Alert> | undefined
+}
+
+/** Keeps the order of the alerts; a storm is one row, where its first alert stands. */
+export function foldStorms<Alert extends Groupable>(alerts: readonly Alert[]): readonly InboxRow<Alert>[] {
+  const storms = new Map(
+    groupAlerts(alerts, 'storm')
+      .filter((group) => group.alerts.length >= STORM_MIN)
+      .map((group) => [group.key, group]),
+  )
+  return alerts.flatMap((alert) => {
+    const storm = storms.get(alert.group_key)
+    return storm === undefined || storm.alerts[0] === alert ? [{ alert, storm }] : []
+  })
+}
+
 function keyOf({ rule_id, group, device_id, group_key }: Groupable, by: Exclude<Grouping, 'none'>): string {
   switch (by) {
     case 'storm':

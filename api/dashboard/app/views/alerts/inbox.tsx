@@ -1,6 +1,5 @@
 // The inbox: what fires, worst first, and what a person does about it.
 import { useState } from 'preact/hooks'
-import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { oneOf, text, words as wordList } from '../../address/codecs.ts'
 import { pathOf } from '../../address/routes.ts'
 import { may } from '../../data/access.ts'
@@ -8,42 +7,32 @@ import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { connection } from '../../live/live.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { queryValue } from '../../navigation/navigation.ts'
-import { Age } from '../../parts/age.tsx'
-import { alertText } from '../../parts/alert-text.ts'
 import { AnswerArea } from '../../parts/answer-area.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
-import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FilterChips, NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
-import { personText } from '../../parts/person-text.ts'
-import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
-import { SeverityMark, severityWord } from '../../parts/severity-mark.tsx'
+import { severityWord } from '../../parts/severity-mark.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { clockTime } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 import { type AlertAction, AlertActionDialog } from './action-dialog.tsx'
-import { GROUPINGS } from './alert-groups.ts'
+import { foldStorms, GROUPINGS } from './alert-groups.ts'
 import { FirstRules } from './first-rules.tsx'
 import { GroupRows } from './group-rows.tsx'
+import { type Alert, inboxColumns, rowId, rowSelection } from './inbox-rows.tsx'
 import { AlertSections } from './sections.tsx'
 import { StateTabs } from './state-tabs.tsx'
 
 const t = words({
   title: ['Alerts', 'Alarme'],
   severity: ['Severity', 'Schwere'],
-  alert: ['Alert', 'Alarm'],
-  device: ['Device', 'Gerät'],
   group: ['Group', 'Gruppe'],
-  since: ['Fired', 'Ausgelöst'],
-  rule: ['Rule', 'Regel'],
-  owner: ['In hand', 'In Arbeit'],
-  count: ['Times', 'Mal'],
-  nobody: ['nobody', 'niemand'],
   ack: ['Acknowledge', 'Bestätigen'],
   snooze: ['Snooze', 'Zurückstellen'],
   resolve: ['Resolve', 'Schließen'],
@@ -71,10 +60,7 @@ const t = words({
     'Viewers cannot act on alerts; this needs the role operator.',
     'Als Viewer können Sie nicht handeln; dazu braucht es die Rolle Operator.',
   ],
-  muted: ['not notified: {by}', 'nicht gemeldet: {by}'],
 })
-
-type Alert = ReplyOf<Operations['listAlerts']>['data'][number]
 
 const STATES = ['firing', 'acknowledged', 'snoozed', 'pending', 'resolved'] as const
 export type InboxState = (typeof STATES)[number]
@@ -135,29 +121,13 @@ export default function Inbox() {
     { keys: 'r', says: t('resolve'), run: () => act('resolve') },
   ])
   const isFiltered = severity.length > 0 || group !== '' || rule !== '' || device !== '' || storm !== ''
-  const columns: readonly Column<Alert>[] = [
-    { name: t('severity'), cell: ({ severity: word }) => <SeverityMark severity={word} /> },
-    { name: t('alert'), cell: (alert) => <AlertName alert={alert} /> },
-    {
-      name: t('device'),
-      cell: ({ device_id }) =>
-        device_id !== null && <a href={pathOf('device', { device_id })}>{device_id}</a>,
-    },
-    { name: t('group'), cell: ({ group: name }) => name ?? '–' },
-    { name: t('since'), cell: ({ fired_at, started_at }) => <Age at={fired_at ?? started_at} /> },
-    { name: t('count'), isNumber: true, cell: ({ count }) => count },
-    {
-      name: t('owner'),
-      cell: ({ assignee, acknowledged_by }) => {
-        const owner = assignee ?? acknowledged_by
-        return owner === null ? <span class="muted">{t('nobody')}</span> : personText(owner)
-      },
-    },
-  ]
+  const alerts = answer.data?.data ?? []
+  // What is over is looked through one by one.
+  const rows = storm === '' && state !== 'resolved' ? foldStorms(alerts) : alerts.map(alone)
   const selection =
     canAct && state !== 'resolved' && state !== 'pending' ? { ids: chosen, onChange: setChosen } : undefined
   const empty = isFiltered ? (
-    <Empty title={t('none')} />
+    <NoneFits title={t('none')} names={['severity', 'group']} />
   ) : (
     <Empty title={t('calm')}>
       <p>{t('calmMore')}</p>
@@ -189,6 +159,10 @@ export default function Inbox() {
           }}
         />
       </div>
+      <FilterChips
+        names={['rule', 'device', 'storm']}
+        texts={{ rule: answer.data?.data.find(({ rule_id }) => rule_id === rule)?.rule_name ?? rule }}
+      />
       {canAct ? (
         chosen.size > 0 && (
           <div class="row selection-bar" role="status">
@@ -211,12 +185,12 @@ export default function Inbox() {
       )}
       {by === 'none' ? (
         <AnswerTable
-          answer={answer}
+          answer={{ ...answer, data: answer.data && { ...answer.data, data: rows } }}
           empty={empty}
           caption={t('title')}
-          columns={columns}
-          idOf={idOf}
-          selection={selection}
+          columns={inboxColumns(state === 'firing' ? undefined : state)}
+          idOf={rowId}
+          selection={selection && rowSelection(rows, selection)}
         />
       ) : (
         <AnswerArea answer={answer}>
@@ -258,17 +232,4 @@ function MissingSince() {
   return <p class="banner severity-warning">▲ {t('missing', { time: clockTime(at.since) })}</p>
 }
 
-const idOf = ({ alert_id, rule_id, device_id }: Alert) => alert_id ?? `${rule_id} ${device_id}`
-
-function AlertName({ alert }: { readonly alert: Alert }) {
-  const { alert_id, rule_name, suppressed_by } = alert
-  return (
-    <>
-      {alert_id === null ? rule_name : <a href={pathOf('alert', { alert_id })}>{plainText(rule_name)}</a>}
-      <span class="table-more">{alertText(alert)}</span>
-      {suppressed_by.length > 0 && (
-        <span class="table-more">{t('muted', { by: suppressed_by.join(', ') })}</span>
-      )}
-    </>
-  )
-}
+const alone = (alert: Alert) => ({ alert, storm: undefined })

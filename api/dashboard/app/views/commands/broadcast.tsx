@@ -17,7 +17,7 @@ import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { Empty } from '../../parts/empty.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { personText } from '../../parts/person-text.ts'
@@ -196,7 +196,7 @@ function Devices({ broadcastId: broadcast_id }: { readonly broadcastId: string }
       </div>
       <AnswerTable
         answer={answer}
-        empty={<Empty title={t('none')} />}
+        empty={<NoneFits title={t('none')} names={['status']} />}
         caption={t('target')}
         columns={columns}
         idOf={({ command_id }) => command_id}

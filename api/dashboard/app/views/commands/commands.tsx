@@ -14,6 +14,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { personText } from '../../parts/person-text.ts'
 import { plainText } from '../../parts/plain-text.ts'
@@ -116,7 +117,13 @@ function Allowed() {
       </div>
       <FeedArea
         feed={feed}
-        empty={isFiltered ? <Empty title={t('match')} /> : <Empty title={t('none')} hint={t('noneMore')} />}
+        empty={
+          isFiltered ? (
+            <NoneFits title={t('match')} names={['command', 'group', 'from', 'to', 'status']} />
+          ) : (
+            <Empty title={t('none')} hint={t('noneMore')} />
+          )
+        }
       >
         {(entries) => (
           <DataTable

@@ -7,7 +7,7 @@ import { plainText } from '../../parts/plain-text.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  id: ['Device id', 'Geräte-Id'],
+  id: ['Device id', 'Geräte-ID'],
   group: ['Group', 'Gruppe'],
   type: ['Type', 'Typ'],
   tags: ['Tags', 'Tags'],

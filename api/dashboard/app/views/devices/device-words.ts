@@ -9,10 +9,6 @@ export const t = words({
   resort: ['Re-sort · {n} moved', 'Neu ordnen · {n} verschoben'],
   follow: ['Move rows at once', 'Zeilen sofort verschieben'],
   none: ['No device fits the filter', 'Kein Gerät passt zum Filter'],
-  without: ['{n} devices match without {term}', '{n} passen ohne {term}'],
-  clear: ['Clear the filter', 'Filter leeren'],
-  retired: ['All {n} devices are decommissioned', 'Alle {n} Geräte sind ausgemustert'],
-  show: ['Show them', 'Zeigen'],
   columns: ['Columns', 'Spalten'],
   columnsHint: [
     'The columns are part of the address: a link shows the same ones. They are kept for your account, too.',

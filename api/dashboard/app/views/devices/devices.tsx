@@ -25,6 +25,7 @@ import { FilterField } from '../../parts/filter-field.tsx'
 import { FleetArea } from '../../parts/fleet-area.tsx'
 import { later } from '../../parts/later.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
+import { NoMatch } from '../../parts/no-match.tsx'
 import { Page } from '../../parts/page.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
@@ -47,7 +48,6 @@ import { t } from './device-words.ts'
 import { useMetadata } from './metadata.ts'
 import './devices.css'
 import { FacetPanel } from './facet-panel.tsx'
-import { NoMatch } from './no-match.tsx'
 import { useSparks } from './use-sparks.ts'
 
 const Peek = later(async () => (await import('../../parts/peek.tsx')).Peek)
@@ -165,8 +165,10 @@ function List() {
       keys: 'Escape',
       says: t('keyEnd'),
       run: () => {
+        if (peeked.value === '' && selected.value.size === 0) return false
         if (peeked.value !== '') peeked.set('')
         else selected.value = new Set()
+        return true
       },
     },
   ])

@@ -10,6 +10,7 @@ import { CopyField } from '../../parts/copy-field.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { LogRow } from '../../parts/log-row.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -77,7 +78,7 @@ export default function Logs() {
         feed={feed}
         empty={
           isFiltered ? (
-            <Empty title={t('match')} />
+            <NoneFits title={t('match')} names={['find', 'device', 'group', 'from', 'to', 'level']} />
           ) : (
             <Empty title={t('none')}>
               <p>{t('how')}</p>

@@ -13,6 +13,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { entryDetail, entryText } from '../../parts/entry-text.ts'
 import { FeedArea } from '../../parts/feed-area.tsx'
 import { Field } from '../../parts/field.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
 import { TimeFilter, timesInAddress } from '../../parts/time-filter.tsx'
@@ -94,7 +95,16 @@ export default function Timeline() {
         />
       </div>
       {!seesCommands && <p class="hint">{t('hidden')}</p>}
-      <FeedArea feed={feed} empty={<Empty title={isFiltered ? t('match') : t('none')} />}>
+      <FeedArea
+        feed={feed}
+        empty={
+          isFiltered ? (
+            <NoneFits title={t('match')} names={['device', 'group', 'from', 'to', 'kind']} />
+          ) : (
+            <Empty title={t('none')} />
+          )
+        }
+      >
         {(entries) => (
           <DataTable
             caption={t('title')}

@@ -2,18 +2,15 @@
 import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
-import { may } from '../../data/access.ts'
-import { refreshAnswers, useAnswer } from '../../data/answers.ts'
+import { useAnswer } from '../../data/answers.ts'
 import type { AttentionCase } from '../../fleet/attention.ts'
 import { Age } from '../../parts/age.tsx'
 import { Button } from '../../parts/button.tsx'
-import { later } from '../../parts/later.tsx'
 import { plainText } from '../../parts/plain-text.ts'
-import { type ShownCase, worstFirst } from './more-cases.ts'
+import { CaseRemedy, RemedyDialog } from './case-remedy.tsx'
+import { type Remedy, type ShownCase, worstFirst } from './more-cases.ts'
 import { t } from './overview-words.ts'
 import { useMoreCases } from './use-more-cases.ts'
-
-const AlertActionDialog = later(async () => (await import('../alerts/action-dialog.tsx')).AlertActionDialog)
 
 /** Each is a request of its own. */
 const REASONS_MAX = 5
@@ -23,8 +20,8 @@ const GLYPHS = { critical: '✕', warning: '▲', info: '◔' } as const
 const hidden = signal<ReadonlyMap<string, string>>(new Map())
 
 export function AttentionList({ cases }: { readonly cases: readonly AttentionCase[] }) {
+  const [asked, setAsked] = useState<Remedy | undefined>(undefined)
   const more = useMoreCases(cases.some(({ kind }) => kind === 'error'))
-  const [acked, setAcked] = useState<readonly string[]>([])
   // An alert is told by its rule, and an error by its issue, and not once more by their devices.
   const own = cases.filter(
     ({ kind }) => !(kind === 'critical' && more.hasAlerts) && !(kind === 'error' && more.hasIssues),
@@ -39,7 +36,7 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
         <Calm hiddenCount={all.length} takenOver={more.openAlerts} />
       )}
       <ul class="cases">
-        {shown.map(({ key, state, severity, sentence, firstId, isLost, at, href, alertIds }, i) => (
+        {shown.map(({ key, state, severity, sentence, firstId, isLost, at, href, remedy }, i) => (
           <li key={key} class="case">
             <span class={`severity-${severity}`} aria-hidden="true">
               {GLYPHS[severity]}
@@ -55,14 +52,7 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
               {at !== undefined && at > 0 && <Age at={at} />}
             </span>
             <span class="case-actions">
-              {alertIds !== undefined && may('ackAlert') && (
-                <Button
-                  kind="quiet"
-                  icon="check"
-                  label={t('ack', { name: sentence })}
-                  onClick={() => setAcked(alertIds)}
-                />
-              )}
+              {remedy !== undefined && <CaseRemedy remedy={remedy} sentence={sentence} onAsk={setAsked} />}
               <Button
                 kind="quiet"
                 icon="eye-off"
@@ -85,16 +75,7 @@ export function AttentionList({ cases }: { readonly cases: readonly AttentionCas
           {t('hidden', { n: all.length - shown.length })}
         </Button>
       )}
-      {acked.length > 0 && (
-        <AlertActionDialog
-          action="ack"
-          alertIds={acked}
-          onClose={(isDone) => {
-            setAcked([])
-            if (isDone) refreshAnswers('listAlerts')
-          }}
-        />
-      )}
+      {asked !== undefined && <RemedyDialog remedy={asked} onClose={() => setAsked(undefined)} />}
     </section>
   )
 }

@@ -8,7 +8,6 @@ import { blocksOf } from '../../fleet/map-layout.ts'
 import { columns, ranks } from '../../live/fleet-index.ts'
 import { queryValue } from '../../navigation/navigation.ts'
 import { Button } from '../../parts/button.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
 import { ProblemCard } from '../../parts/problem-card.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -48,7 +47,7 @@ export function FleetMap({ rows, selected, isTable, onFlip, flipText, onPeek, ch
     [isByVersion, rows],
   )
   return (
-    <section class="card overview-map" aria-labelledby="map">
+    <section class="card" aria-labelledby="map">
       <header class="map-head">
         <h2 id="map">{t('map')}</h2>
         <SelectField
@@ -80,9 +79,7 @@ export function FleetMap({ rows, selected, isTable, onFlip, flipText, onPeek, ch
         )}
       </header>
       {metric.error !== undefined && <ProblemCard error={metric.error} onRetry={metric.reload} />}
-      {rows.length === 0 ? (
-        <Empty title={t('nothing')} />
-      ) : isTable ? (
+      {isTable ? (
         <GroupTable blocks={counted()} />
       ) : (
         <HeatMap

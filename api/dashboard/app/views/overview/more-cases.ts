@@ -17,9 +17,14 @@ export interface ShownCase {
   readonly isLost?: boolean
   readonly at?: number
   readonly href: string
-  /** The alerts that it is about, to be acknowledged at once. */
-  readonly alertIds?: readonly string[]
+  readonly remedy?: Remedy
 }
+
+/** The one thing that can be done about a case at once. */
+export type Remedy =
+  | { readonly kind: 'ack'; readonly alertIds: readonly string[] }
+  | { readonly kind: 'pause'; readonly deploymentId: string }
+  | { readonly kind: 'replay'; readonly reason: string }
 
 type Alerts = ReplyOf<Operations['listAlerts']>
 type Deployment = ReplyOf<Operations['listDeployments']>['data'][number]
@@ -45,7 +50,7 @@ export function alertCases({ data, total }: Pick<Alerts, 'data' | 'total'>): rea
       ...(oldest.device_id === null ? {} : { firstId: oldest.device_id }),
       at: Date.parse(oldest.started_at),
       href: pathOf('alerts', {}, { rule }),
-      alertIds: alerts.flatMap(({ alert_id }) => alert_id ?? []),
+      remedy: { kind: 'ack', alertIds: alerts.flatMap(({ alert_id }) => alert_id ?? []) },
     }
   })
   const missing = total - data.length
@@ -84,7 +89,8 @@ export function rolloutCases(deployments: readonly Deployment[], nowMs: number):
       style: 'percent',
       maximumFractionDigits: 0,
     })
-    return [shown('info', t('rolloutRuns', { name: title, share }), row.started_at)]
+    const running = shown('info', t('rolloutRuns', { name: title, share }), row.started_at)
+    return [{ ...running, remedy: { kind: 'pause', deploymentId: deployment_id } }]
   })
 }
 
@@ -96,6 +102,7 @@ export function letterCases(reasons: readonly Reason[]): readonly ShownCase[] {
     sentence: t('letters', { n: count, reason }),
     at: Date.parse(newest_at),
     href: pathOf('systemTab', { tab: 'dead-letters' }, { reason }),
+    remedy: { kind: 'replay', reason },
   }))
 }
 

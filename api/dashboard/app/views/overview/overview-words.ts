@@ -34,7 +34,7 @@ export const t = words({
   hasCritical: ['critical alert', 'kritischer Alarm'],
   hasWarning: ['warning', 'Warnung'],
   hasNone: ['no alert', 'kein Alarm'],
-  outOfSync: ['shadow not taken over', 'Schatten nicht übernommen'],
+  outOfSync: ['shadow not taken over', 'Shadow nicht übernommen'],
   inSync: ['in sync', 'abgeglichen'],
   seen1m: ['seen within 1 min', 'vor höchstens 1 min gesehen'],
   seen10m: ['within 10 min', 'vor höchstens 10 min'],
@@ -93,8 +93,8 @@ export const t = words({
       other: '{n} devices have not taken over their shadow',
     },
     {
-      one: '{n} Gerät hat seinen Schatten nicht übernommen',
-      other: '{n} Geräte haben ihren Schatten nicht übernommen',
+      one: '{n} Gerät hat seinen Shadow nicht übernommen',
+      other: '{n} Geräte haben ihren Shadow nicht übernommen',
     },
   ],
   rule: [
@@ -162,6 +162,13 @@ export const t = words({
     'Der Dienst ist eingeschränkt. Es läuft nicht: {parts}',
   ],
   ack: ['Acknowledge {name}', '{name} bestätigen'],
+  pause: ['Pause: {name}', 'Anhalten: {name}'],
+  paused: [
+    'The rollout is paused: no further device begins.',
+    'Der Rollout ist angehalten: kein weiteres Gerät beginnt.',
+  ],
+  notPaused: ['The rollout was not paused: {reason}', 'Der Rollout wurde nicht angehalten: {reason}'],
+  replay: ['Process once more: {name}', 'Noch einmal verarbeiten: {name}'],
   strip: ['The service now', 'Der Dienst jetzt'],
   sockets: ['sockets', 'Sockets'],
   rowsWaiting: ['rows for ClickHouse', 'Zeilen für ClickHouse'],
@@ -171,5 +178,4 @@ export const t = words({
   alerts: ['open alerts', 'offene Alarme'],
   rollouts: ['active rollouts', 'laufende Rollouts'],
   unknown: ['unknown', 'unbekannt'],
-  nothing: ['No device fits the filter', 'Kein Gerät passt zum Filter'],
 })

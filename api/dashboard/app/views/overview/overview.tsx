@@ -13,6 +13,7 @@ import { FilterField } from '../../parts/filter-field.tsx'
 import { FleetArea } from '../../parts/fleet-area.tsx'
 import { later } from '../../parts/later.tsx'
 import { isNarrow } from '../../parts/narrow.ts'
+import { NoMatch } from '../../parts/no-match.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { now } from '../../words/time.ts'
@@ -67,8 +68,10 @@ function Fleet() {
       keys: 'Escape',
       says: t('keyEnd'),
       run: () => {
+        if (peeked.value === '' && selected.value.size === 0) return false
         if (peeked.value !== '') peeked.set('')
         else selected.value = new Set()
+        return true
       },
     },
   ])
@@ -76,24 +79,30 @@ function Fleet() {
     <div class="overview">
       <FilterField text={q} onText={(next) => filter.set(next)} />
       <Tiles rows={rows} query={query} />
-      <FleetMap
-        rows={rows}
-        selected={selected}
-        isTable={isTable}
-        onFlip={flip}
-        flipText={isTable ? t('asMap') : t('asTable')}
-        onPeek={(id) => peeked.set(id)}
-      >
-        {selected.value.size > 0 && (
-          <SelectionBar
-            selected={selected}
-            rows={rows}
-            onAll={() => {
-              selected.value = new Set(Array.from(rows, (row) => columns.ids[row] ?? ''))
-            }}
-          />
-        )}
-      </FleetMap>
+      {rows.length === 0 ? (
+        <section class="card">
+          <NoMatch query={query} onText={(next) => filter.set(next)} />
+        </section>
+      ) : (
+        <FleetMap
+          rows={rows}
+          selected={selected}
+          isTable={isTable}
+          onFlip={flip}
+          flipText={isTable ? t('asMap') : t('asTable')}
+          onPeek={(id) => peeked.set(id)}
+        >
+          {selected.value.size > 0 && (
+            <SelectionBar
+              selected={selected}
+              rows={rows}
+              onAll={() => {
+                selected.value = new Set(Array.from(rows, (row) => columns.ids[row] ?? ''))
+              }}
+            />
+          )}
+        </FleetMap>
+      )}
       {peeked.value === '' ? (
         <AttentionList cases={cases} />
       ) : (

@@ -12,11 +12,11 @@ const t = words({
 
 /** The share of failures against the bound at which the rollout ends by itself. */
 export function FailureText({
-  of: { progress, abort },
+  of: { kind, progress, abort },
 }: {
-  readonly of: Pick<Deployment, 'progress' | 'abort'>
+  readonly of: Pick<Deployment, 'kind' | 'progress' | 'abort'>
 }) {
-  const { percent, finishedCount, limitPercent, isOver } = failureShare(progress, abort)
+  const { percent, finishedCount, limitPercent, isOver } = failureShare(kind, progress, abort)
   if (percent === undefined) return <span class="muted">{t('none')}</span>
   const share = (value: number) => number(value / 100, { style: 'percent', maximumFractionDigits: 0 })
   return (

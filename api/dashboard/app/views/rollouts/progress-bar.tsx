@@ -16,7 +16,11 @@ const t = words({
 
 export type Deployment = ReplyOf<Operations['getDeployment']>
 
-export function ProgressBar({ of: { progress } }: { readonly of: Pick<Deployment, 'progress'> }) {
+export function ProgressBar({
+  of: { kind, progress },
+}: {
+  readonly of: Pick<Deployment, 'kind' | 'progress'>
+}) {
   return (
     <StackedBar
       label={t('progress')}
@@ -24,7 +28,7 @@ export function ProgressBar({ of: { progress } }: { readonly of: Pick<Deployment
         { name: t('succeeded'), count: progress.succeeded, tone: 'good' },
         { name: t('in_progress'), count: progress.in_progress, tone: 'busy' },
         { name: t('failed'), count: progress.failed, tone: 'bad' },
-        { name: t('rolled_back'), count: progress.rolled_back, tone: 'warn' },
+        { name: t('rolled_back'), count: progress.rolled_back, tone: kind === 'rollback' ? 'good' : 'warn' },
         { name: t('pending'), count: progress.pending, tone: 'rest' },
         { name: t('skipped'), count: progress.skipped, tone: 'rest' },
         { name: t('cancelled'), count: progress.cancelled, tone: 'rest' },

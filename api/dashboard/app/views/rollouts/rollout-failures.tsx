@@ -8,7 +8,7 @@ import { plainText } from '../../parts/plain-text.ts'
 import { stateWord } from '../../parts/state-words.ts'
 import { number, words } from '../../words/words.ts'
 import type { Deployment } from './progress-bar.tsx'
-import { causeOf, failuresByCause } from './rollout-health.ts'
+import { causeOf, failedCount, failuresByCause } from './rollout-health.ts'
 
 const t = words({
   failures: ['Failures by cause', 'Fehlschläge nach Ursache'],
@@ -25,8 +25,8 @@ export const FAILED_QUERY = {
 } as const
 
 export function Failures({ deployment }: { readonly deployment: Deployment }) {
-  const { deployment_id, progress } = deployment
-  const isWanted = progress.failed + progress.rolled_back > 0
+  const { deployment_id, kind, progress } = deployment
+  const isWanted = failedCount(kind, progress) > 0
   const answer = useAnswer('listDeploymentDevices', { deployment_id, query: FAILED_QUERY }, { isWanted })
   if (!isWanted) return null
   return (

@@ -6,6 +6,10 @@ interface Progress {
   readonly rolled_back: number
 }
 
+/** A way back has succeeded on the devices that are back, and an update has not. */
+export const failedCount = (kind: string, { failed, rolled_back }: Progress) =>
+  kind === 'rollback' ? failed : failed + rolled_back
+
 export interface FailureShare {
   /** A share of the devices that are done; undefined before the first one. */
   readonly percent: number | undefined
@@ -18,11 +22,12 @@ export interface FailureShare {
 
 /** Failures count as the service counts them: among those that are done. */
 export function failureShare(
-  { succeeded, failed, rolled_back }: Progress,
+  kind: string,
+  progress: Progress,
   abort: Readonly<Record<string, unknown>>,
 ): FailureShare {
-  const finishedCount = succeeded + failed + rolled_back
-  const bad = failed + rolled_back
+  const finishedCount = progress.succeeded + progress.failed + progress.rolled_back
+  const bad = failedCount(kind, progress)
   const limitPercent = Number(abort['failure_percent'])
   const minFinished = Number(abort['min_finished'])
   const percent = finishedCount === 0 ? undefined : (100 * bad) / finishedCount

@@ -19,8 +19,8 @@ import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import { ConfirmAction } from '../../parts/confirm-action.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { personText } from '../../parts/person-text.ts'
@@ -360,7 +360,7 @@ function Members({ deploymentId: deployment_id, acting, onAct }: MembersProps) {
       </div>
       <AnswerTable
         answer={ofCause(answer, cause)}
-        empty={<Empty title={t('none')} />}
+        empty={<NoneFits title={t('none')} names={['find', 'held', 'status', 'cause']} />}
         caption={t('devices')}
         columns={columns}
         idOf={({ device_id }) => device_id}

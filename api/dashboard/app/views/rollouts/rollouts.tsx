@@ -14,6 +14,7 @@ import { Button } from '../../parts/button.tsx'
 import { ChoiceChips } from '../../parts/choice-chips.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { personText } from '../../parts/person-text.ts'
@@ -124,7 +125,7 @@ export default function Rollouts() {
         answer={answer}
         empty={
           status.length > 0 ? (
-            <Empty title={t('none')} />
+            <NoneFits title={t('none')} names={['status']} />
           ) : (
             <Empty title={t('empty')}>
               <p>{t('emptyMore')}</p>

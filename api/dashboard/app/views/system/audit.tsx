@@ -9,8 +9,8 @@ import { Age } from '../../parts/age.tsx'
 import { AnswerTable } from '../../parts/answer-table.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -107,7 +107,12 @@ export function Audit() {
       </div>
       <AnswerTable
         answer={answer}
-        empty={<Empty title={t('none')} />}
+        empty={
+          <NoneFits
+            title={t('none')}
+            names={['actor', 'action', 'target', 'device', 'from', 'to', 'outcome']}
+          />
+        }
         caption={t('title')}
         columns={columns}
         idOf={({ id }) => id}

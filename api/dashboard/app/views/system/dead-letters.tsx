@@ -12,6 +12,7 @@ import type { Column } from '../../parts/data-table.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Field } from '../../parts/field.tsx'
+import { NoneFits } from '../../parts/filter-chips.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
 import { number, words } from '../../words/words.ts'
@@ -31,6 +32,7 @@ const t = words({
     'A message that cannot be read or is not allowed lands here, with its reason.',
     'Eine Nachricht, die nicht lesbar oder nicht erlaubt ist, landet hier, mit dem Grund.',
   ],
+  match: ['Nothing fits these filters', 'Nichts passt zu diesen Filtern'],
   shown: ['The first {shown} of {all} bytes', 'Die ersten {shown} von {all} Byte'],
 })
 
@@ -78,7 +80,13 @@ export function DeadLetters() {
       </div>
       <AnswerTable
         answer={answer}
-        empty={<Empty title={t('empty')} hint={t('emptyMore')} />}
+        empty={
+          device.value === '' && reason.value === '' ? (
+            <Empty title={t('empty')} hint={t('emptyMore')} />
+          ) : (
+            <NoneFits title={t('match')} names={['device', 'reason']} />
+          )
+        }
         caption={t('title')}
         columns={columns}
         idOf={({ id }) => id}

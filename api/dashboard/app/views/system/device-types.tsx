@@ -10,12 +10,16 @@ const t = words({
     { one: '{n} device of it', other: '{n} devices of it' },
     { one: '{n} Gerät davon', other: '{n} Geräte davon' },
   ],
+  who: ['Its devices', 'Seine Geräte'],
 })
 
 export function DeviceTypes() {
   const answer = useAnswer('listDeviceTypes', {})
   const summary = useAnswer('getFleetSummary', { query: { by: 'type' } })
-  const countOf = (name: string) => summary.data?.data.find(({ key }) => key === name)?.total ?? 0
+  const counts = summary.data?.data
+  // Nothing is said of a number that was not read.
+  const devicesOf = (name: string) =>
+    counts === undefined ? t('who') : t('devices', { n: counts.find(({ key }) => key === name)?.total ?? 0 })
   return (
     <AnswerArea answer={answer}>
       {({ data }) => (
@@ -38,9 +42,7 @@ export function DeviceTypes() {
                   </ul>
                 )}
               </div>
-              <a href={pathOf('devices', {}, { q: `type:${type.name}` })}>
-                {t('devices', { n: countOf(type.name) })}
-              </a>
+              <a href={pathOf('devices', {}, { q: `type:${type.name}` })}>{devicesOf(type.name)}</a>
             </section>
           ))}
         </div>

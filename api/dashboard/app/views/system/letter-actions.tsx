@@ -1,5 +1,5 @@
 // Replaying and discarding dead letters, one or all of a reason, after a look at how many it is about (D6).
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { refreshAnswers, useAnswer } from '../../data/answers.ts'
 import { fleet } from '../../data/client.ts'
 import { useWrite } from '../../data/writes.ts'
@@ -69,11 +69,8 @@ export interface LettersByReasonProps {
 export function LettersByReason({ reason, deviceId }: LettersByReasonProps) {
   const answer = useAnswer('summarizeDeadLetters', { query: {} }, { everyMs: 5000 })
   const [plan, setPlan] = useState<Plan | undefined>(undefined)
-  const look = (action: Action, name: string) =>
-    perform(action, { reason: name, deviceId }, true).then(
-      ({ done, skipped }) => setPlan({ action, reason: name, deviceId, done, skipped }),
-      (error: Error) => toast({ text: t('failed', { reason: error.message }), isFailure: true }),
-    )
+  const look = async (action: Action, name: string) =>
+    setPlan(await planOf(action, { reason: name, deviceId }))
   type Row = NonNullable<typeof answer.data>['data'][number]
   const columns: readonly Column<Row>[] = [
     { name: t('reason'), cell: (row) => <code>{row.reason}</code> },
@@ -104,34 +101,57 @@ export function LettersByReason({ reason, deviceId }: LettersByReasonProps) {
           <section class="card">
             <h2>{t('title')}</h2>
             <DataTable caption={t('title')} columns={columns} rows={data} idOf={(row) => row.reason} />
-            {plan !== undefined && (
-              <ConfirmAction
-                action={t(plan.action)}
-                onConfirm={async () => {
-                  const { done, skipped } = await perform(
-                    plan.action,
-                    { reason: plan.reason, deviceId: plan.deviceId },
-                    false,
-                  )
-                  toast({ text: t('done', { n: done, skipped }) })
-                  refreshAnswers('listDeadLetters', 'summarizeDeadLetters')
-                }}
-                onClose={() => setPlan(undefined)}
-              >
-                <p>
-                  {t(`${plan.action}Says`, {
-                    n: plan.done,
-                    skipped: plan.skipped,
-                    reason: [plan.reason, plan.deviceId].filter(Boolean).join(', '),
-                  })}
-                </p>
-              </ConfirmAction>
-            )}
+            {plan !== undefined && <ConfirmPlan plan={plan} onClose={() => setPlan(undefined)} />}
           </section>
         )
       }
     </AnswerArea>
   )
+}
+
+/** What it would do; undefined if that could not be asked, which has been said. */
+function planOf(action: Action, about: About): Promise<Plan | undefined> {
+  return perform(action, about, true).then(
+    ({ done, skipped }) => ({ ...about, action, done, skipped }),
+    (error: Error) => {
+      toast({ text: t('failed', { reason: error.message }), isFailure: true })
+      return undefined
+    },
+  )
+}
+
+function ConfirmPlan({ plan, onClose }: { readonly plan: Plan; readonly onClose: () => void }) {
+  const { action, reason, deviceId, done: n, skipped } = plan
+  return (
+    <ConfirmAction
+      action={t(action)}
+      onConfirm={async () => {
+        const result = await perform(action, plan, false)
+        toast({ text: t('done', { n: result.done, skipped: result.skipped }) })
+        refreshAnswers('listDeadLetters', 'summarizeDeadLetters')
+      }}
+      onClose={onClose}
+    >
+      <p>{t(`${action}Says`, { n, skipped, reason: [reason, deviceId].filter(Boolean).join(', ') })}</p>
+    </ConfirmAction>
+  )
+}
+
+export interface ReplayLettersProps {
+  readonly reason: string
+  readonly onClose: () => void
+}
+
+/** All of a reason, from anywhere: the look at how many it is about comes first. */
+export function ReplayLetters({ reason, onClose }: ReplayLettersProps) {
+  const [plan, setPlan] = useState<Plan | undefined>(undefined)
+  useEffect(() => {
+    void planOf('replay', { reason, deviceId: '' }).then((found) => {
+      if (found === undefined) onClose()
+      else setPlan(found)
+    })
+  }, [reason])
+  return plan === undefined ? null : <ConfirmPlan plan={plan} onClose={onClose} />
 }
 
 export interface OneLetterProps {

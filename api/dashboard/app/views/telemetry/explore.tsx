@@ -13,19 +13,22 @@ import { TextValue } from '../../parts/text-value.tsx'
 import { words } from '../../words/words.ts'
 import { ChartList } from './chart-list.tsx'
 import { ChartOptions } from './chart-options.tsx'
-import { columnsOf, type FleetWish, fleetLines } from './fleet-lines.ts'
+import { columnsOf, type FleetWish, fleetLines, linesWithBefore } from './fleet-lines.ts'
 import { MetricPicker } from './metric-picker.tsx'
 import { aggregateValue, marksValue, metricValue, useAsked } from './telemetry-values.ts'
 import { useMarkers } from './use-markers.ts'
 
 const t = words({
   title: ['Telemetry', 'Telemetrie'],
-  devices: ['Devices (ids, with commas)', 'Geräte (Ids, mit Kommas)'],
+  devices: ['Devices (ids, with commas)', 'Geräte (IDs, durch Kommas getrennt)'],
   group: ['Group', 'Gruppe'],
   anyGroup: ['all groups', 'alle Gruppen'],
   by: ['One line for', 'Eine Linie für'],
   device: ['each device', 'jedes Gerät'],
   whole: ['all together', 'alle zusammen'],
+  compare: ['Compare with', 'Vergleichen mit'],
+  nothing: ['nothing', 'nichts'],
+  previous: ['the period before', 'dem Zeitraum davor'],
   pick: ['Choose a metric', 'Wählen Sie eine Metrik'],
   how: [
     'Type its name above. Without devices or a group, the whole fleet is shown.',
@@ -41,6 +44,8 @@ const t = words({
 
 const devicesValue = queryValue('devices', wordsOf([], LIMITS.compareDevicesMax))
 const groupValue = queryValue('group', text('', 256))
+const COMPARISONS = ['', 'previous'] as const
+const compareValue = queryValue('compare', oneOf(COMPARISONS, ''))
 const byValue = queryValue('by', oneOf(['device', 'group'] as const, 'device'))
 
 export default function Explore() {
@@ -52,8 +57,12 @@ export default function Explore() {
   const shown = aggregateValue.value
   const of = { metrics: names, devices, group, by: byValue.value, shown }
   const wish: FleetWish = { ...of, ...asked.whole, interval: asked.interval }
-  const shape = JSON.stringify({ ...of, interval: asked.interval })
-  const found = useKept(JSON.stringify(wish), { shape, revision }, (signal) => fleetLines(wish, signal))
+  const compare = compareValue.value
+  const shape = JSON.stringify({ ...of, compare, interval: asked.interval })
+  const ask = compare === '' ? fleetLines : linesWithBefore
+  const found = useKept(`${compare} ${JSON.stringify(wish)}`, { shape, revision }, (signal) =>
+    ask(wish, signal),
+  )
   const { data } = found
   const unitOf = (name: string) => known.metrics.find(({ metric }) => metric === name)?.unit ?? undefined
   const charts = useMemo(
@@ -68,7 +77,9 @@ export default function Explore() {
     [data, shape, known.metrics.length],
   )
   const markers = useMarkers({ devices, group, isWanted: marksValue.value === 'on' }, asked.whole)
-  const drawn = new Set(data?.lines.map(({ name }) => name)).size
+  const linesMax = LIMITS.chartSeriesMax / (compare === '' ? 1 : 2)
+  const named = new Set(data?.lines.flatMap(({ name, shiftMs }) => (shiftMs === undefined ? name : [])))
+  const drawn = Math.min(named.size, linesMax)
   const [first = ''] = names
   return (
     <Page title={t('title')}>
@@ -95,6 +106,12 @@ export default function Explore() {
               ['device', t('device')],
               ['group', t('whole')],
             ]}
+          />
+          <SelectField
+            label={t('compare')}
+            value={compare}
+            onValue={compareValue.set}
+            options={COMPARISONS.map((word) => [word, t(word === '' ? 'nothing' : word)] as const)}
           />
         </ChartOptions>
         {data !== undefined && byValue.value === 'device' && data.total > drawn && drawn > 0 && (

@@ -10,6 +10,7 @@ import { words } from '../../words/words.ts'
 const t = words({
   whole: ['{group}, {n} devices', '{group}, {n} Geräte'],
   all: ['the whole fleet', 'die ganze Flotte'],
+  before: ['{name}, before', '{name}, davor'],
 })
 
 export interface FleetWish {
@@ -26,8 +27,12 @@ export interface FleetWish {
 
 export interface FleetLine {
   readonly metric: string
+  /** Its device; empty for all together. */
+  readonly of: string
   readonly name: string
   readonly buckets: readonly Bucket[]
+  /** It is of an earlier time, and drawn as much later. */
+  readonly shiftMs?: number
 }
 
 export interface FleetLines {
@@ -35,6 +40,20 @@ export interface FleetLines {
   readonly interval: Interval
   /** Devices that there are, of which the lines show some. */
   readonly total: number
+}
+
+/** Each line is followed by that of the period before, of the same length. */
+export async function linesWithBefore(wish: FleetWish, signal: AbortSignal): Promise<FleetLines> {
+  const shiftMs = wish.toMs - wish.fromMs
+  const earlier = { ...wish, fromMs: wish.fromMs - shiftMs, toMs: wish.fromMs }
+  const [found, before] = await Promise.all([fleetLines(wish, signal), fleetLines(earlier, signal)])
+  const lines = found.lines.flatMap((line) => [
+    line,
+    ...before.lines
+      .filter(({ metric, of }) => metric === line.metric && of === line.of)
+      .map((one) => ({ ...one, name: t('before', { name: one.name }), shiftMs })),
+  ])
+  return { ...found, lines }
 }
 
 export const fleetLines = (wish: FleetWish, signal: AbortSignal): Promise<FleetLines> =>
@@ -72,7 +91,7 @@ async function ask(wish: FleetWish, interval: Interval, signal: AbortSignal): Pr
     return { lines, interval, total: answer.total }
   }
   const name = t('whole', { group: answer.group ?? t('all'), n: answer.devices })
-  return { lines: seriesOf(answer, name), interval, total: answer.devices }
+  return { lines: seriesOf(answer, '', name), interval, total: answer.devices }
 }
 
 interface OneOrSeveral {
@@ -82,20 +101,23 @@ interface OneOrSeveral {
 }
 
 /** The service gives one metric plainly, and several as a list. */
-function seriesOf({ metric = '', data = [], series }: OneOrSeveral, name: string): readonly FleetLine[] {
+function seriesOf(
+  { metric = '', data = [], series }: OneOrSeveral,
+  of: string,
+  name = of,
+): readonly FleetLine[] {
   const all = series ?? [{ metric, data }]
   // Both hold buckets.
-  return all.map((one) => ({ metric: one.metric, name, buckets: one.data as readonly Bucket[] }))
+  return all.map((one) => ({ metric: one.metric, of, name, buckets: one.data as readonly Bucket[] }))
 }
 
 /** The columns of one metric's chart. */
 export function columnsOf({ lines, interval }: FleetLines, metric: string, shown: Aggregate): Columns {
   const own = lines.filter((line) => line.metric === metric).slice(0, LIMITS.chartSeriesMax)
-  const sources = own.map(({ name, buckets }) => ({
-    name,
-    buckets,
-    shown,
-    hasBand: shown === 'avg' && own.length === 1,
+  const isOne = own.filter(({ shiftMs }) => shiftMs === undefined).length === 1
+  const sources = own.map(({ name, buckets, shiftMs = 0 }) => ({
+    ...{ name, buckets, shown, shiftMs },
+    hasBand: shown === 'avg' && isOne && shiftMs === 0,
   }))
   return toColumns(sources, INTERVAL_SECONDS[interval] * 1000)
 }

@@ -114,6 +114,9 @@ async function saysGoodbye(bench: Bench): Promise<void> {
   const connection = await bench.ready()
   const { sessionId } = await isGreeted(bench)
   await program.stop('SIGTERM', FAREWELL_MS)
+  // The shell that started the device may end before it, and the last bytes come after the end of the program.
+  const isOver = () => (connection.closedAt === undefined ? undefined : true)
+  await bench.until('its connection ends after SIGTERM', isOver, FAREWELL_MS)
   const topic = bench.broker.topic('status')
   const last = connection.published.findLast((message) => message.topic === topic)
   const evidence = last?.payload.toString('utf8')

@@ -1,9 +1,10 @@
 // AUTH: who may log in, and what each role may do.
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../../../schemas/json.ts'
+import { parsePayload } from '../../../payload.ts'
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
-import { check, isRefused, type ServiceCheck } from '../steps.ts'
+import { check, isRefused, type ServiceCheck, told } from '../steps.ts'
 
 const REVOKED_MS = 2_000
 
@@ -38,7 +39,60 @@ export const ACCOUNTS: readonly ServiceCheck[] = [
     ...check('AUTH-04', 'Accounts', 'each role may do what it may, in its groups, and nothing else'),
     run: roles,
   },
+  {
+    ...check(
+      'AUTH-05',
+      'Accounts',
+      'a device renews its own token, and a new one voids those before if told to',
+    ),
+    run: tokens,
+  },
 ]
+
+const TTL_SEC = 600
+
+async function tokens(run: Run): Promise<void> {
+  const { rest } = run
+  const { id, token: first } = await run.register()
+  const issue = async (more: JsonObject): Promise<string> => {
+    const made = await rest.post('/auth/devices/token', { device_id: id, ttl_sec: TTL_SEC, ...more })
+    expectStatus(made, 200, 'POST /auth/devices/token')
+    return String(made.body['mqtt_token'])
+  }
+  const issued = await issue({})
+  saysWhatItIsFor(issued, id)
+  const session = await run.connect({ id, token: issued })
+  await run.subscribe(session, { id, token: issued }, 'token/accepted')
+  await session.say('token/get', { client_token: 'conformance' })
+  const { mqtt_token: second, client_token } = await told(run, session, 'token/accepted')
+  if (client_token !== 'conformance') throw new UnmetCheck('the answer does not repeat the client_token')
+  await session.client.endAsync()
+  const renewed = await rest.post(
+    '/auth/devices/token/renew',
+    { mqtt_token: String(second) },
+    { token: null },
+  )
+  expectStatus(renewed, 200, 'POST /auth/devices/token/renew')
+  for (const token of [String(second), String(renewed.body['mqtt_token'])]) {
+    saysWhatItIsFor(token, id)
+    await (await run.connect({ id, token })).client.endAsync()
+  }
+  const last = await issue({ revoke_previous: true })
+  for (const token of [first, issued]) await isRefused(run, { id, token })
+  await (await run.connect({ id, token: last })).client.endAsync()
+}
+
+/** The claims of a device's token, which a broker may judge without the service. */
+function saysWhatItIsFor(token: string, id: string): void {
+  const [, part = ''] = token.split('.')
+  const claims = parsePayload(Buffer.from(part, 'base64url')) ?? {}
+  const { sub, scope, topics, exp, iat } = claims
+  const { publish, subscribe } = Object(topics)
+  const isOwn = [publish, subscribe].every((list) => JSON.stringify(list) === `["fleet/${id}/#"]`)
+  const lastsSec = Number(exp) - Number(iat)
+  if (sub !== id || scope !== 'device' || !isOwn || !(lastsSec > 0 && lastsSec <= TTL_SEC))
+    throw new UnmetCheck('the claims of a token are not those of its device, its topics and its time', claims)
+}
 
 async function logins(run: Run): Promise<void> {
   const { rest } = run

@@ -10,6 +10,7 @@ export const COMMANDS: readonly ServiceCheck[] = [
     run: async (run) => {
       const about = await ordered(run, { command: 'go', data: { speed: 2 } })
       const { session, order } = about
+      await hasCommand(run, about, 'delivered')
       await session.say('command/ack', { request_id: order, status: 'acked' })
       await hasCommand(run, about, 'acked')
       await session.say('command/ack', { request_id: order, status: 'completed', result: { far: 3 } })

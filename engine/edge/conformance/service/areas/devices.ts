@@ -33,13 +33,15 @@ export const DEVICES: readonly ServiceCheck[] = [
     ...check(
       'MQTT-01',
       'Writing a device',
-      'it refuses a wrong token, an unknown device and another client id',
+      'it refuses a wrong token, an unknown device, another client id and a device that is decommissioned',
     ),
     run: async (run) => {
       const device = await run.register()
       await isRefused(run, { id: device.id, token: 'wrong' })
       await isRefused(run, { id: run.newId(), token: device.token })
       await isRefused(run, { id: `${device.id}-x`, token: device.token })
+      expectStatus(await run.rest.call('DELETE', `/devices/${device.id}`), 200, 'DELETE /devices/{id}')
+      await isRefused(run, device)
     },
   },
   {

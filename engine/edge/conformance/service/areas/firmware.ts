@@ -39,12 +39,12 @@ export const FIRMWARE: readonly ServiceCheck[] = [
   },
 ]
 
-interface Updatable {
+export interface Updatable {
   readonly device: Device
   readonly session: Session
 }
 
-async function updatable(run: Run, more: JsonObject = {}): Promise<Updatable> {
+export async function updatable(run: Run, more: JsonObject = {}): Promise<Updatable> {
   const device = await run.register(more)
   const session = await run.connect(device)
   await run.subscribe(session, device, 'ota')
@@ -52,7 +52,7 @@ async function updatable(run: Run, more: JsonObject = {}): Promise<Updatable> {
   return { device, session }
 }
 
-function statusOf(version: string, boot: number): JsonObject {
+export function statusOf(version: string, boot: number): JsonObject {
   const said: JsonObject = JSON.parse(status('online', `s${boot}`, version))
   return { ...said, boot_id: `boot-${boot}` }
 }
@@ -71,7 +71,7 @@ function uploadOf(run: Run, { version, image, fields = {} }: Upload) {
   return run.rest.post('/ota/firmware', form)
 }
 
-async function upload(run: Run, wanted: Upload): Promise<JsonObject> {
+export async function upload(run: Run, wanted: Upload): Promise<JsonObject> {
   const made = await uploadOf(run, wanted)
   if (hasNoImages(made)) throw new SkippedCheck('the service has no storage for images')
   expectStatus(made, 201, 'POST /ota/firmware')
@@ -79,7 +79,7 @@ async function upload(run: Run, wanted: Upload): Promise<JsonObject> {
   return made.body
 }
 
-async function deploy(run: Run, body: JsonObject): Promise<string> {
+export async function deploy(run: Run, body: JsonObject): Promise<string> {
   const deployed = await run.rest.post('/ota/deployments', {
     ...{ strategy: 'all', stable_sec: 0, rollback_on_failure: false },
     ...body,
@@ -90,20 +90,21 @@ async function deploy(run: Run, body: JsonObject): Promise<string> {
   return id
 }
 
-/** Says that it is loaded and installed, restarts, and comes back with this version. */
-async function restart(
+/** Says that it is loaded and installed, restarts, and comes back with this version, in the session that is returned. */
+export async function restart(
   run: Run,
   { device, session }: Updatable,
   { deployment, version }: { readonly deployment: string; readonly version: string },
-): Promise<void> {
+): Promise<Session> {
   for (const word of ['downloaded', 'installing', 'rebooting'])
     await session.say('ota/status', { deployment_id: deployment, attempt: 1, status: word })
   await session.client.endAsync()
   const next = await run.connect(device)
   await next.say('status', statusOf(version, 2))
+  return next
 }
 
-async function completed(run: Run, deployment: string): Promise<void> {
+export async function completed(run: Run, deployment: string): Promise<void> {
   await run.until('the deployment is completed', async () => {
     const { status: word } = (await run.rest.get(`/ota/deployments/${deployment}`)).body
     return word === 'completed' ? true : undefined
@@ -309,7 +310,7 @@ async function isRetried(
   })
 }
 
-async function jobOf(run: Run, path: string, { id }: Device): Promise<JsonObject | undefined> {
+export async function jobOf(run: Run, path: string, { id }: Device): Promise<JsonObject | undefined> {
   const jobs = rowsOf((await run.rest.get(`${path}?per_page=100`)).body)
   return jobs.find(({ device_id }) => device_id === id)
 }

@@ -49,7 +49,7 @@ export const LIVE: readonly ServiceCheck[] = [
     ...check(
       'ERR-01',
       'Errors',
-      'a wrong request is answered by a problem document with a code, and never by 5xx',
+      'a wrong request is answered by a problem document with a code of the catalogue, and never by 5xx',
     ),
     isRead: true,
     run: hostile,

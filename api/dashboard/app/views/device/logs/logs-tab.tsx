@@ -49,6 +49,10 @@ const t = words({
     '{n} older lines were let go to keep the newest {max}.',
     '{n} ältere Zeilen wurden fallen gelassen, um die neuesten {max} zu behalten.',
   ],
+  drawn: [
+    'The newest {max} of {n} lines are drawn. A level or a text to find brings out others.',
+    'Die neuesten {max} von {n} Zeilen sind gezeichnet. Eine Stufe oder ein gesuchter Text zeigt andere.',
+  ],
   download: ['Download', 'Herunterladen'],
 })
 
@@ -183,6 +187,9 @@ function Tail({ device, until }: TabProps & { readonly until: string | undefined
               </Button>
             )}
             {ring.forgotten > 0 && <p class="hint">{t('forgotten', { n: ring.forgotten, max })}</p>}
+            {lines.length > DRAWN_MAX && (
+              <p class="hint">{t('drawn', { n: lines.length, max: DRAWN_MAX })}</p>
+            )}
             {shown.length === 0 && <p class="muted">{t('match')}</p>}
             {shown.map((line, index) => (
               <LogRow

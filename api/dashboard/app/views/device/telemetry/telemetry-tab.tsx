@@ -28,7 +28,7 @@ const t = words({
   compare: ['Compare with', 'Vergleichen mit'],
   nothing: ['nothing', 'nichts'],
   previous: ['the period before', 'dem Zeitraum davor'],
-  devices: ['Other devices (ids, with commas)', 'Andere Geräte (Ids, mit Kommas)'],
+  devices: ['Other devices (ids, with commas)', 'Andere Geräte (IDs, durch Kommas getrennt)'],
   none: ['This device has no numbers to draw yet', 'Dieses Gerät hat noch keine Zahlen zu zeichnen'],
   how: [
     'Each number or boolean of a report becomes a metric:',

@@ -1,13 +1,21 @@
 // Nothing fits the filter: which of its terms is in the way, and how to be rid of it.
-import { formatQuery, formatTerm, type Query } from '../../address/filter.ts'
-import { withoutTerm } from '../../address/filter-edit.ts'
-import { matchesWithout } from '../../fleet/facets.ts'
-import { columns } from '../../live/fleet-index.ts'
-import { Button } from '../../parts/button.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { plainText } from '../../parts/plain-text.ts'
-import { now } from '../../words/time.ts'
-import { t } from './device-words.ts'
+import { formatQuery, formatTerm, type Query } from '../address/filter.ts'
+import { withoutTerm } from '../address/filter-edit.ts'
+import { matchesWithout } from '../fleet/facets.ts'
+import { columns } from '../live/fleet-index.ts'
+import { now } from '../words/time.ts'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+import { Empty } from './empty.tsx'
+import { plainText } from './plain-text.ts'
+
+const t = words({
+  none: ['No device fits the filter', 'Kein Gerät passt zum Filter'],
+  without: ['{n} devices match without {term}', '{n} passen ohne {term}'],
+  clear: ['Clear the filter', 'Filter leeren'],
+  retired: ['All {n} devices are decommissioned', 'Alle {n} Geräte sind ausgemustert'],
+  show: ['Show them', 'Zeigen'],
+})
 
 export interface NoMatchProps {
   readonly query: Query

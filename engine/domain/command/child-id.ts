@@ -1,0 +1,14 @@
+// Ids of the commands of a broadcast. They have the form of all others, and follow from the broadcast and the place of the
+// member: handed out again after a crash, it is the same command.
+import { CommandId } from '../../../schemas/ids.ts'
+import { base32 } from '../base32.ts'
+import type { Broadcast } from './broadcast.ts'
+
+const TIME_CHARS = 10
+const CHANCE_CHARS = 11
+const PLACE_CHARS = 5
+
+export function childId({ id, createdAt }: Pick<Broadcast, 'id' | 'createdAt'>, place: number): CommandId {
+  const [time, own] = [base32(createdAt, TIME_CHARS), base32(place, PLACE_CHARS)]
+  return CommandId(`cmd_${time}${id.slice(-CHANCE_CHARS)}${own}`)
+}

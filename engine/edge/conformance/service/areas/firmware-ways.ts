@@ -1,0 +1,100 @@
+// OTA, continued: a device that does not stay on what it was given, and the way back to the version before.
+import type { JsonObject } from '../../../../../schemas/json.ts'
+import { UnmetCheck } from '../../verdict.ts'
+import { expectStatus, type Run } from '../run.ts'
+import { check, type ServiceCheck, told } from '../steps.ts'
+import { completed, deploy, jobOf, restart, statusOf, type Updatable, updatable, upload } from './firmware.ts'
+
+/** Longer than this check, so that nothing but a lost session ends the wait; as long as `confirm_sec` at most. */
+const STABLE_SEC = 300
+const LOSSES_MAX = 3
+/** The session in which `restart` comes back has this number. */
+const BOOTED = 2
+
+export const FIRMWARE_WAYS: readonly ServiceCheck[] = [
+  {
+    ...check('OTA-05', 'Firmware', 'a device that is lost again and again after its update is unstable'),
+    isSlow: true,
+    run: unstable,
+  },
+  {
+    ...check('OTA-06', 'Firmware', 'a rollback brings a device back to the image that it ran before'),
+    isSlow: true,
+    run: rollback,
+  },
+]
+
+async function unstable(run: Run): Promise<void> {
+  const version = `0.0.5-conf.${run.id}`
+  const { firmware_id = null } = await upload(run, { version, image: `unstable of ${run.id}` })
+  const one = await updatable(run)
+  const deployment = await deploy(run, {
+    ...{ firmware_id, target: { type: 'device', value: one.device.id } },
+    ...{ stable_sec: STABLE_SEC, retry: { max: 0 }, abort: { min_finished: 1_000 } },
+  })
+  await told(run, one.session, 'ota')
+  let session = await restart(run, one, { deployment, version })
+  const path = `/ota/deployments/${deployment}/devices`
+  const isNow = (what: string, is: (job: JsonObject) => boolean) =>
+    run.until(what, async () => {
+      const job = await jobOf(run, path, one.device)
+      return job !== undefined && is(job) ? true : undefined
+    })
+  for (let boot = BOOTED; ; boot++) {
+    await isNow('it has to stay connected', ({ status }) => status === 'confirming')
+    await session.say('status', { status: 'offline', session_id: `s${boot}` })
+    await session.client.endAsync()
+    // Back for once more it would have succeeded, late.
+    if (boot === BOOTED + LOSSES_MAX - 1) break
+    session = await run.connect(one.device)
+    await session.say('status', statusOf(version, boot + 1))
+  }
+  await isNow('the job of a device that was lost three times has failed', ({ status, error }) => {
+    return status === 'failed' && Object(error)['code'] === 'UNSTABLE'
+  })
+}
+
+async function rollback(run: Run): Promise<void> {
+  const one = await updatable(run)
+  const path = `/ota/rollback/${one.device.id}`
+  const early = await run.rest.post(path, {})
+  expectStatus(early, 409, 'POST /ota/rollback/{device_id} of a device without an earlier image')
+  if (early.body['code'] !== 'NO_PREVIOUS_FIRMWARE')
+    throw new UnmetCheck('the code is not NO_PREVIOUS_FIRMWARE', early.body)
+  const versions = ['a', 'b'].map((letter) => `0.0.6-conf.${run.id}.${letter}`)
+  let session = one.session
+  for (const version of versions) {
+    const { firmware_id = null } = await upload(run, { version, image: `${version} of ${run.id}` })
+    const deployment = await deploy(run, { firmware_id, target: { type: 'device', value: one.device.id } })
+    session = await installs(run, { ...one, session }, { deployment, version })
+    await completed(run, deployment)
+  }
+  const [before = ''] = versions
+  const asked = await run.rest.post(path, {})
+  expectStatus(asked, 202, 'POST /ota/rollback/{device_id}')
+  const deployment = String(asked.body['deployment_id'])
+  if (asked.body['to_version'] !== before)
+    throw new UnmetCheck(`it goes back to ${asked.body['to_version']}, not to ${before}`, asked.body)
+  const order = await run.until('the message on ota', () =>
+    session.inbox.find(({ topic, body }) => topic === 'ota' && body?.['deployment_id'] === deployment),
+  )
+  if (order.body?.['action'] !== 'rollback')
+    throw new UnmetCheck('the device is not told to roll back', order.body)
+  await restart(run, { ...one, session }, { deployment, version: before })
+  await run.until('the job is rolled back', async () => {
+    const job = await jobOf(run, `/ota/deployments/${deployment}/devices`, one.device)
+    return job?.['status'] === 'rolled_back' ? true : undefined
+  })
+}
+
+/** Resolves with a session in which the next update is heard. */
+async function installs(
+  run: Run,
+  one: Updatable,
+  about: { readonly deployment: string; readonly version: string },
+): Promise<Updatable['session']> {
+  await told(run, one.session, 'ota')
+  const session = await restart(run, one, about)
+  await run.subscribe(session, one.device, 'ota')
+  return session
+}

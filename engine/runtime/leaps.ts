@@ -1,0 +1,41 @@
+// Looks at the clock again and again, and notes when it was set.
+import { type Leap, withLeap } from '../domain/leap.ts'
+
+/** Less is no leap: clocks are corrected, and looks come late. */
+export const LEAP_MS_MIN = 2_000
+
+export interface LeapTimes {
+  /** Milliseconds, as the clock shows them. */
+  now(): number
+  /** Monotonic. */
+  ticks(): number
+}
+
+export class Leaps {
+  readonly #times: LeapTimes
+  #lastNow: number
+  #lastTicks: number
+  #all: readonly Leap[] = []
+
+  constructor(times: LeapTimes) {
+    this.#times = times
+    this.#lastNow = times.now()
+    this.#lastTicks = times.ticks()
+  }
+
+  get all(): readonly Leap[] {
+    return this.#all
+  }
+
+  /** Returns the time that passed since the look before, and how far the clock was set in it. */
+  look(): { readonly now: number; readonly passedMs: number; readonly leaptMs: number } {
+    const now = this.#times.now()
+    const ticks = this.#times.ticks()
+    const passedMs = ticks - this.#lastTicks
+    const leaptMs = now - this.#lastNow - passedMs
+    this.#lastNow = now
+    this.#lastTicks = ticks
+    if (Math.abs(leaptMs) > LEAP_MS_MIN) this.#all = withLeap(this.#all, { at: now, ms: leaptMs })
+    return { now, passedMs, leaptMs }
+  }
+}

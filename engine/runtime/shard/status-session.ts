@@ -1,0 +1,23 @@
+// Which connection a device's `status` is of. What was not acknowledged in one connection comes again in the next, so that
+// a device says for a moment what it ran before its restart.
+//
+// - Session ids tell: a device has another one after each connect. One that keeps its id, or counts from one again after a
+//   restart, tells nothing by it until it says another id in the same connection.
+import type { Actor } from './actor.ts'
+
+/** `unclear`: the id is that of an earlier connection, and the device has said no other in this one yet. */
+export type StatusSession = 'this' | 'earlier' | 'unclear'
+
+/** Notes the session id that a device announces. */
+export function announced(actor: Actor, sessionId: string | undefined): StatusSession {
+  if (sessionId === undefined) return 'this'
+  const session = actor.session?.number
+  const isSaid = session !== undefined && session === actor.statusSaidIn
+  if (sessionId === actor.statusSessionId) return isSaid || session === undefined ? 'this' : 'unclear'
+  const isFormer = sessionId === actor.formerStatusSessionId
+  if (isFormer && isSaid) return 'earlier'
+  actor.formerStatusSessionId = actor.statusSessionId
+  actor.statusSessionId = sessionId
+  actor.statusSaidIn = isFormer ? undefined : session
+  return isFormer ? 'unclear' : 'this'
+}
