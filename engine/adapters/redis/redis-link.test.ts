@@ -102,7 +102,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
   })
 
   async function refusal(one: RedisServer, url = one.url) {
-    const error: unknown = await one.link({ url, timeoutMs: 1_000 }).then(
+    const error: unknown = await one.link({ url }).then(
       () => undefined,
       (refused: unknown) => refused,
     )
