@@ -151,6 +151,8 @@ class Form<Taken> {
     }
     // Its buffer is the only room between the sender and the taker.
     const content = new PassThrough()
+    // A taker that is not reading yet learns of its end when it does.
+    content.on('error', () => {})
     const taken = this.#options.take(content)
     // A taker that stops early decides, or has failed: the form is over, and who reads it gets the outcome.
     const stop = () => {
