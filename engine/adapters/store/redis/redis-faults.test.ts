@@ -15,7 +15,7 @@ import { openRedisStore } from './redis.ts'
 import { WRITE } from './redis-scripts.ts'
 
 describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in the PATH)', () => {
-  /** For tests in which Redis stands still: what is to succeed may run into it on a busy machine, and is tried again. */
+  /** A time that Redis is silent for in tests: what is to succeed may run into it on a busy machine, and is tried again. */
   const SHORT_TIMEOUT_MS = 400
   const RETRY_MS = 20
   const RETRYABLE = { code: 'STORE_UNAVAILABLE', retryable: true }
