@@ -112,7 +112,9 @@ export function described(
   const { version, sha256, bootId } = said
   const { firmware } = device
   const isMoved = version !== undefined && version !== device.firmwareVersion
-  const moved = isMoved ? withVersion(firmware, { from: device.firmwareVersion, to: version, now }) : firmware
+  // The same version in other words is none to go back to.
+  const isOther = isMoved && !isSameVersion(version, device.firmwareVersion)
+  const moved = isOther ? withVersion(firmware, { from: device.firmwareVersion, to: version, now }) : firmware
   const isSame = moved.sha256 === (sha256 ?? moved.sha256) && moved.bootId === (bootId ?? moved.bootId)
   if (!isMoved && isSame) return device
   const hasRestarted = moved.bootId !== undefined && bootId !== undefined && bootId !== moved.bootId

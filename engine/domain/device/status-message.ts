@@ -49,6 +49,8 @@ function parse(text: string): unknown {
   }
 }
 
+/** A device that reads its version from a file may send the end of the line, too, which is no part of the version. */
 function shortText(value: unknown): string | undefined {
-  return typeof value === 'string' && value.length > 0 ? value.slice(0, TEXT_MAX) : undefined
+  const text = typeof value === 'string' ? value.trim() : ''
+  return text === '' ? undefined : text.slice(0, TEXT_MAX)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DeploymentId, FirmwareId } from '../../../schemas/ids.ts'
 import { isBlocked } from './firmware-jobs.ts'
-import { updateAt as at, notified, type UpdatedDevice } from './testing/updated-device.ts'
+import { updateAt as at, notified, UpdatedDevice } from './testing/updated-device.ts'
 
 describe('tries', () => {
   test('what failed is tried again after a while, without a place', () => {
@@ -154,6 +154,11 @@ describe('going back', () => {
     const device = at('confirming', { rollsBack: true }).says('1.0')
     expect(device.device.firmware.previousVersion).toBeUndefined()
     expect(device.device.firmwareVersion).toBe('1.0')
+  })
+
+  test('a version in other words is none to go back to', () => {
+    const { device } = new UpdatedDevice().connect().says('1.1').says('v1.1 ').says('1.1')
+    expect([device.firmwareVersion, device.firmware.previousVersion]).toEqual(['1.1', '1.0'])
   })
 
   test('a rollback that was asked for ends rolled back', () => {

@@ -72,7 +72,7 @@ export function readOtaStatus(payload: Uint8Array, now: Millis): OtaMessage {
       attempt: typeof attempt === 'number' ? attempt : undefined,
       word,
       progress: toPercent(fields['progress']),
-      version: typeof version === 'string' ? version.slice(0, VERSION_CHARS_MAX) : undefined,
+      version: typeof version === 'string' ? version.trim().slice(0, VERSION_CHARS_MAX) : undefined,
       error: toError(fields['error']),
       until: word === 'deferred' ? endOfDeferral(fields, now) : undefined,
     },
