@@ -9,6 +9,8 @@ const MIB = 1024 * KIB
 export const API_LIMITS = {
   // --- requests
   bodyBytesMax: 1 * MIB,
+  /** A picture as Base64, and where it lies. */
+  floorPlanBodyBytesMax: Math.ceil(LIMITS.floorPlanBytesMax / 3) * 4 + 4 * KIB,
   /** Time for a whole request to arrive. */
   requestTimeoutMs: 30_000,
   /** Time that requests under way get when the service stops. */

@@ -64,6 +64,8 @@ export const BODY_LIMITS = {
   fleetValuesThrottleMsMin: 1_000,
   latestDevicesMax: 1_000,
   latestMetricsMax: 10,
+  /** The picture under the plan of devices. */
+  floorPlanBytesMax: 4 * 1024 * KIB,
 
   // --- people and tokens
   emailCharsMax: 254,

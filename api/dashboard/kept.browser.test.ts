@@ -9,6 +9,11 @@ import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
 const VIEWER = { email: 'vera@example.com', password: 'a horse of course' }
+/** A PNG of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==',
+  'base64',
+)
 const suite = dashboardSuite()
 let oven: Awaited<ReturnType<typeof connectDevice>> | undefined
 
@@ -138,6 +143,75 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
     await expect.poll(() => new URL(other.url()).searchParams.get('cols')).toMatch(/name~\d+,.*metric:heat/)
     await expect.poll(() => new URL(other.url()).searchParams.get('pin')).toBe('2')
     await suite.admin.call('PUT', '/auth/me/preferences', {})
+  })
+
+  test('a floor-plan picture lies under the devices for everybody, moves with them, and goes again', async () => {
+    const places = [
+      ['oven-1', 0, 0],
+      ['oven-2', 10, 5],
+    ] as const
+    for (const [id, x, y] of places) {
+      const { body } = await suite.admin.post('/auth/devices/token', { device_id: id })
+      const device = await connectDevice(suite.service, id, String(body['mqtt_token']))
+      await publish(device, id, { position: { x, y } })
+      await device.endAsync()
+    }
+    const { page } = await suite.open('/devices?view=plan', { expected: [/422/] })
+    const dialog = page.getByRole('dialog')
+    const sheet = page.getByAltText('Floor plan')
+    const choose = (name: string, buffer: Buffer) =>
+      dialog.getByLabel('File').setInputFiles({ name, mimeType: 'image/png', buffer })
+    await page.getByRole('application', { name: /Plan of 2 devices/ }).waitFor()
+    await page.getByRole('button', { name: 'Floor-plan picture' }).click()
+    // It begins with what the devices take up.
+    const edges = ['Left edge', 'Lower edge', 'Right edge', 'Upper edge']
+    expect(await Promise.all(edges.map((edge) => dialog.getByLabel(edge).inputValue()))).toEqual([
+      ...['0', '0', '10', '5'],
+    ])
+    await choose('plan.png', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))
+    await dialog.getByRole('button', { name: 'Lay it there' }).click()
+    await dialog.getByText('must be a PNG, JPEG or WebP').first().waitFor()
+    await choose('plan.png', PIXEL)
+    await dialog.getByLabel('Left edge').fill('-10')
+    await dialog.getByLabel('Right edge').fill('30')
+    await dialog.getByLabel('Lower edge').fill('-5')
+    await dialog.getByLabel('Upper edge').fill('15')
+    await dialog.getByRole('button', { name: 'Lay it there' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const naturalWidth = "document.querySelector('.plan-picture').naturalWidth"
+    await expect.poll(() => page.evaluate<number>(naturalWidth)).toBe(1)
+    const widthOf = async () => (await sheet.boundingBox())?.width ?? 0
+    const whole = await widthOf()
+    expect(whole / ((await sheet.boundingBox())?.height ?? 0)).toBeCloseTo(2, 1)
+    await page.getByRole('application').focus()
+    await page.keyboard.press('+')
+    await expect.poll(async () => (await widthOf()) / whole).toBeCloseTo(1.5, 1)
+    expect(await barriers(page)).toEqual([])
+
+    const { page: other } = await suite.open('/devices?view=plan', { login: VIEWER, colorScheme: 'dark' })
+    const theirs = other.getByAltText('Floor plan')
+    await theirs.waitFor()
+    const filter = "getComputedStyle(document.querySelector('.plan-picture')).filter"
+    expect(await other.evaluate<string>(filter)).toContain('invert')
+    expect(await other.getByRole('button', { name: 'Floor-plan picture' }).count()).toBe(0)
+    // It is placed by two metrics, and lies nowhere on a plan by others.
+    await other.getByLabel('Upwards').fill('heat')
+    await other.getByLabel('Upwards').press('Enter')
+    await theirs.waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Floor-plan picture' }).click()
+    expect(await dialog.getByLabel('Left edge').inputValue()).toBe('-10')
+    // Without another file the same picture is moved.
+    await dialog.getByLabel('Upper edge').fill('35')
+    await dialog.getByRole('button', { name: 'Lay it there' }).click()
+    await expect
+      .poll(async () => (await widthOf()) / ((await sheet.boundingBox())?.height ?? 0))
+      .toBeCloseTo(1, 1)
+    await page.getByRole('button', { name: 'Floor-plan picture' }).click()
+    await dialog.getByRole('button', { name: 'Remove the picture' }).click()
+    await page.getByText('It goes for everybody.').waitFor()
+    await dialog.getByRole('button', { name: 'Remove the picture' }).click()
+    await sheet.waitFor({ state: 'detached' })
   })
 
   test('a dark page is dark before its program has come', async () => {

@@ -109,7 +109,8 @@ export function toRefusal(
     })
   if (error instanceof UnreadableBody) return refused('BAD_REQUEST', { message: error.message })
   const code = codeOf(error)
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(headers['content-length'])
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return tooLarge(routeOptions.bodyLimit, headers['content-length'])
   if (code === 'FST_ERR_MAX_PARAM_LENGTH')
     return refused('BAD_REQUEST', { message: 'a part of the path is longer than any name' })
   const { bodyTypes = ['application/json'] } = routeOptions.config
@@ -133,9 +134,9 @@ function adviceOf({ code }: Fault): string {
     : 'nothing is known to have happened; try again'
 }
 
-function tooLarge(contentLength: string | undefined): Refusal {
+function tooLarge(limit: number, contentLength: string | undefined): Refusal {
   const actual = Number(contentLength)
-  const detail = { limit: API_LIMITS.bodyBytesMax, ...(actual > 0 ? { actual } : {}) }
+  const detail = { limit, ...(actual > 0 ? { actual } : {}) }
   return refused('PAYLOAD_TOO_LARGE', detail)
 }
 

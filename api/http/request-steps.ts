@@ -17,6 +17,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { Type } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
 import { API } from '../../schemas/operation.ts'
+import { API_LIMITS } from '../limits.ts'
 import type { Rates } from '../rates/rates.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { AppOptions } from './app-options.ts'
@@ -114,6 +115,7 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
     // The route table uses Fastify's names of methods.
     method: route.method as HTTPMethods,
     config: { bodyTypes: route.bodyTypes, isUpload: route.isUpload },
+    bodyLimit: route.bodyBytesMax ?? API_LIMITS.bodyBytesMax,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     // H1, H2
     onRequest(request, reply, done) {

@@ -40,7 +40,7 @@ type MaybeLater<T> = T | Promise<T>
 type HandlerResult = MaybeLater<Answer | FileAnswer | FirmwareFile | Refusal>
 
 export interface Route extends Operation {
-  /** The bound of an upload, beside what its form may have around it. */
+  /** The bound of its body, beside what a form may have around its file. */
   readonly bodyBytesMax?: number | undefined
   handle(call: Call<unknown, unknown, unknown, unknown>): HandlerResult
 }

@@ -4,6 +4,7 @@ import type { KeyObject } from 'node:crypto'
 import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
+import type { Blobs } from '../../engine/ports/blobs.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
 import type { Users } from '../../engine/ports/users.ts'
@@ -28,6 +29,8 @@ export interface KnownTypes {
 export interface Services extends HeartbeatTimeouts {
   readonly engine: Engine
   readonly users: Users
+  /** Undefined where no place for images was set. */
+  readonly blobs: Blobs | undefined
   readonly repairs: Repairs
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
 import { openHarness } from '../testing/rest.ts'
-import { fill, RULE } from './testing/access-world.ts'
+import { FLOOR_PLAN, fill, RULE } from './testing/access-world.ts'
 import { openObjects } from './testing/open-objects.ts'
 
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
@@ -54,6 +54,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   getFleetIndex: OPEN,
   getFleetSummary: OPEN,
   getFleetTrend: OPEN,
+  getFloorPlan: [204, 204, 204, 204],
+  putFloorPlan: [204, 204, 403, 403],
+  deleteFloorPlan: [204, 204, 403, 403],
   getLatestOfMany: OPEN,
   registerDevice: [201, 403, 403, 403],
   bulkRegisterDevices: [200, 403, 403, 403],
@@ -188,6 +191,7 @@ const BODIES: Readonly<Record<string, object>> = {
   editDevice: { name: 'x' },
   uploadFirmware: {},
   editFirmware: { status: 'deprecated' },
+  putFloorPlan: FLOOR_PLAN,
   setDesiredState: { a: 1 },
   revertShadow: { to_version: 0 },
   getLatestOfMany: { filter: {}, metrics: ['m'] },
@@ -228,6 +232,8 @@ const IDS = {
   view_id: 'vw_x',
 }
 const { routes } = openHarness()
+/** What all users share, and so nobody changes who is limited to any groups. */
+const OF_ALL = new Set(['putFloorPlan', 'deleteFloorPlan'])
 const NEEDS_METRIC = new Set(['getTelemetryHistory', 'getFleetTelemetry'])
 function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
   const one = Object.entries(IDS).reduce((text, [name, id]) => text.replace(`{${name}}`, id), path)
@@ -316,14 +322,15 @@ async function openFor(caller: (typeof CALLERS)[number]) {
 
 function expected(caller: (typeof CALLERS)[number], route: (typeof routes)[number], row: Row): number {
   const [admin, operator, outside, viewer] = row
+  const inside = OF_ALL.has(route.operationId) ? outside : operator
   const stranger = route.access === 'public' ? admin : 401
   const statuses: Readonly<Record<(typeof CALLERS)[number], number>> = {
     'no token': stranger,
     'an expired token': stranger,
     'a viewer': viewer,
     'an operator without groups': operator,
-    'an operator of the group': operator,
-    'an operator of the group above': operator,
+    'an operator of the group': inside,
+    'an operator of the group above': inside,
     'an operator of another group': outside,
     'an operator of a group whose name goes on': outside,
     'an admin': admin,

@@ -25,6 +25,7 @@ import { deviceRoutes } from './devices.ts'
 import { firmwareRoutes } from './firmware.ts'
 import { fleetRoutes } from './fleet.ts'
 import { fleetFeedRoutes } from './fleet-feeds.ts'
+import { floorPlanRoutes } from './floor-plan.ts'
 import { historyRoutes } from './history.ts'
 import { operationRoutes, type Phase } from './operations.ts'
 import { problemRoutes } from './problems.ts'
@@ -66,6 +67,7 @@ export function toRoutes(
     ...deviceExportRoutes(services),
     ...deviceTypeRoutes(services),
     ...fleetRoutes(services),
+    ...floorPlanRoutes(services),
     ...telemetryRoutes(services),
     ...historyRoutes(services),
     ...fleetFeedRoutes(services),

@@ -6,6 +6,7 @@ import { heartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceTypes } from '../../engine/domain/device-type/definition.ts'
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
+import type { Blobs } from '../../engine/ports/blobs.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { Repairs } from '../../engine/ports/repair.ts'
@@ -45,6 +46,7 @@ import type { TlsFiles } from './tls/tls-files.ts'
 export interface HttpOptions {
   readonly engine: Engine
   readonly users: Users
+  readonly blobs: Blobs | undefined
   readonly repairs: Repairs
   readonly settings: Pick<
     Settings,
@@ -139,6 +141,7 @@ export function createHttp(options: HttpOptions) {
   const services: Services = {
     engine,
     users,
+    blobs: options.blobs,
     repairs: options.repairs,
     accounts: createAccounts({ ...options, ...settings, users, ids, rateShares }),
     apiKeys,

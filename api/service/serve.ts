@@ -28,7 +28,7 @@ import type { TlsFiles } from './tls/tls-files.ts'
 
 export interface ServeOptions {
   readonly engine: Awaited<ReturnType<typeof createEngine>>
-  readonly ports: Pick<Ports, 'clock' | 'log' | 'store' | 'telemetry' | 'users'>
+  readonly ports: Pick<Ports, 'blobs' | 'clock' | 'log' | 'store' | 'telemetry' | 'users'>
   readonly apiStores: ApiStores
   readonly settings: Settings
   readonly tokens: Tokens
@@ -65,6 +65,7 @@ export async function serveApi(options: ServeOptions): Promise<ApiServer> {
   const shared = {
     engine,
     users: ports.users,
+    blobs: ports.blobs,
     repairs,
     apiStores,
     settings,

@@ -32,6 +32,7 @@ export function httpServers() {
     const http = await openOne({
       engine,
       users: engine.users,
+      blobs: engine.blobs,
       repairs: engine.repairs,
       apiStores: {
         answers: new MemoryAnswers(),

@@ -81,6 +81,7 @@ export function openHarness(options: HarnessOptions = {}) {
   const { app, routes, loginTickets, tickets, move } = createHttp({
     engine,
     users: engine.users,
+    blobs: engine.blobs,
     repairs,
     apiStores: {
       answers,

@@ -14,6 +14,7 @@ import * as deployments from './deployments.ts'
 import * as devices from './devices.ts'
 import * as firmware from './firmware.ts'
 import * as fleet from './fleet.ts'
+import * as floorPlan from './floor-plan.ts'
 import * as history from './history.ts'
 import * as provisioning from './provisioning.ts'
 import * as repair from './repair.ts'
@@ -36,6 +37,7 @@ export const OPERATIONS = {
   ...devices,
   ...bulk,
   ...fleet,
+  ...floorPlan,
   ...telemetry,
   ...history,
   ...shadows,

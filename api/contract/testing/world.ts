@@ -50,6 +50,8 @@ const TIMEOUT_SEC = 604_800
 export async function openWorld(): Promise<World> {
   const harness = openHarness()
   const { engine, clock, request, login, device, move, repairs, replaceEngine } = harness
+  // It stays when the engine is replaced, as the API holds on to it.
+  const { blobs } = engine
   move({ state: 'serving' })
   const { user, token } = await login('admin')
   const by = { kind: 'user', id: user.id } as const
@@ -228,6 +230,11 @@ export async function openWorld(): Promise<World> {
       metric: ['m'],
       status: ['maintenance', 'online', ['pending']],
       wait: [0],
+      picture: ['iVBORw0KGgo=', '/9j/'],
+      left: [-1],
+      bottom: [-1],
+      right: [1],
+      top: [1],
       at_version: [0, 1],
       to_version: [0, 1],
     },
@@ -262,6 +269,7 @@ export async function openWorld(): Promise<World> {
     state: async () =>
       JSON.stringify([
         await devices(),
+        await blobs.head('floor-plan'),
         engine.users.list(),
         engine.users.listKeys(),
         engine.users.listProvisioningKeys(),

@@ -21,6 +21,11 @@ export const RULE = {
   condition: { kind: 'flapping' },
 } as const
 
+export const FLOOR_PLAN = {
+  ...{ picture: 'iVBORw0KGgo=', x_metric: 'x', y_metric: 'y' },
+  ...{ left: 0, bottom: 0, right: 1, top: 1 },
+} as const
+
 /** A command, a broadcast, a deployment, an alert rule, a silence, an account, an API key and a provisioning key of another user. */
 export async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<void> {
   const wish = { name: 'go' }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { nextPoint, planOf, pointAt, pointsWithin } from './plan.ts'
+import { areaOf, nextPoint, planOf, pointAt, pointsWithin } from './plan.ts'
 
 const SIZE = { width: 232, height: 132 }
 const values = (x: readonly number[], y: readonly number[], isGeographic = false) => ({
@@ -20,6 +20,24 @@ describe('a plan of devices', () => {
       [166, 116],
       [66, 16],
     ])
+  })
+
+  test('a picture lies where its corners are, and is seen as a whole with the devices beside it', () => {
+    const picture = { left: 0, bottom: -10, right: 20, top: 0 }
+    const plan = planOf(all(2), values([0, 10], [0, 0]), SIZE, picture)
+    expect(plan.picture).toEqual({ x: 16, y: 16, width: 200, height: 100 })
+    expect(placesOf(plan)).toEqual([
+      [16, 16],
+      [116, 16],
+    ])
+    expect(planOf(all(0), values([], []), SIZE, picture).picture).toEqual(plan.picture)
+    expect(areaOf(all(3), values([1, 3, Number.NaN], [5, 4, 9]))).toEqual({
+      left: 1,
+      bottom: 4,
+      right: 3,
+      top: 9,
+    })
+    expect(areaOf(all(0), values([], []))).toEqual({ left: 0, bottom: 0, right: 0, top: 0 })
   })
 
   test('degrees of longitude are as short as they are at their latitude', () => {

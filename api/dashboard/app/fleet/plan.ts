@@ -6,6 +6,16 @@ export interface Plan {
   readonly rows: Uint32Array
   readonly x: Float64Array
   readonly y: Float64Array
+  /** Where the picture under them lies. */
+  readonly picture: (Spot & Size) | undefined
+}
+
+/** A part of the plane, in the values of the two metrics. */
+export interface Area {
+  readonly left: number
+  readonly bottom: number
+  readonly right: number
+  readonly top: number
 }
 
 export interface PlanValues {
@@ -18,32 +28,49 @@ export interface PlanValues {
 /** No device is drawn closer to the edge. */
 const EDGE_PX = 16
 
-export function planOf(rows: Uint32Array, values: PlanValues, size: Size): Plan {
+/** The whole of a picture that lies under the devices is on the plan, too. */
+export function planOf(rows: Uint32Array, values: PlanValues, size: Size, picture?: Area): Plan {
   const placed = rows.filter((row) => Number.isFinite(values.x[row]) && Number.isFinite(values.y[row]))
-  const [left, right] = rangeOf(placed, values.x)
-  const [low, high] = rangeOf(placed, values.y)
-  const stretch = values.isGeographic ? Math.cos((((low + high) / 2) * Math.PI) / 180) : 1
-  const [wide, tall] = [(right - left) * stretch, high - low]
+  const { left, bottom, right, top } = areaOf(placed, values, picture)
+  const stretch = values.isGeographic ? Math.cos((((bottom + top) / 2) * Math.PI) / 180) : 1
+  const [wide, tall] = [(right - left) * stretch, top - bottom]
   const room = { width: size.width - 2 * EDGE_PX, height: size.height - 2 * EDGE_PX }
   // Devices that all stand in one place stand in the middle.
   const scale = Math.min(wide > 0 ? room.width / wide : Infinity, tall > 0 ? room.height / tall : Infinity)
   const px = (length: number) => (length === 0 ? 0 : length * scale)
   const from = { x: (size.width - px(wide)) / 2, y: (size.height + px(tall)) / 2 }
+  const xOf = (value: number) => from.x + px((value - left) * stretch)
+  const yOf = (value: number) => from.y - px(value - bottom)
   return {
     rows: placed,
-    x: Float64Array.from(placed, (row) => from.x + px(((values.x[row] ?? 0) - left) * stretch)),
-    y: Float64Array.from(placed, (row) => from.y - px((values.y[row] ?? 0) - low)),
+    x: Float64Array.from(placed, (row) => xOf(values.x[row] ?? 0)),
+    y: Float64Array.from(placed, (row) => yOf(values.y[row] ?? 0)),
+    picture: picture && {
+      x: xOf(picture.left),
+      y: yOf(picture.top),
+      width: xOf(picture.right) - xOf(picture.left),
+      height: yOf(picture.bottom) - yOf(picture.top),
+    },
   }
 }
 
-function rangeOf(rows: Uint32Array, values: Float64Array): readonly [min: number, max: number] {
-  let [min, max] = [Infinity, -Infinity]
+/** The least that holds all of these devices that have a place, and what else is given. */
+export function areaOf(rows: Uint32Array, values: PlanValues, more?: Area): Area {
+  const [left, right] = rangeOf(rows, values.x, more && [more.left, more.right])
+  const [bottom, top] = rangeOf(rows, values.y, more && [more.bottom, more.top])
+  return { left, bottom, right, top }
+}
+
+type Range = readonly [min: number, max: number]
+
+function rangeOf(rows: Uint32Array, values: Float64Array, more: Range = [Infinity, -Infinity]): Range {
+  let [min, max] = more
   for (const row of rows) {
-    const value = values[row] ?? 0
+    const value = values[row] ?? Number.NaN
     if (value < min) min = value
     if (value > max) max = value
   }
-  return rows.length === 0 ? [0, 0] : [min, max]
+  return min > max ? [0, 0] : [min, max]
 }
 
 /** The device nearest to this spot, if it is within reach. Gives its place in the plan. */

@@ -6,7 +6,15 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { pathOf } from '../../address/routes.ts'
 import { useTheme } from '../../charts/colours.ts'
 import { type Spot, spotOfMap, viewOnto } from '../../fleet/map-view.ts'
-import { nextPoint, type Plan, type PlanValues, planOf, pointAt, pointsWithin } from '../../fleet/plan.ts'
+import {
+  type Area,
+  nextPoint,
+  type Plan,
+  type PlanValues,
+  planOf,
+  pointAt,
+  pointsWithin,
+} from '../../fleet/plan.ts'
 import { columns, fleetVersion } from '../../live/fleet-index.ts'
 import { navigate } from '../../navigation/navigation.ts'
 import { plainText } from '../../parts/plain-text.ts'
@@ -28,21 +36,29 @@ const GLYPH_PX = 16
 const REACH_PX = 12
 const STATUS_COLOURING = { colouring: 'status', metric: undefined, versions: undefined } as const
 
+export interface PlanPicture extends Area {
+  readonly url: string
+}
+
 export interface PlanMapProps {
   readonly rows: Uint32Array
   readonly values: PlanValues
+  readonly picture: PlanPicture | undefined
   readonly selected: Signal<ReadonlySet<string>>
   readonly onPeek: (id: string) => void
 }
 
-export function PlanMap({ rows, values, selected, onPeek }: PlanMapProps) {
+export function PlanMap({ rows, values, picture, selected, onPeek }: PlanMapProps) {
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const width = useMapWidth(frame)
   const at = useSignal<number | undefined>(undefined)
   const theme = useTheme()
   const size = width === 0 ? undefined : { width, height: HEIGHT_PX }
-  const plan = useMemo(() => planOf(rows, values, { width, height: HEIGHT_PX }), [rows, values, width])
+  const plan = useMemo(
+    () => planOf(rows, values, { width, height: HEIGHT_PX }, picture),
+    [rows, values, width, picture],
+  )
   const idAt = (point: number | undefined) => columns.ids[plan.rows[point ?? -1] ?? -1]
   const map = useMapView(canvas, size, ({ from, to }) => {
     const corner = (spot: Spot) => spotOfMap(map.view.peek(), spot)
@@ -82,6 +98,20 @@ export function PlanMap({ rows, values, selected, onPeek }: PlanMapProps) {
     <div class="map" ref={frame}>
       <MapProbes />
       <div class="map-frame" style={{ blockSize: `${HEIGHT_PX}px` }}>
+        {picture !== undefined && plan.picture !== undefined && (
+          <div class="plan-sheet">
+            <img
+              class="plan-picture"
+              src={picture.url}
+              alt={t('sheet')}
+              style={{
+                inlineSize: `${plan.picture.width * view.zoom}px`,
+                blockSize: `${plan.picture.height * view.zoom}px`,
+                transform: `translate(${(plan.picture.x - view.x) * view.zoom}px, ${(plan.picture.y - view.y) * view.zoom}px)`,
+              }}
+            />
+          </div>
+        )}
         <canvas
           ref={canvas}
           class={view.zoom > 1 ? 'map-canvas map-canvas-large' : 'map-canvas'}

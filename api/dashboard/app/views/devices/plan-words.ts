@@ -12,6 +12,12 @@ export const t = words({
       other: 'Plan von {n} Geräten: Pfeiltasten führen von einem zum nächsten, Enter öffnet es',
     },
   ],
+  picture: ['Floor-plan picture', 'Bild des Grundrisses'],
+  sheet: ['Floor plan', 'Grundriss'],
+  ofAll: [
+    'Everybody sees the picture, and you are limited to groups.',
+    'Alle sehen das Bild, und Sie sind auf Gruppen beschränkt.',
+  ],
   x: ['To the right', 'Nach rechts'],
   y: ['Upwards', 'Nach oben'],
   none: ['No device has told where it is', 'Kein Gerät hat gesagt, wo es steht'],

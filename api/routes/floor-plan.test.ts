@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { openHarness } from '../testing/rest.ts'
+
+const PATH = '/api/v1/floor-plan'
+const MIB = 1024 * 1024
+const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1')
+const JPEG = Buffer.from('\xff\xd8\xff\xe0rest', 'latin1')
+const WEBP = Buffer.from('RIFF\x04\0\0\0WEBPVP8 ', 'latin1')
+const AXES = { x_metric: 'position.x', y_metric: 'position.y' }
+const PLACE = { ...AXES, left: -1.5, bottom: 0, right: 40, top: 25 }
+const planOf = (picture: Buffer, place: object = {}) => ({
+  ...PLACE,
+  ...place,
+  picture: picture.toString('base64'),
+})
+
+async function opened() {
+  const { request, login } = openHarness()
+  const { token } = await login('operator')
+  const { token: viewer } = await login('viewer')
+  const put = (body: object) => request(`PUT ${PATH}`, { token, body })
+  const get = (etag?: string) =>
+    request(`GET ${PATH}`, { token: viewer, headers: etag === undefined ? {} : { 'if-none-match': etag } })
+  return { request, login, token, put, get }
+}
+
+test.each([
+  ['image/png', PNG],
+  ['image/jpeg', JPEG],
+  ['image/webp', WEBP],
+])(
+  'a picture of type %s is read by everybody as it was laid, with the type that its bytes say',
+  async (media_type, picture) => {
+    const { put, get } = await opened()
+    expect((await put(planOf(picture))).status).toBe(204)
+    const { status, body, headers } = await get()
+    expect([status, body]).toEqual([200, { media_type, ...planOf(picture) }])
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, no-cache',
+    })
+  },
+)
+
+test('there is one picture: another one takes its place, and a copy counts until then', async () => {
+  const { request, token, put, get } = await opened()
+  const none = await get()
+  expect([none.status, none.text]).toEqual([204, ''])
+  await put(planOf(PNG))
+  const tag = String((await get()).headers['etag'])
+  expect((await get(tag)).status).toBe(304)
+  await put(planOf(PNG, { right: 50 }))
+  const moved = await get(tag)
+  expect([moved.status, moved.body.right]).toEqual([200, 50])
+  expect((await request(`DELETE ${PATH}`, { token })).status).toBe(204)
+  expect((await get(String(moved.headers['etag']))).status).toBe(204)
+  expect((await request(`DELETE ${PATH}`, { token })).status).toBe(204)
+})
+
+test.each([
+  ['an SVG', '/picture', planOf(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))],
+  ['a page', '/picture', planOf(Buffer.from('<!doctype html>'))],
+  ['nothing', '/picture', planOf(Buffer.from('\0'))],
+  ['corners in one place', '/right', planOf(PNG, { right: PLACE.left })],
+  ['corners upside down', '/top', planOf(PNG, { top: -1 })],
+])('%s is refused, and what was there stays', async (_, path, wrong) => {
+  const { put, get } = await opened()
+  await put(planOf(JPEG))
+  const { status, body } = await put(wrong)
+  expect([status, body.errors]).toMatchObject([422, [{ path }]])
+  expect((await get()).body.media_type).toBe('image/jpeg')
+})
+
+test('a picture may have 4 MiB and no more', async () => {
+  const { put, get } = await opened()
+  const largest = Buffer.concat([PNG, Buffer.alloc(4 * MIB - PNG.length)])
+  expect((await put(planOf(largest))).status).toBe(204)
+  expect((await get()).body.picture).toHaveLength(Math.ceil((4 * MIB) / 3) * 4)
+  const larger = await put(planOf(Buffer.concat([largest, Buffer.alloc(1)])))
+  expect([larger.status, larger.body.limit, larger.body.actual]).toEqual([413, 4 * MIB, 4 * MIB + 1])
+  expect((await put(planOf(Buffer.concat([largest, PNG])))).status).toBe(422)
+  expect((await put(planOf(Buffer.alloc(5 * MIB)))).status).toBe(413)
+})
+
+test('who is limited to groups sees the picture and cannot change it for everybody', async () => {
+  const { request, login, put } = await opened()
+  await put(planOf(PNG))
+  const { token } = await login('admin', { groups: ['eu'] })
+  expect((await request(`GET ${PATH}`, { token })).status).toBe(200)
+  const replaced = await request(`PUT ${PATH}`, { token, body: planOf(JPEG) })
+  expect([replaced.status, replaced.body.code]).toEqual([403, 'FORBIDDEN'])
+  expect((await request(`DELETE ${PATH}`, { token })).status).toBe(403)
+  expect((await request(`GET ${PATH}`, { token })).body.media_type).toBe('image/png')
+})
