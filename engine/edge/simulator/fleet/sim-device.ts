@@ -43,9 +43,9 @@ const GATEWAY_WINDOW = 4_096
 const HELD_MAX = 16
 const INBOX = ['command', 'shadow/desired', 'ota'] as const
 const GATEWAY_INBOX = [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)]
-const KEPT = { qos: 1, retain: false, keep: true } as const
-const RETAINED = { qos: 1, retain: true, keep: true } as const
-const TELEMETRY = [{ qos: 0, retain: false, keep: false }, KEPT] as const
+const KEPT = { qos: 1, retain: false } as const
+const RETAINED = { qos: 1, retain: true } as const
+const TELEMETRY = [{ qos: 0, retain: false }, KEPT] as const
 const BACKOFF = 12
 
 /** `away` until it is told to come back, `off` and `stopped` for good. */

@@ -1,6 +1,6 @@
 // One MQTT connection of a simulated device or gateway: a bare socket, and what it has not been acknowledged.
 //
-// L1. All links share the buffer that sockets read into, the buffer that packets are written to, and one parser.
+// L1. All links share the buffer that sockets read into, the tray that packets are written to, and one parser.
 // L2. A message with QoS 1 is sent until it is acknowledged, over connections. What a connection took with it is counted.
 // - What is not acknowledged is bounded by the window.
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -10,7 +10,7 @@ import type { Histogram } from '../../histogram.ts'
 import type { Counts, ErrorKind } from '../scenario/summary.ts'
 import { cutFrames } from './frames.ts'
 import type { PublishParser } from './publish-parser.ts'
-import type { Sink, Tray } from './tray.ts'
+import { type Sink, type Tray, toWord } from './tray.ts'
 
 export interface Wire {
   readonly host: string
@@ -50,14 +50,19 @@ interface KeptMessage {
   readonly retain: boolean
 }
 
+interface SentMessage extends KeptMessage {
+  readonly at: number
+}
+
 const CONNECT_MS_MAX = 20_000
 const WAITING_MAX = 10_000
 const TOGETHER_MS = 200
 const APART_MS = 20
 /** Return codes of CONNACK: client identifier rejected, bad user name or password, not authorised. */
 const REFUSALS: readonly number[] = [2, 4, 5]
-const PINGREQ = Buffer.from([0xc0, 0])
-const DISCONNECT = Buffer.from([0xe0, 0])
+const PINGREQ = '\xc0\0'
+const DISCONNECT = '\xe0\0'
+const PUBACK = '\x40\x02'
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
 type Phase = 'closed' | 'connecting' | 'open'
@@ -66,11 +71,11 @@ export class Link implements Sink {
   readonly #wire: Wire
   readonly #options: LinkOptions
   readonly #owner: LinkOwner
-  /** When each unacknowledged message was sent, by its packet id less one; 0 if there is none. */
-  readonly #sentAt: number[]
+  /** What is not acknowledged, by its packet id less one. */
+  readonly #sent: (SentMessage | undefined)[]
   #unacked = 0
-  #nextId = 0
-  #kept: Map<number, KeptMessage> | undefined
+  /** The place of the next message, and so of the oldest one if all places are taken. */
+  #next = 0
   #waiting: KeptMessage[] | undefined
   #socket: Socket | undefined
   #phase: Phase = 'closed'
@@ -84,8 +89,7 @@ export class Link implements Sink {
     this.#wire = wire
     this.#options = options
     this.#owner = owner
-    // A typed array costs 300 bytes more, and there are thousands of links.
-    this.#sentAt = new Array<number>(options.window).fill(0)
+    this.#sent = new Array<SentMessage | undefined>(options.window).fill(undefined)
   }
 
   /** When many devices share the connection, those that are due at about this time send together, in one write. */
@@ -109,46 +113,38 @@ export class Link implements Sink {
     this.#heardAt = this.#wire.now()
     this.#isMute = false
     const local = localAddress === undefined ? {} : { localAddress }
-    const callback = (length: number): boolean => this.#read(socket, readBuffer.subarray(0, length))
+    const callback = (length: number): boolean => this.#read(socket, readBuffer, length)
     const socket: Socket = isTls
       ? connectTls({ host, port, ...local, ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }) })
       : connectTcp({ host, port, noDelay: true, ...local, onread: { buffer: readBuffer, callback } })
     this.#socket = socket
     // A secure socket has no `onread`.
-    if (isTls) socket.on('data', (bytes: Buffer) => void this.#read(socket, bytes))
+    if (isTls) socket.on('data', (bytes: Buffer) => void this.#read(socket, bytes, bytes.length))
     socket.on('error', () => this.#ended(socket, 'unreachable'))
     socket.on('close', () => this.#ended(socket, 'disconnected'))
     this.write(this.#connectPacket())
   }
 
-  /** False if it was not sent, and will not be. */
-  publish(topic: string, payload: string, { qos, retain, keep }: PublishOptions): boolean {
-    if (this.#phase !== 'open' || this.#isMute) {
-      if (keep) this.#wait({ topic, payload, retain })
-      return false
-    }
+  /** One with QoS 1 that cannot be sent now is sent later (L2), and one with QoS 0 never. */
+  publish(topic: string, payload: string, { qos, retain }: PublishOptions): void {
+    const isOpen = this.#phase === 'open' && !this.#isMute
     const { counts, tray, now } = this.#wire
     if (qos === 0) {
+      if (!isOpen) return
       counts.published++
       tray.publish(this, { topic, payload, head: retain ? 0x31 : 0x30, packetId: 0 })
-      return true
+      return
     }
-    const slot = this.#nextId
-    if (this.#sentAt[slot] !== 0) {
-      if (keep) this.#wait({ topic, payload, retain })
-      else counts.error('held_back')
-      return false
+    const slot = this.#next
+    if (!isOpen || this.#sent[slot] !== undefined) {
+      this.#wait({ topic, payload, retain })
+      return
     }
-    this.#nextId = (slot + 1) % this.#sentAt.length
-    this.#sentAt[slot] = now()
+    this.#next = (slot + 1) % this.#sent.length
+    this.#sent[slot] = { topic, payload, retain, at: now() }
     this.#unacked++
-    if (keep) {
-      this.#kept ??= new Map()
-      this.#kept.set(slot, { topic, payload, retain })
-    }
     counts.published++
     tray.publish(this, { topic, payload, head: retain ? 0x33 : 0x32, packetId: slot + 1 })
-    return true
   }
 
   /** Called now and then: keeps the connection alive, and gives up one that is silent. */
@@ -188,28 +184,30 @@ export class Link implements Sink {
     else this.#socket?.pause()
   }
 
-  write(bytes: Uint8Array): void {
+  write(bytes: string): void {
     this.#writtenAt = this.#wire.now()
-    this.#socket?.write(bytes)
+    this.#socket?.write(bytes, 'latin1')
   }
 
-  #connectPacket(): Buffer {
+  #connectPacket(): string {
     const { clientId, token, keepAliveSec: keepalive } = this.#options
     const { topic, payload } = this.#owner.will()
-    return mqttPacket.generate({
+    const packet = mqttPacket.generate({
       ...{ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: false, clientId, keepalive },
       ...{ username: clientId, password: Buffer.from(token) },
       will: { topic, payload: Buffer.from(payload), qos: 1, retain: true },
     })
+    return packet.toString('latin1')
   }
 
   /** Returning false would pause the socket. */
-  #read(socket: Socket, chunk: Buffer): boolean {
+  #read(socket: Socket, chunk: Buffer, length: number): boolean {
     if (socket !== this.#socket || this.#isMute) return true
     this.#heardAt = this.#wire.now()
-    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
+    const begun = this.#rest?.length ?? 0
+    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk], begun + length)
     try {
-      const rest = cutFrames(bytes, (from, start, end) => this.#take(from, start, end))
+      const rest = cutFrames(bytes, begun + length, (from, start, end) => this.#take(from, start, end))
       // The buffer is read into again (L1).
       this.#rest = rest === undefined ? undefined : Buffer.from(rest)
     } catch {
@@ -237,7 +235,8 @@ export class Link implements Sink {
     const subscriptions = this.#options.subscriptions().map((topic) => ({ topic, qos: 1 as const }))
     // Packet ids of messages begin at 1 and end at the window.
     const messageId = 0xffff
-    this.#wire.tray.add(this, mqttPacket.generate({ cmd: 'subscribe', messageId, subscriptions }))
+    const packet = mqttPacket.generate({ cmd: 'subscribe', messageId, subscriptions })
+    this.#wire.tray.add(this, packet.toString('latin1'))
     this.#owner.opened()
     this.#drain()
   }
@@ -246,20 +245,19 @@ export class Link implements Sink {
     const parsed = this.#wire.parser.parse(packet)
     if (parsed === undefined) return
     const { topic, payload, qos, messageId = 0 } = parsed
-    if (qos > 0) this.#wire.tray.add(this, Buffer.from([0x40, 2, messageId >> 8, messageId & 0xff]))
+    if (qos > 0) this.#wire.tray.add(this, PUBACK + toWord(messageId))
     this.#owner.message(topic, typeof payload === 'string' ? Buffer.from(payload) : payload)
   }
 
   #acked(packetId: number): void {
     const slot = packetId - 1
-    const sentAt = this.#sentAt[slot] ?? 0
-    if (sentAt === 0) return
-    this.#sentAt[slot] = 0
+    const sent = this.#sent[slot]
+    if (sent === undefined) return
+    this.#sent[slot] = undefined
     this.#unacked--
-    this.#kept?.delete(slot)
     const { counts, latency, now } = this.#wire
     counts.acked++
-    latency.record((now() - sentAt) * 1_000)
+    latency.record((now() - sent.at) * 1_000)
     if (this.#waiting !== undefined) this.#drain()
   }
 
@@ -273,8 +271,7 @@ export class Link implements Sink {
     const waiting = this.#waiting
     if (waiting === undefined) return
     this.#waiting = undefined
-    for (const { topic, payload, retain } of waiting)
-      this.publish(topic, payload, { qos: 1, retain, keep: true })
+    for (const { topic, payload, retain } of waiting) this.publish(topic, payload, { qos: 1, retain })
   }
 
   #ended(socket: Socket, cause: ErrorKind): void {
@@ -300,19 +297,19 @@ export class Link implements Sink {
     this.#socket = undefined
     this.#rest = undefined
     this.#isMute = false
-    const kept = [...(this.#kept?.values() ?? [])]
-    // By L2. They are sent first, and count as published anew.
+    // By L2. They are sent first, the oldest before the others, and count as published anew.
     this.#wire.counts.error('unacknowledged', this.#unacked)
+    const kept = [...this.#sent.slice(this.#next), ...this.#sent.slice(0, this.#next)].filter(
+      (message) => message !== undefined,
+    )
     this.#waiting = kept.length > 0 ? [...kept, ...(this.#waiting ?? [])] : this.#waiting
-    this.#kept = undefined
     this.#unacked = 0
-    this.#nextId = 0
-    this.#sentAt.fill(0)
+    this.#next = 0
+    this.#sent.fill(undefined)
   }
 }
 
 export interface PublishOptions {
   readonly qos: 0 | 1
   readonly retain: boolean
-  readonly keep: boolean
 }
