@@ -57,7 +57,7 @@ const to: Addressee = {
 }
 
 function notice(device: string, fields: Record<string, number>): Notice {
-  const event = { kind: 'telemetry', deviceId: id(device), at: START, data: fields } as const
+  const event = { kind: 'telemetry', deviceId: id(device), at: START, data: fields, seq: 1 } as const
   return { event, deviceId: event.deviceId, at: START, tail: JSON.stringify(fields), fields }
 }
 

@@ -90,21 +90,6 @@ export function isCovered(older: JsonObject, newer: JsonObject): boolean {
   return true
 }
 
-/** Whether `whole` says everything `part` says, with the same values. */
-export function isContained(part: JsonObject, whole: JsonObject): boolean {
-  for (const key of Object.keys(part)) {
-    if (!Object.hasOwn(whole, key)) return part[key] === null
-    const mine = part[key]
-    const theirs = whole[key]
-    const same =
-      isObject(mine) && isObject(theirs)
-        ? isContained(mine, theirs)
-        : mine === theirs || JSON.stringify(mine) === JSON.stringify(theirs)
-    if (!same) return false
-  }
-  return true
-}
-
 /** Each field at its value in `newer`, or else in `older`. */
 export function merge(older: JsonObject, newer: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...older }

@@ -13,7 +13,7 @@ import type { AlertBodySettings } from '../bodies/alert-body.ts'
 import { commandBody } from '../bodies/command-body.ts'
 import { deviceBody } from '../bodies/device-body.ts'
 import type { Notice } from './notice.ts'
-import { isContained, select } from './selection.ts'
+import { select } from './selection.ts'
 import type { SocketEngine } from './socket-engine.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
@@ -110,8 +110,7 @@ function isDeviceShown({ event }: Notice, shown: DeviceView): boolean {
   return since !== 0 ? since < 0 : view.connected === shown.connected
 }
 
-/** A report older than the snapshot's newest has been merged into it. At the same millisecond the values tell. */
-function isReportShown({ at, fields }: Notice, shown: Snapshot): boolean {
-  if (shown.timestamp === undefined || fields === undefined) return false
-  return at < shown.timestamp || (at === shown.timestamp && isContained(fields, shown.data))
+/** Times do not tell: a device may report what it measured before, and twice in a millisecond. */
+function isReportShown({ event }: Notice, shown: Snapshot): boolean {
+  return event.kind === 'telemetry' && event.seq <= shown.seq
 }

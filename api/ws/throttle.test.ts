@@ -27,7 +27,7 @@ function openThrottle(budgetBytes = 10_000, maySee: (notice: Notice) => boolean 
 }
 
 function notice(device: string, tail: string): Notice {
-  const event = { kind: 'telemetry', deviceId: id(device), at: START, data: {} } as const
+  const event = { kind: 'telemetry', deviceId: id(device), at: START, data: {}, seq: 1 } as const
   return { event, deviceId: event.deviceId, at: START, tail, fields: undefined }
 }
 

@@ -42,6 +42,8 @@ import type { Users } from './users.ts'
 export interface Snapshot {
   readonly data: JsonObject
   readonly timestamp: Millis | undefined
+  /** It shows the messages in the log up to this seq of the device's partition, and none behind it. */
+  readonly seq: number
 }
 
 /** A metric at its newest value; null if the device cleared it. */

@@ -27,6 +27,8 @@ export type FeedEvent =
       readonly at: Millis
       /** The report's fields, nested as the device sent them, without its timestamp. */
       readonly data: JsonObject
+      /** Where the log has it: a snapshot that reaches this seq shows it. */
+      readonly seq: number
     }
   | {
       readonly kind: 'shadow'

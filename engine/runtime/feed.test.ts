@@ -3,7 +3,7 @@ import type { FeedEvent, Wants } from '../ports/feed.ts'
 import { LocalFeed, NO_WANTS } from './feed.ts'
 import { idOf, START } from './shard/testing/items.ts'
 
-const event: FeedEvent = { kind: 'telemetry', deviceId: idOf('a'), at: START, data: {} }
+const event: FeedEvent = { kind: 'telemetry', deviceId: idOf('a'), at: START, data: {}, seq: 1 }
 
 test('each listener hears every batch until it stops, and an empty one is none', () => {
   const feed = new LocalFeed(

@@ -34,9 +34,9 @@ export interface LiveFrame {
 /** What a frame says of a device. */
 export interface Statement {
   readonly device: string
-  /** The report that telemetry shows. A snapshot has the time of its newest value, too. */
+  /** The reports that telemetry shows, without and with a time of their own. */
   readonly plain?: number
-  readonly newestAt?: number
+  readonly timed?: number
   /** Version of the shadow. A snapshot has the last values, an event the section and its value. */
   readonly version?: number
   readonly desired?: string

@@ -119,18 +119,21 @@ function toLiveFrame(frame: Body, at: number): LiveFrame | undefined {
 
 function ofSnapshot(channel: WatchedChannel, item: Body): Statement {
   const device = String(item['device_id'])
-  if (channel === 'telemetry')
-    return { device, ...plainOf(item['data']), newestAt: Date.parse(String(item['timestamp'])) }
+  if (channel === 'telemetry') return { device, ...reportOf(item['data']) }
   return channel === 'shadows' ? { device, ...toShadowState(item) } : { device }
 }
 
 function ofEvent(channel: WatchedChannel, { device_id: id, data }: Body): Statement {
   const device = String(id)
   if (channel === 'commands' || !isObject(data)) return { device }
-  return channel === 'telemetry' ? { device, ...plainOf(data['data']) } : { device, ...toChange(data) }
+  return channel === 'telemetry' ? { device, ...reportOf(data['data']) } : { device, ...toChange(data) }
 }
 
-function plainOf(data: unknown): { readonly plain?: number } {
-  const plain = isObject(data) ? data['plain'] : undefined
-  return typeof plain === 'number' ? { plain } : {}
+function reportOf(data: unknown): Pick<Statement, 'plain' | 'timed'> {
+  if (!isObject(data)) return {}
+  const { plain, timed } = data
+  return {
+    ...(typeof plain === 'number' ? { plain } : {}),
+    ...(typeof timed === 'number' ? { timed } : {}),
+  }
 }

@@ -71,10 +71,11 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
       const events = [...devices].map((id): FeedEvent => {
         const n = (counts.get(id) ?? 0) + 1
         counts.set(id, n)
-        return { kind: 'telemetry', deviceId: id, at: START, data: { n } }
+        return { kind: 'telemetry', deviceId: id, at: START, data: { n }, seq: n }
       })
       engine.feed.tell(events)
-      return { data: { n: counts.get(deviceId) ?? 0 }, timestamp: START }
+      const n = counts.get(deviceId) ?? 0
+      return { data: { n }, timestamp: START, seq: n }
     })
     // Behind it on the same connection: the server knows who serves.
     const unanswered = engine.mesh.ask('nobody', new Uint8Array(1), 60_000)

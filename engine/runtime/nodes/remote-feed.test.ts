@@ -18,6 +18,7 @@ const telemetryOf = (deviceId: DeviceId, n = 0): FeedEvent => ({
   deviceId,
   at: START,
   data: { n },
+  seq: n,
 })
 const logOf = (deviceId: DeviceId, body = ''): FeedEvent => ({
   kind: 'log',

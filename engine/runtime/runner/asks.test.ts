@@ -16,8 +16,8 @@ test('a question waits until everything acknowledged before it is applied', asyn
   const answer = asks.add(ask, after(5))
   expect(asks.take([0, 4], ALL)).toEqual([])
   const [waiting] = asks.take([0, 5], ALL)
-  waiting?.resolve({ data: {}, timestamp: undefined })
-  expect(await answer).toEqual({ data: {}, timestamp: undefined })
+  waiting?.resolve({ data: {}, timestamp: undefined, seq: 5 })
+  expect(await answer).toEqual({ data: {}, timestamp: undefined, seq: 5 })
   expect(asks.take([0, 9], ALL)).toEqual([])
 })
 

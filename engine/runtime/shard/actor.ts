@@ -305,9 +305,10 @@ function toFirmwareView(firmware: Firmware, now: Millis): FirmwareView | undefin
   return { firmwareId, sha256, since, previousVersion, update }
 }
 
-export function toSnapshot(actor: Actor): Snapshot {
+/** `seq`: how far its partition was read. */
+export function toSnapshot(actor: Actor, seq: number): Snapshot {
   const at = actor.latest?.timestamp
-  return { data: actor.latest?.toData() ?? {}, timestamp: at === undefined ? undefined : toMillis(at) }
+  return { data: actor.latest?.toData() ?? {}, timestamp: at === undefined ? undefined : toMillis(at), seq }
 }
 
 export type Actors = Map<DeviceId, Actor>

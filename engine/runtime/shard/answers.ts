@@ -3,9 +3,11 @@ import { type BroadcastId, type Millis, toMillis } from '../../../schemas/ids.ts
 import { commandFits, type KeptCommand, newestOf } from '../../domain/command/kept-commands.ts'
 import { type LatestValues, newLatestValues } from '../../domain/fleet/latest-values.ts'
 import { isInScope } from '../../domain/group-scope.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import { MetricChoice } from '../../domain/telemetry/picked.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import type { KeptCommandsQuery, Metric } from '../../ports/engine.ts'
+import type { Positions } from '../../ports/log.ts'
 import { type Actor, type Actors, toSnapshot, toView } from './actor.ts'
 import { alertCounts, alertsFound } from './alert-answers.ts'
 import { talliesOf, toFirmwareState } from './job-answers.ts'
@@ -17,9 +19,11 @@ export interface AnswerContext {
   readonly now: Millis
   readonly alerts: ShardAlerts
   readonly fleet: ShardFleet
+  /** The seq up to which vitals reach, of each partition. */
+  readonly reached: Positions
 }
 
-export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerContext): Answer {
+export function answer(actors: Actors, ask: Ask, { now, alerts, fleet, reached }: AnswerContext): Answer {
   switch (ask.kind) {
     case 'views':
       return ask.deviceIds.map((id): Answers['views'][number] => {
@@ -28,7 +32,7 @@ export function answer(actors: Actors, ask: Ask, { now, alerts, fleet }: AnswerC
       })
     case 'snapshot': {
       const actor = actors.get(ask.deviceId)
-      return actor && toSnapshot(actor)
+      return actor && toSnapshot(actor, reached[partitionOf(ask.deviceId)] ?? 0)
     }
     case 'metrics': {
       const actor = actors.get(ask.deviceId)

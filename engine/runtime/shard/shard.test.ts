@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Micros } from '../../../schemas/ids.ts'
 import { readHistoryBlock } from '../../domain/history/testing/read-block.ts'
+import { partitionOf } from '../../domain/partition.ts'
 import { NO_WANTS } from '../feed.ts'
 import { newProgress } from './progress.ts'
 import type { WorkResult } from './protocol.ts'
@@ -169,7 +170,24 @@ describe('telemetry', () => {
     const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
     const wants = { ...NO_WANTS, telemetry: { all: false, devices: new Set([idOf('b')]) } }
     const { proposal } = bench.apply([telemetry('a', 1, { x: 1 }), telemetry('b', 2, { x: 2 })], { wants })
-    expect(proposal.feed).toEqual([{ kind: 'telemetry', deviceId: 'b', at: at(2), data: { x: 2 } }])
+    expect(proposal.feed).toEqual([{ kind: 'telemetry', deviceId: 'b', at: at(2), data: { x: 2 }, seq: 1 }])
+  })
+
+  test('is told with its place in the log, up to which a snapshot says it reaches', () => {
+    const bench = new ShardBench([online])
+    const partition = partitionOf(idOf('a'))
+    const entry = (seq: number, x: number) => ({
+      ...bench.entry(seq, [telemetry('a', seq, { x })]),
+      partition,
+    })
+    const reach = () => bench.ask({ kind: 'snapshot', deviceId: idOf('a') }, { settle: false })
+    const wants = { ...NO_WANTS, telemetry: { all: true, devices: new Set<never>() } }
+    bench.work({ entries: [entry(4, 1)] })
+    expect(reach()).toMatchObject({ data: { x: 1 }, seq: 4 })
+    // Its proposal is not settled yet, and its values are there.
+    const { proposal } = bench.work({ entries: [entry(6, 2)], wants })
+    expect(proposal.feed).toMatchObject([{ kind: 'telemetry', seq: 6 }])
+    expect(reach()).toMatchObject({ data: { x: 2 }, seq: 6 })
   })
 })
 

@@ -63,6 +63,8 @@ export class Shard {
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
   readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
+  /** How far vitals reach, also those of entries whose proposal is not settled. */
+  readonly #reached: number[] = new Array<number>(LIMITS.partitions).fill(0)
   #isLoaded = false
   readonly #takeOver = new TakeOver()
   /** Receive time of the last message read, in milliseconds. */
@@ -114,6 +116,7 @@ export class Shard {
     for (const { partition, seq } of applied) {
       this.#partitions.add(partition)
       this.#applied[partition] = seq
+      this.#reached[partition] = seq
     }
     for (const stored of devices) {
       const actor = this.#roster.load(stored, this.#settings.bootAt, now)
@@ -139,7 +142,7 @@ export class Shard {
     const isAllOut = this.#rows.count === 0 && this.#open === undefined
     // Vitals are as of `covered`, too.
     const vitals = task.vitals ? takeVitals(this.#roster.actors.values()) : []
-    const context = { now: task.now, alerts: this.#alerts, fleet: this.#fleet }
+    const context = { now: task.now, alerts: this.#alerts, fleet: this.#fleet, reached: this.#reached }
     const answers = task.asks.map((ask) => answer(this.#roster.actors, ask, context))
     const open = openProposal((id) => this.#roster.actors.get(id)?.device, this.#wants.timeline)
     const batch = this.#batch(task, open, counts)
@@ -195,6 +198,7 @@ export class Shard {
       const isFirst = entry.seq > (this.#seen[entry.partition] ?? 0)
       this.#applyEntry(entry, { isNew, isFirst }, batch)
       open.reach(entry, isNew)
+      raise(this.#reached, entry)
     }
     leave(this.#settings.progress)
     if (task.rows) this.#rows.age(task.now)

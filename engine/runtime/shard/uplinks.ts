@@ -149,6 +149,7 @@ function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch:
               deviceId: actor.device.id,
               at: toMillis(reported.at),
               data,
+              seq: incoming.entry.seq,
             })
         }
       }

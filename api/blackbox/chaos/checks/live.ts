@@ -83,6 +83,7 @@ class DeviceCheck {
 
   check(told: readonly DeviceFrame[]): readonly Violation[] {
     this.#telemetry(told.filter(({ channel }) => channel === 'telemetry'))
+    this.#lateTelemetry(told.filter(({ channel }) => channel === 'telemetry'))
     this.#shadows(told.filter(({ channel }) => channel === 'shadows'))
     return this.#found
   }
@@ -99,11 +100,9 @@ class DeviceCheck {
       if (next.kind === 'event') {
         if ((next.ts ?? 0) < (before?.ts ?? 0) && !this.#mayBeTakenOver(next))
           this.#violate(`${value} came after ${before?.shown.plain}, which is newer by its time`, next)
-        // Of one millisecond with the snapshot's newest, a report may be told though the snapshot shows a later one.
-        const isAlike = before?.shown.newestAt === next.ts
-        const follow: readonly number[] | undefined = isAlike
-          ? undefined
-          : places?.filter((place) => plain[place] === value).map((place) => place + 1)
+        const follow: readonly number[] | undefined = places
+          ?.filter((place) => plain[place] === value)
+          .map((place) => place + 1)
         if (follow?.length === 0 && !this.#mayBeLeftOut(before, next))
           this.#violate(`${value} followed ${before?.shown.plain}, which is not what is stored`, next, true)
         places = follow !== undefined && follow.length > 0 ? follow : placesAfter(plain, value)
@@ -112,6 +111,27 @@ class DeviceCheck {
     }
     if (this.#isStillTold('telemetry') && places !== undefined && !places.includes(plain.length))
       this.#violate(`${before?.shown.plain} is the last one, and ${plain.at(-1)} is stored`, before, true)
+  }
+
+  /** Reports with a time of their own, which lies behind that of others, are told like these: none is left out. */
+  #lateTelemetry(told: readonly DeviceFrame[]): void {
+    const stored = new Set(this.#outcome.timed.map(({ slot }) => slot))
+    let before: DeviceFrame | undefined
+    for (const next of told) {
+      const { timed } = next.shown
+      if (next.kind !== 'snapshot' && timed === undefined) continue
+      const known = next.kind === 'snapshot' ? undefined : before?.shown.timed
+      const value = timed ?? -1
+      if (known !== undefined && !this.#mayBeLeftOut(before, next))
+        for (let left = known + 1; left < value; left++)
+          if (stored.has(left)) this.#violate(`late report ${value} followed ${known}`, next, true)
+      if (next.kind === 'snapshot' || value > (before?.shown.timed ?? -1))
+        before = { ...next, shown: { ...next.shown, timed: value } }
+    }
+    const last = Math.max(-1, ...stored)
+    const known = before?.shown.timed
+    if (this.#isStillTold('telemetry') && known !== undefined && known !== last)
+      this.#violate(`late report ${known} is the last one, and ${last} is stored`, before, true)
   }
 
   /** Versions grow by one, each tells what is stored, and the snapshot and they are the state. */

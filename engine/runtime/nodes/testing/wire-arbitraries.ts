@@ -297,7 +297,7 @@ const submitted: fc.Arbitrary<RequestOutcome> = fc.oneof(
 )
 const answer: fc.Arbitrary<Answer> = fc.oneof(
   fc.array(optional(view), { maxLength: 4 }),
-  optional(fc.record({ data, timestamp: optional(millis) })),
+  optional(fc.record({ data, timestamp: optional(millis), seq: fc.nat() })),
   fc.array(fc.record({ metric: name, value: data, at: millis })),
   shadow,
   fc.array(command, { maxLength: 3 }),
