@@ -110,6 +110,16 @@ test('an attempt begins after the one before was given up, and there are no more
   expect(check({ jobs, moves: again })).toEqual([])
   const twice = moves('a', [1, 'notified'], [3, 'downloading', 2], [4, 'succeeded', 2])
   expect(check({ jobs, moves: twice })).toEqual(['began attempt 2 of dep_1 in notified'])
+  const ahead = (givenUpAt: number) =>
+    check(
+      {
+        jobs,
+        moves: moves('a', [1, 'notified'], [3, 'notified', 2], [givenUpAt, 'pending'], [20, 'succeeded', 2]),
+      },
+      { promises: { isPubackDurable: true, brokerLossMs: 0, isFeedLossless: false, clockSkewMs: 10 } },
+    )
+  expect(ahead(12)).toEqual([])
+  expect(ahead(13)).toEqual(['began attempt 2 of dep_1 in notified'])
   expect(check({ jobs: [{ device: 'a', status: 'succeeded', attempt: 4 }] })).toEqual([
     'had 4 attempts in dep_1',
   ])

@@ -126,7 +126,7 @@ const isHolding = ({ status }: Move) => HOLDING.has(status)
 
 /** Orders only of attempts that the job knows, and each attempt but the first after the one before was given up. */
 function attempts(
-  { orders: all }: Recording,
+  { orders: all, promises }: Recording,
   { deployment, jobs, moves, attemptsMax }: Rollout,
 ): readonly Violation[] {
   return jobs.flatMap(({ device, attempt }) => {
@@ -139,14 +139,23 @@ function attempts(
     if (most > attempt)
       found.push(violation(device, `was ordered attempt ${most} of ${deployment}, saved is ${attempt}`, true))
     if (attempt > attemptsMax) found.push(violation(device, `had ${attempt} attempts in ${deployment}`))
+    const own = moves.filter((each) => each.device === device)
     let before: Move | undefined
-    for (const move of moves.filter((each) => each.device === device)) {
-      if (before !== undefined && move.attempt > before.attempt && isHolding(before) && !isBack(move))
+    for (const move of own) {
+      const isNext = move.attempt > (before?.attempt ?? move.attempt) && !isBack(move)
+      const until = move.at + promises.clockSkewMs
+      if (isNext && before && isHolding(before) && !isGivenUpBy(own, before.attempt, until))
         found.push(violation(device, `began attempt ${move.attempt} of ${deployment} in ${before.status}`))
       before = move
     }
     return found
   })
+}
+
+/** The node that gave it up may have a clock that is ahead of the one that began the next. */
+function isGivenUpBy(moves: readonly Move[], attempt: number, until: number): boolean {
+  const last = moves.findLast((move) => move.attempt === attempt && move.at < until)
+  return last !== undefined && !isHolding(last)
 }
 
 /** The way back counts its attempts anew. */
