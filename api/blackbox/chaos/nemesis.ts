@@ -7,7 +7,13 @@ export interface Target extends Faultable {
   inflict(kind: FaultKind): Promise<void>
   /** Resolves once the part has recovered or is recovering. */
   heal(kind: FaultKind): Promise<void>
+  /** False while it is not back from an earlier fault. */
+  readonly isReady?: boolean
 }
+
+/** On a busy machine a process would be killed again before it is back, each time, and nothing else would be tested. So a fault
+ *  is left out if its target is not back, except for one in so many. */
+const MERCILESS_EVERY = 3
 
 export interface NemesisOptions {
   readonly plan: readonly Fault[]
@@ -21,10 +27,11 @@ export async function haunt({ plan, targets, recorder, say }: NemesisOptions): P
   const startedAt = performance.now()
   const since = () => performance.now() - startedAt
   await Promise.all(
-    plan.map(async ({ atMs, target: name, kind, forMs }) => {
+    plan.map(async ({ atMs, target: name, kind, forMs }, i) => {
       const target = targets.find((each) => each.name === name)
       if (target === undefined) throw new Error(`there is no ${name}`)
       await sleep(Math.max(0, atMs - since()))
+      if (i % MERCILESS_EVERY !== 0 && target.isReady === false) return
       say(`${kind} ${name} for ${forMs} ms`)
       const note: FaultNote = { target: name, kind, from: recorder.now() }
       recorder.faults.push(note)
