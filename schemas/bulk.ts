@@ -25,7 +25,15 @@ export const REPORT_COLUMNS = ['status', 'firmware_version', 'created_at', 'upda
 
 export const BulkQuery = Type.Object(
   {
-    dry_run: Type.Optional(Type.Boolean({ description: 'Check every row without registering any device.' })),
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'Check every row without registering or changing any device.' }),
+    ),
+    upsert: Type.Optional(
+      Type.Boolean({
+        description:
+          'A row with the id of a device that exists changes that device as `PATCH /devices/{device_id}` would, instead of being refused. What the row leaves out stays.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -57,7 +65,7 @@ const BulkRow = Type.Object(
       description: 'Number of the row, from 1. A header and empty lines are not counted.',
     }),
     device_id: orNull(Type.String(), { examples: ['robot-7'] }),
-    status: choice(['created', 'valid', 'failed']),
+    status: choice(['created', 'updated', 'unchanged', 'valid', 'failed']),
     error: Type.Optional(
       Type.Object(
         {
@@ -85,6 +93,8 @@ export const BulkResult = Type.Object(
     dry_run: Type.Boolean(),
     total: Type.Integer({ minimum: 0, examples: [1] }),
     created: Type.Integer({ minimum: 0, examples: [1] }),
+    updated: Count,
+    unchanged: Count,
     valid: Count,
     failed: Count,
     results: Type.Array(BulkRow),

@@ -309,3 +309,81 @@ test('a bulk registration repeated with its key registers nothing twice', async 
   expect((await bulk(text.replace('"b"', '"c"'), 'k')).body).toMatchObject({ created: 2, failed: 1 })
   expect(engine.all().length).toBe(5)
 })
+
+describe('with upsert', () => {
+  const NEW = { device_id: 'new', name: 'N', type: 'simulator' }
+  const upsert = async (harness: Awaited<ReturnType<typeof setUp>>, rows: readonly unknown[], query = '') => {
+    const text = rows.map((row) => JSON.stringify(row)).join('\n')
+    return (await harness.send(text, NDJSON, `?upsert=true${query}`)).body
+  }
+  const statuses = (body: { results: { status: string }[] }) => body.results.map(({ status }) => status)
+
+  test('rows change the devices that exist, and what they leave out stays', async () => {
+    const harness = await setUp()
+    const old = { device_id: 'old', name: 'O', type: 'simulator', tags: ['a'], metadata: { n: 1, m: 1 } }
+    const same = { ...old, device_id: 'same' }
+    await harness.lines(old, same)
+    const rows = [{ ...old, name: 'P', tags: undefined, group: 'w/a', metadata: { n: null } }, same, NEW]
+    for (const [query, expected] of [
+      ['&dry_run=true', ['valid', 'valid', 'valid']],
+      ['', ['updated', 'unchanged', 'created']],
+      ['', ['unchanged', 'unchanged', 'unchanged']],
+    ] as const)
+      expect(statuses(await upsert(harness, rows, query))).toEqual(expected)
+    expect(harness.engine.all().find(({ id }) => id === 'old')).toMatchObject({
+      ...{ name: 'P', tags: ['a'], group: 'w/a', metadata: { m: 1 } },
+    })
+    const changes = harness.engine.recorded.filter(({ target }) => target === 'devices/old')
+    expect(changes.map(({ detail }) => detail)).toEqual([{ row: 1 }, { row: 1 }])
+    expect(harness.engine.recorded.at(-2)).toMatchObject({ detail: { created: 1, updated: 1, unchanged: 1 } })
+  })
+
+  test('no token is issued for a device that exists', async () => {
+    const harness = await setUp()
+    await harness.lines(NEW)
+    const body = await upsert(harness, [{ ...NEW, name: 'other' }])
+    expect(body.results).toEqual([{ row: 1, device_id: 'new', status: 'updated' }])
+  })
+
+  test('what is fixed at registration is refused, row by row', async () => {
+    const harness = await setUp()
+    await harness.lines({ device_id: 'gw', name: 'x', type: 'gateway' }, NEW)
+    const body = await upsert(harness, [
+      { ...NEW, type: 'gateway' },
+      { device_id: 'gw', name: 'x', type: 'gateway', status: 'decommissioned' },
+      { ...NEW, device_id: 'other', status: 'decommissioned' },
+    ])
+    expect(harness.errors(body)).toEqual([
+      'VALIDATION_FAILED /type: cannot be changed; it is simulator',
+      'DEVICE_DECOMMISSIONED the row is of a decommissioned device',
+      expect.stringContaining('DEVICE_DECOMMISSIONED'),
+    ])
+    const moved = await upsert(harness, [{ ...NEW, parent_id: 'gw' }])
+    expect(harness.errors(moved)).toEqual(['VALIDATION_FAILED /parent_id: cannot be changed; it is not set'])
+  })
+
+  test('an export changes nothing, in either format', async () => {
+    const harness = await setUp()
+    await harness.lines(
+      { device_id: 'gw', name: 'G', type: 'gateway', description: 'd', group: 'a/b', tags: ['x;y', 'z'] },
+      { device_id: 'sub', name: '=1', type: 'simulator', parent_id: 'gw', metadata: { n: { m: [1] } } },
+      { ...NEW, device_id: 'gone' },
+    )
+    await harness.request('DELETE /api/v1/devices/gone', { token: harness.token })
+    for (const [format, headers] of [
+      ['ndjson', NDJSON],
+      ['csv', CSV],
+    ] as const) {
+      const path = `GET /api/v1/devices/export?format=${format}`
+      const { text } = await harness.request(path, { token: harness.token })
+      const { body } = await harness.send(text, headers, '?upsert=true')
+      expect([body.unchanged, body.failed]).toEqual([3, 0])
+    }
+  })
+
+  test('a call repeated with its key gives the devices that it made, with their tokens', async () => {
+    const { send } = await setUp()
+    const call = () => send(JSON.stringify(NEW), { ...NDJSON, 'idempotency-key': 'k' }, '?upsert=true')
+    expect([(await call()).body.created, (await call()).body.created]).toEqual([1, 1])
+  })
+})

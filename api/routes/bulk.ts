@@ -26,11 +26,12 @@ export function bulkRoutes(services: Services): readonly Route[] {
       try {
         const read = await readRows(body, header('content-type') ?? '')
         if (read.kind === 'refused') return read
-        const isDryRun = query.dry_run === true
+        const { dry_run: isDryRun = false, upsert: isUpsert = false } = query
         const rowsPerWork = isDryRun ? API_LIMITS.rowsCheckedPerWork : API_LIMITS.rowsPerWork
         const tooMuch = services.work.charge(user.id, read.rows.length / rowsPerWork)
         if (tooMuch !== undefined) return tooMuch
-        const results = await registerRows(read.rows, { services, check, sign, isDryRun, repeatKey })
+        const about = { services, check, sign, isDryRun, isUpsert, repeatKey }
+        const results = await registerRows(read.rows, about)
         const summary = summaryOf(results, isDryRun)
         const done = answer(200, { ...summary, results }, { 'cache-control': 'no-store' })
         return { ...done, noted: summary }
@@ -47,6 +48,8 @@ function summaryOf(results: readonly BulkRow[], isDryRun: boolean): Omit<BulkRes
     dry_run: isDryRun,
     total: results.length,
     created: count('created'),
+    updated: count('updated'),
+    unchanged: count('unchanged'),
     valid: count('valid'),
     failed: count('failed'),
   }

@@ -1,4 +1,5 @@
-// Registers the rows of a bulk registration one by one, as POST /devices does: through the log, many at a time.
+// Registers the rows of a bulk registration one by one, as POST /devices does: through the log, many at a time. If the
+// caller says so, a row about a device that exists changes it, as PATCH does.
 //
 // - Rows without a parent go first, so gateways come before their sub-devices.
 // Q2. A row repeated with the same key is the device that it made, so that an interrupted call can be repeated.
@@ -10,6 +11,7 @@ import { Fault } from '../../engine/ports/fault.ts'
 import type { BulkRow, REPORT_COLUMNS } from '../../schemas/bulk.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
 import { eachAtOnce } from '../../schemas/each-at-once.ts'
+import { parseDeviceId } from '../../schemas/ids.ts'
 import type { FieldError } from '../../schemas/problem.ts'
 import { REFUSALS } from '../../schemas/refusals.ts'
 import type { Row } from '../bulk/read-rows.ts'
@@ -21,6 +23,7 @@ import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { unfitParent } from './device-checks.ts'
 import { firstToken, toRegistration } from './registration.ts'
+import { type PlannedEdit, toEdit } from './upsert-row.ts'
 
 interface RegisterOptions {
   readonly services: Services
@@ -28,17 +31,19 @@ interface RegisterOptions {
   readonly check: Check
   readonly sign: SignedCall['sign']
   readonly isDryRun: boolean
+  readonly isUpsert: boolean
   readonly repeatKey: RepeatKey | undefined
 }
 
 type PlannedRegistration = Extract<ReturnType<typeof toRegistration>, { kind: 'registration' }>
+type Plan = PlannedRegistration | PlannedEdit
 
 export async function registerRows(
   rows: readonly Row[],
   options: RegisterOptions,
 ): Promise<readonly BulkRow[]> {
   const results: BulkRow[] = []
-  const planned: (readonly [index: number, PlannedRegistration])[] = []
+  const planned: (readonly [index: number, Plan])[] = []
   const seen = new Map<string, number>()
   for (const [index, row] of rows.entries()) {
     if (index % API_LIMITS.rowsCheckedAtOnce === API_LIMITS.rowsCheckedAtOnce - 1) await setImmediate()
@@ -47,40 +52,44 @@ export async function registerRows(
       plan.kind === 'refused'
         ? failed(row, plan)
         : { row: row.row, device_id: plan.deviceId, status: 'valid' }
-    if (plan.kind === 'registration') planned.push([index, plan])
+    if (plan.kind !== 'refused') planned.push([index, plan])
   }
   if (options.isDryRun) {
     checkParents(planned, results, options)
     return results
   }
   let isDown = false
-  const register = async ([index, plan]: (typeof planned)[number]) => {
+  const carryOut = async ([index, plan]: (typeof planned)[number]) => {
     const row = index + 1
     try {
-      results[index] = isDown ? failed({ row }, UNTRIED, plan) : await registerOne(row, plan, options)
+      results[index] = isDown ? failed({ row }, UNTRIED, plan) : await applyOne(row, plan, options)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       isDown = true
       results[index] = failed({ row }, UNKNOWN, plan)
     }
   }
-  const isChild = ([, { request }]: (typeof planned)[number]) => request.parentId !== undefined
+  const isChild = ([, plan]: (typeof planned)[number]) =>
+    plan.kind === 'registration' && plan.request.parentId !== undefined
   const atOnce = API_LIMITS.bulkRegistrationsAtOnceMax
   const parents = planned.filter((each) => !isChild(each))
-  await eachAtOnce(parents, atOnce, register)
-  await eachAtOnce(planned.filter(isChild), atOnce, register)
+  await eachAtOnce(parents, atOnce, carryOut)
+  await eachAtOnce(planned.filter(isChild), atOnce, carryOut)
   return results
 }
 
 /** A parent may be a gateway among the same rows. */
 function checkParents(
-  planned: readonly (readonly [index: number, PlannedRegistration])[],
+  planned: readonly (readonly [index: number, Plan])[],
   results: BulkRow[],
   options: RegisterOptions,
 ): void {
-  const gateways = planned.filter(([, { request }]) => request.type === 'gateway')
+  const registrations = planned.flatMap(([index, plan]) =>
+    plan.kind === 'registration' ? [[index, plan] as const] : [],
+  )
+  const gateways = registrations.filter(([, { request }]) => request.type === 'gateway')
   const ids = new Set<string | undefined>(gateways.map(([, { deviceId }]) => deviceId))
-  for (const [index, plan] of planned) {
+  for (const [index, plan] of registrations) {
     const unfit = ids.has(plan.request.parentId) ? undefined : unfitParentOf(plan, options)
     if (unfit !== undefined) results[index] = failed({ row: index + 1 }, unfit, plan)
   }
@@ -93,32 +102,37 @@ const UNKNOWN = refused('DEPENDENCY_UNAVAILABLE', {
   message: 'nothing is known to have happened; send it again',
 })
 
-/** Returns the registration of the row, or the reason for its refusal. */
+/** Returns what the row asks for, or the reason for its refusal. */
 function planOf(
   row: Row,
-  { services, check, repeatKey }: RegisterOptions,
+  { services, check, isUpsert, repeatKey }: RegisterOptions,
   seen: Map<string, number>,
-): PlannedRegistration | Refusal {
+): Plan | Refusal {
   if (row.kind === 'unread') return row.refusal
   const body = withoutReport(row.body)
   // Only the first mistakes of a row are reported.
   const unfit = check(body, 0)
   if (unfit !== undefined) return unfit
   // Decommissioned devices of an export stay decommissioned.
-  if ('status' in row.body && row.body.status === 'decommissioned') return refused('DEVICE_DECOMMISSIONED')
+  const isGone = 'status' in row.body && row.body.status === 'decommissioned'
   // A repeated row is the device that it made (Q2).
   const key = repeatKey && partOf(repeatKey, [row.row, row.body])
   const made = { device_id: idFor(key, 'dev_', services.ids) }
   // It was just checked.
-  const plan = toRegistration(services, { ...made, ...(body as RegisterDeviceBody) })
+  const wanted = { ...made, ...(body as RegisterDeviceBody) }
+  const id = parseDeviceId(wanted.device_id)
+  const there = id && services.engine.devices.get(id)
+  const isMade = key !== undefined && there?.registrationKey === key.id
+  const isEdit = isUpsert && there !== undefined && !isMade
+  if (isGone && !isEdit) return refused('DEVICE_DECOMMISSIONED')
+  const plan = isEdit ? toEdit(there, wanted, isGone) : toRegistration(services, wanted)
   if (plan.kind === 'refused') return plan
   const before = seen.get(plan.deviceId)
   if (before !== undefined)
     return refused('ALREADY_EXISTS', { message: `row ${before} has the same device_id` })
   seen.set(plan.deviceId, row.row)
-  const there = services.engine.devices.get(plan.deviceId)
-  if (there !== undefined && (key === undefined || there.registrationKey !== key.id))
-    return refused('ALREADY_EXISTS')
+  if (plan.kind === 'edit') return plan
+  if (there !== undefined && !isMade) return refused('ALREADY_EXISTS')
   return { ...plan, request: { ...plan.request, idempotencyKey: key?.id } }
 }
 
@@ -130,19 +144,24 @@ function withoutReport(body: object): object {
 
 type Report = Readonly<Partial<Record<(typeof REPORT_COLUMNS)[number], unknown>>>
 
-async function registerOne(
+async function applyOne(
   row: number,
-  plan: PlannedRegistration,
-  { services, sign }: RegisterOptions,
+  plan: Plan,
+  { services, sign }: Pick<RegisterOptions, 'services' | 'sign'>,
 ): Promise<BulkRow> {
-  const unfit = unfitParentOf(plan, { services })
+  const { deviceId: device_id } = plan
+  const unfit = plan.kind === 'edit' ? undefined : unfitParentOf(plan, { services })
   if (unfit !== undefined) return failed({ row }, unfit, plan)
+  if (plan.request === undefined) return { row, device_id, status: 'unchanged' }
+  const before = services.engine.devices.get(device_id)?.revision
   // The audit has an entry per device besides the entry of the call.
-  const about = { target: `devices/${plan.deviceId}`, detail: { row } }
-  const submitted = await services.engine.submit(plan.deviceId, plan.request, sign(about))
+  const about = { target: `devices/${device_id}`, detail: { row } }
+  const submitted = await services.engine.submit(device_id, plan.request, sign(about))
   if (submitted.kind === 'refused') return failed({ row }, submitted, plan)
-  const issued = await firstToken(services, submitted.view.device)
-  return { row, device_id: plan.deviceId, status: 'created', ...issued }
+  const { device } = submitted.view
+  if (plan.kind === 'edit')
+    return { row, device_id, status: device.revision === before ? 'unchanged' : 'updated' }
+  return { row, device_id, status: 'created', ...(await firstToken(services, device)) }
 }
 
 function unfitParentOf(
@@ -152,11 +171,7 @@ function unfitParentOf(
   return unfitParent(services.engine.devices, deviceId, request.parentId)
 }
 
-function failed(
-  { row, ...rest }: { row: number; body?: object },
-  refusal: Refusal,
-  plan?: PlannedRegistration,
-): BulkRow {
+function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refusal, plan?: Plan): BulkRow {
   const { code, detail } = refusal
   const { message = REFUSALS[code].title, errors } = detail
   const named = rest.body !== undefined && 'device_id' in rest.body ? rest.body.device_id : null

@@ -9,7 +9,8 @@ export const bulkRegisterDevices = {
   method: 'POST',
   path: `${API}/devices/bulk`,
   operationId: 'bulkRegisterDevices',
-  summary: 'Register many devices, from lines of JSON or from CSV',
+  summary:
+    'Register many devices, from lines of JSON or from CSV; with `upsert` also change those that exist',
   tag: 'devices',
   access: ['admin'],
   scope: 'none',

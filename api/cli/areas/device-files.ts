@@ -8,6 +8,7 @@ import type { Client } from '../../../schemas/client.ts'
 import { type BulkPart, bulkParts } from '../bulk-parts.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
+import { given } from '../given.ts'
 import { readText } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
@@ -27,9 +28,10 @@ const TIMEOUT_MS = 600_000
 export function importDevices(devicesCommand: Command, cli: Cli): void {
   const command = devicesCommand
     .command('import')
-    .description('register many devices; their tokens are shown only once')
+    .description('register many devices, or update them; tokens of new ones are shown only once')
     .argument('<file>', 'CSV with a header row, or one JSON object per line; - is standard input')
-    .option('--dry-run', 'validate the file without registering devices')
+    .option('--upsert', 'change the devices that exist already, in place of refusing their rows')
+    .option('--dry-run', 'validate the file without registering or changing devices')
     .addHelpText('after', IMPORT_HELP)
   command.addOption(
     command
@@ -44,7 +46,7 @@ export function importDevices(devicesCommand: Command, cli: Cli): void {
     const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
     const imported = await registerParts(cli, client, parts, {
       contentType: TYPES[format],
-      query: options.dryRun === true ? { dry_run: true } : {},
+      query: given({ dry_run: options.dryRun, upsert: options.upsert }),
     })
     cli.output.progress(undefined)
     const { rows, problem } = imported
@@ -54,24 +56,28 @@ export function importDevices(devicesCommand: Command, cli: Cli): void {
       cli.output.note(`the first ${rows.length} rows were processed; those after them were not`)
     if (problem !== undefined) throw problem
     const failed = rows.filter(({ status }) => status === 'failed').length
+    if (options.upsert === true) cli.output.note(countsText(rows))
     if (failed > 0)
       throw new Failure(EXIT.failed, `${failed} of ${rows.length} rows failed; the others were processed`)
   })
 }
 
 interface ImportOptions {
-  readonly dryRun?: boolean
+  readonly dryRun?: true
+  readonly upsert?: true
   readonly format?: Format
 }
 
 const IMPORT_HELP = `
 Columns of CSV: ${DEVICE_COLUMNS.join(', ')}, and metadata.<name> for each
 field of the metadata. Only name and type are required; several tags are separated by semicolons.
-More than ${BODY_LIMITS.bulkRowsMax} devices are sent in parts, one after the other.
+More than ${BODY_LIMITS.bulkRowsMax} devices are sent in parts, one after the other. With --upsert, what a row leaves out stays as it
+is, and the status and other fields that only the service sets are not read. So an export can be edited and imported again.
 
 Examples:
   fleet devices import new.csv --dry-run
   fleet devices import new.csv --json > tokens.json
+  fleet devices export --group warehouse > all.ndjson && fleet devices import all.ndjson --upsert
 `
 
 const IMPORTED: readonly Column<BulkRow>[] = [
@@ -81,6 +87,12 @@ const IMPORTED: readonly Column<BulkRow>[] = [
   ['ACCESS TOKEN', ({ access_token }) => access_token],
   ['ERROR', ({ error }) => error?.message],
 ]
+
+function countsText(rows: readonly BulkRow[]): string {
+  const counts = new Map<string, number>()
+  for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ')
+}
 
 interface ImportedRows {
   readonly rows: readonly BulkRow[]
@@ -98,7 +110,7 @@ async function registerParts(
   const rows: BulkRow[] = []
   let before = 0
   for (const [at, part] of parts.entries()) {
-    cli.output.progress(parts.length === 1 ? 'registering' : `registering part ${at + 1} of ${parts.length}`)
+    cli.output.progress(parts.length === 1 ? 'importing' : `importing part ${at + 1} of ${parts.length}`)
     try {
       const call = { ...about, body: part.text, idempotencyKey: randomUUID() }
       const { results } = await client.bulkRegisterDevices(call)

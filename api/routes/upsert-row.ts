@@ -1,0 +1,39 @@
+// What a row of a bulk registration means for a device that exists: the change that PATCH /devices/{id} would make.
+import { type DeviceEdit, judgeEdit } from '../../engine/domain/device/edit.ts'
+import type { DeviceRecord } from '../../engine/domain/device/record.ts'
+import type { RegisterDeviceBody } from '../../schemas/device.ts'
+import type { DeviceId } from '../../schemas/ids.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
+import { unfitMetadata, unique } from './device-checks.ts'
+
+export interface PlannedEdit {
+  readonly kind: 'edit'
+  readonly deviceId: DeviceId
+  /** Undefined if the device has it all already. */
+  readonly request: DeviceEdit | undefined
+}
+
+/** `isGone`: the row is of an export, in which the device was decommissioned. */
+export function toEdit(there: DeviceRecord, row: RegisterDeviceBody, isGone: boolean): PlannedEdit | Refusal {
+  if (isGone && there.status === 'decommissioned')
+    return { kind: 'edit', deviceId: there.id, request: undefined }
+  if (isGone) return refused('DEVICE_DECOMMISSIONED', { message: 'the row is of a decommissioned device' })
+  if (row.type !== there.type) return fixed('type', there.type)
+  if (row.parent_id !== undefined && (row.parent_id ?? undefined) !== there.parentId)
+    return fixed('parent_id', there.parentId)
+  const unfit = unfitMetadata(row.metadata)
+  if (unfit !== undefined) return unfit
+  const { name, description, group, metadata, heartbeat_timeout_sec: heartbeatTimeoutSec } = row
+  const given = { name, description, group, metadata, heartbeatTimeoutSec, tags: unique(row.tags) }
+  const wish: DeviceEdit = { kind: 'edit', replace: false, ...given }
+  const verdict = judgeEdit(there, wish)
+  if (verdict.kind === 'refused') return refused(verdict.code, verdict.detail)
+  return { kind: 'edit', deviceId: there.id, request: verdict.kind === 'same' ? undefined : wish }
+}
+
+function fixed(field: string, value: string | undefined): Refusal {
+  return invalid(`/${field}`, {
+    code: 'IMMUTABLE_FIELD',
+    message: `cannot be changed; it is ${value ?? 'not set'}`,
+  })
+}
