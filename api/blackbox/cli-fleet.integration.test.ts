@@ -1,4 +1,7 @@
 // The whole fleet on the command line: its status, its feeds, its dead letters, and shadows as they were.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openCliHarness } from '../cli/testing/cli.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
@@ -10,7 +13,9 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const harness = new ServiceHarness()
 const cli = openCliHarness()
+const folder = mkdtempSync(join(tmpdir(), 'fleet-import-'))
 afterAll(async () => {
+  rmSync(folder, { recursive: true })
   await cli.close()
   await harness.close()
 })
@@ -66,7 +71,8 @@ test('many devices are changed by a selector, once they have been counted', asyn
   for (const [line, why] of [
     ['devices edit m1 -l tag=new --group x', 'not both'],
     ['devices edit m1 --add-tag x', '--tag sets the tags of one device'],
-    ['devices edit --group x', 'give a device id or --selector'],
+    ['devices edit m1 m2 --name x', '--name is for one device'],
+    ['devices edit --group x', 'give device ids or --selector'],
     ['devices edit -l tag=new --tag other', 'use --add-tag and --remove-tag'],
     ['devices edit -l tag=new', 'nothing to change'],
     ['devices edit -l tga=new --group x', 'did you mean tag?'],
@@ -84,7 +90,7 @@ test('the desired state of many devices is changed by a selector, once they have
     code: 2,
     stderr: expect.stringContaining('Change the desired state of 2 devices?'),
   })
-  expect(await json(`${line} --yes`)).toEqual({ devices: 2, set: 2, failed: 0 })
+  expect(await json(`${line} --yes`)).toEqual({ devices: 2, done: 2, failed: 0 })
   expect(await json('shadow get d2')).toMatchObject({ version: 1, desired: { level: 3 } })
   expect(await fleet(`${line.replace('dimmed', 'nobody')} --yes`)).toMatchObject({
     code: 2,
@@ -92,13 +98,63 @@ test('the desired state of many devices is changed by a selector, once they have
   })
   for (const [wrong, why] of [
     ['shadow set d1 -l tag=dimmed {}', 'not both'],
-    ['shadow set -l tag=dimmed', 'give a JSON object'],
-    ['shadow set d1', 'give a device id, or --selector'],
-    ['shadow set d1 {} --dry-run', 'goes with --selector'],
+    ['shadow set -l tag=dimmed', 'and a JSON object'],
+    ['shadow set d1', 'give device ids or --selector, and a JSON object'],
     ['shadow set -l tag=dimmed {} --if-version 1', 'is for one device'],
     ['shadow set d1 [1]', 'expected a JSON object'],
   ] as const)
     expect(await fleet(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
+})
+
+test('commands for one device take several ids, and the same selector', async () => {
+  for (const id of ['v1', 'v2', 'v3'])
+    await fleet(`devices create ${id} --name ${id} --type mqtt_device --tag verbs`)
+  const ids = async (line: string) =>
+    (await json(line)).map(({ device_id }: { device_id: string }) => device_id)
+  expect(await ids('devices get v2 v1')).toEqual(['v2', 'v1'])
+  expect(await ids('devices get -l tag=verbs')).toEqual(['v1', 'v2', 'v3'])
+  expect(await json('devices edit v1 v2 --add-tag two --yes')).toMatchObject({ total: 2, changed: 2 })
+  expect(await json('shadow set v1,v2 {"level":3} --yes')).toMatchObject({ devices: 2, done: 2 })
+  expect(await ids('shadow get v1 v2')).toEqual(['v1', 'v2'])
+  expect(await ids('telemetry get -l tag=verbs')).toEqual(['v1', 'v2', 'v3'])
+  expect(await ids('devices token v1 v2 --yes')).toEqual(['v1', 'v2'])
+  expect(await json('devices revoke -l tag=two --yes')).toEqual({ devices: 2, done: 2, failed: 0 })
+  expect(await json('cmd send v1,v2 stop')).toMatchObject({ total: 2, target: { type: 'devices' } })
+  expect(await json('cmd send -l tag=verbs stop {"now":true} --dry-run')).toMatchObject({ total: 3 })
+  expect(await json('devices decommission -l tag=two --dry-run')).toEqual({ devices: 2, first: ['v1', 'v2'] })
+  expect(await fleet('devices decommission v1 v2')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Decommission 2 devices?'),
+  })
+  const some = await fleet('devices decommission v1 nobody v2 --yes --json')
+  expect(some).toMatchObject({ code: 1, stderr: expect.stringContaining('nobody: ') })
+  expect(JSON.parse(some.stdout)).toEqual({ devices: 3, done: 2, failed: 1 })
+  // What is decommissioned is left alone, unless it is asked for.
+  expect(await ids('devices get -l tag=verbs')).toEqual(['v3'])
+  expect(await json('devices purge -l tag=verbs,status=decommissioned --yes')).toMatchObject({ done: 2 })
+  for (const [line, why] of [
+    ['devices get', 'give device ids or --selector'],
+    ['shadow get v3 v3,v4 --at-version 1', 'is for one device'],
+    ['telemetry get v3 v4 -w', 'is for one device'],
+    ['cmd send v3', 'give the name of a command'],
+    ['cmd send -l tag=verbs v3 stop {}', 'not both'],
+  ] as const)
+    expect(await fleet(line)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
+})
+
+test('an export is imported again, changed', async () => {
+  for (const id of ['x1', 'x2'])
+    await fleet(`devices create ${id} --name ${id} --type mqtt_device --group ex`)
+  const { stdout } = await fleet('devices export --group ex --format csv')
+  const file = join(folder, 'devices.csv')
+  writeFileSync(file, `${stdout.replace('x2,x2,', 'x2,second,')}x3,third,mqtt_device${','.repeat(9)}\n`)
+  expect((await fleet(`devices import ${file} --dry-run`)).code).toBe(1)
+  const done = await fleet(`devices import ${file} --upsert`)
+  expect(done).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('1 unchanged, 1 updated, 1 created'),
+  })
+  expect(await json('devices get x2')).toMatchObject({ name: 'second', group: 'ex' })
 })
 
 test('a command goes to all that a selector matches, and one to a device that is away says so', async () => {

@@ -314,7 +314,7 @@ describe('a command line', () => {
       ['devices list --status wrong', 2, 'Allowed choices'],
       ['devices list --status error,gone', 2, 'Allowed choices are provisioning, online'],
       ['telemetry history x y --agg p96', 2, 'Allowed choices are avg, min'],
-      ['devices get', 2, 'missing required argument'],
+      ['devices get', 2, 'give device ids or --selector'],
       ['telemetry history x y --from soon', 2, 'or an age such as'],
       ['devices import /nowhere.csv', 2, '/nowhere.csv cannot be read'],
       ['shadow set x @/nowhere.json', 2, '/nowhere.json cannot be read'],

@@ -1,5 +1,5 @@
 // Options shared by commands to one device and broadcasts: name, data, priority and timeout.
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { JsonObject } from '../../schemas/json.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../schemas/vocabulary.ts'
 import { given } from './given.ts'
@@ -13,10 +13,11 @@ export interface CommandOptions {
 
 const TIMEOUT_SEC_MAX = 7 * 86_400
 
+export const NAME_ARGUMENT = ['<command>', 'name of the command, such as move_to'] as const
+export const DATA_ARGUMENT = ['[data]', 'JSON object, @file, or - for standard input'] as const
+
 export function addCommandOptions(command: Command): Command {
   return command
-    .argument('<command>', 'name of the command, such as move_to')
-    .argument('[data]', 'JSON object, @file, or - for standard input', jsonObject)
     .option('-p, --param <name=value>', 'set one field of the data (repeatable)', parameter)
     .option('--timeout <seconds>', 'expire the command after this time', wholeNumber(1, TIMEOUT_SEC_MAX))
     .addOption(
@@ -33,5 +34,15 @@ export function toCommandBody(
     command,
     ...(data === undefined && param === undefined ? {} : { data: { ...data, ...param } }),
     ...given({ priority, timeout_sec: timeout }),
+  }
+}
+
+/** A JSON object at a place in the line that depends on the words before it. */
+export function bodyOf(command: Command, text: string): JsonObject {
+  try {
+    return jsonObject(text)
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return command.error(`error: ${error.message}`)
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 // Candidates for the next word of a command line, for shell completion.
-import type { Command, Option } from 'commander'
+import type { Argument, Command, Option } from 'commander'
 import type { Program } from './program.ts'
 
 /** Candidates for the last of `words`, which is the one being typed. `devicesLike` finds ids that begin with a text. */
@@ -28,10 +28,16 @@ export async function complete(
   const typed = words.at(-1) ?? ''
   const isDevice =
     awaited === undefined
-      ? !typed.startsWith('-') && command.registeredArguments[given]?.name() === DEVICE
+      ? !typed.startsWith('-') && argumentOf(command, given)?.name() === DEVICE
       : awaited.flags.includes(`<${DEVICE}>`)
   const found = isDevice ? await devicesLike(typed) : candidates(command, root, { typed, awaited })
   return found.filter((text) => text.startsWith(typed))
+}
+
+/** The last argument may take all words that follow. */
+function argumentOf({ registeredArguments: all }: Command, index: number): Argument | undefined {
+  const last = all.at(-1)
+  return all[index] ?? (last?.variadic === true ? last : undefined)
 }
 
 /** What arguments and values of options that name a device are called. */

@@ -9,10 +9,16 @@ import type { TargetPreview } from '../../../schemas/target-preview.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { addCommandOptions, type CommandOptions, toCommandBody } from '../command-options.ts'
+import {
+  addCommandOptions,
+  type CommandOptions,
+  DATA_ARGUMENT,
+  NAME_ARGUMENT,
+  toCommandBody,
+} from '../command-options.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
-import { YES_OPTION } from '../option-parsers.ts'
+import { jsonObject, YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { confirm } from '../prompt.ts'
@@ -88,39 +94,55 @@ function send(broadcastCommand: Command, cli: Cli): void {
       'group, such as warehouse/a; or properties that all match, such as tag=canary,status=online',
       target,
     )
+    .argument(...NAME_ARGUMENT)
+    .argument(...DATA_ARGUMENT, jsonObject)
   addCommandOptions(command)
     .option('--wait', 'wait until every device has finished')
     .option('--dry-run', 'print which devices would get it, and send nothing')
     .option('--key <key>', 'idempotency key: repeating it sends the broadcast only once (default: random)')
     .option(...YES_OPTION)
-    .action(async (meant: Target, name: string, data: JsonObject | undefined, options: SendOptions) => {
-      const { client } = await cli.connect()
-      const body = { ...meant, ...toCommandBody(name, data, options) }
-      const mayAsk = process.stdin.isTTY && options.yes !== true && options.priority !== 'critical'
-      const preview = options.dryRun === true || mayAsk ? await previewOf(client, body) : undefined
-      if (options.dryRun === true && preview !== undefined)
-        return cli.output.item<TargetPreview>(preview, PREVIEW_FIELDS)
-      if (preview !== undefined && preview.accepted > 1)
-        await confirm(`Send ${name} to ${preview.accepted} devices?`, false)
-      const sent = await client.broadcastCommand({
-        body: { ...body, ...given({ expected_total: preview?.total }) },
-        idempotencyKey: options.key ?? randomUUID(),
-      })
-      if (!('broadcast_id' in sent)) return
-      if (options.wait !== true) return cli.output.item<State>(sent, FIELDS)
-      const broadcast_id = sent.broadcast_id
-      for (;;) {
-        const state = await client.getBroadcast({ broadcast_id, query: { per_page: 1 } })
-        if (!OPEN.has(state.status)) {
-          cli.output.progress(undefined)
-          cli.output.item<State>(state, FIELDS)
-          if (state.status === 'completed') return
-          throw new Failure(EXIT.failed, `${broadcast_id} ended with status ${state.status}`)
-        }
-        cli.output.progress(`${broadcast_id}: ${countsText(state.counts)}`)
-        await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
-      }
-    })
+    .action(async (meant: Target, name: string, data: JsonObject | undefined, options: SendOptions) =>
+      sendBroadcast(cli, { ...meant, ...toCommandBody(name, data, options) }, options),
+    )
+}
+
+/** Sends it after a question, unless nobody is there to answer or it is urgent, and waits for its end if that is wished. */
+export async function sendBroadcast(
+  cli: Cli,
+  body: BroadcastWishBody,
+  { dryRun, yes, wait, key = randomUUID() }: BroadcastOptions,
+): Promise<void> {
+  const { client } = await cli.connect()
+  const mayAsk = process.stdin.isTTY && yes !== true && body.priority !== 'critical'
+  const preview = dryRun === true || mayAsk ? await previewOf(client, body) : undefined
+  if (dryRun === true && preview !== undefined) return cli.output.item<TargetPreview>(preview, PREVIEW_FIELDS)
+  if (preview !== undefined && preview.accepted > 1)
+    await confirm(`Send ${body.command} to ${preview.accepted} devices?`, false)
+  const sent = await client.broadcastCommand({
+    body: { ...body, ...given({ expected_total: preview?.total }) },
+    idempotencyKey: key,
+  })
+  if (!('broadcast_id' in sent)) return
+  if (wait === undefined || wait === false) return cli.output.item<State>(sent, FIELDS)
+  const { broadcast_id } = sent
+  const deadline = wait === true ? Number.POSITIVE_INFINITY : performance.now() + wait * 1_000
+  for (;;) {
+    const state = await client.getBroadcast({ broadcast_id, query: { per_page: 1 } })
+    const isOpen = OPEN.has(state.status)
+    if (!isOpen || performance.now() >= deadline) {
+      cli.output.progress(undefined)
+      cli.output.item<State>(state, FIELDS)
+      if (state.status === 'completed') return
+      throw isOpen
+        ? new Failure(
+            EXIT.unfinished,
+            `${broadcast_id} is still ${state.status}; see \`fleet broadcast show\``,
+          )
+        : new Failure(EXIT.failed, `${broadcast_id} ended with status ${state.status}`)
+    }
+    cli.output.progress(`${broadcast_id}: ${countsText(state.counts)}`)
+    await passes(LOOK_EVERY_MS, undefined, { signal: cli.signal })
+  }
 }
 
 type Target = Pick<BroadcastWishBody, 'group' | 'target'>
@@ -137,12 +159,14 @@ async function previewOf(client: Client, body: BroadcastWishBody): Promise<Targe
   return 'broadcast_id' in told ? undefined : told
 }
 
-interface SendOptions extends CommandOptions {
-  readonly wait?: boolean
+interface BroadcastOptions {
+  /** Seconds. `true` waits without a limit. */
+  readonly wait?: boolean | number
   readonly dryRun?: boolean
   readonly yes?: boolean
   readonly key?: string
 }
+type SendOptions = CommandOptions & BroadcastOptions
 
 function list(broadcastCommand: Command, cli: Cli): void {
   broadcastCommand

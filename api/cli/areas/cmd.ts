@@ -1,18 +1,26 @@
-// `fleet cmd`: commands for one device.
+// `fleet cmd`: commands for one device, or for several that are named.
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { Client } from '../../../schemas/client.ts'
-import type { CommandBody } from '../../../schemas/command.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { CommandBody, CommandWishBody } from '../../../schemas/command.ts'
 import { COMMAND_STATUSES, type CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
-import { addCommandOptions, type CommandOptions, toCommandBody } from '../command-options.ts'
+import {
+  addCommandOptions,
+  bodyOf,
+  type CommandOptions,
+  DATA_ARGUMENT,
+  NAME_ARGUMENT,
+  toCommandBody,
+} from '../command-options.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
 import { DEVICE_ARGUMENT, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
+import { sendBroadcast } from './broadcast.ts'
+import { type ChangeOptions, singleOf, targetsOf, withChange } from './device-targets.ts'
 
 const WAIT_SEC_MAX = 7 * 86_400
 /** Seconds between two looks at the status, so that progress is shown. */
@@ -35,6 +43,8 @@ export const cmd: Area = (command, cli) => {
     'after',
     '\nExamples:\n  fleet cmd send robot-7 move_to -p x=3 -p y=4 --wait\n' +
       '  fleet cmd send robot-7 say \'{"text": "hello"}\' --priority high --timeout 60\n' +
+      '  fleet cmd send robot-7,robot-8 stop --wait\n' +
+      '  fleet cmd send -l tag=canary,status=online reboot --dry-run\n' +
       '  fleet cmd list robot-7 --status pending\n\n' +
       'With --wait, the exit code is 1 if the command does not complete, and 7 if it is still open.\n',
   )
@@ -49,17 +59,21 @@ interface CommandConnection {
   readonly client: Client
 }
 
-interface SendOptions extends CommandOptions {
+interface SendOptions extends CommandOptions, ChangeOptions {
   /** Seconds. `true` waits without a limit. */
   readonly wait?: number | true
   readonly key?: string
 }
 
 function send(cmdCommand: Command, cli: Cli): void {
-  const command = cmdCommand
-    .command('send')
-    .description('send a command to a device')
-    .argument(...DEVICE_ARGUMENT)
+  const command = withChange(
+    cmdCommand
+      .command('send')
+      .description('send a command to a device, or to several as a broadcast')
+      .argument('[device_id]', 'id of the device, several with commas; left out with --selector')
+      .argument('[command]', NAME_ARGUMENT[1])
+      .argument(...DATA_ARGUMENT),
+  )
   addCommandOptions(command)
     .option(
       '--wait [seconds]',
@@ -67,16 +81,38 @@ function send(cmdCommand: Command, cli: Cli): void {
       wholeNumber(1, WAIT_SEC_MAX),
     )
     .option('--key <key>', 'idempotency key: repeating it sends the command only once (default: random)')
-    .action(async (deviceId: string, name: string, data: JsonObject | undefined, options: SendOptions) => {
-      const { client } = await cli.connect()
-      const { key = randomUUID(), wait } = options
-      const body = toCommandBody(name, data, options)
-      const sent = await client.sendCommand({ device_id: deviceId, body, idempotencyKey: key })
-      if (wait !== undefined) await tellIfAway({ cli, client }, deviceId)
-      const ended = wait === undefined ? sent : await awaitEnd({ cli, client }, sent, wait)
-      cli.output.item(ended, FIELDS)
-      if (wait !== undefined) judge(ended)
+    .action(async (first: string | undefined, ...more: readonly unknown[]) => {
+      const options: SendOptions = command.opts()
+      const words = [first, ...more.slice(0, 2)].filter((word) => typeof word === 'string')
+      const ids = options.selector === undefined ? words.splice(0, 1) : []
+      const targets = targetsOf(command, ids, options)
+      const [name, text, unexpected] = words
+      if (name === undefined) return command.error('error: give the name of a command')
+      if (unexpected !== undefined) return command.error('error: give device ids or --selector, not both')
+      const body = toCommandBody(name, text === undefined ? undefined : bodyOf(command, text), options)
+      const one = singleOf(targets)
+      if (one !== undefined) return await sendOne(cli, one, body, options)
+      const target =
+        targets.kind === 'ids'
+          ? { type: 'devices' as const, value: targets.ids }
+          : { type: 'query' as const, value: targets.selector }
+      return await sendBroadcast(cli, { target, ...body }, options)
     })
+}
+
+async function sendOne(
+  cli: Cli,
+  device_id: string,
+  body: CommandWishBody,
+  { key = randomUUID(), wait, dryRun }: SendOptions,
+): Promise<void> {
+  const { client } = await cli.connect()
+  if (dryRun === true) return cli.output.item({ devices: 1, first: [device_id] })
+  const sent = await client.sendCommand({ device_id, body, idempotencyKey: key })
+  if (wait !== undefined) await tellIfAway({ cli, client }, device_id)
+  const ended = wait === undefined ? sent : await awaitEnd({ cli, client }, sent, wait)
+  cli.output.item(ended, FIELDS)
+  if (wait !== undefined) judge(ended)
 }
 
 /** Nobody should wait for a device that is not there without knowing it. */

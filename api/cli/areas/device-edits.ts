@@ -1,4 +1,4 @@
-// `fleet devices edit`: fields of one device, or a change of all devices that a selector matches.
+// `fleet devices edit`: fields of one device, or one change of several devices.
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { BulkEditBody, BulkEditResult } from '../../../schemas/bulk-edit.ts'
@@ -6,82 +6,91 @@ import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { given } from '../given.ts'
-import { collect, YES_OPTION } from '../option-parsers.ts'
+import { collect } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { confirm } from '../prompt.ts'
 import { type FieldOptions, fieldsOf, withFields } from './device-fields.ts'
-import { type Selector, selector } from './device-selector.ts'
+import {
+  type ChangeOptions,
+  IDS_ARGUMENT,
+  singleOf,
+  type Targets,
+  targetsOf,
+  withChange,
+} from './device-targets.ts'
 
-interface EditOptions extends FieldOptions {
-  readonly selector?: Selector
+interface EditOptions extends FieldOptions, ChangeOptions {
   readonly addTag?: readonly string[]
   readonly removeTag?: readonly string[]
   readonly status?: DeviceStatus
   readonly reason?: string
   readonly ifMatch?: string
-  readonly dryRun?: true
-  readonly yes?: true
 }
 
 /** Long enough for ten thousand changes, each of which is written to the log. */
 const TIMEOUT_MS = 600_000
 
 export function editDevices(devicesCommand: Command, cli: Cli): void {
-  const command = withFields(
-    devicesCommand
-      .command('edit')
-      .description(
-        'change a device, or with --selector all that match; --metadata is merged, null removes a key',
-      )
-      .argument('[device_id]', 'id of the device')
-      .option(
-        '-l, --selector <name=value,…>',
-        'change all devices that match instead, such as tag=canary,status=online (repeatable: all must match)',
-        selector,
-      )
-      .option('--name <name>', 'display name'),
+  const command = withChange(
+    withFields(
+      devicesCommand
+        .command('edit')
+        .description(
+          'change a device, several, or with --selector all that match; --metadata is merged, null removes a key',
+        )
+        .argument(...IDS_ARGUMENT)
+        .option('--name <name>', 'display name'),
+    ),
   )
-    .option('--add-tag <tag>', 'with --selector: tag to add to those that a device has (repeatable)', collect)
-    .option('--remove-tag <tag>', 'with --selector: tag to remove (repeatable)', collect)
+    .option('--add-tag <tag>', 'of several devices: tag to add to those that each has (repeatable)', collect)
+    .option('--remove-tag <tag>', 'of several devices: tag to remove (repeatable)', collect)
     .option('--reason <text>', 'reason for the change of status')
     .option('--if-match <etag>', 'only if the device still has this etag')
-    .option('--dry-run', 'with --selector: print what would change, and change nothing')
-    .option(...YES_OPTION)
     .addHelpText(
       'after',
       '\nExamples:\n  fleet devices edit robot-7 --group warehouse/b\n' +
+        '  fleet devices edit robot-7 robot-8 --group warehouse/b --yes\n' +
         '  fleet devices edit -l group=warehouse/a,type=ros2_robot --add-tag floor-2 --dry-run\n' +
         '  fleet devices edit -l tag=canary --status maintenance --reason "new wheels" --yes\n',
     )
   command.addOption(
     command.createOption('--status <status>', 'set the status by hand').choices(['online', 'maintenance']),
   )
-  command.action(async (deviceId: string | undefined, options: EditOptions) => {
-    const wrong = misuse(deviceId, options)
+  command.action(async (ids: readonly string[], options: EditOptions) => {
+    const targets = targetsOf(command, ids, options)
+    const one = singleOf(targets)
+    const wrong = misuse(one !== undefined, options)
     if (wrong !== undefined) return command.error(`error: ${wrong}`)
-    return deviceId === undefined ? await editMany(cli, options) : await editOne(cli, deviceId, options)
+    return one === undefined ? await editMany(cli, targets, options) : await editOne(cli, one, options)
   })
 }
 
 /** What the options lack, or have too much of. */
-function misuse(deviceId: string | undefined, options: EditOptions): string | undefined {
-  const { selector: filter, name, description, tag, metadata, ifMatch } = options
-  if ((deviceId === undefined) === (filter === undefined)) return 'give a device id or --selector, not both'
+function misuse(isOne: boolean, options: EditOptions): string | undefined {
+  const { name, description, tag, metadata, heartbeatTimeout, ifMatch } = options
   const isEmpty = [fieldsOf(options), patchOf(options), given({ name })].every(
     (fields) => Object.keys(fields).length === 0,
   )
   if (isEmpty) return 'nothing to change; see --help for the fields'
-  if (filter === undefined) {
+  if (isOne) {
     const [misplaced] = Object.keys(
       given({ 'add-tag': options.addTag, 'remove-tag': options.removeTag, 'dry-run': options.dryRun }),
     )
     const instead = misplaced === 'dry-run' ? '' : '; --tag sets the tags of one device'
-    return misplaced === undefined ? undefined : `--${misplaced} goes with --selector${instead}`
+    return misplaced === undefined ? undefined : `--${misplaced} is for several devices${instead}`
   }
-  const [misplaced] = Object.keys(given({ name, description, tag, metadata, 'if-match': ifMatch }))
+  const ofOne = {
+    name,
+    description,
+    tag,
+    metadata,
+    'heartbeat-timeout': heartbeatTimeout,
+    'if-match': ifMatch,
+  }
+  const [misplaced] = Object.keys(given(ofOne))
   if (misplaced === undefined) return undefined
   const instead = misplaced === 'tag' ? '; use --add-tag and --remove-tag' : ''
-  return `--${misplaced} is for one device, not for --selector${instead}`
+  return `--${misplaced} is for one device${instead}`
 }
 
 function patchOf({ group, addTag, removeTag, status, reason }: EditOptions): BulkEditBody['patch'] {
@@ -100,10 +109,11 @@ async function editOne(cli: Cli, deviceId: string, options: EditOptions): Promis
 }
 
 /** Shows how many devices are meant before they are changed. */
-async function editMany(cli: Cli, options: EditOptions): Promise<void> {
-  const { selector: filter = {}, dryRun, yes } = options
+async function editMany(cli: Cli, targets: Targets, options: EditOptions): Promise<void> {
+  const { dryRun, yes } = options
   const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })
-  const body = { filter, patch: patchOf(options) }
+  const which = targets.kind === 'ids' ? { device_ids: [...targets.ids] } : { filter: targets.selector }
+  const body = { ...which, patch: patchOf(options) }
   if (dryRun === true || yes !== true) {
     const expected = await client.bulkEditDevices({ body, query: { dry_run: true } })
     if (dryRun === true) return cli.output.item<BulkEditResult>(expected, SUMMARY)

@@ -5,14 +5,22 @@ import { TOKEN_SCOPES, type TokenScope } from '../../../schemas/vocabulary.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
-import { DEVICE_ARGUMENT, wholeNumber, YES_OPTION } from '../option-parsers.ts'
+import { wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
-import { confirm } from '../prompt.ts'
 import { editDevices } from './device-edits.ts'
 import { type FieldOptions, fieldsOf, withFields } from './device-fields.ts'
 import { exportDevices, importDevices } from './device-files.ts'
 import { type FilterOptions, filterOf, withFilter } from './device-filter.ts'
+import {
+  type ChangeOptions,
+  forDevices,
+  IDS_ARGUMENT,
+  type TargetOptions,
+  targetsOf,
+  withChange,
+  withSelector,
+} from './device-targets.ts'
 
 const COLUMNS: readonly Column<DeviceBody>[] = [
   ['ID', ({ device_id }) => device_id],
@@ -32,7 +40,9 @@ export const devices: Area = (command, cli) => {
       '  fleet devices list --group warehouse --status offline\n' +
       '  fleet devices edit robot-7 --status maintenance --reason "new wheels"\n' +
       '  fleet devices edit -l tag=canary --add-tag floor-2 --dry-run\n' +
-      '  fleet devices token robot-7 --ttl-hours 720\n',
+      '  fleet devices token robot-7 --ttl-hours 720\n' +
+      '  fleet devices get robot-7 robot-8\n' +
+      '  fleet devices decommission -l tag=scrapped --dry-run\n',
   )
   list(command, cli)
   get(command, cli)
@@ -69,15 +79,19 @@ function list(command: Command, cli: Cli): void {
     })
 }
 
-function get(command: Command, cli: Cli): void {
-  command
-    .command('get')
-    .description('show a device')
-    .argument(...DEVICE_ARGUMENT)
-    .action(async (deviceId: string) => {
-      const { client } = await cli.connect()
-      cli.output.item(await client.getDevice({ device_id: deviceId }))
+function get(devicesCommand: Command, cli: Cli): void {
+  const command = withSelector(
+    devicesCommand
+      .command('get')
+      .description('show a device, or several in a table')
+      .argument(...IDS_ARGUMENT),
+  )
+  command.action(async (ids: readonly string[], options: TargetOptions) => {
+    await forDevices(cli, targetsOf(command, ids, options), options, {
+      run: (client, device_id) => client.getDevice({ device_id }),
+      columns: COLUMNS,
     })
+  })
 }
 
 function create(command: Command, cli: Cli): void {
@@ -117,81 +131,102 @@ function create(command: Command, cli: Cli): void {
     )
 }
 
-function decommission(command: Command, cli: Cli): void {
-  command
-    .command('decommission')
-    .description('decommission a device; this cannot be undone')
-    .argument(...DEVICE_ARGUMENT)
-    .option(...YES_OPTION)
-    .action(async (deviceId: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Decommission ${deviceId}? It can never connect again.`, yes)
-      cli.output.item(await client.decommissionDevice({ device_id: deviceId }), [
-        ['device_id', (device) => device.device_id],
-        ['status', (device) => device.status],
-      ])
+const LEFT: readonly Column<DeviceBody>[] = [
+  ['device_id', (device) => device.device_id],
+  ['status', (device) => device.status],
+]
+
+function decommission(devicesCommand: Command, cli: Cli): void {
+  const command = withChange(
+    devicesCommand
+      .command('decommission')
+      .description('decommission devices; this cannot be undone')
+      .argument(...IDS_ARGUMENT),
+  )
+  command.action(async (ids: readonly string[], options: ChangeOptions) => {
+    await forDevices(cli, targetsOf(command, ids, options), options, {
+      question: (what) => `Decommission ${what}? No connection is possible afterwards.`,
+      asksAlways: true,
+      run: (client, device_id) => client.decommissionDevice({ device_id }),
+      fields: LEFT,
     })
+  })
 }
 
-function purge(command: Command, cli: Cli): void {
-  command
-    .command('purge')
-    .description('remove everything about a device, and free its id; this cannot be undone')
-    .argument(...DEVICE_ARGUMENT)
-    .option(...YES_OPTION)
-    .action(async (deviceId: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Purge ${deviceId}? Its record, telemetry and history are removed.`, yes)
-      const removed = await client.decommissionDevice({ device_id: deviceId, query: { purge: true } })
-      cli.output.item(removed, [
-        ['device_id', (device) => device.device_id],
-        ['status', (device) => device.status],
-      ])
+function purge(devicesCommand: Command, cli: Cli): void {
+  const command = withChange(
+    devicesCommand
+      .command('purge')
+      .description('remove everything about devices, and free their ids; this cannot be undone')
+      .argument(...IDS_ARGUMENT),
+  )
+  command.action(async (ids: readonly string[], options: ChangeOptions) => {
+    await forDevices(cli, targetsOf(command, ids, options), options, {
+      question: (what) => `Purge ${what}? Record, telemetry and history are removed.`,
+      asksAlways: true,
+      run: (client, device_id) => client.decommissionDevice({ device_id, query: { purge: true } }),
+      fields: LEFT,
     })
+  })
 }
 
 const HOURS_MAX = 8_760
 const SECONDS_MAX = 5 * 365 * 86_400
 
 function token(devicesCommand: Command, cli: Cli): void {
-  const command = devicesCommand
-    .command('token')
-    .description('issue a device token, which is the MQTT password of the device')
-    .argument(...DEVICE_ARGUMENT)
+  const command = withChange(
+    devicesCommand
+      .command('token')
+      .description('issue device tokens, which are the MQTT passwords of the devices')
+      .argument(...IDS_ARGUMENT),
+  )
     .option('--ttl-hours <hours>', 'validity of the token', wholeNumber(1, HOURS_MAX))
     .option('--ttl-sec <seconds>', 'validity in seconds instead', wholeNumber(60, SECONDS_MAX))
     .option('--revoke-previous', 'revoke every earlier token of the device and end its sessions')
   command.addOption(
     command.createOption('--scope <scopes...>', 'permissions of the token').choices(TOKEN_SCOPES),
   )
-  command.action(async (deviceId: string, { ttlHours, ttlSec, scope, revokePrevious }: TokenOptions) => {
-    const { client } = await cli.connect()
-    const body = {
-      device_id: deviceId,
-      ...given({ ttl_hours: ttlHours, ttl_sec: ttlSec, scopes: scope, revoke_previous: revokePrevious }),
-    }
-    cli.output.item(await client.issueDeviceToken({ body }))
+  command.action(async (ids: readonly string[], options: TokenOptions) => {
+    const { ttlHours, ttlSec, scope, revokePrevious } = options
+    const about = given({
+      ttl_hours: ttlHours,
+      ttl_sec: ttlSec,
+      scopes: scope,
+      revoke_previous: revokePrevious,
+    })
+    await forDevices(cli, targetsOf(command, ids, options), options, {
+      question: (what) => `Issue tokens to ${what}?`,
+      run: (client, device_id) => client.issueDeviceToken({ body: { device_id, ...about } }),
+      columns: [
+        ['ID', ({ device_id }) => device_id],
+        ['MQTT TOKEN', ({ mqtt_token }) => mqtt_token],
+        ['EXPIRES', ({ expires_at }) => expires_at],
+      ],
+    })
   })
 }
 
-interface TokenOptions {
+interface TokenOptions extends ChangeOptions {
   readonly ttlHours?: number
   readonly ttlSec?: number
   readonly scope?: TokenScope[]
   readonly revokePrevious?: true
 }
 
-function revoke(command: Command, cli: Cli): void {
-  command
-    .command('revoke')
-    .description('revoke every token of a device and end its sessions')
-    .argument(...DEVICE_ARGUMENT)
-    .option(...YES_OPTION)
-    .action(async (deviceId: string, { yes }: { yes?: boolean }) => {
-      const { client } = await cli.connect()
-      await confirm(`Void the tokens of ${deviceId}? It needs a new one to connect.`, yes)
-      cli.output.item(await client.revokeDeviceTokens({ device_id: deviceId }))
+function revoke(devicesCommand: Command, cli: Cli): void {
+  const command = withChange(
+    devicesCommand
+      .command('revoke')
+      .description('revoke every token of devices and end their sessions')
+      .argument(...IDS_ARGUMENT),
+  )
+  command.action(async (ids: readonly string[], options: ChangeOptions) => {
+    await forDevices(cli, targetsOf(command, ids, options), options, {
+      question: (what) => `Void the tokens of ${what}? A new one is needed to connect.`,
+      asksAlways: true,
+      run: (client, device_id) => client.revokeDeviceTokens({ device_id }),
     })
+  })
 }
 
 function types(command: Command, cli: Cli): void {

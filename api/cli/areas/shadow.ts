@@ -1,26 +1,29 @@
 // `fleet shadow`: the desired and reported state of a device.
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
+import { bodyOf } from '../command-options.ts'
 import { given } from '../given.ts'
-import {
-  DEVICE_ARGUMENT,
-  FROM_OPTION,
-  jsonObject,
-  TO_OPTION,
-  wholeNumber,
-  YES_OPTION,
-} from '../option-parsers.ts'
+import { DEVICE_ARGUMENT, FROM_OPTION, TO_OPTION, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
-import { type Selector, selector } from './device-selector.ts'
-import { setForMany } from './shadow-many.ts'
+import {
+  type ChangeOptions,
+  forDevices,
+  IDS_ARGUMENT,
+  singleOf,
+  type TargetOptions,
+  targetsOf,
+  withChange,
+  withSelector,
+} from './device-targets.ts'
 
 export const shadow: Area = (command, cli) => {
   command.addHelpText(
     'after',
     '\nExamples:\n  fleet shadow get robot-7\n  fleet shadow set robot-7 \'{"max_speed": 1.5}\'\n' +
+      '  fleet shadow set robot-7 robot-8 \'{"max_speed": 1.5}\' --yes\n' +
       '  fleet shadow set robot-7 @wanted.json --replace --if-version 12\n' +
       '  fleet shadow set -l tag=canary,type=mqtt_device \'{"max_speed": 1.5}\' --dry-run\n' +
       '  fleet shadow revert robot-7 11\n',
@@ -54,89 +57,75 @@ const FIELDS: readonly Column<Document>[] = [
   ['delta', (document) => document.delta],
 ]
 
-function get(command: Command, cli: Cli): void {
-  command
-    .command('get')
-    .description('show desired state, reported state and their difference')
-    .argument(...DEVICE_ARGUMENT)
-    .option(
-      '--at-version <version>',
-      'show the shadow as it was at this version',
-      wholeNumber(0, VERSION_MAX),
-    )
-    .action(async (deviceId: string, { atVersion }: { atVersion?: number }) => {
-      const { client } = await cli.connect()
-      const query = given({ at_version: atVersion })
-      cli.output.item(await client.getShadow({ device_id: deviceId, query }), FIELDS)
+function get(shadowCommand: Command, cli: Cli): void {
+  const command = withSelector(
+    shadowCommand
+      .command('get')
+      .description('show desired state, reported state and their difference')
+      .argument(...IDS_ARGUMENT),
+  ).option(
+    '--at-version <version>',
+    'show the shadow of one device as it was at this version',
+    wholeNumber(0, VERSION_MAX),
+  )
+  command.action(async (ids: readonly string[], options: TargetOptions & { atVersion?: number }) => {
+    const targets = targetsOf(command, ids, options)
+    if (options.atVersion !== undefined && singleOf(targets) === undefined)
+      return command.error('error: --at-version is for one device')
+    const query = given({ at_version: options.atVersion })
+    return await forDevices<Document>(cli, targets, options, {
+      run: (client, device_id) => client.getShadow({ device_id, query }),
+      fields: FIELDS,
+      columns: [
+        ['ID', ({ device_id }) => device_id],
+        ['VERSION', ({ version }) => version],
+        ['IN SYNC', ({ in_sync }) => in_sync],
+        ['DELTA', (document) => document.delta],
+        ['REPORTED', ({ reported }) => reported],
+      ],
     })
-}
-
-interface SetOptions {
-  readonly selector?: Selector
-  readonly replace?: boolean
-  readonly ifVersion?: number
-  readonly dryRun?: boolean
-  readonly yes?: boolean
-}
-
-function set(shadowCommand: Command, cli: Cli): void {
-  const command = shadowCommand
-    .command('set')
-    .description(
-      'change the desired state of a device, or with --selector of all that match; null removes a key',
-    )
-    .argument('[device_id]', 'id of the device; left out with --selector')
-    .argument('[json]', 'JSON object, @file, or - for standard input')
-    .option(
-      '-l, --selector <name=value,…>',
-      'change all devices that match instead, such as tag=canary,status=online (repeatable: all must match)',
-      selector,
-    )
-    .option('--replace', 'replace the whole desired state instead of merging')
-    .option(
-      '--if-version <version>',
-      'only if the shadow still has this version',
-      wholeNumber(0, VERSION_MAX),
-    )
-    .option('--dry-run', 'with --selector: print how many devices match, and change nothing')
-    .option(...YES_OPTION)
-  command.action(async (first: string | undefined, second: string | undefined, options: SetOptions) => {
-    const { selector: filter, replace: isReplaced = false, ifVersion, dryRun: isDryRun = false } = options
-    const misused = misuse([first, second], options)
-    if (misused !== undefined) return command.error(`error: ${misused}`)
-    const body = bodyOf(command, (filter === undefined ? second : first) ?? '')
-    if (filter !== undefined) {
-      const about = { selector: filter, body, isReplaced, isDryRun, isSure: options.yes === true }
-      return await setForMany(cli, about)
-    }
-    const { client } = await cli.connect()
-    const query = isReplaced ? ({ mode: 'replace' } as const) : {}
-    const call = { device_id: first ?? '', body, query, ifMatch: ifVersion }
-    cli.output.item(await client.setDesiredState(call), FIELDS)
   })
 }
 
-/** What the line lacks, or has too much of. */
-function misuse(
-  [first, second]: readonly [string | undefined, string | undefined],
-  { selector: filter, ifVersion, dryRun }: SetOptions,
-): string | undefined {
-  if (filter !== undefined && second !== undefined) return 'give a device id or --selector, not both'
-  if (filter !== undefined && ifVersion !== undefined) return '--if-version is for one device'
-  if (filter === undefined && dryRun === true) return '--dry-run goes with --selector'
-  if ((filter === undefined ? second : first) !== undefined) return undefined
-  return filter === undefined
-    ? 'give a device id, or --selector, and a JSON object'
-    : 'give a JSON object such as \'{"max_speed": 1.5}\''
+interface SetOptions extends ChangeOptions {
+  readonly replace?: boolean
+  readonly ifVersion?: number
 }
 
-function bodyOf(command: Command, text: string): JsonObject {
-  try {
-    return jsonObject(text)
-  } catch (error) {
-    if (error instanceof InvalidArgumentError) return command.error(`error: ${error.message}`)
-    throw error
-  }
+function set(shadowCommand: Command, cli: Cli): void {
+  const command = withChange(
+    shadowCommand
+      .command('set')
+      .description('change the desired state of devices; null removes a key')
+      .argument(
+        '[words...]',
+        'ids of the devices, left out with --selector; then a JSON object, @file, or - for standard input',
+      ),
+  )
+    .option('--replace', 'replace the whole desired state instead of merging')
+    .option(
+      '--if-version <version>',
+      'only if the shadow of the one device still has this version',
+      wholeNumber(0, VERSION_MAX),
+    )
+  command.action(async (words: readonly string[], options: SetOptions) => {
+    const { replace: isReplaced = false, ifVersion } = options
+    const text = words.at(-1)
+    if (text === undefined || (words.length === 1 && options.selector === undefined))
+      return command.error(
+        'error: give device ids or --selector, and a JSON object such as \'{"max_speed": 1.5}\'',
+      )
+    const targets = targetsOf(command, words.slice(0, -1), options)
+    if (ifVersion !== undefined && singleOf(targets) === undefined)
+      return command.error('error: --if-version is for one device')
+    const body = bodyOf(command, text)
+    const query = isReplaced ? ({ mode: 'replace' } as const) : {}
+    return await forDevices<Document>(cli, targets, options, {
+      question: (what) => `Change the desired state of ${what}?`,
+      run: (client, device_id) => client.setDesiredState({ device_id, body, query, ifMatch: ifVersion }),
+      fields: FIELDS,
+    })
+  })
 }
 
 function delta(command: Command, cli: Cli): void {

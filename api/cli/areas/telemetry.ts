@@ -7,6 +7,14 @@ import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
 import { collect, DEVICE_ARGUMENT, instant, TO_OPTION, wholeNumber, words } from '../option-parsers.ts'
 import { type WatchFrame, watch } from '../watch.ts'
+import {
+  forDevices,
+  IDS_ARGUMENT,
+  singleOf,
+  type TargetOptions,
+  targetsOf,
+  withSelector,
+} from './device-targets.ts'
 
 export const telemetry: Area = (command, cli) => {
   command.addHelpText(
@@ -23,22 +31,36 @@ export const telemetry: Area = (command, cli) => {
   watchCommand(command, cli)
 }
 
-function get(command: Command, cli: Cli): void {
-  command
-    .command('get')
-    .description('show the latest telemetry of a device')
-    .argument(...DEVICE_ARGUMENT)
-    .option('-w, --watch', 'keep printing updates until Ctrl-C')
-    .action(async (deviceId: string, options: { watch?: boolean }) => {
-      if (options.watch === true) return await follow(cli, { device_id: deviceId }, {})
-      const { client } = await cli.connect()
-      const snapshot = await client.getTelemetry({ device_id: deviceId })
-      cli.output.item(snapshot, [
-        ['device_id', ({ device_id }) => device_id],
-        ['timestamp', ({ timestamp }) => timestamp],
-        ...leaves(snapshot.data).map(([name, value]) => [name, () => value] as const),
-      ])
-    })
+function get(telemetryCommand: Command, cli: Cli): void {
+  const command = withSelector(
+    telemetryCommand
+      .command('get')
+      .description('show the latest telemetry of a device, or of several in a table')
+      .argument(...IDS_ARGUMENT),
+  ).option('-w, --watch', 'keep printing updates of one device until Ctrl-C')
+  command.action(async (ids: readonly string[], options: TargetOptions & { watch?: boolean }) => {
+    const targets = targetsOf(command, ids, options)
+    const one = singleOf(targets)
+    if (options.watch === true && one === undefined)
+      return command.error('error: --watch is for one device; `fleet telemetry watch` follows many')
+    if (options.watch === true && one !== undefined) return await follow(cli, { device_id: one }, {})
+    if (one === undefined)
+      return await forDevices(cli, targets, options, {
+        run: (client, device_id) => client.getTelemetry({ device_id }),
+        columns: [
+          ['ID', ({ device_id }) => device_id],
+          ['TIME', ({ timestamp }) => timestamp],
+          ['DATA', ({ data }) => data],
+        ],
+      })
+    const { client } = await cli.connect()
+    const snapshot = await client.getTelemetry({ device_id: one })
+    return cli.output.item(snapshot, [
+      ['device_id', ({ device_id }) => device_id],
+      ['timestamp', ({ timestamp }) => timestamp],
+      ...leaves(snapshot.data).map(([name, value]) => [name, () => value] as const),
+    ])
+  })
 }
 
 function metrics(command: Command, cli: Cli): void {

@@ -1,0 +1,134 @@
+// The devices that a line means: those with these ids, or all that `--selector` matches. Every command for one device that
+// makes sense for many takes them this way, and says about many how many it was done for.
+import type { Command } from 'commander'
+import { type Client, RefusalError } from '../../../schemas/client.ts'
+import { eachAtOnce } from '../../../schemas/each-at-once.ts'
+import type { Cli } from '../cli.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { YES_OPTION } from '../option-parsers.ts'
+import type { Column } from '../output.ts'
+import { confirm } from '../prompt.ts'
+import { type Selector, selector } from './device-selector.ts'
+
+export interface TargetOptions {
+  readonly selector?: Selector
+}
+
+export interface ChangeOptions extends TargetOptions {
+  readonly dryRun?: true
+  readonly yes?: true
+}
+
+export type Targets =
+  | { readonly kind: 'ids'; readonly ids: readonly string[] }
+  | { readonly kind: 'matching'; readonly selector: Selector }
+
+/** Requests on their way; a change waits for a write to the log. */
+const AT_ONCE = 16
+const PAGE_SIZE = 200
+const SHOWN_MAX = 10
+
+export const IDS_ARGUMENT = ['[device_id...]', 'ids of the devices; left out with --selector'] as const
+
+export function withSelector(command: Command): Command {
+  return command.option(
+    '-l, --selector <name=value,…>',
+    'all devices that match instead, such as tag=canary,status=online (repeatable: all must match)',
+    selector,
+  )
+}
+
+/** Options of commands that change something. */
+export function withChange(command: Command): Command {
+  return withSelector(command)
+    .option('--dry-run', 'print which devices are meant, and change nothing')
+    .option(...YES_OPTION)
+}
+
+/** An argument may hold several ids with commas between them. */
+export function targetsOf(command: Command, words: readonly string[], { selector }: TargetOptions): Targets {
+  const ids = [...new Set(words.flatMap((word) => word.split(',')).filter((id) => id !== ''))]
+  if ((ids.length === 0) === (selector === undefined))
+    return command.error('error: give device ids or --selector, not both')
+  return selector === undefined ? { kind: 'ids', ids } : { kind: 'matching', selector }
+}
+
+/** The id, if the line names one device. */
+export function singleOf(targets: Targets): string | undefined {
+  return targets.kind === 'ids' && targets.ids.length === 1 ? targets.ids[0] : undefined
+}
+
+export interface DeviceWork<Result extends object> {
+  run(client: Client, deviceId: string): Promise<Result>
+  /** Shown of one device. All of the result if left out. */
+  readonly fields?: readonly Column<Result>[]
+  /** A table of many devices. Left out, only their number is told. */
+  readonly columns?: readonly Column<Result>[]
+  /** What is asked before it is done to many devices, or to any if `asksAlways` says so. `what` stands for them. */
+  question?(what: string): string
+  readonly asksAlways?: true
+}
+
+/** Does it to each device. They are independent: one that is refused keeps no other back, and who is interrupted can begin
+ *  again. */
+export async function forDevices<Result extends object>(
+  cli: Cli,
+  targets: Targets,
+  { dryRun, yes }: ChangeOptions,
+  work: DeviceWork<Result>,
+): Promise<void> {
+  const { client } = await cli.connect()
+  const one = singleOf(targets)
+  if (one !== undefined && dryRun !== true) {
+    if (work.asksAlways === true && work.question !== undefined) await confirm(work.question(one), yes)
+    return cli.output.item(await work.run(client, one), work.fields)
+  }
+  const ids = targets.kind === 'ids' ? targets.ids : await matching(client, targets.selector)
+  if (ids.length === 0) throw new Failure(EXIT.usage, 'no device matches the selector')
+  if (dryRun === true) return cli.output.item({ devices: ids.length, first: ids.slice(0, SHOWN_MAX) })
+  if (work.question !== undefined) await confirm(work.question(`${ids.length} devices`), yes)
+  const { done, failures } = await doEach(cli, ids, (id) => work.run(client, id))
+  cli.output.progress(undefined)
+  if (work.columns !== undefined) cli.output.list(done, work.columns)
+  else cli.output.item({ devices: ids.length, done: done.length, failed: failures.length })
+  if (failures.length === 0) return
+  const shown = failures.slice(0, SHOWN_MAX).join('; ')
+  throw new Failure(EXIT.failed, `${failures.length} of ${ids.length} devices failed: ${shown}`)
+}
+
+async function doEach<Result>(
+  cli: Cli,
+  ids: readonly string[],
+  run: (id: string) => Promise<Result>,
+): Promise<{ readonly done: readonly Result[]; readonly failures: readonly string[] }> {
+  const results: Result[][] = ids.map(() => [])
+  const failures: string[] = []
+  let begun = 0
+  await eachAtOnce(ids.entries(), AT_ONCE, async ([index, id]) => {
+    cli.signal.throwIfAborted()
+    cli.output.progress(`${++begun} of ${ids.length}`)
+    try {
+      results[index] = [await run(id)]
+    } catch (error) {
+      // A service that is away refuses nobody, and will not answer for the others either.
+      if (!(error instanceof RefusalError)) throw error
+      failures.push(`${id}: ${error.message}`)
+    }
+  })
+  return { done: results.flat(), failures }
+}
+
+/** Devices that are decommissioned are left alone, unless the selector asks for them. */
+async function matching(client: Client, { status, ...rest }: Selector): Promise<readonly string[]> {
+  const query = {
+    ...rest,
+    ...(status === undefined ? {} : { status: [status] }),
+    sort: 'device_id',
+    per_page: PAGE_SIZE,
+  }
+  const ids: string[] = []
+  for await (const { data } of client.pages.listDevices({ query }))
+    for (const device of data)
+      if (device.status !== 'decommissioned' || status === 'decommissioned') ids.push(device.device_id)
+  return ids
+}
