@@ -18,7 +18,6 @@ export interface Report {
 export class BlockMaker {
   readonly #columns = new Columns()
   readonly #metrics: readonly string[]
-  #cut = 0
 
   constructor(metrics: readonly string[]) {
     this.#metrics = metrics
@@ -44,6 +43,6 @@ export class BlockMaker {
   take(): Block {
     const { points } = this.#columns.take()
     if (points === undefined) throw new Error('an empty block')
-    return { kind: 'points', ...points, token: `bench-${process.pid}-${this.#cut++}` }
+    return { kind: 'points', ...points }
   }
 }

@@ -71,7 +71,6 @@ test('the tables of several servers differ from those of one only by replication
       .replace(" ON CLUSTER '{cluster}'", '')
       .replace(/Replicated(\w+)\('[^']*', '\{replica\}', (\w+)\)/, '$1($2)')
       .replace(/Replicated(\w+)\('[^']*', '\{replica\}'\)/, '$1')
-      .replace('replicated_deduplication_window', 'non_replicated_deduplication_window')
     expect(back).toBe(allTables()[index])
   }
 })

@@ -16,8 +16,6 @@ export interface Block {
   /** ClickHouse `Native` bytes. */
   readonly bytes: Uint8Array
   readonly rows: number
-  /** Distinct per content: the same token is only ever sent with the same bytes. */
-  readonly token: string
 }
 
 export interface TrendQuery {

@@ -32,8 +32,6 @@ interface DutyPorts extends Pick<Ports, 'store' | 'telemetry' | 'broker' | 'cloc
   readonly outbound: Outbound
   readonly schedule: Schedule
   readonly dice: () => number
-  /** Unique to this start of the process. */
-  readonly incarnation: string
   readonly ota: Pick<ReturnType<typeof composeOta>, 'library' | 'desk'>
   readonly downloadsMax: number
   readonly retentionMs: number
@@ -52,7 +50,7 @@ interface DutyPorts extends Pick<Ports, 'store' | 'telemetry' | 'broker' | 'cloc
 }
 
 export function composeDuties(claims: readonly Claim[], ports: DutyPorts): Duties {
-  const { store, telemetry, broker, clock, outbound, schedule, dice, incarnation } = ports
+  const { store, telemetry, broker, clock, outbound, schedule, dice } = ports
   const { ota, alertBook, nodes, settler, metrics, feed, submit, record, signal, failed } = ports
   const deployments = new DeploymentDesk({
     ...{ store, claims, schedule, submit, record, firmwares: ota.library },
@@ -103,7 +101,7 @@ export function composeDuties(claims: readonly Claim[], ports: DutyPorts): Dutie
       stored: ports.rowsStored,
       failed,
     }),
-    ...fleetDuties({ store, telemetry, clock, schedule, incarnation, failed }),
+    ...fleetDuties({ store, telemetry, clock, schedule, failed }),
     purges: new PurgeDesk({
       ...{ store, claims, telemetry, broker, clock, schedule, submit, failed },
       flush: () => nodes.flush(settler.horizon()),

@@ -96,7 +96,6 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     telemetry,
     schedule,
     ticks,
-    incarnation,
     signal,
     fatal,
   })
@@ -190,7 +189,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     ...{ shards, schedule, failed },
     make: (claims) =>
       composeDuties(claims, {
-        ...{ store, telemetry, broker, clock, outbound, schedule, incarnation, signal, metrics },
+        ...{ store, telemetry, broker, clock, outbound, schedule, signal, metrics },
         ...{ ota, alertBook, nodes, settler, feed, submit, record, failed },
         logNow: () => ingest.now(),
         downloadsMax: settings.ota.downloadsMax,

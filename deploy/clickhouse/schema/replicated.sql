@@ -10,8 +10,7 @@ CREATE TABLE IF NOT EXISTS points ON CLUSTER '{cluster}' (
   ) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
   PARTITION BY toYYYYMM(received)
   ORDER BY (device_id, metric, ts)
-  SETTINGS replicated_deduplication_window = 10000, merge_selector_base = 20,
-    merge_max_block_size = 65536, ttl_only_drop_parts = 1;
+  SETTINGS merge_selector_base = 20, merge_max_block_size = 65536, ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS texts ON CLUSTER '{cluster}' (
     device_id LowCardinality(String),
@@ -23,8 +22,7 @@ CREATE TABLE IF NOT EXISTS texts ON CLUSTER '{cluster}' (
   ) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
   PARTITION BY toYYYYMM(received)
   ORDER BY (device_id, metric, ts)
-  SETTINGS replicated_deduplication_window = 10000, merge_selector_base = 20,
-    merge_max_block_size = 65536, ttl_only_drop_parts = 1;
+  SETTINGS merge_selector_base = 20, merge_max_block_size = 65536, ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS rollup_1m ON CLUSTER '{cluster}' (
     device_id LowCardinality(String),
@@ -75,7 +73,7 @@ CREATE TABLE IF NOT EXISTS history ON CLUSTER '{cluster}' (
   PARTITION BY if(kind = 'log', toYYYYMMDD(toMonday(received)), toYYYYMM(received))
   ORDER BY (device_id, kind, at, version)
   TTL received + toIntervalDay(14) DELETE WHERE kind = 'log'
-  SETTINGS replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1;
+  SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS audit ON CLUSTER '{cluster}' (
     device_id String CODEC(ZSTD(1)),
@@ -91,7 +89,7 @@ CREATE TABLE IF NOT EXISTS audit ON CLUSTER '{cluster}' (
   ) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
   PARTITION BY toYYYYMM(at)
   ORDER BY (at, version)
-  SETTINGS replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1;
+  SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1;
 
 ALTER TABLE points ON CLUSTER '{cluster}' MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
     min_compressed_bytes_to_fsync_after_merge = 1;
@@ -131,7 +129,7 @@ CREATE TABLE IF NOT EXISTS fleet_counts ON CLUSTER '{cluster}' (
   PARTITION BY toYYYYMM(at)
   ORDER BY (at, group_path, status)
   TTL at + toIntervalDay(90)
-  SETTINGS replicated_deduplication_window = 1000, ttl_only_drop_parts = 1;
+  SETTINGS ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS devices ON CLUSTER '{cluster}' (
     device_id String,
@@ -142,5 +140,4 @@ CREATE TABLE IF NOT EXISTS devices ON CLUSTER '{cluster}' (
     tags Array(LowCardinality(String)),
     gone UInt8
   ) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
-  ORDER BY device_id
-  SETTINGS replicated_deduplication_window = 1000;
+  ORDER BY device_id;

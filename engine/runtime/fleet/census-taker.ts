@@ -62,6 +62,6 @@ export class CensusTaker {
       if (++looked % LIMITS.censusDevicesAtOnce === 0) await schedule.sleep(0)
     }
     const block = encodeCensus(census.rows(LIMITS.censusGroupsMax), at)
-    if (block !== undefined) await telemetry.insert({ kind: 'census', ...block, token: `census-${at}` })
+    if (block !== undefined) await telemetry.insert({ kind: 'census', ...block })
   }
 }

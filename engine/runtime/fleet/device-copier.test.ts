@@ -57,7 +57,6 @@ function lead() {
       },
       sleep: async () => {},
     },
-    incarnation: 'i',
     failed: (error) => expect.fail(String(error)),
   })
   copier.open()

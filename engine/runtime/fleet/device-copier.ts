@@ -24,8 +24,6 @@ export interface DeviceCopierPorts {
   readonly telemetry: Pick<Telemetry, 'insert'>
   readonly clock: Pick<Clock, 'now'>
   readonly schedule: Pick<Schedule, 'every' | 'sleep'>
-  /** Distinct per incarnation: block tokens never meet those of an earlier one. */
-  readonly incarnation: string
   readonly failed: (error: unknown) => void
 }
 
@@ -34,7 +32,6 @@ export class DeviceCopier {
   /** What the row of each device says. */
   #copied = new Map<DeviceId, string>()
   #allAt = Number.NEGATIVE_INFINITY
-  #blocks = 0
   #stop: (() => void) | undefined
   #isCopying = false
 
@@ -96,14 +93,14 @@ export class DeviceCopier {
   }
 
   async #insert(fresh: ReadonlyMap<DeviceId, string>): Promise<number> {
-    const { clock, store, telemetry, incarnation } = this.#ports
+    const { clock, store, telemetry } = this.#ports
     if (fresh.size === 0) return 0
     const version = Math.max(clock.now(), Number(store.getFact(NEWEST_VERSION) ?? 0) + 1)
     // First, so that whoever comes next is beyond it, whether or not the rows arrive (DC2).
     await store.putFact(NEWEST_VERSION, String(version))
     const block = encodeDevices(fresh, Millis(version))
     if (block === undefined) return 0
-    await telemetry.insert({ kind: 'devices', ...block, token: `${incarnation}-d${this.#blocks++}` })
+    await telemetry.insert({ kind: 'devices', ...block })
     for (const [id, description] of fresh) this.#copied.set(id, description)
     return block.rows
   }

@@ -26,7 +26,7 @@ export interface RowsAgainOptions {
   readonly to: Millis
   /** Messages that killed earlier readings are left out. */
   readonly poison: Poison
-  /** Distinct per reading: block tokens never meet those of another one. */
+  /** Distinct per reading. */
   readonly incarnation: string
   /** Resolves once they are stored. */
   readonly insert: (blocks: readonly Block[]) => Promise<unknown>

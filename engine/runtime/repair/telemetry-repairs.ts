@@ -254,7 +254,6 @@ class Work {
       ...ports,
       devices,
       schedule,
-      incarnation: this.#repair.id,
       failed: () => {},
     })
     await copier.copy({ isWhole: true })

@@ -23,7 +23,6 @@ export class HistoryWriter {
   readonly #outbox: Outbox
   readonly #schedule: Schedule
   readonly #ticks: () => number
-  readonly #incarnation: string
   readonly #signal: (signal: HistorySignal) => void
   readonly #fatal: (fault: Fault) => void
   readonly #inserter: Inserter
@@ -32,7 +31,6 @@ export class HistoryWriter {
   readonly #latch = new Latch()
   /** Blocks of the insert under way that ClickHouse refused. */
   #refused: HistorySignal[] = []
-  #blocksCut = 0
   #isClosing = false
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
@@ -42,17 +40,14 @@ export class HistoryWriter {
     readonly telemetry: Telemetry
     readonly schedule: Schedule
     readonly ticks: () => number
-    /** Distinct per incarnation of the process: block tokens never meet those of an earlier one. */
-    readonly incarnation: string
     readonly signal: (signal: HistorySignal) => void
     /** The store will never hand out or clear rows in this process again. */
     readonly fatal: (fault: Fault) => void
   }) {
-    const { outbox, telemetry, schedule, ticks, incarnation, signal, fatal } = options
+    const { outbox, telemetry, schedule, ticks, signal, fatal } = options
     this.#outbox = outbox
     this.#schedule = schedule
     this.#ticks = ticks
-    this.#incarnation = incarnation
     this.#signal = signal
     this.#fatal = fatal
     this.#inserter = new Inserter({
@@ -168,8 +163,7 @@ export class HistoryWriter {
 
   #cut(kind: 'history' | 'audit', blocks: Block[]): void {
     const taken = this.#columnsOf(kind).take()
-    if (taken !== undefined)
-      blocks.push({ kind, ...taken, token: `${this.#incarnation}-h${this.#blocksCut++}` })
+    if (taken !== undefined) blocks.push({ kind, ...taken })
   }
 }
 

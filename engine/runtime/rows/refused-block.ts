@@ -1,7 +1,6 @@
 // What becomes of a block that ClickHouse refuses: it is halved until what is refused is a single message, which becomes a
 // dead letter, and everything else is stored.
 //
-// - The same block is cut into the same parts with the same tokens, so a part that is sent again is stored once.
 // B1. Every cut of a part costs two inserts, so cuts are bounded. If nothing at all is taken, the rows are not to blame,
 //     and it ends sooner. What is still together then is given up: the log has it for its retention time.
 import { Buffer } from 'node:buffer'
@@ -59,8 +58,8 @@ export async function separate(
     }
     cuts++
     const half = Math.ceil(part.rows.length / 2)
-    for (const [i, rows] of [part.rows.slice(0, half), part.rows.slice(half)].entries()) {
-      const cut = { kind, ...encodeRows(read.kind, rows), token: `${part.block.token}.${i}` }
+    for (const rows of [part.rows.slice(0, half), part.rows.slice(half)]) {
+      const cut = { kind, ...encodeRows(read.kind, rows) }
       const refusal = await insert(cut)
       if (refusal === undefined) isAnyStored = true
       else refused.push({ block: cut, rows, fault: refusal })

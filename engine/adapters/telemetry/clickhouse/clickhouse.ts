@@ -1,7 +1,7 @@
 // Telemetry in ClickHouse: a server, or chdb behind the same interface.
 //
-// Every insert is one block and carries its token. ClickHouse drops a block that it has seen. If it has forgotten the
-// token, reads still take one value per point (R11).
+// Every insert is one block. One that is sent again may be stored twice until parts are merged, and reads take one value
+// per point (R11).
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type AlertId, type DeviceId, Millis } from '../../../../schemas/ids.ts'
@@ -106,13 +106,12 @@ export class ClickHouseTelemetry implements Telemetry {
     return this.#beginning
   }
 
-  async insert({ kind, bytes, token }: Block): Promise<void> {
+  async insert({ kind, bytes }: Block): Promise<void> {
     // ClickHouse would accept an empty body as no rows.
     if (bytes.length === 0 || bytes.length > LIMITS.telemetryBodyBytesMax) {
       throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `a block of ${bytes.length} bytes` })
     }
-    await this.#guard(({ link, insertSettings }) => {
-      const settings = { ...insertSettings, insert_deduplication_token: token }
+    await this.#guard(({ link, insertSettings: settings }) => {
       const timeoutMs = this.#options.insertTimeoutMs ?? LIMITS.telemetryInsertTimeoutMs
       return link.insert({ sql: INSERT_SQL[kind], settings, timeoutMs }, bytes)
     })

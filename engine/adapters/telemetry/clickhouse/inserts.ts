@@ -7,7 +7,9 @@ export type InsertSettings = NonNullable<Statement['settings']>
 
 export const INSERT_SETTINGS: InsertSettings = {
   async_insert: 0,
-  insert_deduplicate: 1,
+  // ClickHouse notes that it has seen a block right before the block's part gets its name. If it dies between the two, it
+  // would drop the block when it is sent again, and the rows would be lost.
+  insert_deduplicate: 0,
   // Removing duplicates within a block adds half of its cost, and reads remove them anyway.
   optimize_on_insert: 0,
   // A block becomes one part, so that all of it is stored or nothing.

@@ -19,8 +19,12 @@ let dir = ''
 let disk: CrashDisk | undefined
 const closing: (() => Promise<void>)[] = []
 
-afterEach(async () => {
+async function stop() {
   for (const close of closing.splice(0).reverse()) await close()
+}
+
+afterEach(async () => {
+  await stop()
   disk?.unmount()
   disk = undefined
   rmSync(dir, { recursive: true, force: true })
@@ -91,4 +95,18 @@ test('a power cut takes nothing that an answer said is stored', async ({ skip })
   expect(counts).toEqual(TABLES.map(() => '30'))
   expect(await after.query('SELECT sum(count) FROM rollup_1h FINAL')).toBe('30')
   expect(after.telemetry.horizon()).toBe(DAY + HOUR_MS)
+})
+
+test('a block that ClickHouse lost the rows of is stored when it is sent again', async () => {
+  dir = mkdtempSync(join(tmpdir(), 'fleet-sent-again-'))
+  const before = await start(dir)
+  for (const block of blocks(1)) await before.telemetry.insert(block)
+  const named = TABLES.map((table) => `'${table}'`).join(', ')
+  const parts = await before.query(`SELECT path FROM system.parts WHERE active AND table IN (${named})`)
+  await stop()
+  for (const path of parts.split('\n')) rmSync(path, { recursive: true })
+  const after = await start(dir)
+  for (const block of blocks(1)) await after.telemetry.insert(block)
+  const counts = await Promise.all(TABLES.map((table) => after.query(`SELECT count() FROM ${table}`)))
+  expect(counts).toEqual(TABLES.map(() => '1'))
 })

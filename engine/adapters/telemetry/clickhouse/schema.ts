@@ -31,8 +31,7 @@ function points(name: string, valueType: string): string {
   ) ENGINE = ReplacingMergeTree(version)
   PARTITION BY toYYYYMM(received)
   ORDER BY (device_id, metric, ts)
-  SETTINGS non_replicated_deduplication_window = 10000, merge_selector_base = 20,
-    merge_max_block_size = 65536, ttl_only_drop_parts = 1`
+  SETTINGS merge_selector_base = 20, merge_max_block_size = 65536, ttl_only_drop_parts = 1`
 }
 
 function rollup(name: string): string {
@@ -78,7 +77,7 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS history (
   PARTITION BY if(kind = 'log', toYYYYMMDD(toMonday(received)), toYYYYMM(received))
   ORDER BY (device_id, kind, at, version)
   TTL received + toIntervalDay(${HISTORY_LOG_DAYS}) DELETE WHERE kind = 'log'
-  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
+  SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1`
 
 /** Ordered by time alone, because most queries want the newest entries. Retention drops whole months. */
 const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
@@ -95,7 +94,7 @@ const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   ) ENGINE = ReplacingMergeTree
   PARTITION BY toYYYYMM(at)
   ORDER BY (at, version)
-  SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, ttl_only_drop_parts = 1`
+  SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1`
 
 /** Rows of all devices are searched by time, and commands by what became of them. Rows that were stored before have no
  *  index and have the columns computed when they are read. */
@@ -119,7 +118,7 @@ const FLEET_COUNTS = `CREATE TABLE IF NOT EXISTS fleet_counts (
   PARTITION BY toYYYYMM(at)
   ORDER BY (at, group_path, status)
   TTL at + toIntervalDay(${FLEET_COUNT_DAYS})
-  SETTINGS non_replicated_deduplication_window = 1000, ttl_only_drop_parts = 1`
+  SETTINGS ttl_only_drop_parts = 1`
 
 /** It follows from the records and is written again from time to time, so nothing waits for the disk. */
 const DEVICES = `CREATE TABLE IF NOT EXISTS devices (
@@ -131,8 +130,7 @@ const DEVICES = `CREATE TABLE IF NOT EXISTS devices (
     tags Array(LowCardinality(String)),
     gone UInt8
   ) ENGINE = ReplacingMergeTree(version)
-  ORDER BY device_id
-  SETTINGS non_replicated_deduplication_window = 1000`
+  ORDER BY device_id`
 
 const STORED = ['points', 'texts', 'history', 'audit', 'rollup_1m', 'rollup_1h', 'settlements']
 
@@ -177,7 +175,6 @@ function toLayout(sql: string, cluster: string | undefined): string {
     .replace(/ENGINE = (\w+)(?:\((\w+)\))?/, (_, engine: string, version?: string) => {
       return `ENGINE = Replicated${engine}(${version === undefined ? place : `${place}, ${version}`})`
     })
-    .replace('non_replicated_deduplication_window', 'replicated_deduplication_window')
 }
 
 /** Nobody waits for a replica that is down. It creates its tables when it is back. */

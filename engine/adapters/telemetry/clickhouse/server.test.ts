@@ -263,7 +263,7 @@ test.each([
   expect(created.map(({ sql }) => sql)).toEqual(allTables('robots'))
   for (const { settings } of created)
     expect(settings.get('distributed_ddl_output_mode')).toBe('null_status_on_timeout')
-  await telemetry.insert(pointsBlock([{ device: 'a', at: 1, version: 1, values: { v: 1 } }], 'token'))
+  await telemetry.insert(pointsBlock([{ device: 'a', at: 1, version: 1, values: { v: 1 } }]))
   const settings = told.at(-1)?.settings
   expect(settings?.get('insert_quorum')).toBe(quorum)
   await telemetry.settle(Millis(Date.UTC(2025, 0, 1)), [])
@@ -274,7 +274,7 @@ test.each([
     quorum,
     quorum,
   ])
-  expect([settings?.get('insert_deduplication_token'), settings?.get('async_insert')]).toEqual(['token', '0'])
+  expect([settings?.get('insert_deduplicate'), settings?.get('async_insert')]).toEqual(['0', '0'])
 })
 
 test('begin waits for a server that is away, and its failures are reported', async () => {

@@ -229,7 +229,7 @@ export function telemetryContract({ name, open, restart, runs }: TelemetryContra
         Uint8Array.of(1, 2, 3),
         good.bytes.subarray(0, good.bytes.length - 3),
       ]) {
-        const inserted = telemetry.insert({ ...good, bytes, token: `bad ${bytes.length}` })
+        const inserted = telemetry.insert({ ...good, bytes })
         const fault: Fault = await inserted.then(
           () => expect.fail('it was taken'),
           (cause) => cause,

@@ -1,5 +1,4 @@
 // For tests of telemetry adapters: blocks made from messages as a test writes them.
-import { randomUUID } from 'node:crypto'
 import { type DeviceId, Micros } from '../../../../schemas/ids.ts'
 import { HistoryColumns } from '../../../domain/history/columns.ts'
 import { type HistoryRow, type WrittenRow, writtenRow } from '../../../domain/history/row.ts'
@@ -43,25 +42,25 @@ export function urlOf({ url, username, password }: Endpoint): string {
   return written.href
 }
 
-export function pointsBlock(messages: readonly Message[], token: string = randomUUID()): Block {
+export function pointsBlock(messages: readonly Message[]): Block {
   const rows = collect(messages)
   const values = Float64Array.from(messages.flatMap((message) => Object.values(message.values)))
-  return { kind: 'points', bytes: encodeBlock(rows, 'points', bytesOf(values)), rows: values.length, token }
+  return { kind: 'points', bytes: encodeBlock(rows, 'points', bytesOf(values)), rows: values.length }
 }
 
-export function textsBlock(messages: readonly Message<string>[], token: string = randomUUID()): Block {
+export function textsBlock(messages: readonly Message<string>[]): Block {
   const rows = collect(messages)
   const values = new StringBytes()
   for (const message of messages) for (const text of Object.values(message.values)) values.add(text)
-  return { kind: 'texts', bytes: encodeBlock(rows, 'texts', values.view), rows: rows.items, token }
+  return { kind: 'texts', bytes: encodeBlock(rows, 'texts', values.view), rows: rows.items }
 }
 
-export function historyBlock(rows: readonly HistoryRow[], token: string = randomUUID()): Block {
-  return { kind: 'history', ...encodeRows(rows.map(writtenRow)), token }
+export function historyBlock(rows: readonly HistoryRow[]): Block {
+  return { kind: 'history', ...encodeRows(rows.map(writtenRow)) }
 }
 
-export function auditBlock(rows: readonly WrittenRow[], token: string = randomUUID()): Block {
-  return { kind: 'audit', ...encodeRows(rows), token }
+export function auditBlock(rows: readonly WrittenRow[]): Block {
+  return { kind: 'audit', ...encodeRows(rows) }
 }
 
 function encodeRows(rows: readonly WrittenRow[]) {
