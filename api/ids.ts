@@ -22,11 +22,16 @@ export function createIds(clock: Clock): Ids {
       used = 0
     }
     let text = ''
-    for (const byte of pool.subarray(used, used + RANDOM_CHARS)) text += DIGITS.charAt(byte & 31)
-    used += RANDOM_CHARS
+    for (const end = used + RANDOM_CHARS; used < end; used++) text += DIGITS.charAt((pool[used] ?? 0) & 31)
     return text
   }
-  return { next: (prefix, at = clock.now()) => `${prefix}${base32(at, TIME_CHARS)}${random()}` }
+  let latest = { at: Number.NaN, text: '' }
+  const time = (at: Millis) => {
+    // Ids that are made together have the same time.
+    if (at !== latest.at) latest = { at, text: base32(at, TIME_CHARS) }
+    return latest.text
+  }
+  return { next: (prefix, at = clock.now()) => `${prefix}${time(at)}${random()}` }
 }
 
 /** An id of the same form as a new one, made of 26 bytes instead of time and chance. The time that it carries means

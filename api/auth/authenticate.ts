@@ -7,7 +7,7 @@ import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { type ApiKeys, isApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
-import type { AccessClaims, Tokens } from './tokens.ts'
+import type { AccessClaims, Tokens, Verification } from './tokens.ts'
 
 export type Authentication =
   | {
@@ -20,7 +20,8 @@ export type Authentication =
     }
   | Refusal
 
-export type Authenticate = (token: string) => Promise<Authentication>
+/** A caller whose token was verified before is known without a wait. */
+export type Authenticate = (token: string) => Authentication | Promise<Authentication>
 
 export interface AuthenticateOptions {
   readonly tokens: Pick<Tokens, 'verifyAccess'>
@@ -38,12 +39,22 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     if (issuedAt > Math.max(clock.now() + API_LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
     return login === undefined || users.hasFamily(login) ? user : undefined
   }
-  const admitted = async (
+  const admitted = (
     current: () => Caller | undefined,
     expiresAt: Millis | undefined,
-  ): Promise<Authentication> => {
+  ): Authentication | Promise<Authentication> => {
     // A revocation that another node wrote while this one stood still counts here, too.
-    await users.freshen()
+    const freshened = users.freshen()
+    const user = freshened === undefined ? current() : undefined
+    if (user !== undefined) return { kind: 'user', user, expiresAt, current }
+    return admittedLate(current, expiresAt, freshened)
+  }
+  const admittedLate = async (
+    current: () => Caller | undefined,
+    expiresAt: Millis | undefined,
+    freshened: Promise<void> | undefined,
+  ): Promise<Authentication> => {
+    await freshened
     let user = current()
     if (user === undefined) {
       // The login may have been at another node a moment ago.
@@ -53,20 +64,23 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     if (user === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
     return { kind: 'user', user, expiresAt, current }
   }
-  return async (token) => {
-    if (isApiKey(token)) {
-      const key = apiKeys.find(token) ?? (await users.catchUp().then(() => apiKeys.find(token)))
-      if (key === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
-      if (key.expiresAt !== undefined && key.expiresAt <= clock.now())
-        return refused('TOKEN_EXPIRED', { message: 'the API key has expired; ask an admin for another' })
-      return await admitted(key.current, key.expiresAt)
-    }
-    const verified = await tokens.verifyAccess(token)
-    if (verified.kind === 'valid')
-      return await admitted(() => userOf(verified.claims), verified.claims.expiresAt)
+  const byKey = async (token: string): Promise<Authentication> => {
+    const key = apiKeys.find(token) ?? (await users.catchUp().then(() => apiKeys.find(token)))
+    if (key === undefined) return refused('UNAUTHENTICATED', { message: NOT_VALID })
+    if (key.expiresAt !== undefined && key.expiresAt <= clock.now())
+      return refused('TOKEN_EXPIRED', { message: 'the API key has expired; ask an admin for another' })
+    return await admitted(key.current, key.expiresAt)
+  }
+  const byClaims = (verified: Verification<AccessClaims>) => {
+    if (verified.kind === 'valid') return admitted(() => userOf(verified.claims), verified.claims.expiresAt)
     if (verified.why === 'expired')
       return refused('TOKEN_EXPIRED', { message: 'refresh it, or log in again' })
     return refused('UNAUTHENTICATED', { message: NOT_VALID })
+  }
+  return (token) => {
+    if (isApiKey(token)) return byKey(token)
+    const verified = tokens.verifyAccess(token)
+    return verified instanceof Promise ? verified.then(byClaims) : byClaims(verified)
   }
 }
 

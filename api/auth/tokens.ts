@@ -51,7 +51,8 @@ export interface Tokens {
     readonly at: Millis
     readonly login?: string
   }): Promise<IssuedToken>
-  verifyAccess(token: string): Promise<Verification<AccessClaims>>
+  /** A token that was verified before needs no wait. */
+  verifyAccess(token: string): Verification<AccessClaims> | Promise<Verification<AccessClaims>>
   /** The token is never issued before `validFrom`, even if the clock was set back. */
   issueDevice(about: {
     readonly deviceId: DeviceId
@@ -104,6 +105,14 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
     return result
   }
 
+  async function verifyNew(token: string): Promise<Verification<AccessClaims>> {
+    const result = await verify(ACCESS, token)
+    if (result.kind === 'void') return result
+    const access = toAccessClaims(result.claims)
+    if (access.kind === 'valid') verified.add(token, access.claims)
+    return access
+  }
+
   return {
     signingKeyId: signing.id,
     publicKeys: believed.flatMap(({ jwk }) => jwk ?? []),
@@ -118,15 +127,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
         },
       ),
 
-    async verifyAccess(token) {
-      const known = verified.get(token)
-      if (known !== undefined) return known
-      const result = await verify(ACCESS, token)
-      if (result.kind === 'void') return result
-      const access = toAccessClaims(result.claims)
-      if (access.kind === 'valid') verified.add(token, access.claims)
-      return access
-    },
+    verifyAccess: (token) => verified.get(token) ?? verifyNew(token),
 
     issueDevice({ deviceId, validFrom, ttlSec, scopes = TOKEN_SCOPES }) {
       const filters = (scope: TokenScope) => (scopes.includes(scope) ? [ownFilter(deviceId)] : [])

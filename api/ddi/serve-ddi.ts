@@ -63,7 +63,7 @@ export function serveDdi(app: FastifyInstance, tools: Tools): void {
         method,
         url: `/${tenant}/controller/v1/:device_id${path}`,
         onRequest(request, reply, done) {
-          goOnUnlessRefused({ request, reply }, admitDevice({ request, reply }, tools), done)
+          goOnUnlessRefused({ request, reply }, () => admitDevice({ request, reply }, tools), done)
         },
         async handler(request, reply) {
           const { device_id: id, number = '1' } = request.params as Params

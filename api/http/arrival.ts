@@ -2,7 +2,7 @@
 //
 // Node's own bound is one for the whole server, so it watches over headers alone, and bodies are watched here.
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { API_LIMITS } from '../limits.ts'
 
@@ -19,9 +19,11 @@ export function continueLate(app: FastifyInstance): void {
   })
 }
 
-export function boundArrival(app: FastifyInstance): void {
+export function boundArrival(
+  app: FastifyInstance,
+): (request: FastifyRequest, reply: FastifyReply) => boolean {
   app.server.headersTimeout = API_LIMITS.requestTimeoutMs
-  app.addHook('onRequest', ({ raw, routeOptions }, reply, done) => {
+  return ({ raw, routeOptions }, reply) => {
     if (hasBody(raw) && routeOptions.config.isUpload !== true) {
       const timer = setTimeout(() => tooLate(app, raw), API_LIMITS.requestTimeoutMs)
       timer.unref()
@@ -32,8 +34,8 @@ export function boundArrival(app: FastifyInstance): void {
         if (raw.complete !== false) stop()
       })
     }
-    done()
-  })
+    return true
+  }
 }
 
 const hasBody = ({ headers }: IncomingMessage) =>

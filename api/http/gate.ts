@@ -42,17 +42,19 @@ export function refuseForeignPages(
 }
 
 /** Sets `request.caller`, on which the steps that follow depend. Failed attempts are counted by address. */
-export async function authenticateCaller(
+export function authenticateCaller(
   { request, reply }: Exchange,
   { access, files }: Route,
   { services, rates }: Tools,
-): Promise<Refusal | undefined> {
+): Refusal | undefined | Promise<Refusal | undefined> {
   if (access === 'public') return undefined
-  const authenticated =
-    (await authenticate(request, services)) ??
-    (files === undefined ? undefined : await authenticateByTicket(request, services))
-  if (authenticated?.kind === 'user') return undefined
-  return rates.address(request.ip, reply) ?? authenticated ?? noToken()
+  const judge = (authenticated: Authentication | undefined) =>
+    authenticated?.kind === 'user'
+      ? undefined
+      : (rates.address(request.ip, reply) ?? authenticated ?? noToken())
+  const byToken = authenticate(request, services)
+  if (byToken !== undefined) return byToken instanceof Promise ? byToken.then(judge) : judge(byToken)
+  return files === undefined ? judge(undefined) : authenticateByTicket(request, services).then(judge)
 }
 
 /** A revocation by another node may be missing here. What the caller reads meanwhile is bounded by how long this lasts; a
@@ -101,27 +103,20 @@ export function catchUpWithDevices(
 }
 
 /** A device outside of the caller's groups is one that does not exist. Another node may have registered it a moment ago. */
-export function findDevice(
-  { request }: Exchange,
-  { scope }: Route,
-  { services }: Tools,
-): undefined | Promise<Refusal | undefined> {
-  const { caller } = request
-  if (scope !== 'device' || caller === undefined) return undefined
-  const isInSight = () => deviceInSight(request, caller, services) !== undefined
-  if (isInSight()) return undefined
-  return services.engine.devices.catchUp().then(() => (isInSight() ? undefined : noSuchDevice()))
-}
-
-export function boundDeviceRate(
+export function admitToDevice(
   { request, reply }: Exchange,
   { scope, deviceRateExempts }: Route,
   { services, rates }: Tools,
-): Refusal | undefined {
+): Refusal | undefined | Promise<Refusal | undefined> {
   const { caller } = request
-  if (scope !== 'device' || deviceRateExempts !== undefined || caller === undefined) return undefined
-  const deviceId = deviceInSight(request, caller, services)
-  return deviceId === undefined ? noSuchDevice() : rates.device({ userId: caller.id, deviceId }, reply)
+  if (scope !== 'device' || caller === undefined) return undefined
+  const admit = (deviceId: DeviceId | undefined) => {
+    if (deviceId === undefined) return noSuchDevice()
+    return deviceRateExempts === undefined ? rates.device({ userId: caller.id, deviceId }, reply) : undefined
+  }
+  const known = deviceInSight(request, caller, services)
+  if (known !== undefined) return admit(known)
+  return services.engine.devices.catchUp().then(() => admit(deviceInSight(request, caller, services)))
 }
 
 /** Bounds calls whose body says whether the rate of the device counts them. */
@@ -142,17 +137,20 @@ export function boundDeviceRateByBody(
 const noToken = () => refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
 
 /** Sets `request.caller` if the token is good, even if that caller may not use the operation. */
-export async function authenticate(
+export function authenticate(
   request: FastifyRequest,
   services: Services,
-): Promise<Authentication | undefined> {
+): Authentication | undefined | Promise<Authentication> {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
   const token = bearerOf(authorization)
   if (token === undefined) return noToken()
-  const authenticated = await services.authenticate(token)
-  if (authenticated.kind === 'user') request.caller = authenticated.user
-  return authenticated
+  const take = (authenticated: Authentication) => {
+    if (authenticated.kind === 'user') request.caller = authenticated.user
+    return authenticated
+  }
+  const authenticated = services.authenticate(token)
+  return authenticated instanceof Promise ? authenticated.then(take) : take(authenticated)
 }
 
 /** A browser that downloads a file can send no header, so it shows a ticket that is good for this very address. */

@@ -1,61 +1,78 @@
 // Calls the handler of a request, once even if the request is sent again with the same Idempotency-Key.
 import type { FastifyRequest } from 'fastify'
+import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isLoopbackAddress } from '../loopback.ts'
-import type { Refusal } from '../refusal.ts'
-import type { Answer, FileAnswer, FirmwareFile } from './answer.ts'
 import { signed } from './audit.ts'
 import { authenticate } from './gate.ts'
 import { hostOf } from './known-hosts.ts'
 import { isSecure } from './own-pages.ts'
+import type { RepeatKey } from './repeats.ts'
 import type { Call, Route } from './route.ts'
 import type { Services } from './services.ts'
 
 /** Runs the handler of a request that has been admitted and validated. */
-export async function handle(
+export function handle(
   route: Route,
   request: FastifyRequest,
   services: Services,
-): Promise<Answer | FileAnswer | FirmwareFile | Refusal> {
-  const call = toCall(route, request, services)
-  const { user } = call
-  if (route.repeats === undefined || user === undefined) return await route.handle(call)
+): ReturnType<Route['handle']> {
+  const call = new RequestCall(route, request, services)
+  const { user, url, query, header } = call
+  if (route.repeats === undefined || user === undefined) return route.handle(call)
   const key = services.repeats.keyOf({
-    ...call,
-    user,
+    ...{ user, url, query, header },
     method: request.method,
     // A streamed body has not been read yet: its handler derives a key for each of its parts.
     body: route.streamsBody === true ? undefined : call.body,
   })
-  if (key === undefined) return await route.handle(call)
+  if (key === undefined) return route.handle(call)
   if (key.kind === 'refused') return key
-  const run = async () => await route.handle({ ...call, repeatKey: key })
-  return route.repeats === 'live' ? await run() : await services.repeats.once(key, run)
+  call.repeatKey = key
+  const run = async () => await route.handle(call)
+  return route.repeats === 'live' ? run() : services.repeats.once(key, run)
 }
 
-function toCall(
-  route: Route,
-  request: FastifyRequest,
-  services: Services,
-): Call<unknown, unknown, unknown, Caller | undefined> {
-  return {
-    params: request.params,
-    query: request.query,
-    body: request.body,
-    user: request.caller,
-    requestId: request.id,
-    repeatKey: undefined,
-    ip: request.ip,
-    get isLocal() {
-      return isLocal(request)
-    },
-    get isSecure() {
-      return isSecure(request, services.publicUrl())
-    },
-    sign: (about) => signed(route, request, about),
-    url: request.url,
-    header: (name) => headerOf(request.headers[name]),
-    authenticate: () => authenticate(request, services),
+/** What few handlers ask for is worked out for them alone. */
+class RequestCall implements Call<unknown, unknown, unknown, Caller | undefined> {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly user: Caller | undefined
+  readonly requestId: string
+  repeatKey: RepeatKey | undefined = undefined
+  readonly url: string
+  // Handlers take these apart from the call.
+  readonly sign: Call<unknown, unknown, unknown, unknown>['sign']
+  readonly header: (name: string) => string | undefined
+  readonly authenticate: () => Promise<Authentication | undefined>
+  readonly #request: FastifyRequest
+  readonly #services: Services
+
+  constructor(route: Route, request: FastifyRequest, services: Services) {
+    this.#request = request
+    this.#services = services
+    this.params = request.params
+    this.query = request.query
+    this.body = request.body
+    this.user = request.caller
+    this.requestId = request.id
+    this.url = request.url
+    this.sign = (about) => signed(route, request, about)
+    this.header = (name) => headerOf(request.headers[name])
+    this.authenticate = async () => authenticate(request, services)
+  }
+
+  get ip(): string {
+    return this.#request.ip
+  }
+
+  get isLocal(): boolean {
+    return isLocal(this.#request)
+  }
+
+  get isSecure(): boolean {
+    return isSecure(this.#request, this.#services.publicUrl())
   }
 }
 

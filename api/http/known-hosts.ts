@@ -23,12 +23,18 @@ export function createKnownHosts({
   addresses = ownAddresses,
 }: KnownHostsOptions): KnownHosts {
   const names = new Set([host.toLowerCase(), ...publicUrls.map((url) => new URL(url).hostname)])
+  // Most requests say the same as the one before.
+  let latest: string | undefined
   return {
     has(header) {
-      if (header === undefined) return true
+      if (header === undefined || header === latest) return true
       const name = hostOf(header)
+      if (isLoopbackAddress(name) || names.has(name)) {
+        latest = header
+        return true
+      }
       // Addresses may come and go while the service runs; asking for them is rare and cheap.
-      return isLoopbackAddress(name) || names.has(name) || (isIP(name) !== 0 && addresses().includes(name))
+      return isIP(name) !== 0 && addresses().includes(name)
     },
   }
 }

@@ -38,13 +38,23 @@ export function sendProblem(
  */
 export function goOnUnlessRefused(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  refusal: Promise<Refusal | undefined>,
+  judge: () => Refusal | undefined | Promise<Refusal | undefined>,
   done: HookHandlerDoneFunction,
 ): void {
-  refusal.then((found) => {
+  const settle = (found: Refusal | undefined) => {
     if (found === undefined) done()
     else sendProblem(request, reply, found)
-  }, done)
+  }
+  let refusal: ReturnType<typeof judge>
+  try {
+    refusal = judge()
+  } catch (error) {
+    // Only errors are thrown here.
+    done(error as Error)
+    return
+  }
+  if (refusal instanceof Promise) refusal.then(settle, done)
+  else settle(refusal)
 }
 
 /**

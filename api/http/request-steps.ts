@@ -1,7 +1,7 @@
 // What happens to a request, from its first byte to its answer, in the order of this file.
 //
 // 1. Its connection is counted and bounded: `boundConnections`, in app.ts.
-// 2. EVERY_REQUEST, whether there is a route for it or not.
+// 2. EVERY_REQUEST, whether there is a route for it or not, once those before it on its connection are answered.
 // 3. BEFORE_BODY, the steps of its route up to the moment when its body is read.
 // 4. BEFORE_HANDLER, the steps that need the body.
 // 5. The handler, once even if the request is sent again with the same Idempotency-Key: handle.ts.
@@ -26,22 +26,21 @@ import type { ArtifactsTools } from './artifacts.ts'
 import type { Audit } from './audit.ts'
 import type { FileStreams } from './file-streams.ts'
 import {
+  admitToDevice,
   authenticateCaller,
   boundAddressRate,
-  boundDeviceRate,
   boundDeviceRateByBody,
   boundUserRate,
   catchUpWithDevices,
   chargeWork,
   checkRole,
   type Exchange,
-  findDevice,
   refuseForeignPages,
   refuseUnseenRevocation,
 } from './gate.ts'
 import { handle } from './handle.ts'
 import { type NotFoundOptions, notFound } from './not-found.ts'
-import { createQueues } from './one-at-a-time.ts'
+import { inTurn } from './one-at-a-time.ts'
 import { goOnUnlessRefused, pathOf, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -62,22 +61,13 @@ export interface RouteTools {
   readonly audit: Audit | undefined
 }
 
-type Install = (app: FastifyInstance, options: ArrivalOptions) => void
-type Step = (
-  exchange: Exchange,
-  route: Route,
-  tools: RouteTools & { readonly checks: Checks },
-) => Refusal | undefined | Promise<Refusal | undefined>
+/** False if it has answered the request, which goes no further then. */
+type Arrival = (request: FastifyRequest, reply: FastifyReply) => boolean
+type Install = (app: FastifyInstance, options: ArrivalOptions) => Arrival
+type Step = (exchange: Exchange, route: Route, tools: RouteTools & { readonly checks: Checks }) => Outcome
+type Outcome = Refusal | undefined | Promise<Refusal | undefined>
 
-const EVERY_REQUEST: readonly Install[] = [
-  waitForEarlierAnswers,
-  continueLate,
-  boundArrival,
-  setHeaders,
-  checkHost,
-  checkExpectation,
-  checkMethod,
-]
+const EVERY_REQUEST: readonly Install[] = [boundArrival, setHeaders, checkHost, checkExpectation, checkMethod]
 
 const BEFORE_BODY: readonly Step[] = [
   boundAddressRate,
@@ -88,26 +78,34 @@ const BEFORE_BODY: readonly Step[] = [
   checkRole,
   chargeWork,
   catchUpWithDevices,
-  findDevice,
-  boundDeviceRate,
+  admitToDevice,
   checkLength,
 ]
 
 const BEFORE_HANDLER: readonly Step[] = [checkPath, checkQuery, checkBody, boundDeviceRateByBody]
 
 export function installArrival(app: FastifyInstance, options: ArrivalOptions): void {
-  for (const install of EVERY_REQUEST) install(app, options)
+  const steps = EVERY_REQUEST.map((install) => install(app, options))
+  // One hook for all of them: each costs every request something.
+  app.addHook('onRequest', (request, reply, done) =>
+    inTurn(request.raw, reply.raw, () => {
+      for (const step of steps) if (!step(request, reply)) return
+      done()
+    }),
+  )
+  continueLate(app)
 }
 
 export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTools): void {
   const tools = { ...routeTools, checks: checksOf(route) }
   const { services, audit, files, images } = tools
-  const refusalOf = async (steps: readonly Step[], exchange: Exchange): Promise<Refusal | undefined> => {
-    for (const step of steps) {
-      const outcome = step(exchange, route, tools)
+  const refusalOf = (steps: readonly Step[], exchange: Exchange, from = 0): Outcome => {
+    for (let i = from; i < steps.length; i++) {
+      const outcome = steps[i]?.(exchange, route, tools)
       // Most steps need not wait, and every wait costs a turn.
-      const refusal = outcome instanceof Promise ? await outcome : outcome
-      if (refusal !== undefined) return refusal
+      if (outcome instanceof Promise)
+        return outcome.then((refusal) => refusal ?? refusalOf(steps, exchange, i + 1))
+      if (outcome !== undefined) return outcome
     }
     return undefined
   }
@@ -119,10 +117,12 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     // H1, H2
     onRequest(request, reply, done) {
-      goOnUnlessRefused({ request, reply }, refusalOf(BEFORE_BODY, { request, reply }), done)
+      const exchange = { request, reply }
+      goOnUnlessRefused(exchange, () => refusalOf(BEFORE_BODY, exchange), done)
     },
     async handler(request, reply) {
-      const refusal = await refusalOf(BEFORE_HANDLER, { request, reply })
+      const outcome = refusalOf(BEFORE_HANDLER, { request, reply })
+      const refusal = outcome instanceof Promise ? await outcome : outcome
       if (refusal !== undefined) return sendProblem(request, reply, refusal)
       const result = await handle(route, request, services)
       if (result.kind === 'file') {
@@ -146,41 +146,37 @@ function beforeAnswer({ isUpload }: Route, audit: Audit | undefined) {
   }
 }
 
-function waitForEarlierAnswers(app: FastifyInstance): void {
-  const queue = createQueues()
-  app.addHook('onRequest', (request, reply, done) => queue(request.raw, reply.raw, done))
-}
-
-function setHeaders(app: FastifyInstance, { pages, cors, isDraining }: ArrivalOptions): void {
-  app.addHook('onRequest', (request, reply, done) => {
+function setHeaders(_: FastifyInstance, { pages, cors, isDraining }: ArrivalOptions): Arrival {
+  return (request, reply) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
     if (pages?.build !== undefined) reply.header('x-fleet-build', pages.build)
     cors.mark(request, reply)
     if (isDraining()) reply.header('connection', 'close')
-    done()
-  })
+    return true
+  }
 }
 
 /** Paths that are asked by address, and so often that they are not logged. */
 export const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
 
-function checkHost(app: FastifyInstance, { hosts }: ArrivalOptions): void {
-  app.addHook('onRequest', (request, reply, done) => {
+function checkHost(_: FastifyInstance, { hosts }: ArrivalOptions): Arrival {
+  return (request, reply) => {
     const { headers, rawHeaders, httpVersion } = request.raw
     const { host } = headers
     // [RFC 9112 3.2] Clients of HTTP/1.0 need not send one.
     if ((host === undefined && httpVersion !== '1.0') || isHostTwice(rawHeaders)) {
       sendProblem(request, reply, refused('BAD_REQUEST', { message: 'send one Host header' }))
-      return
+      return false
     }
-    if (PROBES.has(pathOf(request.url)) || (hosts?.has(host) ?? true)) return done()
+    if (hosts === undefined || hosts.has(host) || PROBES.has(pathOf(request.url))) return true
     sendProblem(
       request,
       reply,
       refused('MISDIRECTED_REQUEST', { message: `${host} is no name of this service` }),
     )
-  })
+    return false
+  }
 }
 
 /** Names and values take turns. Node keeps the first of two. */
@@ -192,26 +188,28 @@ function isHostTwice(raw: readonly string[]): boolean {
 }
 
 /** Node would answer these by itself, with an empty body. */
-function checkExpectation(app: FastifyInstance): void {
+function checkExpectation(app: FastifyInstance): Arrival {
   const unmet = new WeakSet<IncomingMessage>()
   app.server.on('checkExpectation', (request, response) => {
     unmet.add(request)
     app.server.emit('request', request, response)
   })
-  app.addHook('onRequest', (request, reply, done) => {
-    if (!unmet.has(request.raw)) return done()
+  return (request, reply) => {
+    if (!unmet.has(request.raw)) return true
     sendProblem(request, reply, refused('BAD_REQUEST', { message: 'Expect: only 100-continue is known' }))
-  })
+    return false
+  }
 }
 
 export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Fastify would ask some other methods for a body first. */
-function checkMethod(app: FastifyInstance, options: ArrivalOptions): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    if (METHODS.includes(request.method)) return done()
+function checkMethod(_: FastifyInstance, options: ArrivalOptions): Arrival {
+  return (request, reply) => {
+    if (METHODS.includes(request.method)) return true
     notFound(options, request, reply)
-  })
+    return false
+  }
 }
 
 /** Refuses a body that is too long before a byte of it is read. */

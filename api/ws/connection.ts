@@ -13,7 +13,7 @@ import {
   parseClientFrame,
   type Subscribe,
 } from '../../schemas/ws.ts'
-import type { Authentication } from '../auth/authenticate.ts'
+import type { Authenticate, Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import { Budget } from './budget.ts'
@@ -33,7 +33,7 @@ export interface SocketLogger {
 export interface ConnectionPorts extends Omit<SubscriptionsPorts, keyof SubscriptionsHost | 'budget'> {
   readonly id: string
   readonly heldBudget: Budget
-  readonly authenticate: (token: string) => Promise<Authentication>
+  readonly authenticate: Authenticate
   /** A ticket can be redeemed once. */
   readonly redeemTicket: (ticket: string) => Promise<Authentication>
   readonly logger: SocketLogger | undefined
