@@ -135,7 +135,10 @@ export const CommandBody = Type.Object(
     result_bytes_omitted: orNull(
       Type.Integer({ minimum: 0, description: 'Size of a result that was too large to be kept.' }),
     ),
-    error: ErrorBody,
+    error: orNull(Type.Object({ code: Type.String(), message: Type.String() }), {
+      description:
+        'What the device said went wrong. Of a command that is open or expired: `MALFORMED_ACK` if the device answered something that cannot be read.',
+    }),
     attempts: Type.Integer({ minimum: 0, examples: [1] }),
     late: Type.Boolean({ description: 'True if the result came after the command had expired.' }),
     conflicts: Type.Array(Conflict, { examples: [[]] }),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
-import { readAck } from './ack-message.ts'
+import { commandIdsIn, readAck } from './ack-message.ts'
 
 const read = (value: unknown) =>
   readAck(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)))
@@ -60,3 +60,10 @@ test.each(['yesterday', '2026-02-30T00:00:00Z', 1e300, -1, null, {}])(
     })
   },
 )
+
+test('ids of commands are found in an answer that cannot be read', () => {
+  const ids = (text: string) => [...commandIdsIn(Buffer.from(text))]
+  expect(ids('{"command_id":"cmd_01a","status":"done"')).toEqual(['cmd_01a'])
+  expect(ids('cmd_01a;ok;cmd_02b;cmd_01a\xff')).toEqual(['cmd_01a', 'cmd_02b'])
+  expect(ids('done')).toEqual([])
+})

@@ -37,6 +37,12 @@ export function readAck(payload: Uint8Array): AckMessage {
   return toAck(json)
 }
 
+/** Ids of commands anywhere in an answer, which may be broken in any way. */
+export function commandIdsIn(payload: Uint8Array): ReadonlySet<string> {
+  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('latin1')
+  return new Set(text.match(/cmd_[0-9a-z]+/g))
+}
+
 export function toAck(json: JsonObject): AckMessage {
   const { request_id: requestId, status, executed_at: executedAt, progress, error } = ownFields(json)
   if (typeof requestId !== 'string' || requestId === '' || requestId.length > ID_CHARS_MAX)

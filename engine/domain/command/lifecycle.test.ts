@@ -8,6 +8,7 @@ import {
   cancelCommand,
   delivered,
   expireCommands,
+  noteUnreadable,
   trimCommands,
 } from './lifecycle.ts'
 import { COMMAND_CAUSES, COMMAND_MOVES, type CommandCause, isOpen } from './moves.ts'
@@ -192,5 +193,47 @@ describe('what is kept', () => {
     const commands = many(100, { status: 'completed', idempotencyKey: 'k' })
     expect(trimCommands(commands, at(LIMITS.idempotencyKeyMs - 1))).toBe(commands)
     expect(trimCommands(commands, at(LIMITS.idempotencyKeyMs))).toHaveLength(LIMITS.commandsKeptMax)
+  })
+})
+
+describe('an answer that nobody can read', () => {
+  const note = (commands: Commands, ids: readonly string[], now = 5, why = 'not JSON') =>
+    noteUnreadable(commands, { ids: new Set(ids), why, now: at(now) })
+  const UNREADABLE = { code: 'MALFORMED_ACK', message: 'not JSON' }
+
+  test('is noted at its command, which goes on and expires with the note', () => {
+    const { commands, changed } = note(sent, ['c0', 'c7'])
+    expect(changed).toMatchObject([{ id: 'c0', status: 'pending', error: UNREADABLE }])
+    expect(note(commands, ['c0']).changed).toEqual([])
+    expect(find(expireCommands(commands, at(30_000)).commands, 0)).toMatchObject({
+      ...{ status: 'expired', error: UNREADABLE },
+    })
+    expect(find(note(sent, ['c0'], 30_000).commands, 0)).toMatchObject({
+      ...{ status: 'expired', error: UNREADABLE },
+    })
+  })
+
+  test('gives way to one that can be read', () => {
+    const noted = note(sent, ['c0']).commands
+    expect(find(say(noted, 'acked', 6), 0)).toMatchObject({ status: 'acked', error: undefined })
+    expect(find(say(noted, 'completed', 6), 0)).toMatchObject({ status: 'completed', error: undefined })
+  })
+
+  test.each(['completed', 'failed', 'rejected', 'cancelled'] as const)(
+    'is nothing to a %s command',
+    (status) => {
+      expect(note(inStatus(status), ['c0']).changed).toEqual([])
+    },
+  )
+
+  test('is left alone if it could mean several commands', () => {
+    const two = create(sent)
+    expect(
+      note(
+        two,
+        two.map((command) => command.id),
+      ).changed,
+    ).toEqual([])
+    expect(note(two, ['c9']).commands).toBe(two)
   })
 })

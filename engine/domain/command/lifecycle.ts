@@ -56,6 +56,24 @@ export function acknowledge(commands: Commands, ack: Ack, now: Millis): AckOutco
   return { kind: 'changed', command, ...replace(commands, [command]) }
 }
 
+/** Code of the error of a command whose answer nobody could read. */
+const UNREADABLE = 'MALFORMED_ACK'
+
+/** Notes at the command that the device answered something unreadable. It goes on, and the next answer that moves it takes the
+ *  place of the note. `ids` are those found in the answer: of several commands, nobody knows which was meant. */
+export function noteUnreadable(
+  commands: Commands,
+  { ids, why, now }: { readonly ids: ReadonlySet<string>; readonly why: string; readonly now: Millis },
+): CommandsChange {
+  const [found, another] = commands.filter(({ id }) => ids.has(id))
+  if (found === undefined || another !== undefined) return unchanged(commands)
+  const command = expired(found, now)
+  const isAwaited = isOpen(command.status) || command.status === 'expired'
+  const isKnown = command.error?.code === UNREADABLE && command.error.message === why
+  if (!isAwaited || isKnown) return unchanged(commands)
+  return replace(commands, [{ ...command, error: { code: UNREADABLE, message: why } }])
+}
+
 export type CancelOutcome =
   | ({ readonly kind: 'cancelled'; readonly command: Command } & CommandsChange)
   | CommandRefusal

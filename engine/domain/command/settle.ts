@@ -35,8 +35,10 @@ function accept(command: Command, ack: Ack, now: Millis): Command | undefined {
   // Progress only grows, because an older answer may come later.
   const isFurther = ack.progress !== undefined && ack.progress > (command.progress ?? -1)
   const progress = isFurther ? ack.progress : command.progress
-  if (status === undefined) return isFurther ? { ...command, progress } : undefined
-  return { ...command, status, deliveredAt: command.deliveredAt ?? now, ackedAt: now, progress }
+  // An open command has no error but the note that an earlier answer could not be read.
+  const heard = { ...command, error: undefined, progress }
+  if (status === undefined) return isFurther ? heard : undefined
+  return { ...heard, status, deliveredAt: command.deliveredAt ?? now, ackedAt: now }
 }
 
 /** The same answer again is a repetition. A different one is kept for people to see. */

@@ -7,6 +7,7 @@ import {
   cancelCommand,
   delivered,
   expireCommands,
+  noteUnreadable,
   trimCommands,
 } from '../command/lifecycle.ts'
 import type { CommandsChange } from '../command/record.ts'
@@ -44,6 +45,14 @@ export function acked(
 ): Outcome {
   const outcome = acknowledge(device.commands, ack, now)
   return outcome.kind === 'ignored' ? { device, effects: [] } : apply(device, outcome, now)
+}
+
+export function ackedUnreadably(
+  device: Device,
+  { ids, why }: Extract<DeviceEvent, { kind: 'acked_unreadably' }>,
+  now: Millis,
+): Outcome {
+  return apply(device, noteUnreadable(device.commands, { ids, why, now }), now)
 }
 
 export function confirmed(

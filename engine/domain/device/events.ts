@@ -101,6 +101,8 @@ export type DeviceEvent =
       readonly clientToken?: string | undefined
     }
   | { readonly kind: 'acked'; readonly ack: Ack }
+  /** An answer that nobody can read, with the ids of commands that are in it. */
+  | { readonly kind: 'acked_unreadably'; readonly ids: ReadonlySet<string>; readonly why: string }
   /** The broker received the device's PUBACK. */
   | { readonly kind: 'delivered'; readonly commandId: CommandId; readonly message: SendKind }
   /** The deadline of the device's commands has come. */

@@ -15,7 +15,7 @@ import { type Author, NEW_SHADOW } from '../shadow/record.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
 import { unreachable } from '../unreachable.ts'
 import { actOnAlert } from './alert-events.ts'
-import { abandon, acked, cancel, command, confirmed, expire } from './command-events.ts'
+import { abandon, acked, ackedUnreadably, cancel, command, confirmed, expire } from './command-events.ts'
 import { ddiActed, withAttributes } from './ddi-events.ts'
 import { type DeviceEdit, judgeEdit } from './edit.ts'
 import type { DescribedDevice, DeviceEvent, DeviceRequest, Effect, Outcome } from './events.ts'
@@ -47,6 +47,8 @@ export function transition(device: Device, event: DeviceEvent, now: Millis): Out
       return tellShadow(device, event, now)
     case 'acked':
       return acked(device, event, now)
+    case 'acked_unreadably':
+      return ackedUnreadably(device, event, now)
     case 'delivered':
       return confirmed(device, event, now)
     case 'overdue':

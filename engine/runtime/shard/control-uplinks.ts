@@ -1,7 +1,7 @@
 // What a device says of its shadow and of its commands. All of it acts once: a message read again changes nothing.
 import { Buffer } from 'node:buffer'
 import type { CommandId } from '../../../schemas/ids.ts'
-import { type AckMessage, readAck } from '../../domain/command/ack-message.ts'
+import { type AckMessage, commandIdsIn, readAck } from '../../domain/command/ack-message.ts'
 import { isCancelId, type SendKind } from '../../domain/command/messages.ts'
 import type { DeviceEvent } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
@@ -85,6 +85,10 @@ export function acknowledge(actor: Actor, { ack, incoming }: Acknowledgement, ba
   if (ack.kind === 'refused') {
     batch.counts.refused++
     batch.open.park(incoming, 'MALFORMED_ACK', ack.detail)
+    if (!incoming.isNew) return
+    const ids = commandIdsIn(incoming.item.payload)
+    if (ids.size > 0)
+      batch.decisions.decide(actor, { kind: 'acked_unreadably', ids, why: ack.detail }, timeOf(incoming))
     return
   }
   if (!incoming.isNew) return

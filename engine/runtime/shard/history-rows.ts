@@ -1,7 +1,7 @@
 // What happened to a device, its shadow and its commands, as rows of the history.
 import { type DeviceId, Micros, type Millis, toIso, toMillis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Command, CommandResult } from '../../domain/command/record.ts'
+import type { Command, CommandError, CommandResult } from '../../domain/command/record.ts'
 import type { Effect } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import type { HistoryRow } from '../../domain/history/row.ts'
@@ -102,7 +102,8 @@ export function commandRow(deviceId: DeviceId, command: Command, rowPlace: RowPl
 }
 
 function resultOf(command: Command): JsonObject {
-  if (command.completedAt === undefined) return {}
+  const { error } = command
+  if (command.completedAt === undefined) return error === undefined ? {} : { error: errorOf(error) }
   return { ...saidOf(command), result_bytes_omitted: command.resultBytesOmitted ?? null }
 }
 
@@ -117,6 +118,10 @@ function saidOf({ executedAt, result, error }: CommandResult): JsonObject {
   return {
     executed_at: executedAt === undefined ? null : toIso(executedAt),
     result: result ?? null,
-    error: error === undefined ? null : { code: error.code, message: error.message },
+    error: error === undefined ? null : errorOf(error),
   }
+}
+
+function errorOf({ code, message }: CommandError): JsonObject {
+  return { code, message }
 }

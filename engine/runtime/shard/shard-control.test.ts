@@ -133,6 +133,19 @@ describe('a command', () => {
     expect(bad.proposal.deadLetters.map(({ reason }) => reason)).toEqual(['MALFORMED_ACK'])
   })
 
+  test('is told what was wrong with an answer that cannot be read, once, and goes on', () => {
+    const bench = listeningBench()
+    bench.apply([request('a', 10, wish('cmd_1'))])
+    const wrong = { command_id: 'cmd_1', status: 'done' }
+    const told = bench.apply([message('a', 20, 'command/ack', wrong), message('a', 21, 'command/ack', wrong)])
+    expect(told.proposal.deadLetters.map(({ reason }) => reason)).toEqual(['MALFORMED_ACK', 'MALFORMED_ACK'])
+    const why = { code: 'MALFORMED_ACK', message: expect.stringContaining('request_id must be text') }
+    expect(edges(told)).toEqual(['pending'])
+    expect(told.proposal.history.map(({ body }) => JSON.parse(body)['error'])).toEqual([why])
+    const right = { request_id: 'cmd_1', status: 'completed' }
+    expect(edges(bench.apply([message('a', 22, 'command/ack', right)]))).toEqual(['completed'])
+  })
+
   test('that is applied already is neither sent nor told again (S1)', () => {
     const bench = new ShardBench([online], { applied: 1 })
     const { proposal } = bench.apply([
