@@ -57,7 +57,7 @@ const RULE = {
 const DEVICE_ID = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
 export const CanaryWish = Type.Object(
   {
-    percent: Type.Optional(percent()),
+    percent: Type.Optional(orNull(percent())),
     count: Type.Optional(orNull(whole(1, 250_000))),
     devices: Type.Optional(
       orNull(Type.Array(Type.String({ pattern: DEVICE_ID }), { minItems: 1, maxItems: 10_000 })),

@@ -1,7 +1,7 @@
 // Bodies of /ota/firmware.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
-import { choice, Instant, orNull, sortBy } from './json-schema.ts'
+import { choice, IMMUTABLE, Instant, orNull, sortBy } from './json-schema.ts'
 import { PAGE_QUERY, pageOf } from './page.ts'
 import { FIRMWARE_STATUSES, SIGNATURE_ALGS } from './vocabulary.ts'
 
@@ -118,7 +118,15 @@ export const EditFirmwareBody = Type.Object(
       }),
     ),
   },
-  { title: 'EditFirmwareBody', additionalProperties: false, examples: [{ status: 'deprecated' }] },
+  {
+    title: 'EditFirmwareBody',
+    additionalProperties: false,
+    // Another image, or the same for other devices, is another firmware.
+    [IMMUTABLE]: Object.keys(FirmwareBody.properties).filter(
+      (name) => name !== 'changelog' && name !== 'status',
+    ),
+    examples: [{ status: 'deprecated' }],
+  },
 )
 
 export const ForceQuery = Type.Object(

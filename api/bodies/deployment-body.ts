@@ -126,11 +126,15 @@ const NO_JOB = {
   created_at: null,
 } as const
 
+/** All devices have no value. */
+function targetBody({ target: { type, value } }: Deployment['spec']): DeploymentBody['target'] {
+  return value === null ? { type } : { type, value }
+}
+
 function specBody({ spec }: Deployment) {
   const { abort, timeouts, retry, ramp } = spec
   return {
-    // It came as JSON.
-    target: spec.target as { type: typeof spec.target.type; value?: unknown },
+    target: targetBody(spec),
     strategy: spec.strategy,
     max_concurrent: spec.maxConcurrent,
     rate_per_minute: spec.ratePerMinute ?? null,

@@ -70,7 +70,8 @@ class Form<Taken> {
       preservePath: true,
       limits: { fieldSize: LIMITS.uploadFieldBytesMax + 1, parts: Number.POSITIVE_INFINITY },
       isPartAFile: (field, type, filename) => {
-        if (field !== undefined) this.#types.set(field, type)
+        // The parser says `text/plain` of a part that says nothing, too.
+        if (field !== undefined) this.#types.set(field, type === 'text/plain' ? undefined : type)
         return filename !== undefined || this.#isFileName(field)
       },
     })

@@ -158,6 +158,8 @@ describe('canaries', () => {
         errors: [{ path: '/canary/devices', message: expect.stringContaining(devices.at(-1) ?? '') }],
       })
     expect((await named(['d0'])).status).toBe(201)
+    // As the record shows it, where a number of canaries is asked for.
+    expect((await deploy({ strategy: 'canary', canary: { percent: null, count: 1 } })).status).toBe(201)
   })
 
   test('with approval a person lets it go on', async () => {
@@ -331,11 +333,12 @@ test('operators deploy within their groups, and see nothing beyond', async () =>
   expect((await deploy({ force: true })).status).toBe(201)
 })
 
-test('a repetition with the same key is the same deployment', async () => {
+test('a repetition with the same key is the same deployment, whose target is as it was asked for', async () => {
   const { request, token } = await opened(many(1))
   const body = { firmware_version: '2.0', target: { type: 'all' } }
   const headers = { 'idempotency-key': 'k1' }
   const first = await request(`POST ${PATH}`, { token, body, headers })
+  expect(first.body.target).toEqual({ type: 'all' })
   const second = await request(`POST ${PATH}`, { token, body, headers })
   expect(second.body.deployment_id).toBe(first.body.deployment_id)
 })

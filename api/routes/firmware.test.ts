@@ -81,7 +81,10 @@ describe('an upload', () => {
         { name: 'device_type', value: 'simulator' },
       ]),
     )
-    expect([status, body.sha256]).toEqual([201, sha256('this')])
+    expect([status, body.sha256, body.content_type]).toEqual([
+      ...[201, sha256('this')],
+      'application/octet-stream',
+    ])
   })
 
   test('may name its file without a filename, and with a type that is none', async () => {
@@ -270,6 +273,9 @@ describe('records', () => {
       body: { code: 'PRECONDITION_FAILED' },
     })
     expect((await patch({ status: 'available', changelog: 'more' })).headers['etag']).toBe('"3"')
+    expect(await patch({ version: '2' })).toMatchObject({
+      ...{ status: 422, body: { code: 'IMMUTABLE_FIELD', errors: [{ path: '/version' }] } },
+    })
     expect((await patch({ status: 'yanked' })).body.status).toBe('yanked')
     expect(await patch({ status: 'available' })).toMatchObject({
       status: 409,

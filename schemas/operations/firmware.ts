@@ -94,7 +94,7 @@ export const editFirmware = {
   bodyTypes: JSON_TYPES,
   hasEtag: true,
   replies: { 200: FirmwareBody },
-  refusals: [...CHANGE.refusals, 'INVALID_STATE_TRANSITION'],
+  refusals: [...CHANGE.refusals, 'INVALID_STATE_TRANSITION', 'IMMUTABLE_FIELD'],
 } as const satisfies Operation
 
 export const deleteFirmware = {

@@ -55,6 +55,8 @@ export interface Actor {
   polling: { readonly at: Millis; readonly timeoutMs: number } | undefined
   /** When progress of an update was last told. */
   progressToldAt: Millis | undefined
+  /** The progress of an update that was heard last. It is in no record before the job moves (U8). */
+  progressHeard: { readonly id: string; readonly attempt: number; readonly percent: number } | undefined
   /** Number of the own session in which the device said its present boot id. */
   bootSaidIn: Micros | undefined
   /** Dead letters of the last second that brought any, so that a flood of them is no load on the store. */
@@ -87,6 +89,7 @@ export function newActor(device: Device, slot: number): Actor {
     origins: undefined,
     polling: undefined,
     progressToldAt: undefined,
+    progressHeard: undefined,
     bootSaidIn: undefined,
     letters: undefined,
     watch: undefined,

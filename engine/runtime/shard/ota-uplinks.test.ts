@@ -1,6 +1,7 @@
 // What becomes of a message on `ota/status` that says nothing about an update.
 import { describe, expect, test } from 'vitest'
-import { deviceOf, type TestItem, telemetry } from './testing/items.ts'
+import { updateAt } from '../../domain/ota/testing/updated-device.ts'
+import { deviceOf, idOf, type TestItem, telemetry } from './testing/items.ts'
 import { online, ShardBench } from './testing/shard.ts'
 
 const said = (at: number, payload: string | Uint8Array): TestItem => ({
@@ -47,5 +48,38 @@ describe('the status of an update', () => {
     expect(proposal.deadLetters.map(({ deviceId, topic, reason }) => [deviceId, topic, reason])).toEqual([
       ['a', 'fleet/gw/sub/a/ota/status', 'MALFORMED_OTA_STATUS'],
     ])
+  })
+})
+
+describe('progress of an update', () => {
+  const { firmware } = updateAt('downloading').device
+  const [job] = firmware.jobs
+  const deploymentId = job?.plan.deploymentId
+  const says = (at: number, report: object) =>
+    said(at, JSON.stringify({ deployment_id: deploymentId, ...report }))
+  const progressIn = (bench: ShardBench) =>
+    bench.ask({ kind: 'firmware', deviceIds: [idOf('a')] })[0]?.firmware.jobs[0]?.progress
+
+  test('costs no save, and is kept with the next change of the job', () => {
+    const bench = new ShardBench([deviceOf('a', { status: 'online', firmwareVersion: '1.0', firmware })])
+    // The second comes too soon to be told.
+    const [first, second] = [
+      says(1, { status: 'downloading', progress: 40 }),
+      says(2, { status: 'downloading', progress: 60 }),
+    ]
+    expect(bench.apply([first, second]).proposal.changed).toEqual([])
+    expect(progressIn(bench)).toBe(job?.progress)
+    bench.apply([says(3, { status: 'downloaded' })])
+    expect(progressIn(bench)).toBe(60)
+  })
+
+  test('is that of its attempt, and says nothing about another one', () => {
+    const again = { ...firmware, jobs: firmware.jobs.map((each) => ({ ...each, attempt: 2 })) }
+    const bench = new ShardBench([
+      deviceOf('a', { status: 'online', firmwareVersion: '1.0', firmware: again }),
+    ])
+    bench.apply([says(1, { status: 'downloading', attempt: 1, progress: 40 })])
+    bench.apply([says(2, { status: 'downloaded' })])
+    expect(progressIn(bench)).toBe(job?.progress)
   })
 })

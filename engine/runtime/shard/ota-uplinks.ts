@@ -2,6 +2,7 @@
 import type { Ack } from '../../domain/command/ack-message.ts'
 import type { StatusMessage } from '../../domain/device/status-message.ts'
 import { jobOf } from '../../domain/ota/firmware-jobs.ts'
+import type { Job } from '../../domain/ota/job.ts'
 import type { StatusReport } from '../../domain/ota/job-sessions.ts'
 import { type OtaReport, readOtaStatus, reportOfAck } from '../../domain/ota/ota-report.ts'
 import { LIMITS } from '../../limits.ts'
@@ -54,13 +55,20 @@ function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch)
   const now = timeOf(incoming)
   const before = batch.decisions.deviceOf(actor)
   const session = actor.session?.number
-  const after = batch.decisions.decide(actor, { kind: 'ota_reported', report: said, session }, now)
+  const job = jobOf(before.firmware, said.deploymentId)
+  const { progress = progressOf(actor, job) } = said
+  const after = batch.decisions.decide(
+    actor,
+    { kind: 'ota_reported', report: { ...said, progress }, session },
+    now,
+  )
   if (after !== before) {
     batch.counts.stored++
     return
   }
-  const job = jobOf(before.firmware, said.deploymentId)
-  const isProgress = said.progress !== undefined && job?.isGranted === true
+  const isProgress = said.progress !== undefined && job?.isGranted === true && isOfAttempt(said, job)
+  if (isProgress)
+    actor.progressHeard = { id: said.deploymentId, attempt: attemptOf(job), percent: said.progress }
   if (!isProgress || (actor.progressToldAt ?? 0) + LIMITS.otaProgressMs > now) {
     batch.counts.ignored++
     return
@@ -76,3 +84,15 @@ function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch)
     job: { ...job, progress: said.progress },
   })
 }
+
+/** How far the attempt was when that was last heard; undefined if nothing of it was. */
+function progressOf({ progressHeard: heard }: Actor, job: Job | undefined): number | undefined {
+  if (heard === undefined || job === undefined || heard.id !== job.plan.deploymentId) return undefined
+  return heard.attempt === attemptOf(job) ? heard.percent : undefined
+}
+
+function isOfAttempt({ attempt }: OtaReport, job: Job): boolean {
+  return attempt === undefined || attempt === attemptOf(job)
+}
+
+const attemptOf = ({ attempt, back }: Job) => back?.attempt ?? attempt
