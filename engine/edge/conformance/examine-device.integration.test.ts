@@ -10,6 +10,9 @@ const BUILT = new URL('../../../dist/engine/edge/conformance/testing/', import.m
 const program = (name: string, args = '') =>
   `exec "${process.execPath}" "${fileURLToPath(new URL(name, BUILT))}" ${args}`
 
+/** Its heartbeat and its keep-alive are those of a real device. */
+const PYTHON_MS = 400_000
+
 function examine(run: string, over: Partial<Examination> = {}): Promise<Report> {
   return examineDevice({
     ...{ deviceId: 'my-device', run, port: 0, profile: 'full', only: [] },
@@ -67,6 +70,23 @@ test.skipIf(!HAS_MOSQUITTO)(
     expect(wrong(report)).toEqual([])
     expect(report.passed).toBe(7)
   },
+)
+
+const PYTHON = process.env['TEST_SERVER_PYTHON_WITH_PAHO']
+
+test.skipIf(PYTHON === undefined)(
+  'the Python example meets everything but what it leaves out: log lines and manifests',
+  async () => {
+    const path = fileURLToPath(new URL('../examples/python/device.py', import.meta.url))
+    const environment = { ...process.env, FLEET_TELEMETRY_SEC: '0.2' }
+    const signal = AbortSignal.timeout(PYTHON_MS)
+    const report = await examine(`exec "${PYTHON}" "${path}"`, { environment, signal })
+    expect(wrong(report)).toEqual([
+      ['LOG-01', 'the device logged nothing'],
+      ['OTA-15', 'the device does not check manifests'],
+    ])
+  },
+  PYTHON_MS,
 )
 
 /** What breaks, and the checks that have to see it. */

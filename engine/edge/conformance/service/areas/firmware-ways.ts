@@ -22,6 +22,11 @@ export const FIRMWARE_WAYS: readonly ServiceCheck[] = [
     isSlow: true,
     run: rollback,
   },
+  {
+    ...check('OTA-07', 'Firmware', 'an update that a device never acknowledges has failed'),
+    isSlow: true,
+    run: unacknowledged,
+  },
 ]
 
 async function unstable(run: Run): Promise<void> {
@@ -52,6 +57,32 @@ async function unstable(run: Run): Promise<void> {
   await isNow('the job of a device that was lost three times has failed', ({ status, error }) => {
     return status === 'failed' && Object(error)['code'] === 'UNSTABLE'
   })
+}
+
+/** The message comes five times, every ten seconds. */
+const UNACKNOWLEDGED_MS = 150_000
+
+async function unacknowledged(run: Run): Promise<void> {
+  const version = `0.0.7-conf.${run.id}`
+  const { firmware_id = null } = await upload(run, { version, image: `unacknowledged of ${run.id}` })
+  const { device, session } = await updatable(run)
+  // It takes messages, and never says that it has.
+  session.client.handleMessage = () => undefined
+  const deployment = await deploy(run, {
+    ...{ firmware_id, target: { type: 'device', value: device.id } },
+    ...{ retry: { max: 0 }, abort: { min_finished: 1_000 } },
+  })
+  const path = `/ota/deployments/${deployment}/devices`
+  const ended = await run.until(
+    'the job that nobody acknowledged has ended',
+    async () => {
+      const job = await jobOf(run, path, device)
+      return job === undefined || job['status'] === 'pending' ? undefined : job
+    },
+    UNACKNOWLEDGED_MS,
+  )
+  if (ended['status'] !== 'failed' || Object(ended['error'])['code'] !== 'NOT_ACKNOWLEDGED')
+    throw new UnmetCheck('the job has not failed as NOT_ACKNOWLEDGED', ended)
 }
 
 async function rollback(run: Run): Promise<void> {
