@@ -47,6 +47,7 @@ export class ChaosDevice {
   readonly #timer: NodeJS.Timeout
   #packets = 0
   #socket: Socket | undefined
+  #redial: NodeJS.Timeout | undefined
   #isAdmitted = false
   #isDone = false
   #heardAt = 0
@@ -75,6 +76,7 @@ export class ChaosDevice {
   close(): void {
     this.#isDone = true
     clearInterval(this.#timer)
+    clearTimeout(this.#redial)
     this.#leave()
     this.#socket?.removeAllListeners('close').destroy()
   }
@@ -167,7 +169,7 @@ export class ChaosDevice {
     socket.on('error', () => undefined)
     socket.on('close', () => {
       this.#leave()
-      setTimeout(() => this.#dial(), RECONNECT_MS * (1 + this.#options.dice()))
+      this.#redial = setTimeout(() => this.#dial(), RECONNECT_MS * (1 + this.#options.dice()))
     })
   }
 
