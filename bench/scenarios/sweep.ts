@@ -27,6 +27,7 @@ const NOTHING: WorkTask = {
   rows: true,
   asks: [],
   sweep: undefined,
+  unsaid: [],
   forgiveAt: undefined,
   leaps: [],
   horizon: Millis(0),

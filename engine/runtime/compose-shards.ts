@@ -60,7 +60,13 @@ export function composeShards(inserters: readonly Inserter[], ports: ShardsPorts
           perform: (proposal, holding) => {
             metrics.ota.jobsMoved(proposal.feed)
             metrics.alerts.moved(proposal.feed)
-            performer.perform(proposal, (id: DeviceId) => mayAct(holding.claimOf(partitionOf(id))))
+            const unsaid = new Set<DeviceId>()
+            performer.perform(proposal, (id: DeviceId) => {
+              const may = mayAct(holding.claimOf(partitionOf(id)))
+              if (!may) unsaid.add(id)
+              return may
+            })
+            return unsaid
           },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) return fatal(error)

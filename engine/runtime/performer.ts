@@ -2,7 +2,8 @@
 //
 // - The store refuses a save of a stale owner, but nothing refuses what it says to devices and listeners. So each
 //   message, cut and frame is preceded by a look at the lease. What is not said then is said by the next owner, whose
-//   shard looks through its devices for it. Replies are given in any case: they tell what was saved.
+//   shard looks through its devices for it, or by this one, if its lease is renewed before there is another. Replies are
+//   given in any case: they tell what was saved.
 
 import type { DeviceId } from '../../schemas/ids.ts'
 import { messageRefused } from '../domain/audit/device-refusals.ts'

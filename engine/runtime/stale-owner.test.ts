@@ -66,10 +66,16 @@ class Node {
       recordRefusal: () => {},
       mesh: undefined,
     })
-    this.node.perform = (proposal, claims) =>
-      performer.perform(proposal, (deviceId) =>
-        claims.some((claim) => claim.partition === partitionOf(deviceId) && this.ownership.mayAct(claim)),
-      )
+    this.node.perform = (proposal, claims) => {
+      const unsaid = new Set<DeviceId>()
+      performer.perform(proposal, (deviceId) => {
+        const own = claims.filter(({ partition }) => partition === partitionOf(deviceId))
+        const may = own.some((claim) => this.ownership.mayAct(claim))
+        if (!may) unsaid.add(deviceId)
+        return may
+      })
+      return unsaid
+    }
     this.ownership.start()
   }
 }
@@ -111,6 +117,19 @@ test('an owner whose save was answered after a pause says nothing, and the next 
   one.node.isAnswerHeld = false
   await place.time.advance(100)
   expect(one.said).toEqual([])
+})
+
+test('an owner whose lease ran out says what it left unsaid once its lease is renewed, if nobody took over', async () => {
+  const { place, one, desire } = await setUp()
+  one.isPaused = true
+  await place.time.advance(PAUSE_MS)
+  one.said.length = 0
+  await place.append(desire(10, true))
+  await place.time.advance(1_000)
+  expect(one.said).toEqual([])
+  one.isPaused = false
+  await place.time.advance(2_000)
+  expect(one.said).toEqual(['shadow/desired to a'])
 })
 
 test('an owner that reads on after a pause says nothing about what needs no save', async () => {

@@ -137,6 +137,7 @@ export class RowsAgain {
       entries,
       asks: [],
       sweep: undefined,
+      unsaid: [],
       forgiveAt: undefined,
       leaps: [],
       horizon: Millis(0),

@@ -1,5 +1,5 @@
 // What a runner needs, and what it tells.
-import type { Millis, Partition } from '../../../schemas/ids.ts'
+import type { DeviceId, Millis, Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
@@ -26,8 +26,9 @@ export interface RunnerPorts {
 }
 
 export interface RunnerHost {
-  /** After the save, with what the runner holds by then (runner H3). */
-  perform(proposal: Proposal, holding: Holding): void
+  /** After the save, with what the runner holds by then (runner H3). Returns the devices about which something was left unsaid,
+   *  because it was not certain that they are this node's. */
+  perform(proposal: Proposal, holding: Holding): ReadonlySet<DeviceId>
   /** It cannot go on in this incarnation of the process. */
   fatal(error: unknown): void
   /** Telemetry before this instant has rollups, or is about to. */

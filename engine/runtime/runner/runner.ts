@@ -5,7 +5,7 @@
 // H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next incarnation.
 // H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).
 // H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
-import type { Partition } from '../../../schemas/ids.ts'
+import type { DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
@@ -53,6 +53,8 @@ export class Runner {
   readonly #open: OpenShard
   /** Counting the verdict that rides next. */
   readonly #positions: ShardPositions
+  /** Devices about which something was left unsaid. A lease that ran out may be renewed before another node takes over. */
+  readonly #unsaid = new Set<DeviceId>()
   /** The proposal before was saved, and the next task tells the shard so (H2). */
   #isSaved = false
   #saving: Promise<void> | undefined
@@ -84,7 +86,7 @@ export class Runner {
     })
     this.#saver = new Saver({ store, schedule, claims }, { signal, fatal })
     this.#poison = new Poison(store, async (parked) => {
-      if (await this.#saver.save(parked)) host.perform(parked, this.#holding)
+      if (await this.#saver.save(parked)) this.#perform(parked)
     })
     this.#checkpoints = new Checkpointer(
       { partitions, claims, clock, schedule, log, store },
@@ -267,6 +269,8 @@ export class Runner {
   }): WorkTask {
     const settle = this.#isSaved
     this.#isSaved = false
+    const unsaid = [...this.#unsaid]
+    this.#unsaid.clear()
     return {
       kind: 'work',
       settle,
@@ -274,6 +278,7 @@ export class Runner {
       rows: parts.portion?.rows ?? true,
       asks: parts.asks,
       sweep: parts.sweep,
+      unsaid,
       forgiveAt: this.#silenceSweep.takeForgiveness(),
       leaps: this.#silenceSweep.leaps,
       horizon: this.#host.horizon(),
@@ -319,7 +324,11 @@ export class Runner {
   #saved(proposal: Proposal, entries: readonly Entry[]): void {
     this.#isSaved = true
     this.#positions.settled(proposal.applied, entries)
-    this.#host.perform(proposal, this.#holding)
+    this.#perform(proposal)
+  }
+
+  #perform(proposal: Proposal): void {
+    for (const id of this.#host.perform(proposal, this.#holding)) this.#unsaid.add(id)
   }
 
   #nextPortion(): Portion | undefined {

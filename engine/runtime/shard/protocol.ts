@@ -135,6 +135,8 @@ export interface WorkTask {
   /** Time to sweep at. `behind` stands for the time of the batch's last message, while there are unread entries, and
    *  `rest` goes on with the sweep that was cut. */
   readonly sweep: Millis | 'behind' | 'rest' | undefined
+  /** Devices about which this owner may not have said all. */
+  readonly unsaid: readonly DeviceId[]
   /** Set after time was lost: every device counts as heard at this time. */
   readonly forgiveAt: Millis | undefined
   /** Timers of firmware jobs do not count them. */

@@ -130,6 +130,10 @@ export class Shard {
     this.#deadlines.startTask(task)
     this.#fleet.tire(task.now)
     if (task.settle) this.#settle(task.now)
+    for (const id of task.unsaid) {
+      const actor = this.#roster.actors.get(id)
+      if (actor !== undefined) this.#takeOver.note(actor, task.now)
+    }
     if (task.wants !== undefined) this.#wants = task.wants
     if (task.alertSettings !== undefined)
       this.#alerts.settle(task.alertSettings, this.#roster.actors.values(), task.now)

@@ -1,14 +1,14 @@
-// What the owner before may not have said any more. It may have died, or lost its lease, after a save and before its
-// effects, and a broker outside keeps its sessions and retained messages over that (R5). A command is sent again from its
-// record. This is for the rest: shadows that were just written, devices that should have been cut off, and sessions whose
-// tokens were revoked.
+// What the owner before may not have said any more, or this one while its lease had run out. An owner may die, or lose its
+// lease, after a save and before its effects, and a broker outside keeps its sessions and retained messages over that (R5).
+// A command is sent again from its record. This is for the rest: shadows that were just written, devices that should have
+// been cut off, and sessions whose tokens were revoked.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Actor, isVoid } from './actor.ts'
 import type { Batch } from './batch.ts'
 
 export class TakeOver {
-  /** Devices to which the owner before may not have said all. */
+  /** Devices to which not all may have been said. */
   readonly #devices = new Set<Actor>()
 
   note(actor: Actor, now: Millis): void {

@@ -1,5 +1,5 @@
 // For tests: nodes with shards over one store and one log in simulated time.
-import { Micros, Millis, type Partition } from '../../../schemas/ids.ts'
+import { type DeviceId, Micros, Millis, type Partition } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { MemoryTelemetry } from '../../adapters/telemetry/testing/memory.ts'
@@ -46,8 +46,8 @@ export class ShardsNode {
   unread: Partition | undefined
   /** Devices are loaded late while it is true. */
   isLoadHeld = false
-  /** What follows from a proposal, saved under these claims. */
-  perform: (proposal: Proposal, claims: readonly Claim[]) => void = () => {}
+  /** What follows from a proposal, saved under these claims. Returns the devices about which something was left unsaid. */
+  perform: (proposal: Proposal, claims: readonly Claim[]) => ReadonlySet<DeviceId> = () => new Set()
   readonly #place: SharedPlace
   #incarnations = 0
 
@@ -116,7 +116,7 @@ export class ShardsNode {
         {
           perform: (proposal, holding) => {
             this.performed.push(proposal)
-            this.perform(proposal, holding.claims)
+            return this.perform(proposal, holding.claims)
           },
           fatal: (error) => {
             if (!(error instanceof Fault && error.code === 'STORE_FENCED')) throw error

@@ -107,7 +107,10 @@ export class RunnerBench {
         },
       },
       {
-        perform: (proposal) => this.performed.push(proposal),
+        perform: (proposal) => {
+          this.performed.push(proposal)
+          return new Set()
+        },
         fatal: (error) => this.fatal.push(error),
         horizon: () => Millis(0),
         now: () => this.time.now(),

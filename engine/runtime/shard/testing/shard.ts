@@ -20,6 +20,7 @@ export const NOTHING: WorkTask = {
   rows: true,
   asks: [],
   sweep: undefined,
+  unsaid: [],
   forgiveAt: undefined,
   leaps: [],
   horizon: Millis(0),
