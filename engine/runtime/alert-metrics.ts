@@ -53,7 +53,7 @@ export class AlertMetrics {
     shard: number,
     { evaluations, byState }: { evaluations: number; byState: ByState | undefined },
   ): void {
-    this.#evaluations.inc(evaluations)
+    if (evaluations > 0) this.#evaluations.inc(evaluations)
     if (byState !== undefined) this.#ofShards.set(shard, byState)
   }
 

@@ -27,12 +27,12 @@ export interface Question<A extends Ask = Ask> {
 }
 
 /** Asks all owners at once; without one of them there is no answer. */
-export async function fanOut<Owner, A extends Ask>(
+export function fanOut<Owner, A extends Ask>(
   owners: Owners<Owner>,
   { ask, after }: Omit<Question<A>, 'partitions'>,
 ): Promise<AnswerOf<A>> {
   // Each branch below answers its own kind of question, which a switch over a type parameter loses.
-  return (await answerOf(owners, ask, after)) as AnswerOf<A>
+  return answerOf(owners, ask, after) as Promise<AnswerOf<A>>
 }
 
 async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly Position[]): Promise<Answer> {
@@ -100,7 +100,8 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
     case 'metrics':
     case 'shadow':
     case 'commands': {
-      const partition = partitionOf(ask.deviceId)
+      // Whoever asks has worked out the device's partition for the end of its log.
+      const partition = after[0]?.partition ?? partitionOf(ask.deviceId)
       return owners.ask(owners.ownerOf(partition), { ask, after, partitions: [partition] })
     }
     default:

@@ -31,6 +31,13 @@ export interface Gauges {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+const RESULTS = ['stored', 'refused', 'ignored'] as const
+
+/** Most tasks of a shard only answer questions: adding nothing would cost them as much as adding something. */
+function add(counter: Counter, value: number, labels: Readonly<Record<string, string>> = {}): void {
+  if (value !== 0) counter.inc(labels, value)
+}
+
 export class Metrics {
   readonly registry = new Registry()
   readonly pace = new Pace()
@@ -100,20 +107,21 @@ export class Metrics {
       { version: build.version, commit: build.commit, node: process.versions.node },
       1,
     )
+    // Every series is there before anything was counted.
+    for (const result of RESULTS) this.#messages.inc({ kind: 'uplink', result }, 0)
+    for (const stage of ['shard', 'encode', 'alerts']) this.#stage.inc({ stage }, 0)
   }
 
   worked(shard: number, result: WorkResult): void {
     const { counts } = result
     this.pace.worked(counts.stored + counts.refused + counts.ignored, counts.points)
-    this.#messages.inc({ kind: 'uplink', result: 'stored' }, counts.stored)
-    this.#messages.inc({ kind: 'uplink', result: 'refused' }, counts.refused)
-    this.#messages.inc({ kind: 'uplink', result: 'ignored' }, counts.ignored)
-    this.#points.inc(counts.points)
-    this.#adjusted.inc(counts.adjusted)
-    this.#droppedPoints.inc(counts.droppedPoints)
+    for (const result of RESULTS) add(this.#messages, counts[result], { kind: 'uplink', result })
+    add(this.#points, counts.points)
+    add(this.#adjusted, counts.adjusted)
+    add(this.#droppedPoints, counts.droppedPoints)
     this.#stage.inc({ stage: 'shard' }, (counts.busyMs - counts.encodeMs - counts.alertsMs) / 1000)
-    this.#stage.inc({ stage: 'encode' }, counts.encodeMs / 1000)
-    this.#stage.inc({ stage: 'alerts' }, counts.alertsMs / 1000)
+    add(this.#stage, counts.encodeMs / 1000, { stage: 'encode' })
+    add(this.#stage, counts.alertsMs / 1000, { stage: 'alerts' })
     this.alerts.worked(shard, { evaluations: counts.evaluations, byState: result.alerts })
     this.#busy.observe({ kind: 'batch' }, counts.busyMs / 1000)
     this.#actors.set({ shard }, result.devices)
