@@ -68,7 +68,7 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongAndSharingFirst },
     projects: [
-      // Milliseconds, but for the models with their thousand runs, which a busy machine stretches.
+      // Milliseconds, but for the models with their hundreds of runs, which a busy machine stretches.
       { test: { ...SHARED, name: 'unit', pool: 'threads', include: UNIT, exclude: NEVER } },
       {
         test: {

@@ -1,12 +1,25 @@
 import { expect, test } from 'vitest'
+import { simulateCluster } from './cluster/simulate-cluster.ts'
 import { BATCH_STEPS } from './faults.ts'
+import { simulate } from './simulate.ts'
 import { simulateSeeds } from './testing/simulate-seeds.ts'
 
-// The first ten are those of simulate.test.ts.
-test('110 more seeds: nothing acknowledged is lost, doubled, out of order or forgotten, wherever processes die', {
+// The first six are those of simulate.test.ts.
+test('114 more seeds: nothing acknowledged is lost, doubled, out of order or forgotten, wherever processes die', {
   timeout: 1_800_000,
 }, async () => {
-  const { died } = await simulateSeeds({ from: 11, to: 120 })
+  const { died, hashes } = await simulateSeeds({ from: 7, to: 120 })
   // Processes died between any two steps of a batch (R4).
   expect([...died]).toEqual(expect.arrayContaining([...BATCH_STEPS]))
+  expect((await simulate(8)).hash).toBe(hashes[1])
 })
+
+// The others are those of simulate-cluster.test.ts.
+test.each([3, 21])(
+  'cluster seed %i: nothing acknowledged is lost or doubled, whatever nodes and the store go through',
+  { timeout: 1_800_000 },
+  async (seed) => {
+    const { violations } = await simulateCluster(seed)
+    expect(violations, `npm run sim -- --cluster --seed ${seed}`).toEqual([])
+  },
+)

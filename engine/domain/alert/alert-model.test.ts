@@ -48,7 +48,7 @@ test('alerts move as an oracle says that looks at everything in every second', (
         foretold(given, values),
       )
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   )
 })
 

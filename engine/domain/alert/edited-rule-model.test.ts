@@ -53,7 +53,7 @@ test('alerts move as an oracle says that judges anew whenever the rule changes',
       const moves = device.seen.filter(({ event }) => event !== 'updated')
       expect(moves.map(({ at, event, reason }) => [at, event, reason])).toEqual(told)
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   )
 })
 

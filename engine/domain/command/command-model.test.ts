@@ -178,6 +178,6 @@ test('nothing is sent after expiry or cancel, and what is final stays, whatever 
         expect(before).toEqual(copy)
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   )
 })
