@@ -46,7 +46,7 @@ export class Connection {
     this.#events = events
     this.#prefix = `fleet/${options.deviceId}/`
     this.#publisher = new Publisher(
-      (bytes) => this.#client.stream.write(bytes),
+      (bytes) => this.#client.stream.write(bytes, 'latin1'),
       (id) => this.#client.outgoing[id] !== undefined,
     )
     this.#client = mqtt.connect(options.url, this.#clientOptions())
@@ -74,7 +74,7 @@ export class Connection {
   publish({ suffix, payload, qos = 1 }: OutgoingMessage, retain = false): Promise<unknown> {
     const topic = this.#prefix + suffix
     if (qos === 1 && this.#client.connected) return this.#publisher.publish(topic, payload, retain)
-    return this.#client.publishAsync(topic, Buffer.from(payload), { qos, retain })
+    return this.#client.publishAsync(topic, payload, { qos, retain })
   }
 
   announce(reason: string): Promise<unknown> {
@@ -122,7 +122,7 @@ export class Connection {
 
   #say(status: 'online' | 'offline', reason: string): Promise<unknown> {
     const body = this.#options.status(status, reason, this.#sessionId)
-    return this.publish({ suffix: 'status', payload: Buffer.from(JSON.stringify(body)) }, true)
+    return this.publish({ suffix: 'status', payload: JSON.stringify(body) }, true)
   }
 
   #closed(): void {

@@ -288,8 +288,8 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   }
 
   #send(suffix: string, body: JsonObject | '', qos: 0 | 1 | 2 = 1): Promise<void> {
-    const text = body === '' ? '' : JSON.stringify(body)
-    return this.#outbox.add({ suffix, payload: Buffer.from(text), qos })
+    const payload = body === '' ? '' : JSON.stringify(body)
+    return this.#outbox.add({ suffix, payload, qos })
   }
 
   /** Catches what nobody waits for. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Outbox, type OutgoingMessage } from './outbox.ts'
 
-const message = (n: number): OutgoingMessage => ({ suffix: 'telemetry', payload: Uint8Array.of(n) })
+const message = (n: number): OutgoingMessage => ({ suffix: 'telemetry', payload: String(n) })
 
 function open(bounds = { messagesMax: 5, bytesMax: 1_000, inFlightMax: 2 }) {
   let dropped = 0
@@ -11,7 +11,7 @@ function open(bounds = { messagesMax: 5, bytesMax: 1_000, inFlightMax: 2 }) {
   const sent: number[] = []
   const acks: (() => void)[] = []
   const publish = ({ payload }: OutgoingMessage) => {
-    sent.push(payload[0] ?? -1)
+    sent.push(Number(payload))
     return new Promise<void>((resolve) => acks.push(resolve))
   }
   return { outbox, sent, acks, publish, dropped: () => dropped }

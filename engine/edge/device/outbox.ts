@@ -3,12 +3,13 @@
 
 export interface OutgoingMessage {
   readonly suffix: string
-  readonly payload: Uint8Array
+  readonly payload: string
   /** 1 if left out. */
   readonly qos?: 0 | 1 | 2
 }
 
 interface Entry extends OutgoingMessage {
+  readonly bytes: number
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
@@ -45,8 +46,10 @@ export class Outbox {
   /** Resolves once the broker has acknowledged the message; rejects if there was no room for it. */
   add(message: OutgoingMessage): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...message, resolve, reject })
-      this.#bytes += message.payload.length
+      const { suffix, payload, qos = 1 } = message
+      const bytes = Buffer.byteLength(payload)
+      this.#waiting.push({ suffix, payload, qos, bytes, resolve, reject })
+      this.#bytes += bytes
       this.#makeRoom()
       this.#send()
     })
@@ -99,7 +102,7 @@ export class Outbox {
       if (this.waiting <= messagesMax && this.#bytes <= bytesMax) break
       const oldest = this.#next()
       if (oldest === undefined) break
-      this.#bytes -= oldest.payload.length
+      this.#bytes -= oldest.bytes
       oldest.reject(new Error('no room to keep this message until it can be sent'))
       dropped++
     }
@@ -128,7 +131,7 @@ export class Outbox {
       if (at < 0) return
       this.#waiting.splice(at, 1)
     }
-    this.#bytes -= entry.payload.length
+    this.#bytes -= entry.bytes
     entry.resolve()
     this.#send()
   }

@@ -7,10 +7,11 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqttPacket from 'mqtt-packet'
 import type { Histogram } from '../../histogram.ts'
+import { toWord } from '../../publish-packet.ts'
 import type { Counts, ErrorKind } from '../scenario/summary.ts'
 import { cutFrames } from './frames.ts'
 import type { PublishParser } from './publish-parser.ts'
-import { type Sink, type Tray, toWord } from './tray.ts'
+import type { Sink, Tray } from './tray.ts'
 
 export interface Wire {
   readonly host: string

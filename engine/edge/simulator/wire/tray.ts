@@ -1,7 +1,5 @@
 // Packets on their way out: whatever one link sends in a row goes out in one write.
-//
-// - Packets are text with one character for each byte. Node hands such a text to the kernel as it is, while each buffer costs an
-//   object of its own and a copy.
+import { type PublishPacket, toBytes, toPublish } from '../../publish-packet.ts'
 
 export interface Sink {
   /** Takes one character for each byte. */
@@ -15,12 +13,9 @@ export class Tray {
   #bytes = ''
   #owner: Sink | undefined
 
-  publish(sink: Sink, { topic, payload, head, packetId }: Publish): void {
-    const id = packetId === 0 ? '' : toWord(packetId)
-    const body = toBytes(payload)
-    const rest = 2 + topic.length + id.length + body.length
-    const start = String.fromCharCode(head) + toLength(rest) + toWord(topic.length)
-    this.add(sink, start + topic + id + body)
+  /** The topic is ASCII, the payload any text. */
+  publish(sink: Sink, { topic, payload, head, packetId }: PublishPacket): void {
+    this.add(sink, toPublish({ topic, payload: toBytes(payload), head, packetId }))
   }
 
   add(sink: Sink, packet: string): void {
@@ -36,30 +31,4 @@ export class Tray {
     this.#bytes = ''
     owner?.write(bytes)
   }
-}
-
-export interface Publish {
-  /** Writes ASCII. */
-  readonly topic: string
-  readonly payload: string
-  /** The first byte of the packet. */
-  readonly head: number
-  /** Zero with QoS 0. */
-  readonly packetId: number
-}
-
-/** Two bytes, the higher one first. */
-export function toWord(value: number): string {
-  return String.fromCharCode(value >> 8, value & 0xff)
-}
-
-/** [MQTT 3.1.1, 2.2.3] */
-function toLength(length: number): string {
-  if (length < 0x80) return String.fromCharCode(length)
-  return String.fromCharCode((length & 0x7f) | 0x80) + toLength(length >> 7)
-}
-
-/** UTF-8. Nearly all texts are ASCII, and so are their bytes already. */
-function toBytes(text: string): string {
-  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1')
 }
