@@ -24,6 +24,7 @@ const severities = Type.Array(choice(ALERT_SEVERITIES), {
   uniqueItems: true,
   examples: [['warning', 'critical']],
 })
+const WAIT_SEC_MAX = 2_592_000
 const url = (description: string) => Type.String({ minLength: 1, maxLength: 2_048, description })
 const optionalOrNull = <T extends Parameters<typeof orNull>[0]>(schema: T) => Type.Optional(orNull(schema))
 
@@ -36,12 +37,16 @@ const SETTINGS = {
   group_wait_sec: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: 3_600,
+      maximum: WAIT_SEC_MAX,
       description: 'Alerts that fire within this time are one message. Critical ones do not wait.',
     }),
   ),
   group_interval_sec: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 86_400, description: 'Time until the next message about the same.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: WAIT_SEC_MAX,
+      description: 'Time until the next message about the same.',
+    }),
   ),
   rate_per_minute: Type.Optional(
     Type.Integer({

@@ -92,7 +92,10 @@ const Entry = Type.Unsafe<JsonObject>({
 export const AlertDetail = Type.Object(
   {
     ...ALERT_FIELDS,
-    timeline: Type.Array(Entry, { description: 'Its moves, newest first.', examples: [[]] }),
+    timeline: Type.Array(Entry, {
+      description: 'Its moves, newest first; empty while the history cannot be read.',
+      examples: [[]],
+    }),
   },
   { title: 'AlertDetail' },
 )

@@ -61,7 +61,11 @@ export type BrowserSession = Static<typeof BrowserSession>
 
 export const UserSession = Type.Object(
   {
-    session_id: Type.String({ examples: ['fam_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    id: Type.String({ examples: ['fam_01jd0c3k9x7m2v5t8r4q6w1z0y'] }),
+    session_id: Type.String({
+      description: 'The same as `id`.',
+      examples: ['fam_01jd0c3k9x7m2v5t8r4q6w1z0y'],
+    }),
     kind: choice(LOGIN_KINDS, {
       description: '`browser`: a cookie of the dashboard. `api`: a refresh token of a program.',
       examples: ['browser'],

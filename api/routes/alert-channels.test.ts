@@ -178,6 +178,12 @@ test.each(['ftp://example.com/', 'file:///etc/passwd', 'https://user:pw@example.
   },
 )
 
+test.each(['group_wait_sec', 'group_interval_sec'])('%s is a duration of up to 30 days', async (field) => {
+  expect((await create({ ...WEBHOOK, [field]: 2_592_000 })).body).toMatchObject({ [field]: 2_592_000 })
+  const longer = await send(`POST ${CHANNELS}`, { ...WEBHOOK, [field]: 2_592_001 })
+  expect([longer.status, longer.body.errors[0].path]).toEqual([422, `/${field}`])
+})
+
 describe('changes', () => {
   test('an edit changes what it names and the ETag', async () => {
     const { body } = await create({ ...WEBHOOK, group: 'a', template: '{"t":"{{alert.message}}"}' })
@@ -243,6 +249,16 @@ describe('the test button', () => {
     harness.engine.outbound.status = 404
     const tested = await send(`POST ${CHANNELS}/${body.channel_id}/test`)
     expect(tested.body).toMatchObject({ delivered: false, status_code: 404, error: { code: 'HTTP_404' } })
+  })
+
+  test('an address that is not public any more is blocked', async () => {
+    const { body } = await create(WEBHOOK)
+    harness.engine.outbound.address = '10.0.0.1'
+    const tested = await send(`POST ${CHANNELS}/${body.channel_id}/test`)
+    const error = { code: 'WEBHOOK_TARGET_FORBIDDEN' }
+    expect(tested.body).toMatchObject({ delivered: false, status_code: null, error })
+    const { data } = (await send(`GET ${CHANNELS}/${body.channel_id}/deliveries`)).body
+    expect(data).toMatchObject([{ event: 'test', state: 'blocked' }])
   })
 
   test('a channel is tested at most six times a minute', async () => {

@@ -1,5 +1,5 @@
 // /alerts/rules: everyone may read; an admin writes, and an operator those whose target lies within their groups.
-import { isTargetWithin, isWithin, namedDevices } from '../../engine/domain/alert/target.ts'
+import { isTargetWithin, isWithin, namedDevices, namedGroup } from '../../engine/domain/alert/target.ts'
 import type { AlertChangeOutcome, Rule } from '../../engine/ports/alerts.ts'
 import type { EditRuleBody, RuleBody } from '../../schemas/alert-rule.ts'
 import { RuleId } from '../../schemas/ids.ts'
@@ -156,6 +156,9 @@ function outsideOf({ engine }: Services, target: Rule['target'], user: Caller): 
     ? named.every((id) => isInScope(engine.devices.summary(id)?.group, scope))
     : isTargetWithin(target, scope)
   if (isInside) return undefined
+  // What is named and lies outside is not there for the caller.
+  if (named !== undefined) return refused('NOT_FOUND', { message: 'no such device' })
+  if (namedGroup(target) !== undefined) return refused('NOT_FOUND', { message: 'no such group' })
   return refused('FORBIDDEN', {
     message: 'a rule of an operator is about a group, or devices, within the operator’s groups',
     groups: scope,

@@ -112,6 +112,22 @@ test('a rule whose channel is gone can be changed, and cannot be given another t
   expect([refused.status, refused.body.errors[0].path]).toEqual([422, '/channels/1'])
 })
 
+test('an operator writes rules about what lies within the own groups; what lies outside is not there', async () => {
+  const { ask, login, device, request } = await open()
+  await device('s', { group: 'elsewhere' })
+  const { token } = await login('operator', { groups: ['plant'] })
+  const status = async (line: string, target: object) =>
+    (await request(line, { token, body: { ...RULE, target } })).status
+  const about = (type: string, value?: unknown) => status(`POST ${RULES}`, { type, value })
+  expect([await about('group', 'plant/a'), await about('device', 'r')]).toEqual([201, 201])
+  expect(await about('query', { group: 'plant' })).toBe(201)
+  const outside = [about('group', 'elsewhere'), about('group', 'plants'), about('devices', ['r', 's'])]
+  expect(await Promise.all(outside)).toEqual([404, 404, 404])
+  expect(await Promise.all([about('all'), about('type', 'mqtt_device')])).toEqual([403, 403])
+  const { body: made } = await ask(`POST ${RULES}`, RULE)
+  expect(await status(`PUT ${RULES}/${made.rule_id}`, { type: 'group', value: 'elsewhere' })).toBe(404)
+})
+
 test('rules are listed from the newest to the oldest', async () => {
   const { ask, clock } = await open()
   for (const name of ['first', 'second', 'third']) {

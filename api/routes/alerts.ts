@@ -3,7 +3,9 @@ import { isFleetAlertId } from '../../engine/domain/alert/alert-id.ts'
 import { shownState } from '../../engine/domain/alert/channel.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { AlertSort } from '../../engine/ports/alerts.ts'
+import { Fault } from '../../engine/ports/fault.ts'
 import { FLEET } from '../../engine/ports/feed.ts'
+import type { HistoryRow } from '../../engine/ports/history.ts'
 import { AlertId, type DeviceId, RuleId, toIso, toMillis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { getAlert, getAlertSummary, listAlerts } from '../../schemas/operations/alerts.ts'
@@ -16,7 +18,14 @@ import type { Services } from '../http/services.ts'
 import { parseSpan } from '../http/span.ts'
 import { invalid } from '../refusal.ts'
 import { findAlerts } from './find-alerts.ts'
-import { alertPlaceOf, foundAlert, fromHistory, noSuchAlert, shownAlerts } from './found-alert.ts'
+import {
+  type AlertPlace,
+  alertPlaceOf,
+  foundAlert,
+  fromHistory,
+  noSuchAlert,
+  shownAlerts,
+} from './found-alert.ts'
 
 export function alertRoutes(services: Services): readonly Route[] {
   const { engine, clock } = services
@@ -82,7 +91,7 @@ export function alertRoutes(services: Services): readonly Route[] {
       const alert = await foundAlert(services, id, place)
       // Who sees an alert of the fleet is known by the alert alone.
       if (alert === undefined && isFleetAlertId(id) && place.within !== undefined) return noSuchAlert()
-      const rows = await engine.alertMoves(place.deviceId ?? FLEET, id)
+      const rows = await movesOf(services, id, { place, isKept: alert !== undefined })
       const timeline = rows.map(({ body, at }): JsonObject => ({ ...body, at: toIso(toMillis(at)) }))
       const [last] = rows
       // One that the record does not keep any more is as its last move says.
@@ -92,4 +101,18 @@ export function alertRoutes(services: Services): readonly Route[] {
       return answer(200, { ...body, timeline })
     }),
   ]
+}
+
+/** An alert that a record keeps is read all the same while the history cannot be, without its moves. */
+async function movesOf(
+  { engine }: Services,
+  id: AlertId,
+  { place, isKept }: { readonly place: AlertPlace; readonly isKept: boolean },
+): Promise<readonly HistoryRow[]> {
+  try {
+    return await engine.alertMoves(place.deviceId ?? FLEET, id)
+  } catch (error) {
+    if (!isKept || !(error instanceof Fault)) throw error
+    return []
+  }
 }

@@ -75,9 +75,16 @@ test('a caller sees past alerts of the own groups only', async () => {
   expect(new Set(seen.data.map(({ device_id: id }: { device_id: string }) => id))).toEqual(new Set(['a']))
 })
 
-test('what devices keep is listed while the history cannot be read', async () => {
-  const { list, engine } = await open()
-  engine.telemetry.pastAlerts = () =>
+test('what devices keep is listed and read while the history cannot be read', async () => {
+  const { list, engine, send } = await open()
+  const [kept] = (await list('state=resolved&device_id=a')).data
+  const away = () =>
     Promise.reject(new Fault('TELEMETRY_UNAVAILABLE', { retryable: true, message: 'the history is away' }))
+  engine.telemetry.pastAlerts = away
+  engine.telemetry.alertMoves = away
   expect((await list('state=resolved&device_id=a')).total).toBe(16)
+  const body = { alert_id: kept.alert_id, state: 'resolved', timeline: [] }
+  expect(await send(`GET /api/v1/alerts/${kept.alert_id}`)).toMatchObject({ status: 200, body })
+  const unkept = `alt_${'0'.repeat(16)}_a`
+  expect(await send(`GET /api/v1/alerts/${unkept}`)).toMatchObject({ status: 503 })
 })

@@ -248,7 +248,8 @@ describe('the list of logins', () => {
     const [here, there] = [await enter(), await enter()]
     const token = here.body.access_token
     const { body } = await request(`GET ${AUTH}/sessions`, { token })
-    const lost = body.data.find(({ current }: { current: boolean }) => !current).session_id
+    const { id: lost, session_id: same } = body.data.find(({ current }: { current: boolean }) => !current)
+    expect(lost).toBe(same)
     const { token: foreign } = await login('admin')
     expect((await request(`DELETE ${AUTH}/sessions/${lost}`, { token: foreign })).status).toBe(404)
     expect((await request(`DELETE ${AUTH}/sessions/${lost}`, { token })).status).toBe(204)

@@ -101,6 +101,7 @@ function sessionBody(
   current: string | undefined,
 ): UserSession {
   return {
+    id: family,
     session_id: family,
     kind: browser === undefined ? 'api' : 'browser',
     created_at: toIso(createdAt),

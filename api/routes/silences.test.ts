@@ -1,6 +1,8 @@
 // [contract 5.6] Silences over REST.
 import { expect, test } from 'vitest'
-import { openHarness } from '../testing/rest.ts'
+import { newPackr } from '../../engine/domain/packing.ts'
+import { NO_SAVE } from '../../engine/ports/store.ts'
+import { NOW, openHarness } from '../testing/rest.ts'
 
 const SILENCES = '/api/v1/alerts/silences'
 const ENDS = '2026-03-01T13:00:00.000Z'
@@ -53,6 +55,21 @@ test('silences are listed by their state, the newest first', async () => {
   expect(await states('?state=pending,active')).toEqual(['pending', 'active'])
 })
 
+test('a silence that is over makes room for another: the one that ended first is forgotten', async () => {
+  const { ask, engine } = await open()
+  const kept = { matchers: { device_id: 'r' }, windows: [], starts_at: 0, created_at: 0, revision: 1 }
+  const documents = Array.from({ length: 1_000 }, (_, i) => {
+    const ends_at = NOW + (i === 7 || i === 8 ? -i : 60_000)
+    const bytes = newPackr().pack({ ...kept, silence_id: `sil_${i}`, ends_at })
+    return { collection: 'alert-silences', id: `sil_${i}`, bytes }
+  })
+  await engine.store.save({ ...NO_SAVE, documents })
+  const made = async () => (await ask(`POST ${SILENCES}`, WISH)).status
+  const isKept = async (i: number) => (await ask(`GET ${SILENCES}/sil_${i}`)).status === 200
+  expect([await made(), await isKept(7), await isKept(8)]).toEqual([201, true, false])
+  expect([await made(), await made()]).toEqual([201, 409])
+})
+
 test('mistakes are told with their place', async () => {
   const { ask } = await open()
   const mistakes = [
@@ -77,7 +94,9 @@ test('an operator silences what lies within the own groups, and sees nothing els
     (await ask(`POST ${SILENCES}`, { ...WISH, matchers }, operator)).status
   expect(await status({ group: 'plant/a' })).toBe(201)
   expect(await status({ device_id: 'r' })).toBe(201)
-  expect([await status({ tag: 'picker' }), await status({ group: 'elsewhere' })]).toEqual([403, 403])
+  expect(await status({ tag: 'picker' })).toBe(403)
+  // What is named and lies outside is not there for the operator.
+  expect([await status({ group: 'elsewhere' }), await status({ device_id: 's' })]).toEqual([404, 404])
   const other = await ask(`POST ${SILENCES}`, { ...WISH, matchers: { device_id: 's' } })
   const path = `${SILENCES}/${other.body.silence_id}`
   for (const line of [`GET ${path}`, `DELETE ${path}`])

@@ -100,11 +100,16 @@ async function put(
   const now = services.clock.now()
   const mistake = checkSilence(silence)
   if (mistake !== undefined) return mistake
-  if (isOutside(services, silence.matchers, user))
+  if (isOutside(services, silence.matchers, user)) {
+    const { device_id: id, group } = silence.matchers
+    // What is named and lies outside is not there for the caller.
+    if (id !== undefined) return refused('NOT_FOUND', { message: 'no such device' })
+    if (group !== undefined) return refused('NOT_FOUND', { message: 'no such group' })
     return refused('FORBIDDEN', {
       message: 'a silence of an operator matches a group, or a device, within the operator’s groups',
       groups: scopeOf(user),
     })
+  }
   const made = await services.engine.alerts.change({ kind: 'put_silence', silence, isNew })
   if (made.kind === 'refused') return made
   const headers = isNew ? { location: `${listSilences.path}/${silence.silence_id}` } : {}

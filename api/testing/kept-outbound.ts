@@ -1,17 +1,17 @@
-// The ways out to people, for tests: addresses are judged as ever, names stand for a public one, and what would be sent is
+// The ways out to people, for tests: addresses are judged as ever, names stand for one of the test’s choice, and what would be sent is
 // kept.
 import { GuardedHttp } from '../../engine/adapters/http-out/guarded-http.ts'
 import type { HttpOut, OutboundRequest } from '../../engine/ports/http-out.ts'
 import type { Mail, OutgoingMail } from '../../engine/ports/mail.ts'
 import type { Links, Outbound } from '../../engine/ports/outbound.ts'
 
-const PUBLIC_ADDRESS = '93.184.216.34'
-
 export class KeptOutbound implements Outbound {
   readonly requests: OutboundRequest[] = []
   readonly mails: OutgoingMail[] = []
   /** What receivers answer. */
   status = 200
+  /** What every name stands for. */
+  address = '93.184.216.34'
   readonly http: HttpOut
   readonly mail: Mail
   readonly links: Links = {
@@ -21,7 +21,7 @@ export class KeptOutbound implements Outbound {
   readonly userAgent = 'fleet/test'
 
   constructor() {
-    const guard = new GuardedHttp({ allow: [], resolve: async () => [PUBLIC_ADDRESS] })
+    const guard = new GuardedHttp({ allow: [], resolve: async () => [this.address] })
     this.http = {
       judge: (url) => guard.judge(url),
       send: async (request) => {

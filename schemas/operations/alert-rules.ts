@@ -48,7 +48,7 @@ export const createAlertRule = {
   hasEtag: true,
   body: RuleWishBody,
   replies: { 201: RuleBody },
-  refusals: ['LIMIT_REACHED', 'UNKNOWN_PLACEHOLDER'],
+  refusals: ['NOT_FOUND', 'LIMIT_REACHED', 'UNKNOWN_PLACEHOLDER'],
 } as const satisfies Operation
 
 export const getAlertRule = {

@@ -35,7 +35,7 @@ export const createSilence = {
   repeats: 'once',
   body: SilenceWish,
   replies: { 201: SilenceBody },
-  refusals: ['LIMIT_REACHED'],
+  refusals: ['NOT_FOUND', 'LIMIT_REACHED'],
 } as const satisfies Operation
 
 export const getSilence = {

@@ -1,5 +1,5 @@
 // The alerts of a device after one of them moved.
-import { type Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
+import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Alert, type Alerts, memoOf, type RuleMemo } from './alerts-part.ts'
@@ -14,19 +14,21 @@ export function end(
     snoozedUntil,
   }: { readonly reason: AlertEndReason; readonly now: Micros; readonly snoozedUntil?: Millis | undefined },
 ): { readonly alerts: Alerts; readonly alert: Alert } {
+  // A sweep judges as of the time at which it began, and the alert may have fired by a message that came meanwhile.
+  const at = Micros(Math.max(now, alert.firedAt * 1_000))
   const ended: Alert = {
     ...alert,
-    resolvedAt: toMillis(now),
+    resolvedAt: toMillis(at),
     reason,
     revision: alert.revision + 1,
   }
   const before = memoOf(alerts, alert.ruleId)
   const memo: RuleMemo = {
     ruleId: alert.ruleId,
-    endedAt: now,
+    endedAt: at,
     ruleKey: alert.ruleKey,
     // Ended by its rule and not by its condition: once the rule judges again, what is still true is news.
-    snoozedUntil: reason === 'recovered' || reason === 'user' ? snoozedUntil : toMillis(now),
+    snoozedUntil: reason === 'recovered' || reason === 'user' ? snoozedUntil : toMillis(at),
     episodes: before?.episodes ?? [],
   }
   return {

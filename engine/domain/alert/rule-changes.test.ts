@@ -1,7 +1,9 @@
 // [contract 5.1] What becomes of alerts and pending instances when their rule changes.
 import { describe, expect, test } from 'vitest'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
-import { JudgedDevice, ruleOf } from './testing/judged-device.ts'
+import { Micros } from '../../../schemas/ids.ts'
+import { end } from './moved.ts'
+import { JudgedDevice, ruleOf, START } from './testing/judged-device.ts'
 
 const HOT = { kind: 'threshold', metric: 'm', op: '>', value: 10 } as const
 
@@ -11,6 +13,17 @@ function deviceWith(condition: RuleWishBody['condition'], wish: Partial<RuleWish
 /** What moved, and when. */
 const moves = ({ seen }: JudgedDevice) => seen.map(({ at, event }) => [at, event])
 const open = ({ alerts }: JudgedDevice) => alerts.open[0]
+
+test('an alert that fired while the sweep was under way does not end before it fired', () => {
+  const device = deviceWith(HOT)
+  device.report(5, { m: 11 })
+  const [fired] = device.alerts.open
+  if (fired === undefined) throw new Error('nothing fired')
+  const begun = Micros((START + 3_000) * 1_000)
+  const { alert, alerts } = end(device.alerts, fired, { reason: 'rule_changed', now: begun })
+  expect(alert.resolvedAt).toBe(alert.firedAt)
+  expect(alerts.memos).toMatchObject([{ endedAt: alert.firedAt * 1_000 }])
+})
 
 describe('a rule that changes', () => {
   const hotter = (value: number) => ({ ...ruleOf({ condition: { ...HOT, value } }), revision: 2 })

@@ -47,9 +47,15 @@ export function isWithin(group: string | undefined, subtree: string): boolean {
 }
 
 /** True if every device that can be a member lies in these group subtrees, whatever its record becomes. */
-export function isTargetWithin({ type, value }: Target, groups: readonly string[]): boolean {
-  const group = type === 'group' ? value : type === 'query' ? (value as Query).group : undefined
-  return typeof group === 'string' && groups.some((subtree) => isWithin(group, subtree))
+export function isTargetWithin(target: Target, groups: readonly string[]): boolean {
+  const group = namedGroup(target)
+  return group !== undefined && groups.some((subtree) => isWithin(group, subtree))
+}
+
+/** The group subtree that the target names. */
+export function namedGroup({ type, value }: Target): string | undefined {
+  const group = type === 'group' ? value : type === 'query' ? (value as Query | undefined)?.group : undefined
+  return typeof group === 'string' ? group : undefined
 }
 
 /** The devices that the target names one by one. */

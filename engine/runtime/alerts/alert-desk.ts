@@ -163,7 +163,12 @@ export class AlertDesk {
     if (isNew && known !== undefined) return { kind: 'changed', silence: known }
     if (!isNew && known === undefined) return refused('NOT_FOUND', { message: 'no such silence' })
     const now = clock.now()
-    const over = silences.filter(({ ends_at: endsAt }) => endsAt + SILENCE_KEPT_MS < now)
+    // Those that are over are kept for reading as long as nobody needs their room.
+    const excess = isNew ? silences.length + 1 - LIMITS.silencesMax : 0
+    const over = silences
+      .filter(({ ends_at: endsAt }) => endsAt <= now)
+      .toSorted((a, b) => a.ends_at - b.ends_at)
+      .filter(({ ends_at: endsAt }, i) => i < excess || endsAt + SILENCE_KEPT_MS < now)
     if (isNew && silences.length - over.length >= LIMITS.silencesMax)
       return refused('LIMIT_REACHED', { limit: LIMITS.silencesMax })
     await this.#save(

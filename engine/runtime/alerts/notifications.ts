@@ -139,7 +139,7 @@ export class Notifications {
     const errorCode = errorCodeOf(result)
     await this.#notifier.note({
       ...delivery,
-      state: errorCode === undefined ? 'delivered' : 'failed',
+      state: errorCode === undefined ? 'delivered' : result.kind === 'blocked' ? 'blocked' : 'failed',
       attempts: [{ at: now, statusCode: statusOf(result), errorCode, latencyMs }],
       nextAttemptAt: undefined,
       finishedAt: clock.now(),
