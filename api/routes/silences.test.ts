@@ -57,7 +57,10 @@ test('silences are listed by their state, the newest first', async () => {
 
 test('a silence that is over makes room for another: the one that ended first is forgotten', async () => {
   const { ask, engine } = await open()
-  const kept = { matchers: { device_id: 'r' }, windows: [], starts_at: 0, created_at: 0, revision: 1 }
+  const kept = {
+    ...{ matchers: { device_id: 'r' }, windows: [], comment: 'rewiring', created_by: 'usr_x' },
+    ...{ starts_at: 0, created_at: 0, revision: 1 },
+  }
   const documents = Array.from({ length: 1_000 }, (_, i) => {
     const ends_at = NOW + (i === 7 || i === 8 ? -i : 60_000)
     const bytes = newPackr().pack({ ...kept, silence_id: `sil_${i}`, ends_at })
