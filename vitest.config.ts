@@ -44,7 +44,7 @@ const PROCESSES = { ...SHARED, pool: 'forks', hookTimeout: 480_000 } as const
 
 /** Small files that take a minute and more. Begun last, as small files are, one of them would run alone at the end. */
 const LONG =
-  /many-(seeds|rollouts)|contract\/contract\.test|chaos\.integration|blackbox\/(contract|docs)\.integration/
+  /many-(seeds|rollouts)|contract\/contract\.test|chaos\.integration|blackbox\/(contract|docs)\.integration|(german|states)\.browser/
 
 /** A file that uses the service which the files of a worker share, and which ends when the next file does not. */
 const SHARING = "from './testing/shared-service.ts'"

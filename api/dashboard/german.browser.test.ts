@@ -7,36 +7,13 @@ import { CHROMIUM } from './testing/browser.ts'
 import { englishTexts } from './testing/english.ts'
 import { type FurnishedFleet, furnish } from './testing/furnished.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { DEVICE_TABS, VIEWS } from './testing/views.ts'
 import { go } from './testing/walk.ts'
 
 /** Pages without the frame of the others. */
 const FORMS = ['/login', '/setup']
-const VIEWS = [
-  '/',
-  '/devices',
-  '/devices/new',
-  '/telemetry',
-  '/commands',
-  '/commands/new',
-  '/commands/broadcasts',
-  '/rollouts',
-  '/rollouts/new',
-  '/rollouts/firmware',
-  '/alerts',
-  '/alerts/rules',
-  '/alerts/rules/new',
-  '/alerts/channels',
-  '/timeline',
-  '/logs',
-  '/system',
-  '/system/types',
-  '/system/dead-letters',
-  '/system/audit',
-  '/system/users',
-  '/system/api-keys',
-  '/system/provisioning-keys',
-  '/system/repair',
-  '/me',
+const ADDRESSES = [
+  ...VIEWS,
   // Filters that nothing fits.
   '/?q=nirgends',
   '/devices?q=nirgends',
@@ -45,18 +22,6 @@ const VIEWS = [
   '/commands?command=nirgends&status=failed',
   '/alerts?severity=critical&group=nirgends&device=dort',
   '/system/audit?action=nirgends',
-]
-const TABS = [
-  '',
-  '/telemetry',
-  '/shadow?show=history',
-  '/shadow',
-  '/commands',
-  '/firmware',
-  '/alerts',
-  '/logs',
-  '/timeline',
-  '/settings',
 ]
 /** The German names of buttons that open a dialog, by their page. */
 const DIALOGS: Readonly<Record<string, readonly string[]>> = {
@@ -101,7 +66,7 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
     await page.getByRole('heading', { level: 1, name: 'Profil und Einstellungen' }).waitFor()
     const { deviceId, paths } = furnished
     const found: string[] = []
-    const views = [...VIEWS, ...TABS.map((tab) => `/devices/${deviceId}${tab}`), ...paths]
+    const views = [...ADDRESSES, ...DEVICE_TABS.map((tab) => `/devices/${deviceId}${tab}`), ...paths]
     for (const path of views) {
       await go(page, path)
       found.push(...(await findings(page)).map((finding) => `${path}: ${finding}`))
@@ -137,7 +102,7 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
       gate.open()
       const { deviceId, paths } = furnished
       const found: string[] = []
-      for (const path of [...VIEWS, `/devices/${deviceId}`, ...paths, '/views/vw_1']) {
+      for (const path of [...ADDRESSES, `/devices/${deviceId}`, ...paths, '/views/vw_1']) {
         gate = newGate()
         await go(page, path, drawn)
         // An outline has no text whose colour could be wrong.
@@ -160,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)('the dashboard in German', () => {
       await page.getByRole('heading', { level: 1, name: /^\[/ }).waitFor()
       await page.setViewportSize(PHONE)
       const found: string[] = []
-      for (const path of VIEWS) {
+      for (const path of ADDRESSES) {
         await go(page, path)
         const headings = await page.getByRole('heading', { level: 1 }).allTextContents()
         const labels = await page

@@ -5,6 +5,15 @@ import { ADMIN, type Service, ServiceHarness } from '../../blackbox/testing/serv
 import type { Rest } from '../../blackbox/testing/service-rest.ts'
 import { BrowserHarness, CHROMIUM, type OpenOptions, type OpenPage } from './browser.ts'
 
+/** While the service is away, requests fail, as they should. */
+export const AWAY: readonly RegExp[] = [
+  /ERR_CONNECTION_REFUSED/,
+  /WebSocket connection/,
+  /ERR_EMPTY_RESPONSE/,
+  /ERR_CONNECTION_RESET/,
+  /503/,
+]
+
 class DashboardSuite {
   readonly #services = new ServiceHarness()
   readonly #browser = new BrowserHarness()

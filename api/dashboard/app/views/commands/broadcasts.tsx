@@ -1,6 +1,7 @@
 // Commands that went to many devices at once, the newest first.
 import type { Operations, ReplyOf } from '../../../../../schemas/client/calls.ts'
 import { pathOf } from '../../address/routes.ts'
+import { may } from '../../data/access.ts'
 import { useAnswer } from '../../data/answers.ts'
 import { useLiveAnswers } from '../../live/live-answers.ts'
 import { navigate } from '../../navigation/navigation.ts'
@@ -12,6 +13,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { pageValue } from '../../parts/pager.tsx'
 import { plainText } from '../../parts/plain-text.ts'
+import { RoleNeeded } from '../../parts/role-needed.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { number, words } from '../../words/words.ts'
 import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
@@ -36,6 +38,16 @@ const t = words({
 type Broadcast = ReplyOf<Operations['listBroadcasts']>['data'][number]
 
 export default function Broadcasts() {
+  if (!may('listBroadcasts'))
+    return (
+      <Page title={t('title')}>
+        <RoleNeeded operation="listBroadcasts" />
+      </Page>
+    )
+  return <Allowed />
+}
+
+function Allowed() {
   const answer = useAnswer('listBroadcasts', { query: { page: pageValue.value } })
   useLiveAnswers({ channel: 'commands' }, ['listBroadcasts'])
   const columns: readonly Column<Broadcast>[] = [

@@ -1,0 +1,74 @@
+// Every view while there is nothing yet, while the role at the page is not enough, and while the service is away: nothing
+// stands in anybody's way, in either theme.
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { registerDevice } from '../blackbox/testing/service-rest.ts'
+import { barriersOfThemes } from './testing/axe.ts'
+import { CHROMIUM } from './testing/browser.ts'
+import { AWAY, dashboardSuite } from './testing/suite.ts'
+import { DEVICE_TABS, VIEWS } from './testing/views.ts'
+import { go } from './testing/walk.ts'
+
+/** Forty pages: a busy machine takes minutes. */
+const SLOW = { timeout: 600_000 }
+const ALL = [
+  ...VIEWS,
+  ...['/devices?view=map', '/devices?view=plan'],
+  ...DEVICE_TABS.map((tab) => `/devices/robot-1${tab}`),
+]
+
+const suite = dashboardSuite()
+
+describe.skipIf(CHROMIUM === undefined)('the states of every view', () => {
+  // Before the first device is registered.
+  test('a view of a service in which there is nothing has no barriers', SLOW, async () => {
+    // No repair ever ran, and there is no such device.
+    const { page } = await suite.open('/me', { expected: [/404/] })
+    expect(await barriersOf(page, ALL)).toEqual([])
+  })
+
+  describe('with a device', () => {
+    beforeAll(async () => {
+      await registerDevice(suite.admin, 'robot-1')
+    })
+
+    test('a view that needs more than the role at the page has no barriers', SLOW, async () => {
+      const account = { email: 'vera@example.com', password: 'a horse of course' }
+      await suite.admin.post('/auth/register', { ...account, name: 'Vera', role: 'viewer' })
+      const { page } = await suite.open('/me', { login: account })
+      const closed: string[] = []
+      const isClosed = async (path: string) => {
+        const says = await page
+          .getByText(/Your role is viewer; this needs|An admin registers devices/)
+          .count()
+        if (says > 0) closed.push(path)
+        return says > 0
+      }
+      expect(await barriersOf(page, ALL, isClosed)).toEqual([])
+      expect(closed).toEqual(expect.arrayContaining(['/commands', '/devices/new', '/system/users']))
+    })
+
+    test('a view has no barriers while the service is away', SLOW, async () => {
+      const { page } = await suite.open('/me', { expected: [...AWAY, /404/] })
+      // Views come as files of their own; the service has none to give later.
+      for (const path of ALL) await go(page, path)
+      await suite.stop()
+      await page.getByText(/Not connected since/).waitFor()
+      expect(await barriersOf(page, ALL)).toEqual([])
+    })
+  })
+})
+
+async function barriersOf(
+  page: Page,
+  paths: readonly string[],
+  isWanted: (path: string) => Promise<boolean> = async () => true,
+): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const path of paths) {
+    await go(page, path)
+    if (await isWanted(path))
+      found.push(...(await barriersOfThemes(page)).map((barrier) => `${path}: ${barrier}`))
+  }
+  return found
+}

@@ -1,0 +1,42 @@
+/** The addresses of all views that need no id. */
+export const VIEWS: readonly string[] = [
+  '/',
+  '/devices',
+  '/devices/new',
+  '/telemetry',
+  '/commands',
+  '/commands/new',
+  '/commands/broadcasts',
+  '/rollouts',
+  '/rollouts/new',
+  '/rollouts/firmware',
+  '/alerts',
+  '/alerts/rules',
+  '/alerts/rules/new',
+  '/alerts/channels',
+  '/timeline',
+  '/logs',
+  '/system',
+  '/system/types',
+  '/system/dead-letters',
+  '/system/audit',
+  '/system/users',
+  '/system/api-keys',
+  '/system/provisioning-keys',
+  '/system/repair',
+  '/me',
+]
+
+/** What follows the address of a device. */
+export const DEVICE_TABS: readonly string[] = [
+  '',
+  '/telemetry',
+  '/shadow?show=history',
+  '/shadow',
+  '/commands',
+  '/firmware',
+  '/alerts',
+  '/logs',
+  '/timeline',
+  '/settings',
+]
