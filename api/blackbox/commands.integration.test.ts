@@ -156,13 +156,28 @@ test('an answer to another device’s command or to an unknown one changes nothi
   await stepped(id, 'delivered')
   await stranger.ack(id, 'completed')
   await device.ack('cmd_none', 'completed')
-  await device.ack(id, 'nonsense')
   await device.say('command/ack', 'no JSON')
   await device.ack(id, 'acked')
   await stepped(id, 'acked')
   expect(stepsOf(id)).toEqual(['pending', 'delivered', 'acked'])
   expect((await admin.get('/commands/orders-c7')).body['total']).toBe(0)
   await Promise.all([device.end(), stranger.end()])
+})
+
+test('an answer that cannot be read is told at its command, which goes on', async () => {
+  const device = await listen(service, admin, { id: 'orders-unread' })
+  const id = idOf(await send('orders-unread', { command: 'go', timeout_sec: 600 }))
+  await stepped(id, 'delivered')
+  await device.ack(id, 'nonsense')
+  await until('the error', async () => (await one('orders-unread', id))['error'] !== null)
+  expect(await one('orders-unread', id)).toMatchObject({
+    status: 'delivered',
+    error: { code: 'MALFORMED_ACK', message: expect.stringContaining('status must be one of') },
+  })
+  await device.ack(id, 'completed')
+  await stepped(id, 'completed')
+  expect(await one('orders-unread', id)).toMatchObject({ status: 'completed', error: null })
+  await device.end()
 })
 
 test('a command that ended long ago is still found and listed unchanged', async () => {
