@@ -27,7 +27,7 @@ afterAll(async () => {
 
 /** Each is one of 13 devices. The one that flaps stays for two of its messages: within the first it may only be connecting. */
 const FAULTS = `
-      - { percent: 7.69, kind: offline, at_sec: 20 }
+      - { percent: 7.69, kind: offline, at_sec: 36 }
       - { percent: 7.69, kind: flap, every_sec: 3, down_sec: 1 }
       - { percent: 7.69, kind: half_open, at_sec: 2, for_sec: 2 }
       - { percent: 7.69, kind: slow_reader, every_sec: 1 }
@@ -44,7 +44,7 @@ const FAULTS = `
 const EVERYTHING = `
 name: everything
 seed: 5
-duration_sec: 25
+duration_sec: 40
 connect_per_sec: 200
 types:
   - type: mqtt_device
@@ -98,7 +98,7 @@ timeline:
   - { at: 4, do: disconnect, type: sensor, percent: 10 }
   - { at: 6, do: connect, type: sensor, percent: 10 }
   - { at: 7, do: fault, type: sensor, percent: 10, kind: stuck }
-  - { at: 22, do: stop, type: sensor, percent: 10 }
+  - { at: 38, do: stop, type: sensor, percent: 10 }
 expect:
   - { metric: devices, op: '==', value: 55 }
   - { metric: connected, op: '>=', value: 50 }
@@ -115,8 +115,8 @@ function scenarioOf(text: string) {
   return read.scenario
 }
 
-async function command(deviceId: string, name: string): Promise<string> {
-  const sent = await admin.post(`/commands/${deviceId}`, { command: name, timeout_sec: 5 })
+async function command(deviceId: string, name: string, timeoutSec = 120): Promise<string> {
+  const sent = await admin.post(`/commands/${deviceId}`, { command: name, timeout_sec: timeoutSec })
   expect(sent.status, sent.text).toBe(202)
   return String(sent.body['command_id'])
 }
@@ -133,7 +133,7 @@ async function deploy(): Promise<string> {
   const made = await admin.post('/ota/deployments', {
     ...{ firmware_version: '2.0.0', target: { type: 'type', value: 'mqtt_device' }, strategy: 'all' },
     ...{ stable_sec: 0, rollback_on_failure: false, retry: { max: 0 }, abort: { min_finished: 1_000 } },
-    timeouts: { download_sec: 10, install_sec: 10, reboot_sec: 10, confirm_sec: 2 },
+    timeouts: { download_sec: 120, install_sec: 120, reboot_sec: 120, confirm_sec: 5 },
   })
   expect(made.status, made.text).toBe(201)
   return String(made.body['deployment_id'])
@@ -177,8 +177,9 @@ test('a scenario with every feature does with a real service what it says', {
       return body['total'] === 10
     })
     // Commands, in each of their ways.
-    const asked = await Promise.all(['dock', 'lift', 'hum', 'fly'].map((name) => command('robot-001', name)))
-    const [dock = '', lift = '', hum = '', fly = ''] = asked
+    const asked = await Promise.all(['dock', 'lift', 'fly'].map((name) => command('robot-001', name)))
+    const [dock = '', lift = '', fly = ''] = asked
+    const hum = await command('robot-001', 'hum', 5)
     const pinged = await command('sensor-011', 'ping')
     await until('answers', async () => (await statusOf('robot-001', fly))['status'] === 'failed')
     await until('the dock', async () => (await statusOf('robot-001', dock))['status'] === 'completed')
@@ -257,18 +258,16 @@ async function play(text: string) {
 }
 
 test('an expectation that is not met is exit code 1 and says what it is', async () => {
-  const met = await play(`${SMALL}expect: [{ metric: published, op: '>', value: 3 }]\n`)
+  // How many connect within the second is up to the machine.
+  const met = await play(`${SMALL}expect: [{ metric: connected, op: '<=', value: 2 }]\n`)
   expect(met).toMatchObject({ code: 0, stdout: expect.stringContaining('"met":true') })
-  const unmet = await play(`${SMALL}expect: [{ metric: connected, op: '==', value: 3 }]\n`)
+  const unmet = await play(`${SMALL}expect: [{ metric: connected, op: '>', value: 2 }]\n`)
+  const { connected, ...summary } = JSON.parse(unmet.stdout)
   expect(unmet).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('expected connected == 3, but it is 2'),
+    stderr: expect.stringContaining(`expected connected > 2, but it is ${connected}`),
   })
-  expect(JSON.parse(unmet.stdout)).toMatchObject({
-    devices: 2,
-    connected: 2,
-    expect: [{ met: false, actual: 2 }],
-  })
+  expect(summary).toMatchObject({ devices: 2, expect: [{ met: false, actual: connected }] })
 })
 
 test('mistakes in a scenario are exit code 2, with the lines', async () => {
