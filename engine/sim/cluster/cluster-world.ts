@@ -67,7 +67,8 @@ export class ClusterWorld extends Place {
       skewMs: now(SKEW_MS),
     }
     this.isTight = dice.chance(0.3)
-    const room = this.isTight ? { bytesMax: dice.between(20_000, 60_000) } : {}
+    // Twice the largest append, which else finds no room for good beside the small ones of other nodes.
+    const room = this.isTight ? { bytesMax: dice.between(40_000, 60_000) } : {}
     this.log = new SharedLog({ retentionMs: RETENTION_MS, ...room }, (bundles) => ledger.appended(bundles))
     this.outside = new OutsideBroker({
       admit: async ({ clientId }) => this.admit(clientId),
