@@ -1,8 +1,8 @@
 // `fleet conformance --service` against the whole service: what it asks of any deployment, in its quick form. All of it:
 // TEST_CONFORMANCE=full.
-import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { S3_SERVER } from '../../engine/adapters/blobs/testing/s3-server.ts'
+import { freePort } from '../../engine/adapters/testing/free-port.ts'
 import { openCliHarness } from '../cli/testing/cli.ts'
 import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
 import type { Rest } from './testing/service-rest.ts'
@@ -67,12 +67,3 @@ test('Ctrl-C ends an examination, and what it made is removed', async () => {
   expect(await examination.ended).toMatchObject({ code: 130 })
   expect(await total()).toBe(0)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens on TCP.
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

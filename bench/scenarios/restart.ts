@@ -1,5 +1,6 @@
 // Measures the memory of 50 000 devices, and how soon the service is back after kill -9 under load.
 
+import { freePort } from '../../engine/adapters/testing/free-port.ts'
 import type { DeviceLogin } from '../load/device-socket.ts'
 import { DeviceSocket } from '../load/device-socket.ts'
 import { encodeRing } from '../load/packets.ts'
@@ -11,7 +12,6 @@ import { sleep, ticks, until, within } from '../measure/deadline.ts'
 import { residentOfTree } from '../measure/memory.ts'
 import { toDigits } from '../measure/report.ts'
 import type { Bench, Scenario } from '../scenario.ts'
-import { freePort } from '../targets/brokers.ts'
 import { type Service, startService } from '../targets/service.ts'
 
 const FIRST_ACK_MS = 60_000

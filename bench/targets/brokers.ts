@@ -1,9 +1,10 @@
 // Brokers for comparison that store nothing.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../engine/adapters/testing/free-port.ts'
 import { until } from '../measure/deadline.ts'
 import { type TrackedProcess, track } from './children.ts'
 import { addressOf, startProgram } from './ready-line.ts'
@@ -47,18 +48,6 @@ set_tcp_nodelay true
 log_dest none
 user root
 `
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 function canConnect(port: number): Promise<true | undefined> {

@@ -1,11 +1,11 @@
 // Runs a real Redis with this configuration.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../engine/adapters/testing/free-port.ts'
 import { makeSecrets } from '../secrets.mjs'
 
 const { TEST_SERVER_REDIS_SERVER: program } = process.env
@@ -138,13 +138,4 @@ async function start(at) {
     child.once('close', () => reject(new Error(`redis-server ended: ${said}`)))
   })
   return child
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port: free } = probe.address()
-      probe.close(() => resolve(free))
-    })
-  })
 }

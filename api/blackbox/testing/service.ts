@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../../engine/adapters/testing/free-port.ts'
 import { ClusterServers } from './cluster.ts'
 import { type Rest, restOf } from './service-rest.ts'
 
@@ -122,14 +123,13 @@ export class ServiceHarness {
   async startNode(settings: Settings, servers?: ClusterServers): Promise<Service> {
     const isCluster = settings['FLEET_PROFILE'] === 'cluster'
     const dataDir = settings['FLEET_DATA_DIR'] ?? join(this.newFolder(), 'data')
-    const all = isCluster ? settings : { FLEET_MQTT_PORT: '0', ...settings, FLEET_DATA_DIR: dataDir }
+    // It may be started again, and its ports are nobody else's meanwhile.
+    const http = { FLEET_HTTP_PORT: String(await freePort()) }
+    const all: Settings = isCluster
+      ? { ...http, ...settings }
+      : { ...http, FLEET_MQTT_PORT: String(await freePort()), ...settings, FLEET_DATA_DIR: dataDir }
     const { child, ended, ready } = this.#spawn(all)
     const { http_url: httpUrl, mqtt_url: mqttUrl } = await ready
-    const same: Settings = {
-      ...all,
-      FLEET_HTTP_PORT: new URL(httpUrl).port,
-      ...(isCluster ? {} : { FLEET_MQTT_PORT: new URL(mqttUrl).port }),
-    }
     const { pid } = child
     if (pid === undefined) throw new Error('a process that is ready has an id')
     const nobody = restOf(httpUrl)
@@ -153,10 +153,10 @@ export class ServiceHarness {
       },
       kill: (signal) => void process.kill(pid, signal),
       ended,
-      settings: same,
+      settings: all,
       again: async (more) => {
         await ended
-        return this.startNode({ ...same, ...more }, servers)
+        return this.startNode({ ...all, ...more }, servers)
       },
     }
   }

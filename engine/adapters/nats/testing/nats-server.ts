@@ -1,10 +1,11 @@
 // For tests: a separate nats-server in a directory of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../../testing/free-port.ts'
 
 const { TEST_SERVER_NATS_SERVER } = process.env
 /** Path of nats-server, as `npm test` found or installed it. Undefined if there is none. */
@@ -18,28 +19,29 @@ export interface NatsServerOptions {
 }
 
 const START_TIMEOUT_MS = 60_000
-/** nats-server chooses a free port if it is -1. */
-const ANY = '127.0.0.1:-1'
 
 export class NatsServer {
   readonly #directory = mkdtempSync(join(tmpdir(), 'fleet-nats-'))
   readonly #options: NatsServerOptions
-  /** Addresses: `host:port` for clients, and the URL of the HTTP monitoring. */
-  url = ANY
-  monitor = `http://${ANY}`
+  /** `host:port` for clients. */
+  readonly url: string
+  /** URL of the HTTP monitoring. */
+  readonly monitor: string
   #child: ChildProcess | undefined
 
-  private constructor(options: NatsServerOptions) {
+  private constructor(options: NatsServerOptions, ports: { readonly nats: number; readonly http: number }) {
     this.#options = options
+    this.url = `127.0.0.1:${ports.nats}`
+    this.monitor = `http://127.0.0.1:${ports.http}`
   }
 
   static async start(options: NatsServerOptions = {}): Promise<NatsServer> {
-    const server = new NatsServer(options)
+    const server = new NatsServer(options, { nats: await freePort(), http: await freePort() })
     await server.restart()
     return server
   }
 
-  /** Starts the server with the same data and, from the second start on, the same ports. Resolves once it answers. */
+  /** Starts the server with the same data and ports. Resolves once it answers. */
   async restart(): Promise<void> {
     if (NATS_SERVER === undefined)
       throw new Error('there is no nats-server; run the tests with `npm test`, which installs one')
@@ -48,7 +50,7 @@ export class NatsServer {
     const child = spawn(NATS_SERVER, ['-c', conf, '-l', join(this.#directory, 'log')], { stdio: 'ignore' })
     this.#child = child
     const until = performance.now() + START_TIMEOUT_MS
-    while (!this.#readPorts(child) || !(await this.#isHealthy())) {
+    while (!(await this.#isHealthy())) {
       if (child.exitCode !== null || performance.now() > until)
         throw new Error(`nats-server did not start: ${readFileSync(join(this.#directory, 'log'), 'utf8')}`)
       await wait(20)
@@ -101,27 +103,10 @@ export class NatsServer {
     const { syncInterval = 'always', maxPayload = '10MB', lines = '' } = this.#options
     return `listen: "${this.url}"
 http: "${this.monitor.slice('http://'.length)}"
-ports_file_dir: "${this.#directory}"
 max_payload: ${maxPayload}
 jetstream { store_dir: "${this.#directory}/store", sync_interval: ${syncInterval} }
 ${lines}
 `
-  }
-
-  #readPorts({ pid }: ChildProcess): boolean {
-    const path = join(this.#directory, `nats-server_${pid}.ports`)
-    if (!existsSync(path)) return false
-    const text = readFileSync(path, 'utf8')
-    // The file is still being written.
-    if (!text.endsWith('}')) return false
-    // This is the format of nats-server.
-    const ports = JSON.parse(text) as {
-      readonly nats: readonly string[]
-      readonly monitoring: readonly string[]
-    }
-    this.url = ports.nats[0]?.replace('nats://', '') ?? ''
-    this.monitor = ports.monitoring[0] ?? ''
-    return true
   }
 
   async #isHealthy(): Promise<boolean> {
