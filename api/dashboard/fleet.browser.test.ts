@@ -7,6 +7,7 @@ import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { barriers, barriersOfThemes } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dragOver } from './testing/drag.ts'
+import { placeDevices } from './testing/place-devices.ts'
 import { dashboardSuite } from './testing/suite.ts'
 import { go } from './testing/walk.ts'
 
@@ -221,16 +222,10 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await rowsOf(page).first().waitFor()
       await view.selectOption('plan')
       await page.getByText('No device has told where it is').waitFor()
-      const places = [
+      await placeDevices(suite, [
         ['robot-0001', 10, 1],
         ['robot-0011', 20, 1],
-      ] as const
-      for (const [id, x, y] of places) {
-        const { body } = await suite.admin.post('/auth/devices/token', { device_id: id })
-        const device = await connectDevice(suite.service, id, String(body['mqtt_token']))
-        await publish(device, id, { position: { x, y } })
-        await device.endAsync()
-      }
+      ])
       const plan = page.getByRole('application', { name: /Plan of 2 devices/ })
       await plan.focus()
       await page.getByText('498 devices have no place').waitFor()

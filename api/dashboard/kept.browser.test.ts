@@ -6,6 +6,7 @@ import { connectDevice, publish } from '../blackbox/testing/service-clients.ts'
 import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations, barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
+import { placeDevices } from './testing/place-devices.ts'
 import { dashboardSuite } from './testing/suite.ts'
 
 const VIEWER = { email: 'vera@example.com', password: 'a horse of course' }
@@ -146,16 +147,10 @@ describe.skipIf(CHROMIUM === undefined)('what people keep of the dashboard', () 
   })
 
   test('a floor-plan picture lies under the devices for everybody, moves with them, and goes again', async () => {
-    const places = [
+    await placeDevices(suite, [
       ['oven-1', 0, 0],
       ['oven-2', 10, 5],
-    ] as const
-    for (const [id, x, y] of places) {
-      const { body } = await suite.admin.post('/auth/devices/token', { device_id: id })
-      const device = await connectDevice(suite.service, id, String(body['mqtt_token']))
-      await publish(device, id, { position: { x, y } })
-      await device.endAsync()
-    }
+    ])
     const { page } = await suite.open('/devices?view=plan', { expected: [/422/] })
     const dialog = page.getByRole('dialog')
     const sheet = page.getByAltText('Floor plan')

@@ -6,6 +6,7 @@ import { registerDevice } from '../blackbox/testing/service-rest.ts'
 import { axeViolations, barriers } from './testing/axe.ts'
 import { CHROMIUM } from './testing/browser.ts'
 import { dashboardSuite } from './testing/suite.ts'
+import { VIEWS } from './testing/views.ts'
 import { go } from './testing/walk.ts'
 
 /** Twenty pages: a busy machine takes minutes. */
@@ -288,27 +289,3 @@ describe.skipIf(CHROMIUM === undefined)('operating the fleet in the dashboard', 
     }
   })
 })
-
-const VIEWS = [
-  '/me',
-  '/alerts',
-  '/alerts/rules',
-  '/alerts/rules/new',
-  '/alerts/channels',
-  '/commands',
-  '/commands/broadcasts',
-  '/commands/new',
-  '/rollouts',
-  '/rollouts/firmware',
-  '/rollouts/new',
-  '/timeline',
-  '/logs',
-  '/system',
-  '/system/types',
-  '/system/dead-letters',
-  '/system/audit',
-  '/system/users',
-  '/system/api-keys',
-  '/system/provisioning-keys',
-  '/system/repair',
-]
