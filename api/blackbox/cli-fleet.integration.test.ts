@@ -119,6 +119,7 @@ test('commands for one device take several ids, and the same selector', async ()
   expect(await ids('telemetry get -l tag=verbs')).toEqual(['v1', 'v2', 'v3'])
   expect(await ids('devices token v1 v2 --yes')).toEqual(['v1', 'v2'])
   expect(await json('devices revoke -l tag=two --yes')).toEqual({ devices: 2, done: 2, failed: 0 })
+  expect(await ids('shadow delta v1 v2')).toEqual(['v1', 'v2'])
   expect(await json('cmd send v1,v2 stop')).toMatchObject({ total: 2, target: { type: 'devices' } })
   expect(await json('cmd send -l tag=verbs stop {"now":true} --dry-run')).toMatchObject({ total: 3 })
   expect(await json('devices decommission -l tag=two --dry-run')).toEqual({ devices: 2, first: ['v1', 'v2'] })
@@ -138,6 +139,44 @@ test('commands for one device take several ids, and the same selector', async ()
     ['telemetry get v3 v4 -w', 'is for one device'],
     ['cmd send v3', 'give the name of a command'],
     ['cmd send -l tag=verbs v3 stop {}', 'not both'],
+  ] as const)
+    expect(await fleet(line)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
+})
+
+test('lists of one device are shown of several, and each line tells its device', async () => {
+  for (const id of ['w1', 'w2']) {
+    const client = await connectDevice(service, id, await registerDevice(admin, id, { tags: ['listed'] }))
+    await publish(client, id, '{"level":7}', 'telemetry')
+    await client.endAsync()
+    await fleet(`shadow set ${id} {"level":3}`)
+    await fleet(`shadow set ${id} {"level":4}`)
+    await fleet(`cmd send ${id} stop`)
+  }
+  const ids = async (line: string) =>
+    (await json(line)).map(({ device_id }: { device_id: string }) => device_id)
+  const both = async (line: string) =>
+    await expect.poll(() => ids(line), { timeout: 60_000, interval: 500 }).toEqual(['w1', 'w2'])
+  await both('cmd list w1 w2')
+  await both('cmd list -l tag=listed --status pending')
+  await both('shadow history w1,w2 --limit 1')
+  await both('telemetry metrics -l tag=listed')
+  await both('telemetry history -l tag=listed level --interval 1d')
+  await both('telemetry history w1 w2 level --interval 1d')
+  expect((await fleet('cmd list w1 w2')).stdout).toMatch(/^w1\tcmd_\S+\tstop\t.*\nw2\tcmd_/)
+  expect(await fleet('shadow history w1 w2 --limit 1')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('only the first 1 of each device are shown'),
+  })
+  expect(await fleet('cmd list w1 nobody')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^w1\tcmd_/),
+    stderr: expect.stringContaining('1 of 2 devices failed: nobody: '),
+  })
+  for (const [line, why] of [
+    ['cmd list', 'give device ids or --selector'],
+    ['shadow history w1 -l tag=listed', 'not both'],
+    ['telemetry history w1', 'and a metric such as battery.percent'],
+    ['telemetry history w1 -l tag=listed level', 'not both'],
   ] as const)
     expect(await fleet(line)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
 })

@@ -20,7 +20,16 @@ import { DEVICE_ARGUMENT, wholeNumber } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
 import { LIMIT_OPTION, pageSize } from '../paged.ts'
 import { sendBroadcast } from './broadcast.ts'
-import { type ChangeOptions, singleOf, targetsOf, withChange } from './device-targets.ts'
+import {
+  type ChangeOptions,
+  IDS_ARGUMENT,
+  listOfDevices,
+  singleOf,
+  type TargetOptions,
+  targetsOf,
+  withChange,
+  withSelector,
+} from './device-targets.ts'
 
 const WAIT_SEC_MAX = 7 * 86_400
 /** Seconds between two looks at the status, so that progress is shown. */
@@ -45,7 +54,8 @@ export const cmd: Area = (command, cli) => {
       '  fleet cmd send robot-7 say \'{"text": "hello"}\' --priority high --timeout 60\n' +
       '  fleet cmd send robot-7,robot-8 stop --wait\n' +
       '  fleet cmd send -l tag=canary,status=online reboot --dry-run\n' +
-      '  fleet cmd list robot-7 --status pending\n\n' +
+      '  fleet cmd list robot-7 --status pending\n' +
+      '  fleet cmd list -l tag=canary --status failed\n\n' +
       'With --wait, the exit code is 1 if the command does not complete, and 7 if it is still open.\n',
   )
   send(command, cli)
@@ -156,28 +166,38 @@ function judge({ command_id, status, error }: CommandBody): void {
   )
 }
 
+interface ListOptions extends TargetOptions {
+  readonly status?: string[]
+  readonly limit: number
+}
+
 function list(cmdCommand: Command, cli: Cli): void {
-  const command = cmdCommand
-    .command('list')
-    .description('list the open commands of a device and the latest finished ones')
-    .argument(...DEVICE_ARGUMENT)
-    .option(...LIMIT_OPTION)
+  const command = withSelector(
+    cmdCommand
+      .command('list')
+      .description('list the open commands of devices and the latest finished ones')
+      .argument(...IDS_ARGUMENT),
+  ).option(...LIMIT_OPTION)
   command.addOption(
     command
       .createOption('--status <statuses...>', 'only commands with these statuses')
       .choices(COMMAND_STATUSES),
   )
-  command.action(async (deviceId: string, { status, limit }: { status?: string[]; limit: number }) => {
-    const { client } = await cli.connect()
+  command.action(async (ids: readonly string[], options: ListOptions) => {
+    const { status, limit } = options
     const query = { per_page: pageSize(limit), ...given({ status }) }
-    await cli.output.listFirst(client.pages.listCommands({ device_id: deviceId, query }), limit, [
-      ['ID', ({ command_id }) => command_id],
-      ['COMMAND', (found) => found.command],
-      ['STATUS', (found) => found.status],
-      ['PRIORITY', ({ priority }) => priority],
-      ['CREATED', ({ created_at }) => created_at],
-      ['DATA', ({ data }) => data],
-    ])
+    await listOfDevices(cli, targetsOf(command, ids, options), {
+      limit,
+      pages: (client, device_id) => client.pages.listCommands({ device_id, query }),
+      columns: [
+        ['ID', ({ command_id }) => command_id],
+        ['COMMAND', (found) => found.command],
+        ['STATUS', (found) => found.status],
+        ['PRIORITY', ({ priority }) => priority],
+        ['CREATED', ({ created_at }) => created_at],
+        ['DATA', ({ data }) => data],
+      ],
+    })
   })
 }
 

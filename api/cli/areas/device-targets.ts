@@ -7,6 +7,7 @@ import type { Cli } from '../cli.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { YES_OPTION } from '../option-parsers.ts'
 import type { Column } from '../output.ts'
+import { type Pages, take } from '../paged.ts'
 import { confirm } from '../prompt.ts'
 import { type Selector, selector } from './device-selector.ts'
 
@@ -83,14 +84,48 @@ export async function forDevices<Result extends object>(
     if (work.asksAlways === true && work.question !== undefined) await confirm(work.question(one), yes)
     return cli.output.item(await work.run(client, one), work.fields)
   }
-  const ids = targets.kind === 'ids' ? targets.ids : await matching(client, targets.selector)
-  if (ids.length === 0) throw new Failure(EXIT.usage, 'no device matches the selector')
+  const ids = await idsOf(client, targets)
   if (dryRun === true) return cli.output.item({ devices: ids.length, first: ids.slice(0, SHOWN_MAX) })
   if (work.question !== undefined) await confirm(work.question(`${ids.length} devices`), yes)
   const { done, failures } = await doEach(cli, ids, (id) => work.run(client, id))
   cli.output.progress(undefined)
   if (work.columns !== undefined) cli.output.list(done, work.columns)
   else cli.output.item({ devices: ids.length, done: done.length, failed: failures.length })
+  judge(ids, failures)
+}
+
+export interface DeviceListing<Item extends object> {
+  readonly columns: readonly Column<Item>[]
+  /** The most that are shown of each device. All of them if left out. */
+  readonly limit?: number
+  pages(client: Client, deviceId: string): Pages<Item>
+}
+
+/** Lists what each device has. Of several devices, each line begins with the device that it is of. */
+export async function listOfDevices<Item extends object>(
+  cli: Cli,
+  targets: Targets,
+  { pages, columns, limit = Number.POSITIVE_INFINITY }: DeviceListing<Item>,
+): Promise<void> {
+  const { client } = await cli.connect()
+  const one = singleOf(targets)
+  if (one !== undefined) return await cli.output.listFirst(pages(client, one), limit, columns)
+  const ids = await idsOf(client, targets)
+  const { done, failures } = await doEach(cli, ids, async (device_id) => {
+    const { items, hasMore } = await take(pages(client, device_id), limit, () => {})
+    return { items: items.map((item) => ({ ...item, device_id })), hasMore }
+  })
+  cli.output.progress(undefined)
+  cli.output.list(
+    done.flatMap(({ items }) => items),
+    [['DEVICE', ({ device_id }) => device_id], ...columns],
+  )
+  if (done.some(({ hasMore }) => hasMore))
+    cli.output.note(`only the first ${limit} of each device are shown; use --limit to see more`)
+  judge(ids, failures)
+}
+
+function judge(ids: readonly string[], failures: readonly string[]): void {
   if (failures.length === 0) return
   const shown = failures.slice(0, SHOWN_MAX).join('; ')
   throw new Failure(EXIT.failed, `${failures.length} of ${ids.length} devices failed: ${shown}`)
@@ -116,6 +151,12 @@ async function doEach<Result>(
     }
   })
   return { done: results.flat(), failures }
+}
+
+async function idsOf(client: Client, targets: Targets): Promise<readonly string[]> {
+  const ids = targets.kind === 'ids' ? targets.ids : await matching(client, targets.selector)
+  if (ids.length === 0) throw new Failure(EXIT.usage, 'no device matches the selector')
+  return ids
 }
 
 /** Devices that are decommissioned are left alone, unless the selector asks for them. */

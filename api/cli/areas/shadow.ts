@@ -12,6 +12,7 @@ import {
   type ChangeOptions,
   forDevices,
   IDS_ARGUMENT,
+  listOfDevices,
   singleOf,
   type TargetOptions,
   targetsOf,
@@ -128,19 +129,25 @@ function set(shadowCommand: Command, cli: Cli): void {
   })
 }
 
-function delta(command: Command, cli: Cli): void {
-  command
-    .command('delta')
-    .description('show where the reported state differs from the desired state')
-    .argument(...DEVICE_ARGUMENT)
-    .action(async (deviceId: string) => {
-      const { client } = await cli.connect()
-      cli.output.item(await client.getShadowDelta({ device_id: deviceId }), [
-        ['device_id', (found) => found.device_id],
-        ['version', (found) => found.version],
-        ['delta', (found) => found.delta],
-      ])
+function delta(shadowCommand: Command, cli: Cli): void {
+  const command = withSelector(
+    shadowCommand
+      .command('delta')
+      .description('show where the reported state differs from the desired state')
+      .argument(...IDS_ARGUMENT),
+  )
+  command.action(async (ids: readonly string[], options: TargetOptions) => {
+    const fields: readonly Column<Pick<Document, 'device_id' | 'version' | 'delta'>>[] = [
+      ['device_id', (found) => found.device_id],
+      ['version', (found) => found.version],
+      ['delta', (found) => found.delta],
+    ]
+    await forDevices(cli, targetsOf(command, ids, options), options, {
+      run: (client, device_id) => client.getShadowDelta({ device_id }),
+      fields,
+      columns: fields.map(([name, read]) => [name === 'device_id' ? 'ID' : name.toUpperCase(), read]),
     })
+  })
 }
 
 function revert(command: Command, cli: Cli): void {
@@ -161,7 +168,7 @@ function revert(command: Command, cli: Cli): void {
     })
 }
 
-interface HistoryOptions {
+interface HistoryOptions extends TargetOptions {
   readonly section?: 'desired' | 'reported'
   readonly from?: string
   readonly to?: string
@@ -169,10 +176,12 @@ interface HistoryOptions {
 }
 
 function history(shadowCommand: Command, cli: Cli): void {
-  const command = shadowCommand
-    .command('history')
-    .description('list changes, newest first')
-    .argument(...DEVICE_ARGUMENT)
+  const command = withSelector(
+    shadowCommand
+      .command('history')
+      .description('list changes, newest first')
+      .argument(...IDS_ARGUMENT),
+  )
     .option(...FROM_OPTION)
     .option(...TO_OPTION)
     .option(...LIMIT_OPTION)
@@ -181,18 +190,19 @@ function history(shadowCommand: Command, cli: Cli): void {
       .createOption('--section <section>', 'only changes of this section')
       .choices(['desired', 'reported']),
   )
-  command.action(async (deviceId: string, { section, from, to, limit }: HistoryOptions) => {
-    const { client } = await cli.connect()
-    const query = {
-      per_page: pageSize(limit),
-      ...given({ section, from, to }),
-    }
-    await cli.output.listFirst(client.pages.getShadowHistory({ device_id: deviceId, query }), limit, [
-      ['VERSION', ({ version }) => version],
-      ['TIME', ({ timestamp }) => timestamp],
-      ['SECTION', (entry) => entry.section],
-      ['BY', ({ actor }) => `${actor.type} ${actor.id}`],
-      ['PATCH', ({ patch }) => patch],
-    ])
+  command.action(async (ids: readonly string[], options: HistoryOptions) => {
+    const { section, from, to, limit } = options
+    const query = { per_page: pageSize(limit), ...given({ section, from, to }) }
+    await listOfDevices(cli, targetsOf(command, ids, options), {
+      limit,
+      pages: (client, device_id) => client.pages.getShadowHistory({ device_id, query }),
+      columns: [
+        ['VERSION', ({ version }) => version],
+        ['TIME', ({ timestamp }) => timestamp],
+        ['SECTION', (entry) => entry.section],
+        ['BY', ({ actor }) => `${actor.type} ${actor.id}`],
+        ['PATCH', ({ patch }) => patch],
+      ],
+    })
   })
 }

@@ -5,11 +5,12 @@ import { AGGREGATES, type Aggregate, INTERVALS, type Interval } from '../../../s
 import type { Area } from '../area.ts'
 import type { Cli } from '../cli.ts'
 import { given } from '../given.ts'
-import { collect, DEVICE_ARGUMENT, instant, TO_OPTION, wholeNumber, words } from '../option-parsers.ts'
+import { collect, instant, TO_OPTION, wholeNumber, words } from '../option-parsers.ts'
 import { type WatchFrame, watch } from '../watch.ts'
 import {
   forDevices,
   IDS_ARGUMENT,
+  listOfDevices,
   singleOf,
   type TargetOptions,
   targetsOf,
@@ -23,6 +24,7 @@ export const telemetry: Area = (command, cli) => {
       '  fleet telemetry metrics robot-7\n' +
       '  fleet telemetry history robot-7 battery.percent --from 2h --interval 5m\n' +
       '  fleet telemetry history robot-7 battery.percent,cpu.load --agg avg,p95\n' +
+      '  fleet telemetry history -l tag=canary battery.percent --from 1d --interval 1h\n' +
       '  fleet telemetry watch --group warehouse --metric battery --json\n',
   )
   get(command, cli)
@@ -63,29 +65,39 @@ function get(telemetryCommand: Command, cli: Cli): void {
   })
 }
 
-function metrics(command: Command, cli: Cli): void {
-  command
-    .command('metrics')
-    .description('list the metrics that a device has reported, with their last values')
-    .argument(...DEVICE_ARGUMENT)
-    .action(async (deviceId: string) => {
-      const { client } = await cli.connect()
-      const { data } = await client.listMetrics({ device_id: deviceId })
-      cli.output.list(data, [
+function metrics(telemetryCommand: Command, cli: Cli): void {
+  const command = withSelector(
+    telemetryCommand
+      .command('metrics')
+      .description('list the metrics that devices have reported, with their last values')
+      .argument(...IDS_ARGUMENT),
+  )
+  command.action(async (ids: readonly string[], options: TargetOptions) => {
+    await listOfDevices(cli, targetsOf(command, ids, options), {
+      async *pages(client, device_id) {
+        yield await client.listMetrics({ device_id })
+      },
+      columns: [
         ['METRIC', ({ metric }) => metric],
         ['TYPE', ({ type }) => type],
         ['VALUE', ({ value }) => value],
         ['UNIT', ({ unit }) => unit],
         ['TIME', ({ timestamp }) => timestamp],
-      ])
+      ],
     })
+  })
 }
 
 /** What a bucket has, unless `--agg` says otherwise, in the order of the columns. */
 const SHOWN = ['avg', 'min', 'max', 'last', 'count'] as const satisfies readonly Aggregate[]
-type Bucket = Readonly<Partial<Record<Aggregate, number | null>>>
+type Aggregates = Readonly<Partial<Record<Aggregate, number | null>>>
 
-interface HistoryOptions {
+interface Bucket extends Aggregates {
+  readonly metric: string
+  readonly time: string
+}
+
+interface HistoryOptions extends TargetOptions {
   readonly from?: string
   readonly to?: string
   readonly interval?: Interval
@@ -93,33 +105,44 @@ interface HistoryOptions {
 }
 
 function history(telemetryCommand: Command, cli: Cli): void {
-  const command = telemetryCommand
-    .command('history')
-    .description('show the history of a metric')
-    .argument(...DEVICE_ARGUMENT)
-    .argument('<metric>', 'name of the metric, such as battery.percent; several with commas, or battery.*')
+  const command = withSelector(
+    telemetryCommand
+      .command('history')
+      .description('show the history of a metric')
+      .argument(
+        '[words...]',
+        'ids of the devices, left out with --selector; then the metric, such as battery.percent; several with commas, or battery.*',
+      ),
+  )
     .option('--from <when>', 'start: a time, or an age such as 15m, 2h, 7d (default: 1h)', (text: string) =>
       instant(text),
     )
     .option(...TO_OPTION)
     .option('--agg <names>', `values of a bucket, with commas: ${AGGREGATES.join(', ')}`, words(AGGREGATES))
   command.addOption(command.createOption('--interval <interval>', 'bucket width').choices(INTERVALS))
-  command.action(async (deviceId: string, metric: string, { from, to, interval, agg }: HistoryOptions) => {
-    const { client } = await cli.connect()
+  command.action(async (texts: readonly string[], options: HistoryOptions) => {
+    const { from, to, interval, agg } = options
+    const metric = texts.at(-1)
+    if (metric === undefined || (texts.length === 1 && options.selector === undefined))
+      return command.error('error: give device ids or --selector, and a metric such as battery.percent')
     const query = {
       metric: [metric],
       ...given({ from, to, interval }),
       ...(agg === undefined ? {} : { agg: [...agg] }),
     }
-    const found = await client.getTelemetryHistory({ device_id: deviceId, query })
-    // A list of names or a prefix returns one series per metric. Raw points are never requested here.
-    const series = 'series' in found ? found.series : 'next_cursor' in found ? [] : [found]
-    const buckets = series.flatMap(({ metric, data }) => data.map((bucket) => ({ metric, ...bucket })))
-    cli.output.list(buckets, [
-      ['METRIC', (bucket) => bucket.metric],
-      ['TIME', ({ time }) => time],
-      ...(agg ?? SHOWN).map((name) => [name.toUpperCase(), (bucket: Bucket) => bucket[name]] as const),
-    ])
+    return await listOfDevices<Bucket>(cli, targetsOf(command, texts.slice(0, -1), options), {
+      async *pages(client, device_id) {
+        const found = await client.getTelemetryHistory({ device_id, query })
+        // A list of names or a prefix returns one series per metric. Raw points are never requested here.
+        const series = 'series' in found ? found.series : 'next_cursor' in found ? [] : [found]
+        yield { data: series.flatMap(({ metric, data }) => data.map((bucket) => ({ metric, ...bucket }))) }
+      },
+      columns: [
+        ['METRIC', (bucket) => bucket.metric],
+        ['TIME', ({ time }) => time],
+        ...(agg ?? SHOWN).map((name) => [name.toUpperCase(), (bucket: Bucket) => bucket[name]] as const),
+      ],
+    })
   })
 }
 
