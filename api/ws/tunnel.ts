@@ -3,7 +3,8 @@
 // - Only headers that the handshake needs are passed on: nobody outside can claim to come through a tunnel, and a
 //   browser's cookies cannot overflow the other side's header buffer (4 KiB).
 // - Each side waits for the other: at most one read and one high-water mark of bytes are held between them.
-// - When one side ends, bytes on their way still reach the other within the linger time.
+// - When one side ends, bytes on their way still reach the other within the linger time, unless a newcomer needs the place:
+//   peers that take no last bytes, which anyone can open without a login, keep nobody out.
 import type { IncomingMessage, Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -107,11 +108,23 @@ export class Tunnels {
   }
 
   #refusalOf({ headers }: IncomingMessage): RefusalCode | undefined {
-    if (this.#isClosing || this.#open.size >= this.#options.tunnelsMax) return 'DEPENDENCY_UNAVAILABLE'
+    const isFull = this.#open.size >= this.#options.tunnelsMax
+    if (this.#isClosing || (isFull && !this.#giveWay())) return 'DEPENDENCY_UNAVAILABLE'
     if (!this.#options.isKnownHost(headers.host)) return 'MISDIRECTED_REQUEST'
     const isHandshake =
       HANDSHAKE_KEY.test(headers['sec-websocket-key'] ?? '') && headers['sec-websocket-version'] === '13'
     return isHandshake ? undefined : 'BAD_REQUEST'
+  }
+
+  /** Cuts the first tunnel that is only waiting for its client to take the last bytes. */
+  #giveWay(): boolean {
+    for (const [id, tunnel] of this.#open) {
+      if (!tunnel.isParting) continue
+      this.#open.delete(id)
+      tunnel.cut()
+      return true
+    }
+    return false
   }
 
   #closed(id: string): void {
@@ -148,6 +161,11 @@ export class Tunnel {
     outer.setNoDelay(true)
     outer.setKeepAlive(true, 30_000)
     this.#join()
+  }
+
+  /** True once the other side has ended, or is about to. */
+  get isParting(): boolean {
+    return this.#stopTimer !== undefined
   }
 
   /** Bytes of frames that the client's kernel has taken. */
