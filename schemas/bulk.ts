@@ -19,6 +19,7 @@ export const DEVICE_COLUMNS = [
   'tags',
   'metadata',
   'parent_id',
+  'heartbeat_timeout_sec',
 ] as const
 /** Further columns of an export, which a registration ignores. */
 export const REPORT_COLUMNS = ['status', 'firmware_version', 'created_at', 'updated_at'] as const

@@ -186,7 +186,7 @@ test('an export is imported again, changed', async () => {
     await fleet(`devices create ${id} --name ${id} --type mqtt_device --group ex`)
   const { stdout } = await fleet('devices export --group ex --format csv')
   const file = join(folder, 'devices.csv')
-  writeFileSync(file, `${stdout.replace('x2,x2,', 'x2,second,')}x3,third,mqtt_device${','.repeat(9)}\n`)
+  writeFileSync(file, `${stdout.replace('x2,x2,', 'x2,second,')}x3,third,mqtt_device${','.repeat(10)}\n`)
   expect((await fleet(`devices import ${file} --dry-run`)).code).toBe(1)
   const done = await fleet(`devices import ${file} --upsert`)
   expect(done).toMatchObject({

@@ -62,7 +62,7 @@ export function toBody(
       if (!isObject(metadata))
         return invalid('/metadata', { code: 'WRONG_TYPE', message: 'must be a JSON object' })
       body[column] = metadata
-    } else body[column] = column === 'tags' ? parseTags(text) : text
+    } else body[column] = parseField(column, text)
   }
   if (texts.length > 0) {
     // The object belongs to this row alone, so it may be changed.
@@ -92,10 +92,28 @@ function put(
   return isObject(inner) && put(inner as Record<string, Json>, deeper, text)
 }
 
-/** Tags are separated by `;`, and `\;` is a semicolon in a tag. */
+function parseField(column: string, text: string): Json {
+  if (column === 'tags') return parseTags(text)
+  // A text that is no number is refused by the schema.
+  return column === 'heartbeat_timeout_sec' && /^\d+$/.test(text.trim()) ? Number(text) : text
+}
+
+/** Tags are separated by `;`, with any blanks around it. A backslash makes the next character a part of the tag. */
 function parseTags(text: string): readonly string[] {
-  const tags = text.match(/(?:\\.|[^;\\])+/gs) ?? []
-  return tags.map((tag) => tag.replace(/\\(.)/gs, '$1').trim()).filter((tag) => tag !== '')
+  const tags: string[][] = [[]]
+  for (const token of text.match(/\\.|[^\\]/gs) ?? [])
+    if (token === ';') tags.push([])
+    else tags.at(-1)?.push(token)
+  const isText = (token: string) => token.trim() !== ''
+  return tags
+    .map((tokens) => tokens.slice(Math.max(tokens.findIndex(isText), 0), tokens.findLastIndex(isText) + 1))
+    .filter((tokens) => tokens.length > 0)
+    .map((tokens) => tokens.map((token) => token.slice(-1)).join(''))
+}
+
+/** A blank at an end would be taken for one around the tag. */
+function escapedTag(tag: string): string {
+  return tag.replace(/[\\;]|^\s|\s$/g, '\\$&')
 }
 
 export const CSV_HEADER = csvLine([...DEVICE_COLUMNS, ...REPORT_COLUMNS])
@@ -107,9 +125,10 @@ export function toCsv(device: DeviceRecord): string {
     device.type,
     device.description ?? '',
     device.group ?? '',
-    device.tags.map((tag) => tag.replace(/[\\;]/g, '\\$&')).join(';'),
+    device.tags.map(escapedTag).join(';'),
     Object.keys(device.metadata).length === 0 ? '' : JSON.stringify(device.metadata),
     device.parentId ?? '',
+    device.heartbeatTimeoutSec === undefined ? '' : String(device.heartbeatTimeoutSec),
     device.status,
     device.firmwareVersion ?? '',
     toIso(device.createdAt),

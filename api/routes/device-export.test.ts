@@ -1,4 +1,7 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DEVICE_COLUMNS } from '../../schemas/bulk.ts'
+import { RegisterDeviceBody } from '../../schemas/device.ts'
 import type { openHarness } from '../testing/rest.ts'
 import { CSV, NDJSON, setUp } from './testing/bulk.ts'
 
@@ -11,6 +14,7 @@ const devices = [
     group: 'g/h',
     tags: ['@a;b', '\\', 'c'],
     metadata: { deep: { n: [1, null] }, '=x': 'y' },
+    heartbeat_timeout_sec: 900,
   },
   { device_id: 'b', name: "'quoted'", type: 'simulator', parent_id: 'a' },
   { device_id: 'c', name: 'x', type: 'simulator' },
@@ -32,6 +36,46 @@ test.each([
   expect(body).toMatchObject({ created: 3, failed: 0 })
   expect(stored(other.engine)).toEqual(stored(engine))
   if (format === 'csv') expect(file.text).not.toMatch(/(?:^|[,\n])"?[=+@-]/)
+})
+
+const CHARACTER = fc.constantFrom('a', 'é', '😀', ' ', '"', "'", ',', ';', '\\', '=', '-', '.')
+const LINE = fc.string({ unit: CHARACTER, minLength: 1, maxLength: 12 }).filter((line) => line.trim() !== '')
+const TEXT = fc.oneof(LINE, fc.string({ unit: 'binary', minLength: 1 }))
+const REGISTRATION = fc.record(
+  {
+    name: LINE,
+    type: fc.constantFrom('simulator', 'gateway', 'mqtt_device'),
+    description: TEXT,
+    group: fc.constantFrom('g', 'g/h', 'a.b/c-d'),
+    tags: fc.uniqueArray(LINE, { maxLength: 4 }),
+    metadata: fc.dictionary(LINE, fc.jsonValue({ maxDepth: 2 })),
+    parent_id: fc.constant('first'),
+    heartbeat_timeout_sec: fc.integer({ min: 5, max: 86_400 }),
+  },
+  { requiredKeys: ['name', 'type'] },
+)
+
+test('an export has every field that a registration takes, and any devices come out as they went in', async () => {
+  expect(DEVICE_COLUMNS).toEqual(Object.keys(RegisterDeviceBody.properties))
+  const seen = fc.array(REGISTRATION, { minLength: 1, maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(seen, async (bodies) => {
+      const { engine, lines, request, token } = await setUp()
+      const first = { device_id: 'first', name: 'first', type: 'gateway' }
+      const { body } = await lines(first, ...bodies.map((one, n) => ({ device_id: `d${n}`, ...one })))
+      expect(body).toMatchObject({ failed: 0 })
+      for (const [format, headers] of [
+        ['ndjson', NDJSON],
+        ['csv', CSV],
+      ] as const) {
+        const file = await request(`GET /api/v1/devices/export?format=${format}`, { token })
+        const other = await setUp()
+        expect((await other.send(file.text, headers)).body).toMatchObject({ failed: 0 })
+        expect(stored(other.engine)).toEqual(stored(engine))
+      }
+    }),
+    { numRuns: 5 },
+  )
 })
 
 test('an export is CSV if the caller accepts that', async () => {

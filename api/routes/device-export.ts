@@ -64,6 +64,7 @@ function toJson(device: DeviceRecord): string {
     tags: device.tags,
     metadata: device.metadata,
     parent_id: device.parentId ?? null,
+    heartbeat_timeout_sec: device.heartbeatTimeoutSec ?? null,
     status: device.status,
     firmware_version: device.firmwareVersion ?? null,
     created_at: toIso(device.createdAt),
