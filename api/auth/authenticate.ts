@@ -5,6 +5,7 @@ import type { Users } from '../../engine/ports/users.ts'
 import type { Millis } from '../../schemas/ids.ts'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { whenThere } from '../when-there.ts'
 import { type ApiKeys, isApiKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
 import type { AccessClaims, Tokens, Verification } from './tokens.ts'
@@ -79,8 +80,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
   }
   return (token) => {
     if (isApiKey(token)) return byKey(token)
-    const verified = tokens.verifyAccess(token)
-    return verified instanceof Promise ? verified.then(byClaims) : byClaims(verified)
+    return whenThere(tokens.verifyAccess(token), byClaims)
   }
 }
 

@@ -7,6 +7,7 @@ import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import type { Rates } from '../rates/rates.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import { whenThere } from '../when-there.ts'
 import { splitTicket } from './download-address.ts'
 import { refuseOtherPages } from './own-pages.ts'
 import type { Route } from './route.ts'
@@ -53,7 +54,7 @@ export function authenticateCaller(
       ? undefined
       : (rates.address(request.ip, reply) ?? authenticated ?? noToken())
   const byToken = authenticate(request, services)
-  if (byToken !== undefined) return byToken instanceof Promise ? byToken.then(judge) : judge(byToken)
+  if (byToken !== undefined) return whenThere(byToken, judge)
   return files === undefined ? judge(undefined) : authenticateByTicket(request, services).then(judge)
 }
 
@@ -149,8 +150,7 @@ export function authenticate(
     if (authenticated.kind === 'user') request.caller = authenticated.user
     return authenticated
   }
-  const authenticated = services.authenticate(token)
-  return authenticated instanceof Promise ? authenticated.then(take) : take(authenticated)
+  return whenThere(services.authenticate(token), take)
 }
 
 /** A browser that downloads a file can send no header, so it shows a ticket that is good for this very address. */

@@ -46,8 +46,6 @@ export interface Delivery {
   readonly tries: number
   readonly nextAttemptAt: Millis | undefined
   readonly finishedAt: Millis | undefined
-  /** The delivery to another channel that failed. */
-  readonly fallbackFor: string | undefined
 }
 
 export type SendResult =
@@ -113,7 +111,6 @@ export function beginDelivery(
     ...{ createdAt: now, dueAt, state: 'pending', attempts: [], tries: 0 },
     nextAttemptAt: dueAt,
     finishedAt: undefined,
-    fallbackFor: undefined,
   }
 }
 

@@ -52,10 +52,6 @@ export class RuleBook {
     this.#earlierFits = before?.fits ?? new Map()
   }
 
-  get isEmpty(): boolean {
-    return this.#enabled.length === 0
-  }
-
   get fits(): ReadonlyMap<string, Fit> {
     return this.#fits
   }

@@ -127,10 +127,6 @@ export class Watch {
     return (this.numbers[metric] ?? -1) >= 0
   }
 
-  flagRule(rule: number): void {
-    this.fit.flags[rule] = 1
-  }
-
   /** Takes the rules that were flagged, and clears the flags. */
   takeFlagged(): readonly number[] {
     const { flags } = this.fit

@@ -157,7 +157,8 @@ const PHASES = {
 
 /** A device that went silent while it changed itself may be broken: that must not wait for another try. */
 function timedOut(job: Job, now: Millis, isAway: boolean): Job {
-  const phase = PHASES[job.status as keyof typeof PHASES] ?? 'CONFIRM'
+  // No other status has a timer that ends here.
+  const phase = PHASES[job.status as keyof typeof PHASES]
   const error = { code: `TIMED_OUT_${phase}`, message: `too long in ${job.status}` }
   return failJob(job, error, { now, cause: 'time_out', isFinal: isAway && isLate(job.status) })
 }

@@ -171,10 +171,6 @@ export class DeliveryQueue {
     return this.#open.keys()
   }
 
-  hasUndelivered(alertId: AlertId): boolean {
-    return this.#waiting.has(alertId)
-  }
-
   #dueAt(now: Millis): readonly DeliveryGroup[] {
     const due: DeliveryGroup[] = []
     let quietUntil = Number.POSITIVE_INFINITY

@@ -17,8 +17,6 @@ export class Program {
   #child: ChildProcess | undefined
   #output = ''
   #isWanted = false
-  /** How often it ended by itself. */
-  #ends = 0
 
   constructor(options: ProgramOptions) {
     this.#options = options
@@ -27,10 +25,6 @@ export class Program {
   /** The end of what it wrote, for a message about what went wrong. */
   get output(): string {
     return this.#output.trim()
-  }
-
-  get endsByItself(): number {
-    return this.#ends
   }
 
   start(): void {
@@ -54,7 +48,6 @@ export class Program {
     child.once('exit', () => {
       this.#child = undefined
       if (!this.#isWanted) return
-      this.#ends++
       setTimeout(() => this.#isWanted && this.start(), AGAIN_AFTER_MS)
     })
   }
