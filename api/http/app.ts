@@ -81,7 +81,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   })
   app.setNotFoundHandler((request, reply) => notFound(arrival, request, reply))
   observe(app, options)
-  const audit = createAudit({ engine: services.engine, logger })
+  const audit = createAudit({ engine: services.engine, users: services.users, logger })
   const rates = createRates(options.requestRates, { clock: services.clock, shares: options.rateShares })
   const files = new FileStreams()
   if (options.onlyProbes !== true) serveArtifacts(app, options.artifacts)

@@ -84,6 +84,7 @@ test('a login is of its user; a wrong one is of the e-mail it tried', async () =
     ['login', 'refused', { type: 'anonymous', name: user.email }],
     ['refresh', 'success', known],
   ])
+  expect(engine.recorded[1]?.target).toBe(`users/${user.id}`)
   expect(JSON.stringify(engine.recorded)).not.toContain(CANARY)
   expect(JSON.stringify(engine.recorded)).not.toContain(body.refresh_token)
 })

@@ -1,7 +1,8 @@
 // Writes the audit entry of a REST call: its caller, action, target and outcome. It holds names of fields, never values.
 //
 // - The answer goes out once its entry would survive a crash. Refusals of unknown callers are counted instead:
-//   anyone can cause them at any rate, so neither their paths nor their bodies are stored.
+//   anyone can cause them at any rate, so neither their paths nor their bodies are stored. Those about the account of
+//   somebody name it as their object, by which they are told from those about made-up ones.
 // - If the entry cannot be stored, the call is answered all the same, because it did happen. The entry is logged.
 // A3. The entry of a change that a shard decides is part of the shard's own save, so it costs no further write. Such a
 //     call is signed, and writes an entry here only if the service failed or the handler noted something.
@@ -11,10 +12,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
 import type { Authorship, Engine } from '../../engine/index.ts'
 import type { AuditActor, AuditDraft, AuditEntry } from '../../engine/ports/audit.ts'
+import type { Users } from '../../engine/ports/users.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { API } from '../../schemas/operation.ts'
 import type { Caller } from '../auth/caller.ts'
+import { normalEmail } from '../auth/normal-email.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
 import { pathOf } from './problems.ts'
@@ -22,6 +25,7 @@ import type { Route } from './route.ts'
 
 interface AuditOptions {
   readonly engine: Pick<Engine, 'record' | 'recordRefusal'>
+  readonly users: Pick<Users, 'getByEmail'>
   readonly logger: Logger
 }
 
@@ -30,13 +34,14 @@ const FIELD_CHARS_MAX = 64
 /** Called when the answer is known and not yet sent. */
 export type Audit = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-export function createAudit({ engine, logger }: AuditOptions): (route: Route) => Audit | undefined {
+export function createAudit({ engine, users, logger }: AuditOptions): (route: Route) => Audit | undefined {
   return (route) => {
     if (!(route.isAudited ?? route.method !== 'GET')) return undefined
     return async (request, reply) => {
       if (request.isSigned && request.noted === undefined && reply.statusCode < 500) return
       const entry = toEntry(route, request, reply)
-      if (entry.outcome === 'refused' && entry.actor.type === 'anonymous') return engine.recordRefusal(entry)
+      if (entry.outcome === 'refused' && entry.actor.type === 'anonymous')
+        return engine.recordRefusal({ ...entry, target: accountOf(entry.actor, users) })
       try {
         await engine.record([entry])
       } catch (err) {
@@ -94,6 +99,11 @@ function actorOf({ caller, body }: FastifyRequest): AuditActor {
     return { type: 'anonymous', name: email?.includes('@') === true ? email.toLowerCase() : undefined }
   }
   return knownActor(caller)
+}
+
+function accountOf({ name }: AuditActor, users: AuditOptions['users']): string | undefined {
+  const user = name === undefined ? undefined : users.getByEmail(normalEmail(name))
+  return user && `users/${user.id}`
 }
 
 /** A person with a login, or a service with a key. */

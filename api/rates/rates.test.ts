@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { API_LIMITS } from '../limits.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const LOGIN = 'POST /api/v1/auth/login'
@@ -67,6 +68,15 @@ describe('requests over a limit', () => {
     expect((await request(LOGIN, { body: wrong })).status).toBe(429)
     expect((await request('GET /api/v1/devices', { token })).status).toBe(200)
     for (const probe of ['livez', 'healthz']) expect((await request(`GET /${probe}`)).status).toBe(200)
+  })
+
+  test('probes of an address have a bound of their own, which holds up nothing else', async () => {
+    const { request } = openHarness({ requestRates: { perAddress: 2 } })
+    const probe = () => request('GET /livez')
+    for (let i = 0; i < API_LIMITS.probesPerSecMax; i++) expect((await probe()).status).toBe(200)
+    for (const path of ['livez', 'readyz', 'healthz'])
+      expect((await request(`GET /${path}`)).status).toBe(429)
+    expect((await request(LOGIN, { body: wrong })).status).toBe(401)
   })
 
   test('0 is no limit, and then there are no headers', async () => {

@@ -116,6 +116,21 @@ describe('the life of the server', () => {
     await start(port)
   })
 
+  test('requests that a client sends at once are carried out one after the other', async () => {
+    const { http, port, admin, engine } = await openServer()
+    const head = `GET /api/v1/system HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${await admin()}\r\n`
+    const count = { running: 0, most: 0 }
+    engine.system = async () => {
+      count.running++
+      count.most = Math.max(count.most, count.running)
+      await fetch(`${http.url}/livez`)
+      count.running--
+      return { nodes: [], log: undefined }
+    }
+    const answers = await raw(port, `${`${head}\r\n`.repeat(19)}${head}Connection: close\r\n\r\n`)
+    expect([answers.split('HTTP/1.1 200').length - 1, count.most]).toEqual([20, 1])
+  })
+
   test('a websocket upgrade reaches the listener', async () => {
     const { http, port } = await start()
     http.server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nhello'))

@@ -201,7 +201,7 @@ function readRegistration(
   if (registration === 'open' && !set && !isLoopback(host) && host !== '[::1]')
     read.refuse(
       'FLEET_REGISTRATION',
-      `must be set explicitly when FLEET_HOST is ${host}: to locked, to bootstrap, or to open if anyone who can reach the service may become admin`,
+      `must be set explicitly when FLEET_HOST is ${host}: to locked, to bootstrap, or to open if any program on this machine may register an admin`,
     )
   return registration
 }

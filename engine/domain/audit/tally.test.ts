@@ -86,3 +86,20 @@ test('one address leaves room for the refusals of others, and is named beyond it
     ['10.0.0.2', 'ada@example.com', 1],
   ])
 })
+
+test('an account that exists is named, however many made-up ones were tried before it', () => {
+  const ada = { actor: { type: 'anonymous', name: 'ada@example.com' }, target: 'users/usr_ada' } as const
+  const login = (tally: RefusalTally, name: string) =>
+    tally.add(refusal({ action: 'login', actor: { type: 'anonymous', name } }), at(1))
+  const ofAddress = new RefusalTally()
+  for (let i = 0; i < 2_000; i++) login(ofAddress, `made-up-${i}@example.com`)
+  for (let i = 0; i < 5; i++) ofAddress.add(refusal({ action: 'login', ...ada }), at(2))
+  const named = { ...refusal({ action: 'login' }), ...ada }
+  expect(ofAddress.takeAll()).toContainEqual({ at: at(2), count: 5, entry: named })
+  // Where no address is told apart any more, the account still is.
+  const full = new RefusalTally(1)
+  login(full, 'made-up@example.com')
+  full.add(refusal({ action: 'login', ...ada }), at(2))
+  const { ip: _, ...fromAnywhere } = named
+  expect(full.takeAll()).toEqual([{ at: at(2), count: 1, entry: fromAnywhere }])
+})

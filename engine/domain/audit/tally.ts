@@ -1,7 +1,8 @@
 // Refusals that anyone can cause at any rate. The first of a kind within a minute becomes an entry at once, the others
 // are counted and become one entry at the minute's end, so that a flood fills neither memory nor disk. Kinds are
 // bounded for each address: more of them in one minute are counted by action, code and address. They are bounded in all,
-// too: beyond that bound they are counted by action and code alone.
+// too: beyond that bound they are counted by action and code alone. A refusal about an account that exists names it in any
+// case: whoever guesses its password hides behind no number of made-up ones.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { AuditEntry } from './entry.ts'
@@ -63,24 +64,27 @@ export class RefusalTally {
     return counted
   }
 
-  /** Without an address it needs no bound, because there are few actions and codes. */
-  #addOther({ action, outcome, code, ip }: AuditEntry, at: Millis): void {
-    const key = keyOfOthers({ action, code, ip })
+  /** Without an address it needs no bound, because there are few actions and codes, and no more accounts than there may be. */
+  #addOther(refusal: AuditEntry, at: Millis): void {
+    const key = keyOfOthers(refusal)
     const count = this.#counted.get(key)?.count ?? 0
+    const { action, outcome, code, ip, actor, target } = refusal
     const entry: AuditEntry = {
-      actor: { type: 'anonymous' },
+      actor: target === undefined ? { type: 'anonymous' } : actor,
       action,
       outcome,
       code,
       ...(ip === undefined ? {} : { ip }),
-      detail: { various: true },
+      ...(target === undefined ? { detail: { various: true } } : { target }),
     }
     this.#counted.set(key, { entry, at, count: count + 1 })
   }
 }
 
-function keyOfOthers({ action, code, ip }: Pick<AuditEntry, 'action' | 'code' | 'ip'>): string {
-  return `${action} ${code} ${ip ?? ''}`
+type OthersKey = Pick<AuditEntry, 'action' | 'code' | 'ip' | 'target'>
+
+function keyOfOthers({ action, code, ip, target }: OthersKey): string {
+  return `${action} ${code} ${ip ?? ''} ${target ?? ''}`
 }
 
 function keyOf({ actor, action, target, deviceId, code, ip }: AuditEntry): string {
