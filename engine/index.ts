@@ -23,6 +23,7 @@ export type {
 export type { Feed, FeedEvent } from './ports/feed.ts'
 export { exposedGc, REST_AFTER_LOAD_MS } from './runtime/garbage.ts'
 export { realSchedule } from './runtime/schedule.ts'
+export { readGauge, readTotals } from './runtime/scraped.ts'
 
 /** The clock and the ports are closed by whoever opened them, afterwards. */
 export function createRepairs(

@@ -1,5 +1,6 @@
 // Metrics of the API, registered next to those of the engine.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
+import { readGauge, readTotals } from '../../engine/index.ts'
 import type { FinishedRequest } from '../http/app-options.ts'
 import type { DownloadCounts } from '../http/downloads.ts'
 import type { SocketCounts } from '../ws/sockets.ts'
@@ -27,50 +28,42 @@ export function watchService({ registry }: { readonly registry: Registry }): {
     labelNames: ['scope'],
     registers: [registry],
   })
+  const gauge = (name: string, help: string, read: () => number) =>
+    readGauge(registry, { name, help }, (made) => made.set(read()))
   return {
     requestDone({ method, route, status, seconds }) {
       duration.observe({ method, route, status_class: `${Math.floor(status / 100)}xx` }, seconds)
       if (status === 429) limited.inc({ scope: 'http' })
     },
     watchDownloads(counts) {
-      gauge(registry, 'fleet_ota_downloads_active', 'Downloads of firmware under way', () => counts().active)
-      const bytes: Counter = new Counter({
-        name: 'fleet_ota_download_bytes_total',
-        help: 'Bytes of firmware that were sent',
-        registers: [registry],
-        collect() {
-          bytes.reset()
-          bytes.inc(counts().bytes)
+      gauge('fleet_ota_downloads_active', 'Downloads of firmware under way', () => counts().active)
+      readTotals(
+        registry,
+        { name: 'fleet_ota_download_bytes_total', help: 'Bytes of firmware that were sent' },
+        () => ({ all: counts().bytes }),
+      )
+      readTotals(
+        registry,
+        {
+          name: 'fleet_ota_downloads_refused_total',
+          help: 'Downloads of firmware that were refused',
+          label: 'reason',
         },
-      })
-      const refused: Counter = new Counter({
-        name: 'fleet_ota_downloads_refused_total',
-        help: 'Downloads of firmware that were refused',
-        labelNames: ['reason'],
-        registers: [registry],
-        collect() {
-          refused.reset()
-          for (const [reason, times] of Object.entries(counts().refused)) refused.inc({ reason }, times)
-        },
-      })
+        () => counts().refused,
+      )
     },
     watchSockets(counts) {
-      gauge(registry, 'fleet_ws_connections', 'Open /ws connections', () => counts().connections)
-      gauge(registry, 'fleet_ws_subscriptions', 'Active /ws subscriptions', () => counts().subscriptions)
-      const dropped: Counter = new Counter({
-        name: 'fleet_ws_events_dropped_total',
-        help: 'Events of /ws left out because nothing more could be held for a slow client',
-        registers: [registry],
-        collect() {
-          dropped.reset()
-          dropped.inc(counts().dropped)
+      gauge('fleet_ws_connections', 'Open /ws connections', () => counts().connections)
+      gauge('fleet_ws_subscriptions', 'Active /ws subscriptions', () => counts().subscriptions)
+      readTotals(
+        registry,
+        {
+          name: 'fleet_ws_events_dropped_total',
+          help: 'Events of /ws left out because nothing more could be held for a slow client',
         },
-      })
-      gauge(registry, 'fleet_ws_held_bytes', 'Bytes buffered for slow /ws clients', () => counts().heldBytes)
+        () => ({ all: counts().dropped }),
+      )
+      gauge('fleet_ws_held_bytes', 'Bytes buffered for slow /ws clients', () => counts().heldBytes)
     },
   }
-}
-
-function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  const made: Gauge = new Gauge({ name, help, registers: [registry], collect: () => made.set(read()) })
 }

@@ -1,9 +1,10 @@
 // Metrics of alert rules and alerts. What this node judged and keeps; the leader adds what is about the fleet. Labels hold
 // no ids.
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import { ALERT_SEVERITIES } from '../../schemas/vocabulary.ts'
 import type { AlertCounts } from '../ports/alerts.ts'
 import type { FeedEvent } from '../ports/feed.ts'
+import { readGauge } from './scraped.ts'
 
 type ByState = AlertCounts['byState']
 
@@ -58,27 +59,30 @@ export class AlertMetrics {
   }
 
   watch({ rules, fleetAlerts }: AlertGauges): void {
-    const registers = [this.#registry]
-    const ofRules: Gauge = new Gauge({
-      name: 'fleet_alert_rules',
-      help: 'Alert rules that this node knows, those of device types included',
-      registers,
-      collect: () => ofRules.set(rules()),
-    })
-    const ofAlerts: Gauge = new Gauge({
-      name: 'fleet_alerts',
-      help: 'Alerts of this node by state and severity; `pending` ones count their time before they fire',
-      labelNames: ['state', 'severity'],
-      registers,
-      collect: () => {
+    readGauge(
+      this.#registry,
+      {
+        name: 'fleet_alert_rules',
+        help: 'Alert rules that this node knows, those of device types included',
+      },
+      (gauge) => gauge.set(rules()),
+    )
+    readGauge(
+      this.#registry,
+      {
+        name: 'fleet_alerts',
+        help: 'Alerts of this node by state and severity; `pending` ones count their time before they fire',
+        labelNames: ['state', 'severity'],
+      },
+      (gauge) => {
         const all = [...this.#ofShards.values(), fleetAlerts()]
         for (const state of STATES)
           for (const severity of ALERT_SEVERITIES)
-            ofAlerts.set(
+            gauge.set(
               { state, severity },
               all.reduce((sum, counts) => sum + (counts?.[state][severity] ?? 0), 0),
             )
       },
-    })
+    )
   }
 }

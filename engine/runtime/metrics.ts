@@ -10,10 +10,10 @@ import type { NotifierSignal } from './alerts/notifier.ts'
 import type { IngestCounts } from './ingress/ingest.ts'
 import { type OtaGauges, OtaMetrics } from './ota-metrics.ts'
 import { Pace } from './pace.ts'
+import { readGauge, readTotals, type Totals } from './scraped.ts'
 import type { WorkResult } from './shard/protocol.ts'
 
 type NotifiedSignal = Extract<NotifierSignal, { readonly kind: 'notified' }>
-type Totals = Readonly<Record<string, number>>
 
 /** Read on every scrape. */
 export interface Gauges {
@@ -166,32 +166,22 @@ export class Metrics {
   watch(gauges: Gauges): void {
     this.ota.watch(gauges.ota)
     this.alerts.watch(gauges.alerts)
-    const registers = [this.registry]
-    const read = (name: string, help: string, labelNames: string[], set: (gauge: Gauge) => void) => {
-      const gauge: Gauge = new Gauge({ name, help, labelNames, registers, collect: () => set(gauge) })
-    }
-    /** `totals` counts since the start of the process, by the label's value. */
-    const readTotals = (name: string, help: string, totals: () => Totals, label?: string) => {
-      const counter: Counter = new Counter({
-        name,
-        help,
-        labelNames: label === undefined ? [] : [label],
-        registers,
-        collect() {
-          counter.reset()
-          for (const [value, total] of Object.entries(totals()))
-            counter.inc(label === undefined ? {} : { [label]: value }, total)
-        },
-      })
-    }
+    const read = (name: string, help: string, labelNames: string[], set: (gauge: Gauge) => void) =>
+      readGauge(this.registry, { name, help, labelNames }, set)
+    const total = (name: string, help: string, count: () => number) =>
+      readTotals(this.registry, { name, help }, () => ({ all: count() }))
+    const totals = (name: string, help: string, label: string, counts: () => Totals) =>
+      readTotals(this.registry, { name, help, label }, counts)
     read('fleet_mqtt_connected', 'Connected devices', [], (g) => g.set(gauges.broker().connected))
     read('fleet_ingest_pending_bytes', 'Accepted and not yet durable', [], (g) =>
       g.set(gauges.ingest().pendingBytes),
     )
-    readTotals('fleet_log_appends_total', 'Appends to the log', () => ({ all: gauges.ingest().appends }))
-    readTotals('fleet_log_append_failures_total', 'Appends to the log that failed', () => ({
-      all: gauges.ingest().appendFailures,
-    }))
+    total('fleet_log_appends_total', 'Appends to the log', () => gauges.ingest().appends)
+    total(
+      'fleet_log_append_failures_total',
+      'Appends to the log that failed',
+      () => gauges.ingest().appendFailures,
+    )
     read('fleet_notification_queue', 'Alerts that somebody is still to be told of', [], (g) =>
       g.set(gauges.notificationsWaiting()),
     )
@@ -200,9 +190,11 @@ export class Metrics {
     read('fleet_history_rows_waiting', 'History rows not yet in ClickHouse', [], (g) =>
       g.set(gauges.outbox().rows),
     )
-    readTotals('fleet_history_rows_dropped_total', 'History rows given up because too many waited', () => ({
-      all: gauges.outbox().dropped,
-    }))
+    total(
+      'fleet_history_rows_dropped_total',
+      'History rows given up because too many waited',
+      () => gauges.outbox().dropped,
+    )
     read('fleet_devices', 'Devices by status', ['status'], (g) => {
       const counts = gauges.devices()
       for (const status of DEVICE_STATUSES) g.set({ status }, counts[status] ?? 0)
@@ -212,20 +204,12 @@ export class Metrics {
         g.set({ shard }, entries)
       })
     })
-    readTotals(
-      'fleet_mqtt_sessions_total',
-      'MQTT sessions by result',
-      () => {
-        const { admitted, denied, cutFrozen } = gauges.broker()
-        return { admitted, denied, cut_frozen: cutFrozen }
-      },
-      'result',
-    )
-    readTotals(
-      'fleet_mqtt_publishes_total',
-      'Messages read from devices by QoS',
-      () => Object.fromEntries(gauges.broker().publishes.entries()),
-      'qos',
+    totals('fleet_mqtt_sessions_total', 'MQTT sessions by result', 'result', () => {
+      const { admitted, denied, cutFrozen } = gauges.broker()
+      return { admitted, denied, cut_frozen: cutFrozen }
+    })
+    totals('fleet_mqtt_publishes_total', 'Messages read from devices by QoS', 'qos', () =>
+      Object.fromEntries(gauges.broker().publishes.entries()),
     )
     read(
       'fleet_broker_lanes',
@@ -250,21 +234,21 @@ export class Metrics {
         g.set({ what: 'calls' }, outside.callsWaiting)
       },
     )
-    readTotals(
+    totals(
       'fleet_broker_lost_total',
       'Sessions, messages and calls given up between here and a broker outside',
+      'what',
       () => {
         const { outside } = gauges.broker()
         if (outside === undefined) return {}
         const { lostSessions, downlinksDropped, callsDropped } = outside
         return { lane_sessions: lostSessions, downlinks: downlinksDropped, calls: callsDropped }
       },
-      'what',
     )
-    readTotals(
+    total(
       'fleet_messages_shed_total',
       'Messages of QoS 0 dropped because their device was over its publish rate',
-      () => ({ all: gauges.broker().shedQos0 }),
+      () => gauges.broker().shedQos0,
     )
   }
 

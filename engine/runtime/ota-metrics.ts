@@ -1,8 +1,9 @@
 // Metrics of firmware and its deployments. What this node saved, served and decided; labels hold no ids.
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, type Gauge, Histogram, type Registry } from 'prom-client'
 import { DEPLOYMENT_STATUSES, JOB_STATUSES, type JobStatus } from '../../schemas/vocabulary.ts'
 import type { Job } from '../domain/ota/job.ts'
 import type { FeedEvent } from '../ports/feed.ts'
+import { readGauge, readTotals } from './scraped.ts'
 
 type JobEvent = Extract<FeedEvent, { kind: 'job' }>
 
@@ -75,28 +76,35 @@ export class OtaMetrics {
   }
 
   watch({ deployments, jobs, storageBytes, uploadedBytes }: OtaGauges): void {
-    const registers = [this.#registry]
-    const read = (name: string, help: string, set: (gauge: Gauge) => void, labelNames: string[] = []) => {
-      const gauge: Gauge = new Gauge({ name, help, labelNames, registers, collect: () => set(gauge) })
-    }
     const byStatus =
       (statuses: readonly string[], counts: () => Readonly<Record<string, number>>) => (gauge: Gauge) => {
         const counted = counts()
         for (const status of statuses) gauge.set({ status }, counted[status] ?? 0)
       }
-    const [ofDeployments, ofJobs] = [byStatus(DEPLOYMENT_STATUSES, deployments), byStatus(JOB_STATUSES, jobs)]
-    read('fleet_ota_deployments', 'Deployments of firmware by status', ofDeployments, ['status'])
-    read('fleet_ota_jobs', 'Jobs of deployments that have not finished, by status', ofJobs, ['status'])
-    read('fleet_ota_storage_bytes', 'Bytes of all firmware images', (gauge) => gauge.set(storageBytes()))
-    const uploaded: Counter = new Counter({
-      name: 'fleet_ota_upload_bytes_total',
-      help: 'Bytes of firmware that were uploaded, also of uploads that failed',
-      registers,
-      collect() {
-        uploaded.reset()
-        uploaded.inc(uploadedBytes())
+    const labelNames = ['status']
+    readGauge(
+      this.#registry,
+      { name: 'fleet_ota_deployments', help: 'Deployments of firmware by status', labelNames },
+      byStatus(DEPLOYMENT_STATUSES, deployments),
+    )
+    readGauge(
+      this.#registry,
+      { name: 'fleet_ota_jobs', help: 'Jobs of deployments that have not finished, by status', labelNames },
+      byStatus(JOB_STATUSES, jobs),
+    )
+    readGauge(
+      this.#registry,
+      { name: 'fleet_ota_storage_bytes', help: 'Bytes of all firmware images' },
+      (gauge) => gauge.set(storageBytes()),
+    )
+    readTotals(
+      this.#registry,
+      {
+        name: 'fleet_ota_upload_bytes_total',
+        help: 'Bytes of firmware that were uploaded, also of uploads that failed',
       },
-    })
+      () => ({ all: uploadedBytes() }),
+    )
   }
 
   #moved({ job, previous, at }: JobEvent): void {

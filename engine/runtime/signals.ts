@@ -1,7 +1,6 @@
 // What the parts of an engine report without being steered by it, and the one place where reports become metrics and
 // log lines.
 import type { BroadcastId, Millis } from '../../schemas/ids.ts'
-import { unreachable } from '../domain/unreachable.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Fault } from '../ports/fault.ts'
 import type { Block } from '../ports/telemetry.ts'
@@ -81,6 +80,47 @@ export type Signal =
 
 export type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 
+/** What the log says of signals of these kinds: what happened, what follows, and what to look at. */
+const WARNINGS = {
+  insert_failed: 'ClickHouse does not take rows: they wait, and the insert is tried again',
+  messages_refused:
+    'ClickHouse refused messages: they are dead letters, and the rest of their block is stored',
+  parking_failed: 'dead letters cannot be saved, and it is tried again: check the disk, or Redis',
+  outbox_failed:
+    'the outbox of history cannot be read or cleared, and it is tried again: check the disk, or Redis',
+  save_failed: 'the store does not save, so devices wait, and it is tried again: check the disk, or Redis',
+  read_failed: 'the log cannot be read, so devices wait, and it is tried again: check the disk, or NATS',
+  shard_lost: 'a shard failed: it is loaded again from the store and the log',
+  claim_failed: 'partitions cannot be claimed, so their devices wait, and it is tried again: check Redis',
+  fenced: 'another node has taken over a partition of this shard: the shard starts again without it',
+  audit_lost: 'the store does not save, so refusals are missing from the audit: check the disk, or Redis',
+  send_failed: 'a message was not sent to its device: the device gets it when it is next due',
+  broadcast_stopped: 'a broadcast stopped before every member had its command: it goes on after a restart',
+  broadcast_waits:
+    'the log does not take commands of a broadcast, which waits until it does: check the disk, or NATS',
+  broadcasts_unsettled:
+    'the results of broadcasts could not be saved, and it is tried again: check the disk, or Redis',
+  rollups_unsettled: 'rollups could not be computed, and it is tried again: check ClickHouse',
+  deployments_stalled:
+    'deployments of firmware cannot go on, and it is tried again: the error names what does not answer',
+  owners_unknown: 'the table of owners does not answer, and is asked again: check NATS',
+  unfit:
+    'this node has not reached the store or ClickHouse for a while: nodes that reach them take its devices over',
+  fit: 'this node reaches the store and ClickHouse again, and takes its share of devices',
+  duty_failed: 'work in the background failed, and it is tried again: the error names what does not answer',
+  images_failed:
+    'images of firmware could not be cleaned up, and it is tried again later: check the disk, or the S3 service',
+  notifier_failed:
+    'notices of alerts could not be read or saved, so notifications wait, and it is tried again: check the disk, or Redis',
+  notice_unreadable:
+    'the notice of an alert cannot be read, so nobody is told of the alert: please report this line',
+  listener_failed:
+    'a listener of the feed failed because of a bug in Fleet, and misses these events: please report this line',
+  news_unreadable: 'news of another node cannot be read: check that all nodes run the same version',
+  store_empty:
+    'the store is empty: devices are rebuilt from the log; users are not in it, so restore a backup',
+} as const
+
 /** Turns signals into metrics and log lines. */
 export function signalSink(
   metrics: Metrics,
@@ -98,165 +138,46 @@ export function signalSink(
         const lagSeconds = at === undefined ? undefined : (clock.now() - at) / 1000
         return metrics.inserted(signal.block, signal.seconds, lagSeconds)
       }
-      case 'insert_failed':
-        metrics.insertFailed('retried')
-        return warn('ClickHouse does not take rows: they wait, and the insert is tried again', {
-          table: signal.block.kind,
-          err: signal.fault,
-        })
-      case 'insert_refused':
-        metrics.insertFailed('refused')
-        return warn(refusedText(signal.block), {
-          table: signal.block.kind,
-          rows: signal.block.rows,
-          err: signal.fault,
-        })
-      case 'messages_refused':
-        metrics.insertFailed('refused')
-        return warn(
-          'ClickHouse refused messages: they are dead letters, and the rest of their block is stored',
-          {
-            table: signal.block.kind,
-            messages: signal.messages,
-            err: signal.fault,
-          },
-        )
-      case 'parking_failed':
-        return warn('dead letters cannot be saved, and it is tried again: check the disk, or Redis', {
-          err: signal.error,
-        })
-      case 'outbox_failed':
-        return warn(
-          'the outbox of history cannot be read or cleared, and it is tried again: check the disk, or Redis',
-          { err: signal.fault },
-        )
-      case 'save_failed':
-        metrics.saveFailed()
-        return warn(
-          'the store does not save, so devices wait, and it is tried again: check the disk, or Redis',
-          { shard: signal.shard, err: signal.fault },
-        )
-      case 'read_failed':
-        return warn(
-          'the log cannot be read, so devices wait, and it is tried again: check the disk, or NATS',
-          { shard: signal.shard, err: signal.error },
-        )
-      case 'shard_lost':
-        metrics.lost()
-        return warn('a shard failed: it is loaded again from the store and the log', {
-          shard: signal.shard,
-          err: signal.error,
-        })
-      case 'claim_failed':
-        return warn(
-          'partitions cannot be claimed, so their devices wait, and it is tried again: check Redis',
-          { shard: signal.shard, err: signal.fault },
-        )
-      case 'fenced':
-        return warn(
-          'another node has taken over a partition of this shard: the shard starts again without it',
-          {
-            shard: signal.shard,
-            err: signal.error,
-          },
-        )
-      case 'audit_lost':
-        metrics.auditLost(signal.entries)
-        return warn(
-          'the store does not save, so refusals are missing from the audit: check the disk, or Redis',
-          {
-            entries: signal.entries,
-            err: signal.error,
-          },
-        )
-      case 'send_failed':
-        return warn('a message was not sent to its device: the device gets it when it is next due', {
-          err: signal.error,
-        })
-      case 'broadcast_stopped':
-        return warn('a broadcast stopped before every member had its command: it goes on after a restart', {
-          broadcastId: signal.broadcastId,
-          err: signal.error,
-        })
-      case 'broadcast_waits':
-        return warn(
-          'the log does not take commands of a broadcast, which waits until it does: check the disk, or NATS',
-          {
-            broadcastId: signal.broadcastId,
-            err: signal.error,
-          },
-        )
-      case 'broadcasts_unsettled':
-        return warn(
-          'the results of broadcasts could not be saved, and it is tried again: check the disk, or Redis',
-          { err: signal.error },
-        )
-      case 'rollups_unsettled':
-        return warn('rollups could not be computed, and it is tried again: check ClickHouse', {
-          err: signal.error,
-        })
-      case 'deployments_stalled':
-        return warn(
-          'deployments of firmware cannot go on, and it is tried again: the error names what does not answer',
-          { err: signal.error },
-        )
-      case 'owners_unknown':
-        return warn('the table of owners does not answer, and is asked again: check NATS', {
-          err: signal.error,
-        })
-      case 'unfit':
-        return warn(
-          'this node has not reached the store or ClickHouse for a while: nodes that reach them take its devices over',
-          {},
-        )
-      case 'fit':
-        return warn('this node reaches the store and ClickHouse again, and takes its share of devices', {})
-      case 'duty_failed':
-        return warn(
-          'work in the background failed, and it is tried again: the error names what does not answer',
-          {
-            err: signal.error,
-          },
-        )
-      case 'images_failed':
-        return warn(
-          'images of firmware could not be cleaned up, and it is tried again later: check the disk, or the S3 service',
-          { err: signal.error },
-        )
       case 'notified':
         return metrics.notified(signal)
       case 'notifications_dropped':
-        metrics.notificationsDropped(signal.reason, signal.alerts)
-        return
-      case 'notifier_failed':
-        return warn(
-          'notices of alerts could not be read or saved, so notifications wait, and it is tried again: check the disk, or Redis',
-          {
-            err: signal.error,
-          },
-        )
-      case 'notice_unreadable':
-        return warn(
-          'the notice of an alert cannot be read, so nobody is told of the alert: please report this line',
-          { err: signal.error },
-        )
-      case 'listener_failed':
-        return warn(
-          'a listener of the feed failed because of a bug in Fleet, and misses these events: please report this line',
-          { err: signal.error },
-        )
-      case 'news_unreadable':
-        return warn('news of another node cannot be read: check that all nodes run the same version', {
-          err: signal.error,
-        })
-      case 'store_empty':
-        return warn(
-          'the store is empty: devices are rebuilt from the log; users are not in it, so restore a backup',
-          {},
-        )
-      default:
-        unreachable(signal)
+        return metrics.notificationsDropped(signal.reason, signal.alerts)
+      case 'insert_refused':
+        metrics.insertFailed('refused')
+        return warn(refusedText(signal.block), fieldsOf(signal))
+      case 'insert_failed':
+        metrics.insertFailed('retried')
+        break
+      case 'messages_refused':
+        metrics.insertFailed('refused')
+        break
+      case 'save_failed':
+        metrics.saveFailed()
+        break
+      case 'shard_lost':
+        metrics.lost()
+        break
+      case 'audit_lost':
+        metrics.auditLost(signal.entries)
+        break
     }
+    // A kind that is neither here nor above does not compile.
+    warn(WARNINGS[signal.kind], fieldsOf(signal))
+  }
+}
+
+/** A block shows as its table and its rows. */
+function fieldsOf(signal: {
+  readonly kind: string
+  readonly block?: Block
+  readonly fault?: Fault
+  readonly error?: unknown
+}): Readonly<Record<string, unknown>> {
+  const { kind: _, block, fault, error = fault, ...fields } = signal
+  return {
+    ...(block === undefined ? {} : { table: block.kind, rows: block.rows }),
+    ...fields,
+    ...(error === undefined ? {} : { err: error }),
   }
 }
 
