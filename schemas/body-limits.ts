@@ -66,6 +66,8 @@ export const BODY_LIMITS = {
   latestMetricsMax: 10,
   /** The picture under the plan of devices. */
   floorPlanBytesMax: 4 * 1024 * KIB,
+  /** A browser unpacks it to 4 bytes each, however small the file is. A sheet of A0 with 150 dots per inch has 35 million. */
+  floorPlanPixelsMax: 40_000_000,
 
   // --- people and tokens
   emailCharsMax: 254,

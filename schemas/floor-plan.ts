@@ -22,7 +22,7 @@ const PLACED = {
     minLength: 1,
     maxLength: Math.ceil(BODY_LIMITS.floorPlanBytesMax / 3) * 4,
     contentEncoding: 'base64',
-    description: 'A PNG, JPEG or WebP of up to 4 MiB, as Base64.',
+    description: 'A PNG, JPEG or WebP of up to 4 MiB and 40 million pixels, as Base64.',
     examples: [PIXEL],
   }),
   x_metric: metric('The metric that is greater the further to the right a device stands.', 'position.x'),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { LIMITS } from '../../engine/limits.ts'
 import { API_LIMITS } from '../limits.ts'
+import { png } from '../routes/testing/pictures.ts'
 import { ClusterServers, HAS_CLUSTER_SERVERS } from './testing/cluster.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
 import { watch } from './testing/service-clients.ts'
@@ -151,6 +152,25 @@ describe.skipIf(!HAS_CLUSTER_SERVERS)('API nodes (needs servers that `npm test` 
       return response.status === 206 && response
     })
     expect([...new Uint8Array(await last.arrayBuffer())]).toEqual([7, 7, 7])
+  })
+
+  test('the floor plan that one node puts into S3 is shown by the others, and goes for all', async ({
+    skip,
+  }) => {
+    if (servers.s3 === undefined) return skip('versitygw is needed, which `npm test` finds')
+    const { here, there } = await enter(one)
+    const place = { x_metric: 'position.x', y_metric: 'position.y', left: 0, bottom: 0, right: 40, top: 25 }
+    // Larger than what is read from S3 at once.
+    const picture = Buffer.concat([png(2_000, 1_000), Buffer.alloc(3 * 2 ** 20, 7)]).toString('base64')
+    expect((await there.get('/floor-plan')).status).toBe(204)
+    expect((await here.call('PUT', '/floor-plan', { ...place, picture })).status).toBe(204)
+    const shown = await there.get('/floor-plan')
+    expect([shown.status, shown.body['media_type'], shown.body['right']]).toEqual([200, 'image/png', 40])
+    expect(shown.body['picture'] === picture).toBe(true)
+    expect((await there.call('PUT', '/floor-plan', { ...place, right: 50, picture })).status).toBe(204)
+    expect((await here.get('/floor-plan')).body['right']).toBe(50)
+    expect((await there.call('DELETE', '/floor-plan')).status).toBe(204)
+    expect((await here.get('/floor-plan')).status).toBe(204)
   })
 
   test('all nodes together allow a device’s rate of requests', async () => {

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { openHarness } from '../testing/rest.ts'
+import { jpeg, png, webp } from './testing/pictures.ts'
 
 const PATH = '/api/v1/floor-plan'
 const MIB = 1024 * 1024
-const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1')
-const JPEG = Buffer.from('\xff\xd8\xff\xe0rest', 'latin1')
-const WEBP = Buffer.from('RIFF\x04\0\0\0WEBPVP8 ', 'latin1')
+const PNG = png(640, 480)
+const JPEG = jpeg(640, 480)
+const WEBP = webp('VP8 ', 640, 480)
 const AXES = { x_metric: 'position.x', y_metric: 'position.y' }
 const PLACE = { ...AXES, left: -1.5, bottom: 0, right: 40, top: 25 }
 const planOf = (picture: Buffer, place: object = {}) => ({
@@ -61,6 +62,7 @@ test.each([
   ['an SVG', '/picture', planOf(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))],
   ['a page', '/picture', planOf(Buffer.from('<!doctype html>'))],
   ['nothing', '/picture', planOf(Buffer.from('\0'))],
+  ['a PNG without a size', '/picture', planOf(PNG.subarray(0, 20))],
   ['corners in one place', '/right', planOf(PNG, { right: PLACE.left })],
   ['corners upside down', '/top', planOf(PNG, { top: -1 })],
 ])('%s is refused, and what was there stays', async (_, path, wrong) => {
@@ -81,6 +83,21 @@ test('a picture may have 4 MiB and no more', async () => {
   expect((await put(planOf(Buffer.concat([largest, PNG])))).status).toBe(422)
   expect((await put(planOf(Buffer.alloc(5 * MIB)))).status).toBe(413)
 })
+
+test.each([
+  ['a PNG', png(30_000, 30_000), '6324 × 6324'],
+  ['a JPEG', jpeg(65_535, 611), '65500 × 610'],
+  ['a WebP', webp('VP8X', 2 ** 24, 2 ** 8), '1619086 × 24'],
+])(
+  '%s of too many pixels is refused, however small the file, with the size it may have',
+  async (_, picture, size) => {
+    const { put } = await opened()
+    const { status, body } = await put(planOf(picture))
+    expect([status, body.errors]).toMatchObject([422, [{ path: '/picture', code: 'OUT_OF_RANGE' }]])
+    expect(body.errors[0].message).toContain(`make it ${size} or smaller`)
+    expect((await put(planOf(png(8_000, 5_000)))).status).toBe(204)
+  },
+)
 
 test('who is limited to groups sees the picture and cannot change it for everybody', async () => {
   const { request, login, put } = await opened()

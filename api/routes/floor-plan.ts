@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Blobs } from '../../engine/ports/blobs.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
-import type { FLOOR_PLAN_TYPES, FloorPlanBody } from '../../schemas/floor-plan.ts'
+import type { FloorPlanBody } from '../../schemas/floor-plan.ts'
 import { deleteFloorPlan, getFloorPlan, putFloorPlan } from '../../schemas/operations/floor-plan.ts'
 import type { Caller } from '../auth/caller.ts'
 import { answer, jsonAnswer } from '../http/answer.ts'
@@ -13,6 +13,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
 import { API_LIMITS } from '../limits.ts'
 import { invalid, type Refusal, refused } from '../refusal.ts'
+import { type PictureHead, parsePictureHead } from './picture-head.ts'
 
 const KEY = 'floor-plan'
 const NOTHING = 'none'
@@ -27,14 +28,16 @@ export function floorPlanRoutes({ blobs }: Services): readonly Route[] {
     const picture = Buffer.from(body.picture, 'base64')
     const limit = BODY_LIMITS.floorPlanBytesMax
     if (picture.length > limit) return refused('PAYLOAD_TOO_LARGE', { limit, actual: picture.length })
-    const media_type = mediaTypeOf(picture)
-    if (media_type === undefined) return misplaced('/picture', 'must be a PNG, JPEG or WebP')
+    const head = parsePictureHead(picture)
+    if (head === undefined)
+      return misplaced('/picture', 'must be a PNG, JPEG or WebP whose width and height can be read')
+    if (head.width * head.height > BODY_LIMITS.floorPlanPixelsMax) return tooManyPixels(head)
     if (blobs === undefined) {
       const message = 'there is no place for pictures: set FLEET_S3_URL'
       throw new Fault('BLOBS_UNAVAILABLE', { retryable: false, message })
     }
     // What is no Base64 was left out when it was read.
-    const plan: FloorPlanBody = { media_type, ...body, picture: picture.toString('base64') }
+    const plan: FloorPlanBody = { media_type: head.type, ...body, picture: picture.toString('base64') }
     const stored = await blobs.put(KEY, once(plan), API_LIMITS.floorPlanBodyBytesMax)
     return stored.kind === 'put' ? answer(204, undefined) : refused('STORAGE_FULL')
   })
@@ -63,13 +66,15 @@ function foreignTo({ groups }: Caller): Refusal | undefined {
 
 const misplaced = (path: string, message: string) => invalid(path, { code: 'NOT_ALLOWED', message })
 
-/** What the first bytes say; undefined for anything but these three. An SVG could carry a script. */
-function mediaTypeOf(picture: Buffer): (typeof FLOOR_PLAN_TYPES)[number] | undefined {
-  const isAt = (text: string, at = 0) =>
-    picture.subarray(at, at + text.length).equals(Buffer.from(text, 'latin1'))
-  if (isAt('\x89PNG\r\n\x1a\n')) return 'image/png'
-  if (isAt('\xff\xd8\xff')) return 'image/jpeg'
-  return isAt('RIFF') && isAt('WEBP', 8) ? 'image/webp' : undefined
+/** Says the largest size of the same shape. */
+function tooManyPixels({ width, height }: PictureHead): Refusal {
+  const most = BODY_LIMITS.floorPlanPixelsMax
+  const scale = Math.sqrt(most / width / height)
+  const [across, down] = [width, height].map((side) => Math.max(1, Math.floor(side * scale)))
+  return invalid('/picture', {
+    code: 'OUT_OF_RANGE',
+    message: `has ${width} × ${height} pixels, and at most ${most} in all are allowed: make it ${across} × ${down} or smaller`,
+  })
 }
 
 async function* once(plan: FloorPlanBody): AsyncGenerator<Uint8Array> {

@@ -16,6 +16,7 @@ import {
 } from '../../../schemas/ids.ts'
 import { newSecret } from '../../auth/key-secret.ts'
 import { toCursor } from '../../http/cursor.ts'
+import { jpeg, png } from '../../routes/testing/pictures.ts'
 import { NOW, openHarness } from '../../testing/rest.ts'
 import { webhookChannel } from '../../testing/webhook-channel.ts'
 import type { TriedRequest } from './requests.ts'
@@ -230,7 +231,7 @@ export async function openWorld(): Promise<World> {
       metric: ['m'],
       status: ['maintenance', 'online', ['pending']],
       wait: [0],
-      picture: ['iVBORw0KGgo=', '/9j/'],
+      picture: [png(1, 1), jpeg(1, 1)].map((picture) => picture.toString('base64')),
       left: [-1],
       bottom: [-1],
       right: [1],

@@ -14,6 +14,7 @@ import type { MemoryEngine } from '../../testing/memory-engine.ts'
 import { NOW } from '../../testing/rest.ts'
 import { uploadFirmware } from '../../testing/updating-fleet.ts'
 import { webhookChannel } from '../../testing/webhook-channel.ts'
+import { png } from './pictures.ts'
 
 export const RULE = {
   name: 'x',
@@ -22,7 +23,7 @@ export const RULE = {
 } as const
 
 export const FLOOR_PLAN = {
-  ...{ picture: 'iVBORw0KGgo=', x_metric: 'x', y_metric: 'y' },
+  ...{ picture: png(1, 1).toString('base64'), x_metric: 'x', y_metric: 'y' },
   ...{ left: 0, bottom: 0, right: 1, top: 1 },
 } as const
 
