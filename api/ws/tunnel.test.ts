@@ -1,17 +1,22 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dial } from './testing/raw-client.ts'
 import { openSocketService, type SocketService } from './testing/socket-service.ts'
 
 let service: SocketService
+/** Clients that leave only if they are made to. */
+const stubborn: Socket[] = []
 
 beforeEach(async () => {
   service = await openSocketService({ socketsMax: 1 })
   service.fleet.addUser('ada')
 })
-afterEach(() => service.close())
+afterEach(async () => {
+  for (const client of stubborn.splice(0)) client.destroy()
+  await service.close()
+})
 
 /** Sends bytes and resolves with everything that comes back until the end. */
 function exchange(text: string): Promise<string> {
@@ -110,21 +115,19 @@ describe('an upgrade request', () => {
 
   test('gets the place of a client that was told to leave and does not', async () => {
     const key = 'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-version: 13'
-    const stubborn = []
     // As many as there are sockets and places for those being refused.
     for (let i = 0; i < 65; i++) {
       const client = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true })
       client.write(
         `GET /ws HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: Upgrade\r\n${key}\r\n\r\n`,
       )
+      stubborn.push(client)
       await once(client, 'data')
       client.pause()
-      stubborn.push(client)
     }
     const late = await service.dial({ path: '/ws?token=ada' })
     expect(late.handshake).toContain('HTTP/1.1 101')
     await late.next('auth_ok')
-    for (const client of stubborn) client.destroy()
   })
 })
 
