@@ -6,6 +6,8 @@ export const SHARD_LIMITS = {
   /** Devices that one shard holds in memory. */
   devicesMax: 250_000,
   batchBytesMax: 512 * KIB,
+  /** Records that a batch's save should write at most: some milliseconds of the thread that acknowledges messages. */
+  batchRecordsMax: 512,
   asksPerBatchMax: 256,
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,

@@ -154,7 +154,9 @@ export class Notifier {
       kept.forget(this.#ports.clock.now() - LIMITS.deliveriesKeptMs)
       await kept.save()
     } catch (error) {
+      // The next look tries again, a moment later.
       signal({ kind: 'notifier_failed', error })
+      return
     } finally {
       this.#isTaking = false
     }
@@ -235,7 +237,8 @@ export class Notifier {
       room -= begun.length
       for (const delivery of begun) void this.#deliver(channel, delivery, queue)
     }
-    void this.#saved()
+    // What is being taken is saved as a whole: a delivery that collects thousands of alerts is written with each save.
+    if (!this.#isTaking) void this.#saved()
   }
 
   #underWay(): number {

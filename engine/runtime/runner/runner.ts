@@ -26,7 +26,7 @@ import { OpenShard } from './open-shard.ts'
 import { Poison } from './poison.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import type { RunnerHost, RunnerPorts, RunnerSettings } from './runner-ports.ts'
-import { isSaveNeeded, Saver } from './saver.ts'
+import { isSaveNeeded, recordsOf, Saver } from './saver.ts'
 import { ShardPositions } from './shard-positions.ts'
 import { SilenceSweep } from './silence-sweep.ts'
 import type { Portion } from './source.ts'
@@ -299,9 +299,13 @@ export class Runner {
     if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#positions.covered])
     this.#host.signal({ kind: 'worked', result })
     if (task.entries.length === 0 && task.sweep === undefined) return
-    if (task.entries.length > 0) this.#poison.passed()
     const { proposal } = result
     const { entries } = task
+    if (entries.length > 0) {
+      this.#poison.passed()
+      // What a sweep adds does not follow from the entries.
+      if (task.sweep === undefined) this.#open.source.weigh(entries, recordsOf(proposal))
+    }
     if (isSaveNeeded(proposal)) this.#save(proposal, entries)
     else {
       this.#saver.passed(proposal.applied)

@@ -135,6 +135,11 @@ export function isSaveNeeded({
   )
 }
 
+/** The number of records that a save writes each by itself. Its history is written as one. */
+export function recordsOf({ changed, parts, commands, deadLetters, notices }: ShardSave): number {
+  return changed.length + parts.length + commands.length + deadLetters.length + notices.length
+}
+
 export function toFault(error: unknown): Fault {
   return error instanceof Fault
     ? error

@@ -166,6 +166,22 @@ test('each entry of partitions that come one after another has its rows, whateve
   expect(bench.source.isCaughtUp()).toBe(true)
 })
 
+test('after a batch whose save was large the next ones are smaller, until a save is small', async () => {
+  const bench = new Bench()
+  for (let i = 0; i < 60; i++) await bench.append(P)
+  const sizes: number[] = []
+  for (const recordsOfEach of [0, LIMITS.batchRecordsMax / 4, LIMITS.batchRecordsMax / 4, 0, 0]) {
+    for (let i = 0; i < 20; i++) await bench.append(P)
+    const before = bench.covered[P] ?? 0
+    await bench.next()
+    const size = (bench.covered[P] ?? 0) - before
+    sizes.push(size)
+    const entries = Array.from({ length: size }, () => ({ partition: P, seq: 0, body: new Uint8Array(10) }))
+    bench.source.weigh(entries, size * recordsOfEach)
+  }
+  expect(sizes).toEqual([80, 20, 4, 4, 52])
+})
+
 test('a log that cannot be read is said, and read again with the next look', async () => {
   class BrokenLog extends MemoryLog {
     isBroken = true

@@ -8,6 +8,8 @@ import { LIMITS } from '../../limits.ts'
 import type { Entry, Log, LogReader, Positions } from '../../ports/log.ts'
 
 interface IntakePorts {
+  /** How much the next batch may hold. */
+  readonly bytesMax: () => number
   /** The seqs of these partitions' ends, added up. */
   readonly end: () => number
   readonly poke: () => void
@@ -55,7 +57,7 @@ class Intake {
       this.#pulled = entries?.length === 0 ? undefined : entries
       if (entries !== undefined) this.#means.poke()
     }
-    this.reader.pull(LIMITS.batchBytesMax).then(done, (error: unknown) => {
+    this.reader.pull(this.#means.bytesMax()).then(done, (error: unknown) => {
       // A reader that cannot read now is asked again with the next look.
       done(undefined)
       this.#means.failed(error)
@@ -83,6 +85,7 @@ export class Source {
   #rows: 'on' | 'off' | 'catching' = 'on'
   #catchUp: Intake | undefined
   #isCatchUpTurn = false
+  #bytesMax: number = LIMITS.batchBytesMax
 
   constructor(options: {
     log: Log
@@ -123,6 +126,14 @@ export class Source {
     this.#isCatchUpTurn = !this.#isCatchUpTurn
     const first = this.#isCatchUpTurn && catchUp !== undefined ? this.#portion(catchUp, true) : undefined
     return first ?? this.#live(false) ?? (catchUp === undefined ? undefined : this.#portion(catchUp, true))
+  }
+
+  /** What a batch of these entries made a save write. The next batch is as large as will probably make it write as much as
+   *  one save may: the thread that acknowledges messages takes up every save whole. */
+  weigh(entries: readonly Entry[], records: number): void {
+    const bytes = entries.reduce((sum, { body }) => sum + body.length, 0)
+    const fitting = records === 0 ? Infinity : (bytes * LIMITS.batchRecordsMax) / records
+    this.#bytesMax = Math.min(LIMITS.batchBytesMax, fitting)
   }
 
   isCaughtUp(): boolean {
@@ -192,6 +203,10 @@ export class Source {
       const ends = this.#log.ends()
       return partitions.reduce((sum, p) => sum + (ends[p] ?? 0), 0)
     }
-    return new Intake(this.#log.reader(partitions, [...from]), { ...this.#means, end })
+    return new Intake(this.#log.reader(partitions, [...from]), {
+      ...this.#means,
+      bytesMax: () => this.#bytesMax,
+      end,
+    })
   }
 }
