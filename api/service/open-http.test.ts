@@ -1,5 +1,6 @@
 // Tests of the HTTP server on a real socket.
 
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { httpServers } from '../testing/http-server.ts'
@@ -227,6 +228,21 @@ describe('bytes that are no request, or one that nobody takes,', () => {
     expect(problem).toMatchObject({ code, request_id: expect.any(String) })
     // What is wrong with the bytes, and nothing about JSON, of which there was none.
     expect(problem.detail).not.toContain('JSON')
+  })
+
+  test('a request that does not arrive in time is answered, and its sender let go of though it stays', async () => {
+    const { http, port } = await start()
+    const taken = once(http.server, 'connection')
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () =>
+      socket.write('GET /livez HT'),
+    )
+    const [held] = await taken
+    const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+    http.server.emit('clientError', late, held)
+    const [answer] = await once(socket, 'data')
+    expect(String(answer)).toContain('HTTP/1.1 408 REQUEST_TIMEOUT')
+    if (!held.destroyed) await once(held, 'close')
+    socket.destroy()
   })
 
   test('a client of HTTP/1.0 may name no host', async () => {

@@ -35,6 +35,19 @@ test('a subscriber that does not read delays nobody, and is cut', async () => {
   await until(() => other.received().length === 300, 'everything for the other')
 })
 
+test.each([
+  ['PINGREQ', [0xc0, 0]],
+  ['PUBREL', [0x62, 2, 0, 9]],
+])('a device that sends %s without end and takes no answers is cut', async (_, packet) => {
+  const device = await RawDevice.connect(stage.port, 'a')
+  device.socket.pause()
+  const many = Buffer.from(Array.from({ length: 16_384 }, () => packet).flat())
+  while (stage.host.causes('a').length === 0)
+    await new Promise((resolve) => device.socket.write(many, resolve))
+  expect(stage.host.causes('a')).toEqual(['abuse'])
+  expect(stage.broker.counts().cutFrozen).toBe(1)
+})
+
 test('a message that was not acknowledged is sent again on the next connection, with DUP and the same id', async () => {
   const device = await RawDevice.connect(stage.port, 'a', { clean: false })
   await device.subscribe('fleet/a/shadow/delta')
