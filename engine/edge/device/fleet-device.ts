@@ -58,7 +58,8 @@ const HEARTBEAT_SEC = 20
 const KEEPALIVE_SEC = 60
 const MESSAGES_MAX = 10_000
 const BYTES_MAX = 64 * 1024 * 1024
-const IN_FLIGHT_MAX = 20
+/** A robot says 500 messages a second, and a service far away acknowledges them a tenth of a second later. */
+const IN_FLIGHT_MAX = 64
 
 export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   readonly #options: FleetDeviceOptions

@@ -55,15 +55,15 @@ test('a message that comes alone is read at once', () => {
 })
 
 test('messages that follow each other fast are read together, until one comes alone again', () => {
-  const { reads, pass } = open([1, 3, 5, 7, 9, 11, 14, 15, 18, 22, 40, 60])
+  const { reads, pass } = open([1, 3, 5, 10, 20, 28, 30, 40, 50, 53, 70, 90])
   pass(100)
   expect(reads).toEqual([
     [1, 1],
     [3, 1],
-    [13, 4],
-    [23, 4],
-    [40, 1],
-    [60, 1],
+    [28, 4],
+    [53, 4],
+    [78, 1],
+    [90, 1],
   ])
 })
 

@@ -12,8 +12,10 @@ export interface BurstPorts {
   readonly afterReading: (run: () => void) => void
 }
 
+/** Two messages with less between them than this begin a burst. A topic at 50 Hz is none by itself. */
+const SOON_MS = 10
 /** Nobody sees that a measurement is this much later. */
-const TOGETHER_MS = 10
+const TOGETHER_MS = 25
 
 export class Bursts {
   readonly #ports: BurstPorts
@@ -31,7 +33,7 @@ export class Bursts {
     this.#count++
     if (this.#state !== 'each') return
     const now = this.#ports.clock.now()
-    const isSoon = now >= this.#heardAt && now - this.#heardAt < TOGETHER_MS
+    const isSoon = now >= this.#heardAt && now - this.#heardAt < SOON_MS
     this.#heardAt = now
     if (isSoon) this.#wait()
   }
