@@ -213,6 +213,17 @@ describe('an Idempotency-Key', () => {
     expect(other.body.command_id).not.toBe(mine.body.command_id)
   })
 
+  test('an Idempotency-Key shows nothing of a device that has left the groups of its user', async () => {
+    const { login, request } = await asOperator()
+    const { token } = await login('operator', { groups: ['a'] })
+    const send = () => request(`POST ${COMMANDS}`, { token, body: { command: 'go' }, headers: key })
+    expect((await send()).status).toBe(202)
+    const admin = await login('admin')
+    const moved = { token: admin.token, body: { group: 'z' } }
+    expect((await request('PATCH /api/v1/devices/r', moved)).status).toBe(200)
+    expect((await send()).status).toBe(404)
+  })
+
   test('an Idempotency-Key is forgotten after 24 hours', async () => {
     const { post, login, request, clock } = await asOperator()
     const first = await post({ command: 'go', timeout_sec: 604_800 }, key)
