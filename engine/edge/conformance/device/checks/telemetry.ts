@@ -126,11 +126,12 @@ async function interrupted(bench: Bench): Promise<{
   const { manners } = bench.broker
   const isMeant = (message: PublishedMessage) => isTelemetry(bench, message)
   manners.acknowledges = (message) => !isMeant(message)
-  const since = Date.now()
-  // Over every connection: one that breaks by itself meanwhile is no fault of the device.
+  // By number: of two messages in one millisecond, the first may have been acknowledged. And over every connection: one that
+  // breaks by itself meanwhile is no fault of the device.
+  const before = bench.broker.messages
   const find = () =>
     bench.broker.recordings.flatMap(({ published }) =>
-      published.filter((message) => isMeant(message) && message.at >= since),
+      published.filter((message) => isMeant(message) && message.number > before),
     )
   await bench.until('a message on telemetry', () => (find().length > 0 ? true : undefined), MEASURED_MS)
   await bench.wait(WITHHELD_MS * bench.device.pace)
@@ -143,11 +144,11 @@ async function interrupted(bench: Bench): Promise<{
   await bench.wait(CUT_MS * bench.device.pace)
   manners.door = 'open'
   manners.acknowledges = () => true
-  const backAt = Date.now()
+  const beforeReturn = bench.broker.messages
   const topics = new Set(withheld.map(({ topic }) => topic))
   const came = () =>
     bench.broker.recordings.flatMap(({ published }) =>
-      published.filter(({ topic, at }) => topics.has(topic) && at >= backAt),
+      published.filter(({ topic, number }) => topics.has(topic) && number > beforeReturn),
     )
   const isThere = (wanted: PublishedMessage) => came().some((message) => isAlike(wanted, message))
   await bench
