@@ -1,6 +1,7 @@
 // What the API over HTTP needs.
 import type { SecureContextOptions } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Logger } from '../logger.ts'
 import type { RateShares } from '../rates/rate-shares.ts'
 import type { Rates, RequestRates } from '../rates/rates.ts'
@@ -36,6 +37,7 @@ export interface AppOptions {
   readonly hasDashboard: boolean
   /** Images of firmware, on their way to devices and users. */
   readonly artifacts: ArtifactsTools
+  readonly schedule: Pick<Schedule, 'after'>
   readonly requestRates: RequestRates
   readonly rateShares: RateShares | undefined
   readonly corsOrigins: readonly string[]

@@ -2,7 +2,8 @@
 //
 // Node's own bound is one for the whole server, so it watches over headers alone, and bodies are watched here.
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Schedule } from '../../engine/ports/schedule.ts'
 import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { API_LIMITS } from '../limits.ts'
 
@@ -21,22 +22,69 @@ export function continueLate(app: FastifyInstance): void {
 
 export function boundArrival(
   app: FastifyInstance,
-): (request: FastifyRequest, reply: FastifyReply) => boolean {
+  { schedule }: { readonly schedule: Pick<Schedule, 'after'> },
+): (request: FastifyRequest) => boolean {
   app.server.headersTimeout = API_LIMITS.requestTimeoutMs
-  return ({ raw, routeOptions }, reply) => {
-    if (hasBody(raw) && routeOptions.config.isUpload !== true) {
-      const timer = setTimeout(() => tooLate(app, raw), API_LIMITS.requestTimeoutMs)
-      timer.unref()
-      const stop = () => clearTimeout(timer)
-      raw.once('end', stop).once('close', stop)
-      // An answer may overtake the body, which then still has to arrive. A request without a socket has no `complete`.
-      reply.raw.once('finish', () => {
-        if (raw.complete !== false) stop()
-      })
-    }
+  const bodies = new ArrivingBodies((raw) => tooLate(app, raw), schedule)
+  app.addHook('onResponse', ({ raw }, _, done) => {
+    bodies.answered(raw)
+    done()
+  })
+  return ({ raw, routeOptions }) => {
+    if (hasBody(raw) && routeOptions.config.isUpload !== true) bodies.begin(raw)
     return true
   }
 }
+
+/** A body is late after so many looks at it. */
+const LOOKS = 10
+
+/** Requests whose body may still have to arrive. One timer looks at all of them: a timer and listeners for each would cost
+ *  every request several microseconds. */
+class ArrivingBodies {
+  readonly #looks = new Map<IncomingMessage, number>()
+  readonly #late: (request: IncomingMessage) => void
+  readonly #schedule: Pick<Schedule, 'after'>
+  #isWatched = false
+
+  constructor(late: (request: IncomingMessage) => void, schedule: Pick<Schedule, 'after'>) {
+    this.#late = late
+    this.#schedule = schedule
+  }
+
+  begin(request: IncomingMessage): void {
+    this.#looks.set(request, 0)
+    this.#watch()
+  }
+
+  /** An answer may overtake the body, which then still has to arrive. */
+  answered(request: IncomingMessage): void {
+    if (!isArriving(request)) this.#looks.delete(request)
+  }
+
+  #watch(): void {
+    if (this.#isWatched || this.#looks.size === 0) return
+    this.#isWatched = true
+    this.#schedule.after(API_LIMITS.requestTimeoutMs / LOOKS, () => {
+      this.#isWatched = false
+      this.#look()
+      this.#watch()
+    })
+  }
+
+  #look(): void {
+    for (const [request, looks] of this.#looks) {
+      if (isArriving(request) && looks < LOOKS) this.#looks.set(request, looks + 1)
+      else {
+        this.#looks.delete(request)
+        if (isArriving(request)) this.#late(request)
+      }
+    }
+  }
+}
+
+/** A request without a socket has no `complete`. */
+const isArriving = ({ complete, destroyed }: IncomingMessage) => complete === false && !destroyed
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

@@ -31,22 +31,25 @@ interface AuditOptions {
 
 const FIELD_CHARS_MAX = 64
 
-/** Called when the answer is known and not yet sent. */
-export type Audit = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+/** Called when the answer is known and not yet sent. Undefined if the answer need not wait. */
+export type Audit = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | undefined
 
 export function createAudit({ engine, users, logger }: AuditOptions): (route: Route) => Audit | undefined {
+  const keep = async (entry: AuditEntry) => {
+    try {
+      await engine.record([entry])
+    } catch (err) {
+      logger.error({ entry, err }, 'the store did not take an audit entry: it is in this line only')
+    }
+  }
   return (route) => {
     if (!(route.isAudited ?? route.method !== 'GET')) return undefined
-    return async (request, reply) => {
-      if (request.isSigned && request.noted === undefined && reply.statusCode < 500) return
+    return (request, reply) => {
+      if (request.isSigned && request.noted === undefined && reply.statusCode < 500) return undefined
       const entry = toEntry(route, request, reply)
-      if (entry.outcome === 'refused' && entry.actor.type === 'anonymous')
-        return engine.recordRefusal({ ...entry, target: accountOf(entry.actor, users) })
-      try {
-        await engine.record([entry])
-      } catch (err) {
-        logger.error({ entry, err }, 'the store did not take an audit entry: it is in this line only')
-      }
+      if (entry.outcome !== 'refused' || entry.actor.type !== 'anonymous') return keep(entry)
+      engine.recordRefusal({ ...entry, target: accountOf(entry.actor, users) })
+      return undefined
     }
   }
 }

@@ -169,8 +169,13 @@ async function authenticateByTicket(
   return authenticated
 }
 
+const BEARER = 'Bearer '
+
 /** The token in an `Authorization` header; undefined if there is none. */
 export function bearerOf(authorization: string | undefined): string | undefined {
+  // As nearly every client sends it.
+  if (authorization?.startsWith(BEARER) === true && authorization.lastIndexOf(' ') === BEARER.length - 1)
+    return authorization.slice(BEARER.length) || undefined
   const [scheme = '', token = '', more] = (authorization ?? '').trim().split(/ +/, 3)
   return scheme.toLowerCase() === 'bearer' && token !== '' && more === undefined ? token : undefined
 }

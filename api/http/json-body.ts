@@ -18,8 +18,9 @@ export class OtherCharset extends Error {
   override readonly name = 'OtherCharset'
 }
 
-function isUtf8(contentType: string | undefined): boolean {
-  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1]
+function isUtf8(contentType = ''): boolean {
+  if (!contentType.includes(';')) return true
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
   return charset === undefined || /^utf-?8$/i.test(charset)
 }
 

@@ -139,10 +139,13 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
   })
 }
 
+/** A promise costs the answer a turn, and Fastify listeners on it: there is one only while an entry is written. */
 function beforeAnswer({ isUpload }: Route, audit: Audit | undefined) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  return (request: FastifyRequest, reply: FastifyReply, _: unknown, done: () => void) => {
     if (isUpload === true && endAfterAnswer(request)) reply.header('connection', 'close')
-    await audit?.(request, reply)
+    const written = audit?.(request, reply)
+    if (written === undefined) done()
+    return written
   }
 }
 

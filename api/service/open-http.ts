@@ -185,6 +185,7 @@ export function createHttp(options: HttpOptions) {
     hosts: options.hosts,
     pages: options.onlyProbes === true ? undefined : options.pages,
     hasDashboard: options.hasDashboard ?? false,
+    schedule: options.schedule,
     requestRates: settings.requestRates,
     rateShares,
     corsOrigins: settings.corsOrigins,
