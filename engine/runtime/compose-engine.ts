@@ -6,7 +6,6 @@ import type { Rule } from '../domain/alert/rule.ts'
 import type { AuditEntry } from '../domain/audit/entry.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
-import { partitionOf } from '../domain/partition.ts'
 import { LIMITS } from '../limits.ts'
 import type { Authorship, Ports, RequestOutcome } from '../ports/engine.ts'
 import type { OtaSettings } from '../ports/ota.ts'
@@ -264,7 +263,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
       return refused
     }
     const work = { kind: 'submit', deviceId, request, signed } as const
-    const submitted = await nodes.at(partitionOf(deviceId), work)
+    const submitted = await nodes.atDevice(deviceId, work)
     if (submitted.kind === 'done') await devices.known(submitted.view.device)
     return submitted
   }

@@ -62,7 +62,7 @@ export function composeShards(inserters: readonly Inserter[], ports: ShardsPorts
             metrics.alerts.moved(proposal.feed)
             const unsaid = new Set<DeviceId>()
             performer.perform(proposal, (id: DeviceId) => {
-              const may = mayAct(holding.claimOf(partitionOf(id)))
+              const may = !isClaimed || mayAct(holding.claimOf(partitionOf(id)))
               if (!may) unsaid.add(id)
               return may
             })

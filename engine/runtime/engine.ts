@@ -7,7 +7,7 @@ import type { Command } from '../domain/command/record.ts'
 import type { DeviceRequest } from '../domain/device/events.ts'
 import type { FleetMoment } from '../domain/fleet/census.ts'
 import type { FirmwareState } from '../domain/ota/tally.ts'
-import { ALL_PARTITIONS, partitionOf } from '../domain/partition.ts'
+import { ALL_PARTITIONS } from '../domain/partition.ts'
 import type { Shadow } from '../domain/shadow/record.ts'
 import { LIMITS } from '../limits.ts'
 import type { ChannelAnswer, ChannelCall } from '../ports/alert-channels.ts'
@@ -213,7 +213,7 @@ export class LocalEngine extends StoredReads implements Engine {
   ): Promise<Command | undefined> {
     const after = this.#parts.nodes.ends([deviceId])
     const work = { kind: 'await', deviceId, commandId, after, timeoutMs } as const
-    return this.#parts.nodes.at(partitionOf(deviceId), work)
+    return this.#parts.nodes.atDevice(deviceId, work)
   }
 
   broadcast(request: BroadcastRequest): Promise<BroadcastAnswer> {

@@ -38,7 +38,6 @@ export interface SubDevice {
 }
 
 const NO_BYTES = new Uint8Array(0)
-const EMPTY = { flags: 0, via: NO_BYTES, origin: NO_BYTES, suffix: NO_BYTES } as const
 
 export class Ingest {
   readonly #log: Log
@@ -261,8 +260,18 @@ export class Ingest {
     this.#totals.messages++
   }
 
-  #item(fields: Pick<Item, 'kind' | 'id' | 'payload'>): Item {
-    return { ...EMPTY, ...fields, receivedAt: this.nextAt() }
+  // Field by field, like #say: to spread two objects costs several times as much, for every request.
+  #item({ kind, id, payload }: Pick<Item, 'kind' | 'id' | 'payload'>): Item {
+    return {
+      kind,
+      flags: 0,
+      receivedAt: this.nextAt(),
+      id,
+      via: NO_BYTES,
+      origin: NO_BYTES,
+      suffix: NO_BYTES,
+      payload,
+    }
   }
 
   #patienceFor({ suffix, will }: UplinkMessage): number {

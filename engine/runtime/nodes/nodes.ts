@@ -83,6 +83,12 @@ export class Nodes {
     return this.#found(async () => this.#send(addressIn(others, partition), work))
   }
 
+  /** Does the work on the node that owns this device. One node alone need not work out its partition. */
+  async atDevice<Work extends NodeWork>(deviceId: DeviceId, work: Work): Promise<OutcomeOf<Work>> {
+    const { here, others } = this.#ports
+    return others === undefined ? here.do(work) : this.at(partitionOf(deviceId), work)
+  }
+
   /** The answer sees every message acknowledged before the call (N2). */
   ask<A extends Ask>(ask: A): Promise<AnswerOf<A>> {
     const after = isAboutAll(ask) ? this.#allEnds() : this.ends(devicesOf(ask))
