@@ -37,6 +37,48 @@ const told = (result: WorkResult) =>
 const savedAlerts = ({ proposal }: WorkResult) =>
   proposal.parts.flatMap(({ part, bytes }): Alerts[] => (part === 'alerts' ? [newPackr().unpack(bytes)] : []))
 
+describe('rules that change again and again', () => {
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+  const often = (revision: number) => ({ ...ruleOf({ repeat_interval_sec: 60 }), revision })
+
+  test('neither put off a reminder nor keep the sweep from any device', () => {
+    const devices = ids.map((id) => deviceOf(id, { status: 'online' }))
+    const bench = new ShardBench(devices, { dueDevicesPerTaskMax: 1 })
+    bench.work({ alertSettings: settingsOf(often(1)) })
+    expect(told(bench.apply(ids.map((id) => telemetry(id, 1, '{"t":11}'))))).toHaveLength(6)
+    // They are still online when they are due.
+    bench.apply(ids.map((id) => telemetry(id, 30_000, '{"t":11}')))
+    const reminded: string[] = []
+    let isCut = false
+    // One device is judged in each task, so all of them are in six.
+    for (let task = 0; task < 12; task++) {
+      const result = bench.work({
+        alertSettings: settingsOf(often(task + 2)),
+        sweep: isCut ? 'rest' : at(60_002 + task),
+      })
+      isCut = result.isSweepCut
+      for (const { event, device } of noticesOf(result)) reminded.push(`${event} ${device?.id}`)
+    }
+    expect(reminded).toEqual(ids.map((id) => `repeat ${id}`))
+  })
+
+  test('are taken up by some devices at once, by others with the sweep, or with what they say before', () => {
+    const atOnce = LIMITS.dueDevicesPerTaskMax
+    const devices = Array.from({ length: atOnce + 4 }, (_, i) => deviceOf(`d${i}`, { status: 'online' }))
+    const bench = new ShardBench(devices, { dueDevicesPerTaskMax: atOnce + 1 })
+    const many = Array.from({ length: LIMITS.rulesPerDeviceMax + 1 }, (_, i) => ruleOf({}, `rul_${i}`))
+    const overloaded = () => bench.ask({ kind: 'alert_counts', within: undefined }).overloaded
+    bench.work({ alertSettings: settingsOf(...many) })
+    expect(overloaded()).toBe(atOnce)
+    const said = bench.apply([telemetry(`d${atOnce + 3}`, 1, '{"t":11}')])
+    expect([overloaded(), noticesOf(said).length]).toEqual([atOnce + 1, LIMITS.rulesPerDeviceMax])
+    bench.work({ sweep: at(250) })
+    expect(overloaded()).toBe(atOnce + 2)
+    bench.work({ sweep: 'rest' })
+    expect(overloaded()).toBe(atOnce + 4)
+  })
+})
+
 describe('a rule that fits a device', () => {
   test('saves the alert with its move, its notice and its row, once', () => {
     const bench = new ShardBench([online])

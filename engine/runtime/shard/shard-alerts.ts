@@ -1,7 +1,9 @@
 // A shard's alert rules: which are judged for which actor, and when they are judged.
 //
 // A1. Nothing is decided by timers before the backlog was read: a value that came meanwhile counts first.
-import { Micros, type Millis } from '../../../schemas/ids.ts'
+// A2. When rules change, some actors get their own anew at once, and each other one when it is looked at next: by the
+//     sweep, or by what is received from it before. All at once would hold up the shard for a second, with every change.
+import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
 import type { Occasion } from '../../domain/alert/judge.ts'
 import { type AlertSettings, RuleBook } from '../../domain/alert/rule-book.ts'
@@ -11,6 +13,7 @@ import type { Effect } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { isUpdating } from '../../domain/ota/firmware-jobs.ts'
 import type { StoredReport } from '../../domain/telemetry/report.ts'
+import { LIMITS } from '../../limits.ts'
 import type { Actor } from './actor.ts'
 import type { AlertEffort } from './alert-effort.ts'
 import { type AlertHappening, eventLeaves } from './alert-happenings.ts'
@@ -34,6 +37,8 @@ export class ShardAlerts {
   #isCaughtUp = false
   /** Devices that more rules fit than are judged. */
   readonly #overloaded = new Set<string>()
+  /** Their rules are those of an earlier book (A2). */
+  readonly #outdated = new Set<Actor>()
   readonly #counts = new KeptAlertCounts()
   readonly #judging: AlertJudging
   readonly #fleet = new KeptFleetCounts()
@@ -87,11 +92,10 @@ export class ShardAlerts {
     this.#book = new RuleBook(settings, this.#book)
     const all = [...actors]
     for (const actor of all) {
-      this.fit(actor)
-      if (actor.watch !== undefined) actor.watch.deadline = 0
+      this.#outdated.add(actor)
       this.#ports.reschedule(actor)
-      this.#count(actor, now)
     }
+    for (const actor of all.slice(0, LIMITS.dueDevicesPerTaskMax)) this.watchOf(actor, now)
     this.#fleet.settle(this.#book.fleet, all, now)
   }
 
@@ -106,6 +110,7 @@ export class ShardAlerts {
   forget(actor: Actor): void {
     this.#counts.forget(actor)
     this.#overloaded.delete(actor.device.id)
+    this.#outdated.delete(actor)
     this.#judging.forget(actor)
     this.#fleet.forget(actor)
   }
@@ -119,6 +124,7 @@ export class ShardAlerts {
   fit(actor: Actor, device: Device = actor.device): void {
     const book = this.#book
     if (book === undefined) return
+    this.#outdated.delete(actor)
     const { fit, isOverloaded } = book.fittingOf(device)
     if (isOverloaded) this.#overloaded.add(device.id)
     else this.#overloaded.delete(device.id)
@@ -128,8 +134,22 @@ export class ShardAlerts {
     actor.watch = fit && recall(fit, memory, (metric) => latestOf(actor, metric))
   }
 
+  /** The actor's watch, by the rules that count now (A2). */
+  watchOf(actor: Actor, now: Millis): Watch | undefined {
+    // Asked for every message.
+    if (this.#outdated.size > 0 && this.#outdated.has(actor)) {
+      this.fit(actor)
+      if (actor.watch !== undefined) actor.watch.deadline = 0
+      this.#ports.reschedule(actor)
+      this.#count(actor, now)
+    }
+    return actor.watch
+  }
+
   /** When the rules of an actor must be looked at, in milliseconds. */
-  dueAt({ watch }: Actor, device: Device): number {
+  dueAt(actor: Actor, device: Device): number {
+    const { watch } = actor
+    if (this.#outdated.has(actor)) return 0
     if (watch !== undefined) return watch.deadline
     return device.alerts.open.length > 0 && this.#book !== undefined ? 0 : Number.POSITIVE_INFINITY
   }
@@ -170,6 +190,7 @@ export class ShardAlerts {
     const device = decisions.deviceOf(actor)
     // An actor that was made for one request only is no device of the shard yet.
     if (this.#book === undefined || before === device || actor.slot < 0) return
+    this.watchOf(actor, now)
     const moment = { at: Micros(now * 1_000), isNew: true }
     for (const effect of effects)
       if (effect.kind === 'command_moved')
@@ -194,7 +215,7 @@ export class ShardAlerts {
 
   /** The device's record or connection changed. */
   record(actor: Actor, now: Millis, decisions: AlertDeciding): void {
-    const rules = actor.watch?.fit.rulesOfRecord ?? NO_RULES
+    const rules = this.watchOf(actor, now)?.fit.rulesOfRecord ?? NO_RULES
     if (rules.length > 0)
       this.#judging.judge(actor, rules, { at: Micros(now * 1_000), isNew: true }, decisions)
   }
@@ -209,6 +230,7 @@ export class ShardAlerts {
   sweep(actor: Actor, now: Millis, decisions: AlertDeciding): void {
     // by A1
     if (!this.#isCaughtUp || this.dueAt(actor, decisions.deviceOf(actor)) > now) return
+    this.watchOf(actor, now)
     this.#judging.judgeAll(actor, Micros(now * 1_000), decisions)
   }
 
@@ -229,7 +251,7 @@ export class ShardAlerts {
     { at, isNew }: { readonly at: Micros; readonly isNew: boolean },
     decisions: AlertDeciding,
   ): void {
-    const { watch } = actor
+    const watch = this.watchOf(actor, toMillis(at))
     if (watch === undefined || watch.fit.eventLeaves.length === 0) return
     const { leaves, value } = eventLeaves(watch.fit, what)
     if (leaves.size === 0) return

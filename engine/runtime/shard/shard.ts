@@ -275,6 +275,8 @@ export class Shard {
     }
     // A letter that is replayed in vain must not be lost.
     batch.open.mayPark = isReplay(item) || mayPark(actor, timeOf(incoming))
+    // Before the message: its values are news to rules that are new.
+    this.#alerts.watchOf(actor, timeOf(incoming))
     let isConnectionMoved = false
     if (item.kind === ITEM.opened) isConnectionMoved = sessionOpened(actor, incoming, batch)
     else if (item.kind === ITEM.closed) isConnectionMoved = sessionClosed(actor, incoming, batch)
