@@ -17,7 +17,7 @@ const UNIT = [
   `deploy/!(dev)/**/${TESTS}`,
 ]
 const NEVER = ['**/node_modules/**', 'dist/**', 'data/**']
-/** Of its own broker, ports, data directory and database: with TEST_PROFILE=cluster there is nothing of the kind. */
+/** These are about the embedded profile's own broker, ports, data directory and database, which a cluster does not have. */
 const EMBEDDED_ONLY = [
   'api/blackbox/{mqtt-refusals,slow-clients,tls,start-and-stop,full-disk,power-cut,frozen-database,secrets}.integration.test.ts',
 ]

@@ -8,7 +8,7 @@ import type { ProvisioningClaim, ProvisioningKey } from '../../engine/ports/user
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
-export interface Asking {
+export interface PlaceRequest {
   readonly deviceId: DeviceId
   readonly ip: string
   readonly now: Millis
@@ -24,7 +24,7 @@ const PENDING_RETRY_SEC = 30
 /** Why the key is not for this device, whoever else has a place. */
 export function unfit(
   key: ProvisioningKey,
-  { deviceId, now }: Pick<Asking, 'deviceId' | 'now'>,
+  { deviceId, now }: Pick<PlaceRequest, 'deviceId' | 'now'>,
 ): Refusal | undefined {
   if (key.expiresAt <= now) return refused('PROVISIONING_KEY_EXPIRED')
   if (key.idPattern === undefined || matchesGlob(key.idPattern, deviceId)) return undefined
@@ -37,7 +37,7 @@ export function unfit(
 /** Gives the device a place, the one that it has if it has one. */
 export function takePlace(
   before: ProvisioningKey,
-  asking: Asking,
+  asking: PlaceRequest,
 ): { readonly key: ProvisioningKey; readonly taken: PlaceAnswer } {
   const { deviceId, ip, now } = asking
   const own = before.claims.find((claim) => claim.deviceId === deviceId)
@@ -100,7 +100,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
 }
 
 /** The device is registered, and every node knows of it by now. */
-function isOver({ deviceId, at }: ProvisioningClaim, { now, isRegistered }: Asking): boolean {
+function isOver({ deviceId, at }: ProvisioningClaim, { now, isRegistered }: PlaceRequest): boolean {
   return now - at > LIMITS.provisioningClaimKeptMs && isRegistered(deviceId)
 }
 

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect } from 'vitest'
-import type { Running } from '../cli/testing/cli.ts'
+import type { RunningCli } from '../cli/testing/cli.ts'
 import { BridgeProcesses } from './testing/ros-bridge.ts'
 import { SmallRosbridge } from './testing/rosbridge.ts'
 import { type Service, ServiceHarness, until } from './testing/service.ts'
@@ -18,7 +18,7 @@ const bridges = new BridgeProcesses()
 let service: Service
 let admin: Rest
 let ros: SmallRosbridge
-let bridge: Running | undefined
+let bridge: RunningCli | undefined
 
 test.beforeAll(async ({ service: given }) => {
   service = given
@@ -40,7 +40,7 @@ afterAll(async () => {
 })
 
 /** Resolves once the device was heard and ROS is connected. */
-async function begin(deviceId: string, rest: string): Promise<Running> {
+async function begin(deviceId: string, rest: string): Promise<RunningCli> {
   const token = await registerDevice(admin, deviceId, { type: 'ros2_robot' })
   const { mqttUrl } = service
   const file = { deviceId, token, mqttUrl, rosUrl: ros.url, rest }

@@ -1,6 +1,6 @@
 // The ROS 2 bridge between the whole service and a real ROS 2.
 import { afterAll, describe, expect } from 'vitest'
-import type { Running } from '../cli/testing/cli.ts'
+import type { RunningCli } from '../cli/testing/cli.ts'
 import { BridgeProcesses } from './testing/ros-bridge.ts'
 import { ROSBRIDGE_SERVER, RosJazzy } from './testing/ros-jazzy.ts'
 import { type Service, until } from './testing/service.ts'
@@ -33,7 +33,7 @@ describe.skipIf(ROSBRIDGE_SERVER === undefined)(name, () => {
   let ros: RosJazzy
   let service: Service
   let admin: Rest
-  let bridge: Running
+  let bridge: RunningCli
   let hasActions = false
   const startedAt = Date.now()
 

@@ -244,17 +244,17 @@ function checksOf(route: Route): Checks {
 const isThere: Check = (body) =>
   body === undefined ? refused('VALIDATION_FAILED', { message: 'a body is required' }) : undefined
 
-type Checking = { readonly checks: Checks }
+type CheckTools = { readonly checks: Checks }
 
-function checkPath({ request }: Exchange, _: Route, { checks }: Checking): Refusal | undefined {
+function checkPath({ request }: Exchange, _: Route, { checks }: CheckTools): Refusal | undefined {
   return checks.params(request.params, 0)
 }
 
-function checkQuery({ request }: Exchange, _: Route, { checks }: Checking): Refusal | undefined {
+function checkQuery({ request }: Exchange, _: Route, { checks }: CheckTools): Refusal | undefined {
   return checks.query(request.query, 0)
 }
 
-function checkBody({ request }: Exchange, route: Route, { checks }: Checking): Refusal | undefined {
+function checkBody({ request }: Exchange, route: Route, { checks }: CheckTools): Refusal | undefined {
   const mayLackBody = route.bodyOptional === true || route.body === undefined
   if (mayLackBody && request.body === undefined) return undefined
   const bytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)

@@ -23,7 +23,7 @@ import {
 } from './snapshot-sources.ts'
 import type { Scope, Subscription } from './subscription.ts'
 
-export interface Opening {
+export interface OpenedSnapshot {
   /** The text of the snapshot frame. */
   readonly frame: string
   /** Number of devices that were asked about. */
@@ -40,7 +40,7 @@ export async function openSnapshot(
   subscription: Subscription,
   scope: Scope,
   ports: SnapshotPorts,
-): Promise<Opening> {
+): Promise<OpenedSnapshot> {
   const call = { subscription, scope, ports }
   switch (subscription.channel) {
     case 'devices':
@@ -69,7 +69,7 @@ export async function openSnapshot(
 async function openFrom<State>(
   { subscription, scope, ports }: Call,
   { ask, items, isShown }: Source<State>,
-): Promise<Opening> {
+): Promise<OpenedSnapshot> {
   const { devices, total } = listDevices(subscription, scope, ports)
   const page = new Page(subscription.id, { total, isMore: devices.length < total }, ports.limits)
   const shown = new Map<DeviceId, State>()
@@ -88,7 +88,7 @@ async function openFrom<State>(
 }
 
 /** The newest entries, newest first. What is on its way into the history is in neither: it takes about a second. */
-async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<Opening> {
+async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<OpenedSnapshot> {
   const { subscription, ports } = call
   const { limits } = ports
   const { rows, isMore } = await newestRows(call, kinds)
@@ -122,7 +122,7 @@ async function newestRows({ subscription, scope, ports }: Call, kinds: readonly 
 }
 
 /** The newest entries of the audit, newest first. */
-async function openAudit({ subscription, ports }: Call): Promise<Opening> {
+async function openAudit({ subscription, ports }: Call): Promise<OpenedSnapshot> {
   const { engine, limits } = ports
   const { deviceId } = subscription
   const limit = limits.snapshotEntriesMax
@@ -142,7 +142,7 @@ async function openAudit({ subscription, ports }: Call): Promise<Opening> {
 }
 
 /** The open alerts. A move that the snapshot shows already has its revision at most. */
-async function openAlerts({ subscription, scope, ports }: Call): Promise<Opening> {
+async function openAlerts({ subscription, scope, ports }: Call): Promise<OpenedSnapshot> {
   const { limits, engine } = ports
   const { deviceId, filter } = subscription
   const found = await engine.alerts.list({
@@ -175,7 +175,7 @@ async function openAlerts({ subscription, scope, ports }: Call): Promise<Opening
 }
 
 /** The open deployments, or the one that is asked for. A change that the snapshot shows already is no older than it. */
-async function openDeployments({ subscription, scope, ports }: Call): Promise<Opening> {
+async function openDeployments({ subscription, scope, ports }: Call): Promise<OpenedSnapshot> {
   const { limits, engine } = ports
   const { deviceId, filter } = subscription
   const states = (await engine.deployments.list(deviceId)).filter(
@@ -233,7 +233,7 @@ function listDevices(
 function untilFirstNew<T>(
   shown: Map<DeviceId, T>,
   isShown: (notice: Notice, shown: T) => boolean,
-): Opening['isShown'] {
+): OpenedSnapshot['isShown'] {
   return (notice) => {
     const { deviceId } = notice
     const state = deviceId && shown.get(deviceId)

@@ -31,12 +31,12 @@ export interface SummaryText {
   readonly errors: Readonly<Record<string, number>>
 }
 
-export interface Running {
+export interface RunningFleet {
   readonly child: TrackedProcess
   readonly summary: Promise<SummaryText>
 }
 
-export function startSimulated({ dir, service, rest }: Place, scenario: object): Running {
+export function startSimulated({ dir, service, rest }: Place, scenario: object): RunningFleet {
   const path = join(mkdtempSync(join(dir, 'scenario-')), 'scenario.yaml')
   writeFileSync(path, JSON.stringify(scenario))
   const child = spawn(process.execPath, [CLI, 'simulate', '--scenario', path, '--json'], {

@@ -208,7 +208,7 @@ async function offered(service: Service, rest: Rest, count: number): Promise<rea
   )
 }
 
-interface Loading {
+interface LoadRun {
   readonly bench: Bench
   readonly service: Service
   readonly image: Buffer
@@ -216,7 +216,7 @@ interface Loading {
   readonly dir: string
 }
 
-async function downloads({ bench, service, image, urls, dir }: Loading): Promise<void> {
+async function downloads({ bench, service, image, urls, dir }: LoadRun): Promise<void> {
   const path = join(dir, 'image.bin')
   writeFileSync(path, image)
   const bare = await startProgram({ args: [IMAGE_MAIN, path], env: process.env, readyMs: READY_MS })
@@ -275,7 +275,7 @@ function range(agent: Agent, url: URL, [from, to]: readonly [number, number]): P
   })
 }
 
-async function slowReaders({ bench, service, urls }: Omit<Loading, 'image' | 'dir'>): Promise<void> {
+async function slowReaders({ bench, service, urls }: Omit<LoadRun, 'image' | 'dir'>): Promise<void> {
   await sleep(SETTLED_MS)
   const memory = watchGrowth(service.pid)
   const sockets = await Promise.all(urls.map(openSlow))

@@ -1,7 +1,7 @@
 // What the simulator itself costs, and whether it and the service bear 50 000 devices behind 50 gateways.
 import { join } from 'node:path'
 import { Rest } from '../load/rest.ts'
-import { allOnline, deploy, type Running, startSimulated, uploadImage } from '../load/simulated.ts'
+import { allOnline, deploy, type RunningFleet, startSimulated, uploadImage } from '../load/simulated.ts'
 import { type CpuSample, cpuBetween, sampleCpu } from '../measure/cpu.ts'
 import { sleep, ticks } from '../measure/deadline.ts'
 import { residentOfTree } from '../measure/memory.ts'
@@ -144,7 +144,7 @@ async function whole(at: Place): Promise<void> {
   }
 }
 
-const start = (at: Place, crowd: Crowd): Running => startSimulated(at, scenarioOf(crowd))
+const start = (at: Place, crowd: Crowd): RunningFleet => startSimulated(at, scenarioOf(crowd))
 
 const groupOf = ({ name, count }: Crowd) => ({ group: `bench/${name}`, count })
 

@@ -10,13 +10,13 @@ export interface Element {
 const NODE =
   /<!--(?:(?!--)[\s\S])*-->|<\/(?<close>[\w-]+)>|<(?<open>[\w-]+)(?<attributes>(?:\s+[\w-]+="[^"<]*")*)\s*(?<empty>\/)?>|(?<text>[^<]+)/y
 
-interface Growing extends Element {
+interface OpenElement extends Element {
   text: string
-  readonly children: Growing[]
+  readonly children: OpenElement[]
 }
 
 export function parseXml(source: string): Element {
-  const root: Growing = { name: '', attributes: {}, text: '', children: [] }
+  const root: OpenElement = { name: '', attributes: {}, text: '', children: [] }
   const open = [root]
   NODE.lastIndex = 0
   while (NODE.lastIndex < source.length) {
@@ -28,7 +28,7 @@ export function parseXml(source: string): Element {
     if (groups['close'] !== undefined && open.pop()?.name !== groups['close'])
       throw new Error(`</${groups['close']}> closes nothing`)
     if (groups['open'] === undefined) continue
-    const element: Growing = {
+    const element: OpenElement = {
       name: groups['open'],
       attributes: read(groups['attributes'] ?? ''),
       text: '',

@@ -52,7 +52,7 @@ export interface FeedListener {
 }
 
 /** A process that serves callers. */
-export interface Serving {
+export interface CallHost {
   readonly engine: LocalEngine
   readonly after: (ms: number, run: () => void) => void
   /** True once it is dead: whoever waited for an answer gets none. */
@@ -85,7 +85,7 @@ export abstract class Place {
   }
 
   /** The process that callers are connected to now. */
-  abstract get process(): Serving | undefined
+  abstract get process(): CallHost | undefined
 
   /** What is stored now. */
   abstract get store(): MemoryStore

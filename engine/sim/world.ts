@@ -24,7 +24,7 @@ import {
   isDead,
 } from './faults.ts'
 import { faultyThread } from './faulty-thread.ts'
-import { DUE_DEVICES_PER_TASK_MAX, type FeedListener, Place, type Serving } from './place.ts'
+import { type CallHost, DUE_DEVICES_PER_TASK_MAX, type FeedListener, Place } from './place.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
 import { SimTelemetry } from './telemetry.ts'
 
@@ -41,7 +41,7 @@ export interface Receiver {
 }
 
 /** One incarnation of the service's process. */
-interface Process extends Serving {
+interface Process extends CallHost {
   readonly broker: MemoryBroker
   readonly end: () => void
 }

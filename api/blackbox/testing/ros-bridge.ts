@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CliHarness, openCliHarness, type Running } from '../../cli/testing/cli.ts'
+import { type CliHarness, openCliHarness, type RunningCli } from '../../cli/testing/cli.ts'
 
 export interface BridgeFile {
   readonly deviceId: string
@@ -18,7 +18,7 @@ export class BridgeProcesses {
   readonly folder = mkdtempSync(join(tmpdir(), 'fleet-bridge-'))
   readonly #cli: CliHarness = openCliHarness()
 
-  begin(file: BridgeFile): Running {
+  begin(file: BridgeFile): RunningCli {
     const path = join(this.folder, `${file.deviceId}.yaml`)
     writeFileSync(path, this.textOf(file))
     return this.#cli.begin(['bridge', 'ros', '--config', path], {

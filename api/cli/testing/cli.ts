@@ -16,7 +16,7 @@ export interface CommandResult {
   readonly stderr: string
 }
 
-export interface Running {
+export interface RunningCli {
   readonly child: ChildProcess
   readonly said: () => Omit<CommandResult, 'code'>
   readonly ended: Promise<CommandResult>
@@ -28,7 +28,7 @@ export interface CliHarness {
   /** Runs a command that needs no standard input in this process, which takes a tenth of the time of a process. */
   runHere(args: readonly string[], options?: Pick<RunOptions, 'env'>): Promise<CommandResult>
   /** Starts a command that runs until it is stopped. */
-  begin(args: readonly string[], options?: RunOptions): Running
+  begin(args: readonly string[], options?: RunOptions): RunningCli
   close(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ interface RunOptions {
 
 export function openCliHarness(): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'fleet-cli-'))
-  const running = new Set<Running>()
+  const running = new Set<RunningCli>()
 
   function variables(env: RunOptions['env'] = {}) {
     // Settings of the developer's environment must not affect the tests.
@@ -58,7 +58,7 @@ export function openCliHarness(): CliHarness {
     return { code, stdout, stderr }
   }
 
-  function begin(args: readonly string[], { stdin = '', env }: RunOptions = {}): Running {
+  function begin(args: readonly string[], { stdin = '', env }: RunOptions = {}): RunningCli {
     const child = spawn(process.execPath, [MAIN, ...args], {
       env: variables(env),
       stdio: ['pipe', 'pipe', 'pipe'],

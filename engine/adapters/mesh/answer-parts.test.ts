@@ -2,13 +2,13 @@ import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
-import { Arriving, partsOf } from './answer-parts.ts'
+import { PartialAnswer, partsOf } from './answer-parts.ts'
 import type { Outcome } from './responder.ts'
 
 const long = Uint8Array.from({ length: 3 * LIMITS.meshPartBytes + 1 }, (_, i) => i % 253)
 
 function arrive(parts: readonly Uint8Array[]): Outcome | 'torn' | undefined {
-  const arriving = new Arriving()
+  const arriving = new PartialAnswer()
   let outcome: Outcome | 'torn' | undefined
   for (const part of parts) {
     expect(outcome).toBeUndefined()
@@ -37,13 +37,13 @@ test('every outcome survives splitting and joining', () => {
 test('an answer with a missing, repeated or malformed part is torn', () => {
   const [first, second, third] = partsOf({ kind: 'answered', answer: long })
   if (first === undefined || second === undefined || third === undefined) throw new Error('three at least')
-  expect(new Arriving().add(second)).toBe('torn')
+  expect(new PartialAnswer().add(second)).toBe('torn')
   expect(arrive([first, third])).toBe('torn')
   expect(arrive([first, first])).toBe('torn')
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 12 }), (bytes) => {
-      expect(() => new Arriving().add(bytes)).not.toThrow()
+      expect(() => new PartialAnswer().add(bytes)).not.toThrow()
     }),
   )
-  expect(new Arriving().add(Uint8Array.from([99, 0, 0, 0, 0]))).toBe('torn')
+  expect(new PartialAnswer().add(Uint8Array.from([99, 0, 0, 0, 0]))).toBe('torn')
 })

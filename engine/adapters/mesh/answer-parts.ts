@@ -43,7 +43,7 @@ function partOf(kind: Kind, place: number, bytes: Uint8Array): Uint8Array {
 }
 
 /** An answer that is arriving in parts. */
-export class Arriving {
+export class PartialAnswer {
   readonly #parts: Uint8Array[] = []
   #bytes = 0
 

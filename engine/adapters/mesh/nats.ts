@@ -8,7 +8,7 @@ import { LIMITS } from '../../limits.ts'
 import type { Fault } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import type { NatsLink } from '../nats/nats-link.ts'
-import { Arriving, partsOf } from './answer-parts.ts'
+import { PartialAnswer, partsOf } from './answer-parts.ts'
 import { absent, checkNews, faultOf, notReached, questionFault, Responder } from './responder.ts'
 
 export interface NatsMeshOptions {
@@ -19,9 +19,9 @@ export interface NatsMeshOptions {
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
 
-interface Asking {
+interface OpenQuestion {
   readonly address: string
-  readonly arriving: Arriving
+  readonly arriving: PartialAnswer
   readonly timer: NodeJS.Timeout
   resolve(answer: Uint8Array): void
   reject(fault: Fault): void
@@ -46,7 +46,7 @@ class NatsMesh implements Mesh {
   readonly #name: string
   readonly #warn: NatsMeshOptions['warn']
   readonly #responder: Responder
-  readonly #asking = new Map<string, Asking>()
+  readonly #asking = new Map<string, OpenQuestion>()
   readonly #subscriptions = new Set<Subscription>()
   readonly #inbox: string
   #asked = 0
@@ -86,7 +86,7 @@ class NatsMesh implements Mesh {
     const id = (++this.#asked).toString(36)
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#fail(id, 'did not answer in time'), timeoutMs)
-      this.#asking.set(id, { address, arriving: new Arriving(), timer, resolve, reject })
+      this.#asking.set(id, { address, arriving: new PartialAnswer(), timer, resolve, reject })
       const isSent =
         ADDRESS.test(address) &&
         !this.#isClosed &&

@@ -97,7 +97,7 @@ export type CheckedCondition =
 
 /** `path` is the pointer to the condition within the body. */
 export function checkCondition(value: unknown, path: string): CheckedCondition {
-  const checking: Checking = { errors: [], leaves: 0 }
+  const checking: CheckState = { errors: [], leaves: 0 }
   checkNode(value, { path, depth: 1 }, checking)
   if (checking.leaves > LIMITS.conditionLeavesMax)
     checking.errors.push({
@@ -112,7 +112,7 @@ export function checkCondition(value: unknown, path: string): CheckedCondition {
   return { kind: 'condition', condition: value as Condition }
 }
 
-interface Checking {
+interface CheckState {
   readonly errors: FieldError[]
   leaves: number
 }
@@ -121,7 +121,7 @@ interface Place {
   readonly depth: number
 }
 
-function checkNode(value: unknown, place: Place, checking: Checking): void {
+function checkNode(value: unknown, place: Place, checking: CheckState): void {
   const { path, depth } = place
   const { errors } = checking
   if (!isObject(value)) {
@@ -142,7 +142,7 @@ function checkNode(value: unknown, place: Place, checking: Checking): void {
   else checkLeaf(value, path, checking)
 }
 
-function checkBranch(name: 'all' | 'any' | 'not', inner: unknown, place: Place, checking: Checking): void {
+function checkBranch(name: 'all' | 'any' | 'not', inner: unknown, place: Place, checking: CheckState): void {
   const path = `${place.path}/${name}`
   const depth = place.depth + 1
   if (name === 'not') {
@@ -163,7 +163,7 @@ function checkBranch(name: 'all' | 'any' | 'not', inner: unknown, place: Place, 
   })
 }
 
-function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, checking: Checking): void {
+function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, checking: CheckState): void {
   const { errors } = checking
   const { kind } = value
   checking.leaves++
@@ -200,7 +200,7 @@ function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, check
   else errors.push(...checkTogether(value as Leaf, path))
 }
 
-function checkRepeated(inner: unknown, path: string, checking: Checking): void {
+function checkRepeated(inner: unknown, path: string, checking: CheckState): void {
   const isLeaf = isObject(inner) && 'kind' in inner && inner['kind'] !== 'repeat'
   if (isLeaf) checkLeaf(inner, path, checking)
   else
@@ -209,7 +209,7 @@ function checkRepeated(inner: unknown, path: string, checking: Checking): void {
 }
 
 /** What members are counted for: a state, that they flap, or an alert of another rule. */
-function checkCounted(value: Readonly<Record<string, unknown>>, path: string, checking: Checking): void {
+function checkCounted(value: Readonly<Record<string, unknown>>, path: string, checking: CheckState): void {
   const { of: counted, unit, value: bound } = value
   const at = `${path}/of`
   if (unit === 'percent' && typeof bound === 'number' && bound > 100)

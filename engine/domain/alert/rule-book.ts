@@ -16,14 +16,14 @@ export interface AlertSettings {
   readonly silences: readonly Silence[]
 }
 
-export interface Fitting {
+export interface FitOutcome {
   /** Undefined if no rule fits. */
   readonly fit: Fit | undefined
   /** More rules fit than are judged. */
   readonly isOverloaded: boolean
 }
 
-const NOTHING: Fitting = { fit: undefined, isOverloaded: false }
+const NOTHING: FitOutcome = { fit: undefined, isOverloaded: false }
 
 export class RuleBook {
   readonly settings: AlertSettings
@@ -61,7 +61,7 @@ export class RuleBook {
   }
 
   /** The same object for devices with the same rules. */
-  fittingOf(device: Member): Fitting {
+  fittingOf(device: Member): FitOutcome {
     if (this.#enabled.length === 0 || device.status === 'decommissioned') return NOTHING
     const fitting = this.#enabled.filter(({ isMember }) => isMember(device))
     if (fitting.length === 0) return NOTHING

@@ -18,7 +18,7 @@ export interface Grant {
 }
 
 /** A deployment with what was counted of it, and its places now. */
-export interface Running {
+export interface RunningDeployment {
   readonly deployment: Deployment
   readonly count: DeploymentCount
   /** Jobs that may have a place at a time. */
@@ -35,7 +35,7 @@ export interface GrantPlan {
 
 /** Oldest deployments first, so that none waits for ever. */
 export function planGrants(
-  running: readonly Running[],
+  running: readonly RunningDeployment[],
   { downloadsMax, now }: { readonly downloadsMax: number; readonly now: Millis },
 ): GrantPlan {
   const holders = running.flatMap(({ count }) => count.holders)
@@ -82,7 +82,7 @@ interface Wish extends Omit<Grant, 'deploymentId'> {
   readonly parentId: DeviceId | undefined
 }
 
-function returning({ deployment, count }: Running): readonly Wish[] {
+function returning({ deployment, count }: RunningDeployment): readonly Wish[] {
   if (!deployment.spec.rollbackOnFailure) return []
   return count.returners.map(({ deviceId, parentId, version }) => ({
     ...{ deviceId, parentId, version, kind: 'back', number: 0, notAfter: undefined },
@@ -90,7 +90,7 @@ function returning({ deployment, count }: Running): readonly Wish[] {
 }
 
 /** Sorted as their devices came. */
-function starting({ deployment, count }: Running, now: Millis): readonly Wish[] {
+function starting({ deployment, count }: RunningDeployment, now: Millis): readonly Wish[] {
   if (startsHeld(deployment, now) !== undefined) return []
   const { spec, stage, stages } = deployment
   if (stages[stage]?.state !== 'running') return []

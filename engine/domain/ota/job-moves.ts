@@ -153,7 +153,7 @@ export function rejectJob(job: Job, error: JobError, now: Millis): Job {
   return moveJob(job, 'reject', now, { ...ended(now), error })
 }
 
-interface Failing {
+interface FailureOptions {
   readonly now: Millis
   readonly cause?: 'fail' | 'time_out'
   /** No further try, whatever the plan says. */
@@ -161,7 +161,11 @@ interface Failing {
 }
 
 /** The attempt failed: another follows if the plan has one left for this. */
-export function failJob(job: Job, error: JobError, { now, cause = 'fail', isFinal = false }: Failing): Job {
+export function failJob(
+  job: Job,
+  error: JobError,
+  { now, cause = 'fail', isFinal = false }: FailureOptions,
+): Job {
   if (!isOpen(job.status)) return job
   if (!isFinal && isTriedAgain(job, error.code)) {
     return moveJob(job, 'retry', now, {

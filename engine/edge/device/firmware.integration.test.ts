@@ -55,7 +55,7 @@ function message(over: JsonObject = {}): JsonObject {
   }
 }
 
-interface Running {
+interface RunningFirmware {
   readonly updates: FirmwareUpdates
   readonly reports: JsonObject[]
   readonly installed: string[]
@@ -72,7 +72,7 @@ async function boot(
     readonly handlers?: Partial<FirmwareHandlers>
     readonly isFolderNamed?: boolean
   } = {},
-): Promise<Running> {
+): Promise<RunningFirmware> {
   const reports: JsonObject[] = []
   const installed: string[] = []
   let reboot = () => {}
@@ -101,7 +101,7 @@ async function boot(
   return { updates, reports, installed, rebooted }
 }
 
-const statuses = ({ reports }: Running) => reports.map(({ status }) => status)
+const statuses = ({ reports }: RunningFirmware) => reports.map(({ status }) => status)
 const until = async (look: () => boolean) => {
   for (const deadline = Date.now() + 30_000; !look(); ) {
     if (Date.now() > deadline) throw new Error('not in time')

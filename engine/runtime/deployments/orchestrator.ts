@@ -13,7 +13,7 @@ import type { DeviceRequest } from '../../domain/device/events.ts'
 import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
 import { countOf } from '../../domain/ota/deployment-count.ts'
 import { aborted, advance, recounted } from '../../domain/ota/deployment-progress.ts'
-import { type Grant, planGrants, type Running } from '../../domain/ota/grant-plan.ts'
+import { type Grant, planGrants, type RunningDeployment } from '../../domain/ota/grant-plan.ts'
 import type { JobGoal } from '../../domain/ota/job.ts'
 import { type GateQuestion, type GateValue, gateQuestion } from '../../domain/ota/stage-gate.ts'
 import type { FirmwareState, JobTally } from '../../domain/ota/tally.ts'
@@ -269,7 +269,7 @@ export class Orchestrator {
     const running = live
       .toSorted((a, b) => a.deployment.createdAt - b.deployment.createdAt)
       .map(
-        (each): Running => ({
+        (each): RunningDeployment => ({
           deployment: each.deployment,
           count: withScope(each),
           window: windowOf(each),

@@ -14,7 +14,7 @@ import { readLogLines } from '../../domain/history/log-lines.ts'
 import { type Diagnostics, readDiagnostics } from '../../domain/telemetry/diagnostics.ts'
 import { toFeedData } from '../../domain/telemetry/feed-data.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
-import { type ReportOutcome, report } from '../../domain/telemetry/report.ts'
+import { report, type StoredReport } from '../../domain/telemetry/report.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { isWanted } from '../feed.ts'
 import type { Actor } from './actor.ts'
@@ -165,8 +165,6 @@ function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch:
       unreachable(reported)
   }
 }
-
-type StoredReport = Extract<ReportOutcome, { kind: 'stored' }>
 
 /** Notes the hours whose rollups are settled already and have to be computed again. */
 function noteLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Batch): void {

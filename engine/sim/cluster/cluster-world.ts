@@ -6,7 +6,7 @@ import type { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { MemoryUsers } from '../../adapters/users/testing/memory.ts'
 import { LIMITS } from '../../limits.ts'
 import { CALM, type Luck } from '../faults.ts'
-import { type FeedListener, Place, type Serving } from '../place.ts'
+import { type CallHost, type FeedListener, Place } from '../place.ts'
 import type { SimulatedDevice } from '../simulated-device.ts'
 import { SimTelemetry } from '../telemetry.ts'
 import { LINKS } from './links.ts'
@@ -94,7 +94,7 @@ export class ClusterWorld extends Place {
     }
   }
 
-  override get process(): Serving | undefined {
+  override get process(): CallHost | undefined {
     const node = this.nodes[this.#door % Math.max(1, this.nodes.length)]
     return node && { engine: node.engine, after: node.after, isOver: () => node.life.isOver }
   }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { sharedRequest } from './shared-request.ts'
 
-interface Waiting {
+interface WaitingCall {
   readonly answer: (data: string) => void
   readonly refuse: (error: string) => void
 }
 
 /** Shows what a page would: whether it loads, what it has and what went wrong. `drawn` runs as an answer is drawn. */
 function page(drawn: () => void = () => {}) {
-  const waiting: Waiting[] = []
+  const waiting: WaitingCall[] = []
   const shown = { isLoading: false, data: '', error: '' }
   const show = (change: Partial<typeof shown>) => {
     Object.assign(shown, { isLoading: false }, change)

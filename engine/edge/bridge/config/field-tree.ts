@@ -5,7 +5,7 @@ export type FieldTree = ReadonlyMap<string, FieldTree | 'whole'>
 
 /** A field whose whole is wanted is not cut. */
 export function toFieldTree(paths: readonly string[]): FieldTree {
-  const tree: Growing = new Map()
+  const tree: Branch = new Map()
   for (const path of paths) plant(tree, path.split('.'))
   return tree
 }
@@ -25,13 +25,13 @@ export function pick(value: Json, tree: FieldTree): JsonObject {
   return picked
 }
 
-type Growing = Map<string, Growing | 'whole'>
+type Branch = Map<string, Branch | 'whole'>
 
-function plant(tree: Growing, [key = '', ...rest]: readonly string[]): void {
+function plant(tree: Branch, [key = '', ...rest]: readonly string[]): void {
   const inner = tree.get(key)
   if (rest.length === 0) tree.set(key, 'whole')
   else if (inner === undefined) {
-    const branch: Growing = new Map()
+    const branch: Branch = new Map()
     tree.set(key, branch)
     plant(branch, rest)
   } else if (inner !== 'whole') plant(inner, rest)

@@ -88,7 +88,7 @@ export class Bench {
     }
   }
 
-  /** Like `ready`, over a connection that begins now. */
+  /** Resolves once the device is ready, over a connection that begins now. */
   async connectAnew(): Promise<BrokerConnection> {
     await this.ready()
     this.broker.cut()

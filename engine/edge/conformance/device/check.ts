@@ -6,9 +6,9 @@ import type { Recording } from './recording.ts'
 export const PROFILES = ['basic', 'telemetry', 'commands', 'shadow', 'ota', 'full'] as const
 export type Profile = (typeof PROFILES)[number]
 
-/** Checks of one lane follow each other. Lanes run beside each other if the kit starts the device, once for each. Those of
+/** Checks of one track follow each other. Tracks run beside each other if the kit starts the device, once for each. Those of
  *  `last` look at what was recorded in all of them. */
-export const LANES = [
+export const TRACKS = [
   'connection',
   'refused',
   'silence',
@@ -21,14 +21,14 @@ export const LANES = [
   'refusals',
   'stalled',
 ] as const
-export type Lane = (typeof LANES)[number] | 'last'
+export type Track = (typeof TRACKS)[number] | 'last'
 
 export interface Check {
   readonly id: string
   readonly level: Level
   /** True if even a device that only sends measurements has to meet it. */
   readonly isBasic?: true
-  readonly lane: Lane
+  readonly track: Track
   readonly clause: string
   readonly title: string
   /** Resolves if the device meets it. Throws `UnmetCheck` or `SkippedCheck` otherwise. */

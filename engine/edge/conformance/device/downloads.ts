@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../../../../schemas/json.ts'
 
 /** How an image is served. */
-export interface Serving {
+export interface ServedImage {
   readonly bytes: Buffer
   readonly etag: string
   /** The connection breaks after this share of the image, the first time. */
@@ -33,7 +33,7 @@ export interface Request {
 }
 
 interface Image {
-  readonly serving: Serving
+  readonly serving: ServedImage
   refused: number
   isDisturbed: boolean
 }
@@ -68,7 +68,7 @@ export class Downloads {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  serve(name: string, serving: Serving): void {
+  serve(name: string, serving: ServedImage): void {
     this.#images.set(name, { serving, refused: 0, isDisturbed: false })
   }
 

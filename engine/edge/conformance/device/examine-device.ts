@@ -3,7 +3,7 @@ import { area, isChosen } from '../ids.ts'
 import { type Finding, type Report, toReport } from '../report.ts'
 import { SkippedCheck, UnmetCheck } from '../verdict.ts'
 import { Bench, type DeviceUnderTest } from './bench.ts'
-import { type Check, LANES, PROFILE_AREAS, type Profile } from './check.ts'
+import { type Check, PROFILE_AREAS, type Profile, TRACKS } from './check.ts'
 import { COMMAND_CHECKS } from './checks/commands.ts'
 import { CONNECTION_CHECKS } from './checks/connection.ts'
 import { FIRMWARE_CHECKS } from './checks/firmware.ts'
@@ -35,9 +35,9 @@ export async function examineDevice(examination: Examination): Promise<Report> {
   const benches: Bench[] = []
   const findings: Finding[] = []
   try {
-    // A device that somebody else runs is one, and goes through the lanes one after the other.
-    const lanes = LANES.filter((lane) => checks.some((check) => check.lane === lane))
-    const groups = run === undefined || lanes.length === 0 ? [lanes] : lanes.map((lane) => [lane])
+    // A device that somebody else runs is one, and goes through the tracks one after the other.
+    const tracks = TRACKS.filter((track) => checks.some((check) => check.track === track))
+    const groups = run === undefined || tracks.length === 0 ? [tracks] : tracks.map((track) => [track])
     for (const index of groups.keys()) benches.push(await Bench.open(examination, index === 0 ? port : 0))
     const examine = async (check: Check, bench: Bench) => {
       const finding = await examineOne(check, bench, benches)
@@ -46,13 +46,13 @@ export async function examineDevice(examination: Examination): Promise<Report> {
     }
     const runs = groups.map(async (group, index) => {
       const bench = benches[index]
-      for (const lane of group)
+      for (const track of group)
         for (const check of checks)
-          if (bench !== undefined && check.lane === lane) await examine(check, bench)
+          if (bench !== undefined && check.track === track) await examine(check, bench)
     })
     await Promise.all(runs)
     const [first] = benches
-    for (const check of checks) if (first !== undefined && check.lane === 'last') await examine(check, first)
+    for (const check of checks) if (first !== undefined && check.track === 'last') await examine(check, first)
   } finally {
     await Promise.all(benches.map((bench) => bench.close()))
   }

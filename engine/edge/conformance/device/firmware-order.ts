@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../schemas/json.ts'
 import { isSameVersion } from '../../../../schemas/same-version.ts'
 import { UnmetCheck } from '../verdict.ts'
 import type { Bench } from './bench.ts'
-import type { Serving } from './downloads.ts'
+import type { ServedImage } from './downloads.ts'
 import { type PublishedMessage, shown } from './recording.ts'
 
 export interface Order {
@@ -17,7 +17,7 @@ export interface Order {
 
 export interface OrderOptions {
   readonly version: string
-  readonly serving?: Partial<Serving>
+  readonly serving?: Partial<ServedImage>
   /** Fields of the message that are otherwise than they should be. */
   readonly fields?: JsonObject
   /** Claims of the manifest that are otherwise than they should be. */

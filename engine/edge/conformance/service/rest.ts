@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: JsonObject
 }
 
-export interface Asking {
+export interface CallOptions {
   readonly body?: Json | FormData
   /** Another token than the admin's; null asks without any. */
   readonly token?: string | null
@@ -35,7 +35,7 @@ export class Rest {
   async call(
     method: string,
     path: string,
-    { body, token = this.token, ifMatch }: Asking = {},
+    { body, token = this.token, ifMatch }: CallOptions = {},
   ): Promise<Answer> {
     const url = path.startsWith('//') ? `${this.#url}${path.slice(1)}` : `${this.#url}/api/v1${path}`
     const isForm = body instanceof FormData
@@ -56,11 +56,11 @@ export class Rest {
     return answer
   }
 
-  get(path: string, asking: Asking = {}): Promise<Answer> {
+  get(path: string, asking: CallOptions = {}): Promise<Answer> {
     return this.call('GET', path, asking)
   }
 
-  post(path: string, body: Json | FormData, asking: Asking = {}): Promise<Answer> {
+  post(path: string, body: Json | FormData, asking: CallOptions = {}): Promise<Answer> {
     return this.call('POST', path, { ...asking, body })
   }
 }

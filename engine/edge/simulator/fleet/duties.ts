@@ -5,10 +5,10 @@ import { applyDesired, createReported, reportIntervalMs } from '../roaming/shado
 import type { Fault } from '../scenario/scenario.ts'
 import type { Updater } from '../updates/updater.ts'
 import { Inbox } from './inbox.ts'
-import { openUpdater, type Updating } from './open-updater.ts'
+import { openUpdater, type UpdatedDevice } from './open-updater.ts'
 import type { Roamer } from './roamer.ts'
 
-export interface Dutiful extends Updating {
+export interface Dutiful extends UpdatedDevice {
   readonly roamer: Roamer | undefined
   /** What is wrong with it now. */
   fault(): Fault | undefined

@@ -6,7 +6,7 @@ import { Updater } from '../updates/updater.ts'
 import type { Kin } from './kin.ts'
 import type { World } from './world.ts'
 
-export interface Updating {
+export interface UpdatedDevice {
   readonly world: World
   readonly kin: Kin
   readonly index: number
@@ -16,7 +16,7 @@ export interface Updating {
   updating(status: string): void
 }
 
-export function openUpdater(device: Updating): Updater {
+export function openUpdater(device: UpdatedDevice): Updater {
   const { world, kin, index } = device
   const { download, rateKibPerSec, installSec } = kin.plan.firmware
   const { kind, failures } = kin.behaviourOf(index)

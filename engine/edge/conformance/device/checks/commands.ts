@@ -64,7 +64,7 @@ export const COMMAND_CHECKS: readonly Check[] = [
 ]
 
 function check(id: string, title: string, run: Check['run']): Check {
-  return { id, level: 'MUST', lane: 'commands', clause: CLAUSE, title, run }
+  return { id, level: 'MUST', track: 'commands', clause: CLAUSE, title, run }
 }
 
 function orderOf(command: string, data: JsonObject = {}): JsonObject & { readonly request_id: string } {

@@ -20,7 +20,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
   {
     id: 'CONN-06',
     level: 'MUST',
-    lane: 'connection',
+    track: 'connection',
     clause: CLAUSE,
     title: 'after a reset it is back, after waits that differ, and tries at most once a second',
     run: comesBack,
@@ -28,7 +28,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
   {
     id: 'CONN-07',
     level: 'MUST',
-    lane: 'refused',
+    track: 'refused',
     clause: CLAUSE,
     title: 'while it is refused it tries at most six times a minute',
     run: staysPolite,
@@ -36,7 +36,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
   {
     id: 'CONN-08',
     level: 'MUST',
-    lane: 'connection',
+    track: 'connection',
     clause: 'DEVICES.md, What a device publishes',
     title: 'on SIGTERM it says goodbye before it disconnects',
     run: saysGoodbye,
@@ -44,7 +44,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
   {
     id: 'CONN-09',
     level: 'MUST',
-    lane: 'silence',
+    track: 'silence',
     clause: CLAUSE,
     title: 'it notices a dead network within one and a half keep-alives and 10 s',
     run: noticesSilence,

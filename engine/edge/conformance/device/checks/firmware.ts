@@ -2,7 +2,7 @@
 import { isSameVersion } from '../../../../../schemas/same-version.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
-import type { Check, Lane } from '../check.ts'
+import type { Check, Track } from '../check.ts'
 import {
   imageOf,
   installed,
@@ -26,7 +26,7 @@ const EARLY_MS = 200
 const SLOW_BYTES_PER_SEC = 32 * 1024
 
 /** Ids of the checks that another program may go through meanwhile. */
-const BESIDE: Readonly<Record<string, Lane>> = {
+const BESIDE: Readonly<Record<string, Track>> = {
   'OTA-07': 'downloads',
   'OTA-08': 'downloads',
   'OTA-10': 'killed',
@@ -128,7 +128,7 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
 ]
 
 function check(id: string, title: string, run: Check['run']): Check {
-  return { id, level: 'MUST', lane: BESIDE[id] ?? 'firmware', clause: CLAUSE, title, run }
+  return { id, level: 'MUST', track: BESIDE[id] ?? 'firmware', clause: CLAUSE, title, run }
 }
 
 /** A version that the device does not run. */

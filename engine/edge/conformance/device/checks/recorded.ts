@@ -21,7 +21,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     id: 'CONN-01',
     level: 'MUST',
     isBasic: true,
-    lane: 'last',
+    track: 'last',
     clause: CONNECT,
     title: 'its client id is its device id',
     run: async (bench, recordings) => {
@@ -37,7 +37,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'CONN-02',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: STATUS,
     title: 'its last will is on its own status, QoS 1, retained, and names the session',
     run: hasWill,
@@ -45,7 +45,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'CONN-03',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: STATUS,
     title: 'within 5 s of its connect it says that it is online, with the session of its will',
     run: isBorn,
@@ -53,7 +53,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'CONN-04',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: STATUS,
     title: 'each connect has a session id of its own',
     run: hasNewSessions,
@@ -61,7 +61,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'CONN-05',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: STATUS,
     title: 'it gives a sign of life at least every 30 s, if only on status',
     run: beats,
@@ -70,7 +70,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     id: 'CONN-10',
     level: 'MUST',
     isBasic: true,
-    lane: 'last',
+    track: 'last',
     clause: TOPICS,
     title: 'it publishes and subscribes below its own topic only',
     run: async (bench, recordings) => {
@@ -89,7 +89,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     id: 'CONN-11',
     level: 'MUST',
     isBasic: true,
-    lane: 'last',
+    track: 'last',
     clause: TOPICS,
     title: 'it never publishes on the topics of the service: command, ota, shadow/desired',
     run: (bench, recordings) =>
@@ -102,7 +102,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     id: 'CONN-12',
     level: 'MUST',
     isBasic: true,
-    lane: 'last',
+    track: 'last',
     clause: TOPICS,
     title: 'it retains nothing but status and shadow/reported',
     run: (bench, recordings) =>
@@ -114,7 +114,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'CONN-13',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: CONNECT,
     title: 'it subscribes again after each connect',
     run: subscribesAgain,
@@ -122,7 +122,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'CMD-01',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: 'DEVICES.md, What a device is sent',
     title: 'it subscribes to its commands within 5 s, with QoS 1 or 2',
     run: (bench, recordings) => subscribes(bench, { recordings, suffix: 'command' }),
@@ -130,7 +130,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'OTA-01',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: 'DEVICES.md, What a device is sent',
     title: 'it subscribes to its updates within 5 s, with QoS 1 or 2',
     run: (bench, recordings) => subscribes(bench, { recordings, suffix: 'ota' }),
@@ -138,7 +138,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   {
     id: 'OTA-17',
     level: 'MUST',
-    lane: 'last',
+    track: 'last',
     clause: 'DEVICES.md, What a device is sent',
     title: 'it tells its progress at most once a second',
     run: tellsSeldom,
@@ -210,7 +210,7 @@ async function isBorn(bench: Bench, recordings: readonly Recording[]): Promise<v
 }
 
 async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): Promise<void> {
-  // Other lanes are other programs: one that connects twice has to have two.
+  // Other tracks are other programs: one that connects twice has to have two.
   await bench.connectAnew()
   const ids = accepted(bench, recordings).map(({ connect }) => sessionOf(connect?.will?.payload.toString()))
   const known = ids.filter((id) => typeof id === 'string')

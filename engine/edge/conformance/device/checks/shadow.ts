@@ -67,7 +67,7 @@ export const SHADOW_CHECKS: readonly Check[] = [
 ]
 
 function check(id: string, title: string, run: Check['run']): Check {
-  return { id, level: 'MUST', lane: 'shadow', clause: CLAUSE, title, run }
+  return { id, level: 'MUST', track: 'shadow', clause: CLAUSE, title, run }
 }
 
 function fieldOf(bench: Bench): JsonObject {

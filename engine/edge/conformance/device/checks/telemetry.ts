@@ -38,12 +38,12 @@ export const TELEMETRY_CHECKS: readonly Check[] = [
   },
   {
     ...check('TEL-03', 'what was not acknowledged comes again after a cut'),
-    lane: 'telemetry',
+    track: 'telemetry',
     run: comesAgain,
   },
   {
     ...check('TEL-04', 'what comes again has the time of its measurement'),
-    lane: 'telemetry',
+    track: 'telemetry',
     run: hasOwnTime,
   },
   {
@@ -58,14 +58,14 @@ export const TELEMETRY_CHECKS: readonly Check[] = [
   },
   {
     ...check('TEL-06', 'it has a bounded number of messages under way'),
-    lane: 'telemetry',
+    track: 'telemetry',
     run: isBounded,
   },
   { ...check('LOG-01', 'a log line has a level and a message'), run: logsWell },
 ]
 
 function check(id: string, title: string): Omit<Check, 'run'> {
-  return { id, level: 'MUST', lane: 'last', clause: CLAUSE, title }
+  return { id, level: 'MUST', track: 'last', clause: CLAUSE, title }
 }
 
 function all(bench: Bench, recordings: readonly Recording[]): readonly PublishedMessage[] {

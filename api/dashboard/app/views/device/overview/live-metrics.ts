@@ -19,11 +19,11 @@ export interface LiveMetrics {
 /** A value is on the screen within a quarter of a second, the batches of the worker included. */
 const THROTTLE_MS = 100
 
-type Heard = ReadonlyMap<string, { readonly value: unknown; readonly at: number }>
+type HeardValues = ReadonlyMap<string, { readonly value: unknown; readonly at: number }>
 
 export function useLiveMetrics(deviceId: string): LiveMetrics {
   const answer = useAnswer('listMetrics', { device_id: deviceId })
-  const [heard, setHeard] = useState<Heard>(new Map())
+  const [heard, setHeard] = useState<HeardValues>(new Map())
   useEffect(() => setHeard(new Map()), [deviceId])
   useWatch(
     { channel: 'telemetry', filter: { device_id: deviceId }, throttle_ms: THROTTLE_MS },
@@ -53,7 +53,7 @@ interface MetricEntry {
   readonly unit: string | null
 }
 
-function merged(listed: readonly MetricEntry[], heard: Heard): readonly LiveMetric[] {
+function merged(listed: readonly MetricEntry[], heard: HeardValues): readonly LiveMetric[] {
   const known = listed.map(({ metric: name, value, timestamp, unit }): LiveMetric => {
     const at = Date.parse(timestamp)
     const live = heard.get(name)
