@@ -38,11 +38,13 @@ export class Honest {
     let verdict = ''
     for (let tries = 0; tries < TRIES; tries++) {
       const quiet = await this.#medians()
-      const floorMs = FLOOR_MS * slowness()
+      const slownessBefore = slowness()
       const stop = new AbortController()
       const attacking = attack(stop.signal)
       const beside = await this.#medians().finally(() => stop.abort())
       await attacking
+      // Others may have come only while the attack was under way.
+      const floorMs = FLOOR_MS * Math.max(slownessBefore, slowness())
       const slow = (['get', 'puback'] as const).filter(
         (what) => beside[what] > Math.max(floorMs, FACTOR_MAX * quiet[what]),
       )
