@@ -21,9 +21,14 @@ export class Cadence {
     this.#intervalMs = kin.plan.telemetry.intervalSec * 1_000
   }
 
-  /** Draws the phase. `together`: the time at which others report as well. */
-  begin(now: number, together = (at: number) => at): void {
-    this.#startAt(together(this.#phaseFrom(now, 0)))
+  /** Draws the phase. A device with a connection of its own reports at once, too, as devices do that have just come up. Others
+   *  begin at the time at which those behind the same gateway report as well. */
+  begin(now: number, together?: (at: number) => number): void {
+    const phase = this.#phaseFrom(now, 0)
+    this.#startAt(together?.(phase) ?? phase)
+    if (together !== undefined) return
+    this.#baseAt -= this.#intervalMs
+    this.dueAt = now
   }
 
   /** False if this is the interval already. */

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { builtIn } from '../scenario/built-in.ts'
+import { Cadence } from './cadence.ts'
+import { Kin } from './kin.ts'
+
+const INTERVAL_MS = 1_000
+const NOW = 50_000
+const [plan] = builtIn({ count: 50, seed: 1 }).types
+if (plan === undefined) throw new Error('the scenario has no devices')
+const kin = new Kin(plan, 1)
+
+/** The times of the next reports, each made when it is due. */
+function reports(cadence: Cadence, count: number): readonly number[] {
+  return Array.from({ length: count }, () => {
+    const at = cadence.dueAt
+    cadence.advance(at)
+    return at
+  })
+}
+
+test('a device reports as soon as it is there, and then once in each interval from a phase of its own', () => {
+  const phases = new Set<number>()
+  for (let index = 0; index < plan.count; index++) {
+    const cadence = new Cadence(kin, index)
+    cadence.begin(NOW)
+    const [first = 0, second = 0, third, fourth] = reports(cadence, 4)
+    expect([first, third, fourth]).toEqual([NOW, second + INTERVAL_MS, second + 2 * INTERVAL_MS])
+    expect(second >= NOW && second < NOW + INTERVAL_MS).toBe(true)
+    phases.add(second)
+  }
+  expect(phases.size).toBe(plan.count)
+})
+
+test('a device behind a gateway begins when the others there report', () => {
+  const cadence = new Cadence(kin, 0)
+  cadence.begin(NOW, () => NOW + 700)
+  expect(reports(cadence, 2)).toEqual([NOW + 700, NOW + 1_700])
+})
