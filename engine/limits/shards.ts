@@ -7,7 +7,7 @@ export const SHARD_LIMITS = {
   devicesMax: 250_000,
   batchBytesMax: 512 * KIB,
   /** Records that a batch's save should write at most: some milliseconds of the thread that acknowledges messages. */
-  batchRecordsMax: 512,
+  batchRecordsMax: 1_024,
   asksPerBatchMax: 256,
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,
