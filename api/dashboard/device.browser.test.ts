@@ -135,7 +135,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     const requests: { request_id: string; data: unknown }[] = []
     device.on('message', (_, payload) => requests.push(JSON.parse(payload.toString())))
     const { page } = await suite.open('/devices/lamp-1/commands')
-    await page.getByLabel('Name of the command').fill('blink')
+    await page.getByLabel('Command name').fill('blink')
     await page.getByLabel('Parameters (JSON object)').fill('{"times":3}')
     await page.getByRole('button', { name: 'Send blink' }).click()
     const request = await until('the device has the command', () => requests[0])
@@ -192,7 +192,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByLabel('Jump to time').fill('2020-01-01T12:00:00')
     await page.getByRole('button', { name: 'Jump', exact: true }).click()
     await page.waitForURL(/until=2020/)
-    await page.getByText('No line matches.').waitFor()
+    await page.getByText('No lines match.').waitFor()
     await page.getByRole('button', { name: 'Back to now' }).click()
     await until('lines come in again', async () => {
       await say('warn', 'the wheel slips again')
@@ -218,8 +218,8 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByLabel('Tags').fill('one, two')
     await suite.admin.call('PATCH', '/devices/desk-1', { group: 'office', name: 'Desk of somebody else' })
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    const conflict = page.getByRole('dialog', { name: 'Somebody else changed this device first' })
-    const save = conflict.getByRole('button', { name: 'Save on the newer version' })
+    const conflict = page.getByRole('dialog', { name: 'Somebody else changed this device' })
+    const save = conflict.getByRole('button', { name: 'Save over the newer version' })
     expect(await save.getAttribute('aria-disabled')).toBe('true')
     await conflict.getByRole('radio', { name: 'Yours' }).check()
     await save.click()
@@ -233,7 +233,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     const dialog = page.getByRole('dialog')
     const end = dialog.getByRole('button', { name: 'Decommission desk-1' })
     expect(await end.getAttribute('aria-disabled')).toBe('true')
-    await dialog.getByLabel('Type desk-1 to go on').fill('desk-1')
+    await dialog.getByLabel('Type desk-1 to confirm').fill('desk-1')
     await end.click()
     await page.getByText('This device is decommissioned').first().waitFor()
   })
@@ -311,7 +311,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
     await page.getByRole('combobox', { name: 'Add a metric' }).fill('temperature')
     await page.getByRole('combobox', { name: 'Add a metric' }).press('Enter')
     await page.getByRole('application', { name: 'temperature' }).waitFor()
-    await page.getByLabel('Devices (ids, with commas)').fill('probe-1, probe-2')
+    await page.getByLabel('Devices (ids, comma-separated)').fill('probe-1, probe-2')
     // The page is drawn anew meanwhile, which takes nothing from who types.
     await page.setViewportSize({ width: 1_000, height: 800 })
     await expect
@@ -322,16 +322,16 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
           .evaluate(({ clientWidth }) => clientWidth),
       )
       .toBeLessThan(1_000)
-    await page.getByLabel('Devices (ids, with commas)').press('Enter')
+    await page.getByLabel('Devices (ids, comma-separated)').press('Enter')
     await page.waitForURL(/devices=probe-1,probe-2/)
     await page.reload()
     const legend = page.locator('.chart-legend').first()
     await legend.getByText('probe-1').waitFor()
     await legend.getByText('probe-2').waitFor()
     expect(await axeViolations(page)).toEqual([])
-    await page.getByLabel('Devices (ids, with commas)').fill('')
-    await page.getByLabel('Devices (ids, with commas)').press('Enter')
-    await page.getByLabel('One line for').selectOption('group')
+    await page.getByLabel('Devices (ids, comma-separated)').fill('')
+    await page.getByLabel('Devices (ids, comma-separated)').press('Enter')
+    await page.getByLabel('One line per').selectOption('group')
     await legend.getByText('the whole fleet').waitFor()
   })
 
@@ -375,7 +375,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
 })
 
 const tabLink = (page: Page, name: string) =>
-  page.getByRole('navigation', { name: 'Parts of the device' }).getByRole('link', { name })
+  page.getByRole('navigation', { name: 'Device sections' }).getByRole('link', { name })
 
 const picture = async (page: Page) =>
   String(await page.evaluate("document.querySelector('.chart-place canvas')?.toDataURL()"))

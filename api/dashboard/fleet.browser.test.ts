@@ -18,17 +18,17 @@ const suite = dashboardSuite()
 describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
   test('an empty service leads to its first device, tells why a connection was refused, and shows it arrive', async () => {
     const { page } = await suite.open('/devices')
-    await page.getByText('There is no device yet').waitFor()
+    await page.getByText('No devices yet').waitFor()
     const found = await barriersOfThemes(page)
     await go(page, '/')
-    await page.getByText('There is no device yet').waitFor()
+    await page.getByText('No devices yet').waitFor()
     expect([...found, ...(await barriersOfThemes(page))]).toEqual([])
     await page.getByRole('link', { name: 'Connect a device' }).click()
     await page.getByLabel('Name').fill('Thermometer')
     await page.getByLabel('Device id').fill('thermo-1')
     await page.getByRole('button', { name: 'Register' }).click()
     await page.getByText('thermo-1 is registered').waitFor()
-    const panel = page.locator('section', { hasText: 'Its token' })
+    const panel = page.locator('section', { hasText: 'The token is the MQTT password' })
     await panel.getByText('hidden', { exact: true }).waitFor()
     await panel.getByRole('button', { name: 'Show' }).click()
     const token = (await panel.locator('code').first().textContent()) ?? ''
@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
     await page.getByRole('cell', { name: /device_id/ }).waitFor()
     await page.getByRole('button', { name: 'Register 1 device' }).click()
     const download = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Save the tokens as a file' }).click()
+    await page.getByRole('button', { name: 'Download tokens' }).click()
     expect((await download).suggestedFilename()).toBe('device-tokens.csv')
     expect((await suite.admin.get('/devices/bulk-1')).status).toBe(200)
   })
@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
 
     test('a term that nobody knows fits nothing, and the nearest one is a button', async () => {
       const { page } = await suite.open('/devices?q=gruop:eu/site-1')
-      await page.getByText('No device fits the filter').waitFor()
+      await page.getByText('No devices match the filter').waitFor()
       await page.getByRole('button', { name: 'Use group:eu/site-1' }).click()
       await page.getByText('500 of 5,002 devices').waitFor()
       expect(new URL(page.url()).searchParams.get('q')).toBe('group:eu/site-1')
@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await page.keyboard.press('a')
       await page.getByRole('button', { name: 'Tag', exact: true }).click()
       await page.getByLabel('Add tags').fill('night-shift')
-      await page.getByRole('button', { name: 'Look at the effect' }).click()
+      await page.getByRole('button', { name: 'Preview changes' }).click()
       await page.getByText(/devices will be changed/).waitFor()
       await page.getByRole('button', { name: /^Change \d+ device/ }).click()
       const tagged = async () => Number((await suite.admin.get('/devices?tag=night-shift')).body['total'])
@@ -221,14 +221,14 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       await page.keyboard.press('v')
       await rowsOf(page).first().waitFor()
       await view.selectOption('plan')
-      await page.getByText('No device has told where it is').waitFor()
+      await page.getByText('No device has reported a position').waitFor()
       await placeDevices(suite, [
         ['robot-0001', 10, 1],
         ['robot-0011', 20, 1],
       ])
       const plan = page.getByRole('application', { name: /Plan of 2 devices/ })
       await plan.focus()
-      await page.getByText('498 devices have no place').waitFor()
+      await page.getByText('498 devices have no position').waitFor()
       for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowRight', 'Space']) await page.keyboard.press(key)
       await expect.poll(() => new URL(page.url()).searchParams.get('peek')).toBe('robot-0011')
       expect(await viewInAddress()).toBe('plan')
@@ -352,7 +352,7 @@ describe.skipIf(CHROMIUM === undefined)('the fleet in the dashboard', () => {
       // Once the cursor rests, what the index does not know.
       await card.getByText('load 9', { exact: true }).waitFor()
       await page.getByLabel('Colour by').selectOption('fw')
-      await page.locator('.map-legend', { hasText: 'another version or none' }).waitFor()
+      await page.locator('.map-legend', { hasText: 'other version or none' }).waitFor()
     })
 
     test('the views of the fleet have no barriers', async () => {

@@ -55,10 +55,10 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.getByLabel('Name').waitFor()
     // Views come as files of their own; the service has none to give later.
     for (const path of ['/alerts', '/alerts/rules']) await go(page, path)
-    await page.getByText('There is no rule yet').waitFor()
+    await page.getByText('No rules yet').waitFor()
     await suite.stop()
     await page.getByText(/Not connected since/).waitFor()
-    await page.getByText('There is no rule yet').waitFor()
+    await page.getByText('No rules yet').waitFor()
     await page.getByText(/^as of \d\d:\d\d:\d\d$/).waitFor()
     await go(page, '/alerts')
     await page.getByText(/Alerts may be missing since/).waitFor()
@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     expect(await page.getByRole('alert').count()).toBe(0)
     await go(page, '/alerts/rules/new')
     const save = page.getByRole('button', { name: 'Save', exact: true })
-    expect(await save.getAttribute('title')).toBe('There is no connection to the service.')
+    expect(await save.getAttribute('title')).toBe('Not connected to the service.')
     expect(await save.getAttribute('aria-disabled')).toBe('true')
     await go(page, '/alerts/rules')
     await page.locator('.problem').first().waitFor()
@@ -75,7 +75,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await page.getByText(/Not connected since/).waitFor({ state: 'detached' })
     // What could not be read meanwhile is asked for again by itself.
     await expect.poll(() => page.locator('.problem').count()).toBe(0)
-    await page.getByText('There is no rule yet').waitFor()
+    await page.getByText('No rules yet').waitFor()
     await page.locator('.freshness-live').waitFor()
   })
 
@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
       await route.fetch()
       await route.abort()
     })
-    await page.getByLabel('Name of the command').fill('ring')
+    await page.getByLabel('Command name').fill('ring')
     await page.getByRole('button', { name: 'Send ring' }).click()
     // It tries again by itself, with the same key.
     await expect.poll(() => tries).toBe(2)
@@ -216,7 +216,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     await expect.poll(() => filter.inputValue()).toBe(typed)
     // An id that no text can be is no device.
     await go(page, '/devices/%E0%A4%A')
-    await page.getByRole('heading', { level: 1, name: 'Nothing lives at this address' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
   })
 
   test('an operator of some groups sees nothing of the others, in the list, the map, the counts and the palette', async () => {
@@ -257,7 +257,7 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     const aDayMs = 86_400_000
     await Promise.all([page.clock.fastForward(aDayMs), other.clock.fastForward(aDayMs)])
     await Promise.all([page, other].map((tab) => go(tab, '/alerts/rules')))
-    for (const tab of [page, other]) await tab.getByText('There is no rule yet').waitFor()
+    for (const tab of [page, other]) await tab.getByText('No rules yet').waitFor()
     expect(renewals).toHaveLength(1)
   })
 
@@ -301,15 +301,15 @@ describe.skipIf(CHROMIUM === undefined)('the session and the connection of the d
     // The first answer tells the page which build it is.
     await page.getByRole('heading', { level: 1 }).waitFor()
     await settled(page)
-    await page.getByRole('button', { name: 'Understood' }).click()
-    expect(await page.getByText('A new version is here').count()).toBe(0)
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    expect(await page.getByText('A new version is available').count()).toBe(0)
     build = 'two'
     await go(page, '/alerts/rules')
-    await page.getByText('A new version is here').waitFor()
+    await page.getByText('A new version is available').waitFor()
     expect(await axeViolations(page)).toEqual([])
     await page.getByRole('button', { name: 'Reload', exact: true }).click()
-    await page.getByText('There is no rule yet').waitFor()
-    expect(await page.getByText('A new version is here').count()).toBe(0)
+    await page.getByText('No rules yet').waitFor()
+    expect(await page.getByText('A new version is available').count()).toBe(0)
     expect(await page.getByText(/This connection is not encrypted/).count()).toBe(0)
     // The page closes while it asks.
     await opened.unrouteAll({ behavior: 'ignoreErrors' })
@@ -362,18 +362,18 @@ const CONTROLS: readonly (readonly [string, 'button' | 'link', string, Operation
   ['/devices/robot-1/timeline', 'button', 'commands', 'listFleetCommands'],
   ['/devices/robot-1/alerts', 'button', '1 hour', 'createSilence'],
   ['/alerts/rules', 'button', 'New rule', 'createAlertRule'],
-  ['/alerts/rules/new', 'button', 'Try it', 'testAlertRule'],
+  ['/alerts/rules/new', 'button', 'Run test', 'testAlertRule'],
   ['/alerts/channels', 'button', 'New channel', 'createChannel'],
   ['/rollouts', 'button', 'New rollout', 'createDeployment'],
   ['/rollouts/firmware', 'button', 'Upload', 'uploadFirmware'],
-  ['/commands/new', 'button', 'Look whom it reaches', 'broadcastCommand'],
+  ['/commands/new', 'button', 'Preview recipients', 'broadcastCommand'],
   ['/system', 'link', 'Device types', 'listDeviceTypes'],
   ['/system', 'link', 'Dead letters', 'listDeadLetters'],
   ['/system', 'link', 'Audit', 'listAudit'],
   ['/system', 'link', 'API keys', 'listApiKeys'],
   ['/system', 'link', 'Repair', 'startRepair'],
   ['/system/users', 'button', 'Invite', 'listUsers'],
-  ['/system/repair', 'button', 'Start a repair', 'startRepair'],
+  ['/system/repair', 'button', 'Start repair', 'startRepair'],
   ['/system/provisioning-keys', 'button', 'New key', 'createProvisioningKey'],
   ['/system/api-keys', 'button', 'New key', 'createApiKey'],
 ]

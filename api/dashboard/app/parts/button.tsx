@@ -6,7 +6,7 @@ import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
 
 const t = words({
-  away: ['There is no connection to the service.', 'Es gibt keine Verbindung zum Dienst.'],
+  away: ['Not connected to the service.', 'Es gibt keine Verbindung zum Dienst.'],
 })
 
 export interface ButtonProps {

@@ -2,9 +2,9 @@ import { words } from '../words/words.ts'
 import { toast } from './toasts.tsx'
 
 const t = words({
-  link: ['The link is in the clipboard.', 'Der Link ist in der Zwischenablage.'],
+  link: ['Link copied.', 'Der Link ist in der Zwischenablage.'],
   noLink: [
-    'The browser did not allow it. Copy the address bar.',
+    'The browser refused access to the clipboard. Copy the address bar instead.',
     'Der Browser erlaubt es nicht. Kopieren Sie die Adresszeile.',
   ],
 })

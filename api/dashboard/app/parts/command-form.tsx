@@ -23,7 +23,7 @@ import { SelectField } from './select-field.tsx'
 
 const t = words({
   command: ['Command', 'Befehl'],
-  name: ['Name of the command', 'Name des Befehls'],
+  name: ['Command name', 'Name des Befehls'],
   free: [
     'This type of device does not say which commands it knows, so any name goes. A device type lists them under "commands".',
     'Dieser Gerätetyp nennt seine Befehle nicht, also gilt jeder Name. Ein Gerätetyp führt sie unter „commands“ auf.',
@@ -40,12 +40,12 @@ const t = words({
   high: ['high', 'hoch'],
   normal: ['normal', 'normal'],
   low: ['low', 'niedrig'],
-  missing: ['This is needed.', 'Das wird gebraucht.'],
-  'no-number': ['This has to be a number.', 'Das muss eine Zahl sein.'],
-  'no-integer': ['This has to be a whole number.', 'Das muss eine ganze Zahl sein.'],
-  'no-json': ['This is not JSON.', 'Das ist kein JSON.'],
-  'no-list': ['This has to be a JSON list: […]', 'Das muss eine JSON-Liste sein: […]'],
-  'no-object': ['This has to be a JSON object: {…}', 'Das muss ein JSON-Objekt sein: {…}'],
+  missing: ['This field is required.', 'Das wird gebraucht.'],
+  'no-number': ['Enter a number.', 'Das muss eine Zahl sein.'],
+  'no-integer': ['Enter a whole number.', 'Das muss eine ganze Zahl sein.'],
+  'no-json': ['Not valid JSON.', 'Das ist kein JSON.'],
+  'no-list': ['Enter a JSON list: […]', 'Das muss eine JSON-Liste sein: […]'],
+  'no-object': ['Enter a JSON object: {…}', 'Das muss ein JSON-Objekt sein: {…}'],
 })
 
 export interface CommandWish {

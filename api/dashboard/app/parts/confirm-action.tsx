@@ -10,7 +10,7 @@ import { ProblemCard } from './problem-card.tsx'
 
 const t = words({
   back: ['Back', 'Zurück'],
-  type: ['Type {text} to go on', 'Geben Sie {text} ein, um fortzufahren'],
+  type: ['Type {text} to confirm', 'Geben Sie {text} ein, um fortzufahren'],
   typed: ['Type {text} first.', 'Geben Sie zuerst {text} ein.'],
 })
 

@@ -7,7 +7,7 @@ import { ProblemCard } from './problem-card.tsx'
 
 const t = words({
   more: ['Load earlier entries', 'Frühere Einträge laden'],
-  end: ['This is the beginning.', 'Das ist der Anfang.'],
+  end: ['No earlier entries.', 'Das ist der Anfang.'],
 })
 
 interface FeedAreaProps<Entry> {

@@ -9,15 +9,15 @@ import { Skeleton } from './answer-area.tsx'
 import { Empty } from './empty.tsx'
 
 const t = words({
-  empty: ['There is no device yet', 'Es gibt noch kein Gerät'],
+  empty: ['No devices yet', 'Es gibt noch kein Gerät'],
   emptyHint: [
-    'Register the first one: you get its token and a program for it, and see here how it connects.',
+    'Register the first one: you get its token and a sample program, and watch it connect here.',
     'Melden Sie das erste an: Sie bekommen sein Token und ein Programm dafür und sehen hier, wie es sich verbindet.',
   ],
   askAdmin: ['An admin of this service registers devices.', 'Geräte meldet ein Admin dieses Dienstes an.'],
   connect: ['Connect a device', 'Gerät verbinden'],
   failed: ['The devices could not be read ({status})', 'Die Geräte konnten nicht gelesen werden ({status})'],
-  failedHint: ['It is tried again every few seconds.', 'Es wird alle paar Sekunden neu versucht.'],
+  failedHint: ['Retrying every few seconds.', 'Es wird alle paar Sekunden neu versucht.'],
 })
 
 export interface FleetAreaProps {

@@ -8,13 +8,13 @@ import { Button } from './button.tsx'
 const t = words({
   live: ['live', 'live'],
   thrifty: ['live, every 5 s to save data', 'live, alle 5 s, um Daten zu sparen'],
-  nameless: ['live, names follow', 'live, Namen folgen'],
+  nameless: ['live, loading names', 'live, Namen folgen'],
   connecting: ['connecting', 'verbindet'],
   paused: ['paused', 'angehalten'],
   away: ['not connected', 'nicht verbunden'],
   silent: ['no news for {time}', 'seit {time} nichts Neues'],
   dropped: [
-    '{n} values were left out while this tab was hidden or too slow',
+    '{n} values were skipped while this tab was hidden or too slow',
     '{n} Werte wurden ausgelassen, während dieser Tab verdeckt oder zu langsam war',
   ],
   since: ['Not connected since {time}', 'Nicht verbunden seit {time}'],
@@ -22,7 +22,7 @@ const t = words({
   asOf: ['as of {time}', 'Stand {time}'],
   retry: ['Retry now', 'Jetzt versuchen'],
   forbidden: [
-    'Your account may not see live updates any more. Log in again.',
+    'Your account can no longer see live updates. Log in again.',
     'Ihr Konto darf keine Live-Daten mehr sehen. Melden Sie sich neu an.',
   ],
   tooMany: [

@@ -7,8 +7,8 @@ import './hold-button.css'
 import { HOLD_MS, keyPressed, UNARMED } from './hold-intent.ts'
 
 const t = words({
-  how: ['Hold it for 1 s, or press Enter twice.', 'Halten Sie ihn 1 s, oder drücken Sie zweimal Enter.'],
-  again: ['Press Enter once more to send.', 'Drücken Sie noch einmal Enter, um zu senden.'],
+  how: ['Hold for 1 s, or press Enter twice.', 'Halten Sie ihn 1 s, oder drücken Sie zweimal Enter.'],
+  again: ['Press Enter again to send.', 'Drücken Sie noch einmal Enter, um zu senden.'],
 })
 
 export interface HoldButtonProps

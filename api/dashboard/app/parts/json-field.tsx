@@ -5,7 +5,7 @@ import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 
 const t = words({
-  wrong: ['This is not JSON: {reason}', 'Das ist kein JSON: {reason}'],
+  wrong: ['Not valid JSON: {reason}', 'Das ist kein JSON: {reason}'],
   format: ['Format', 'Formatieren'],
   used: ['{n} of {max} bytes', '{n} von {max} Byte'],
 })

@@ -10,7 +10,7 @@ import { Empty } from './empty.tsx'
 import { plainText } from './plain-text.ts'
 
 const t = words({
-  none: ['No device fits the filter', 'Kein Gerät passt zum Filter'],
+  none: ['No devices match the filter', 'Kein Gerät passt zum Filter'],
   without: ['{n} devices match without {term}', '{n} passen ohne {term}'],
   clear: ['Clear the filter', 'Filter leeren'],
   retired: ['All {n} devices are decommissioned', 'Alle {n} Geräte sind ausgemustert'],

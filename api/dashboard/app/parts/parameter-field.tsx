@@ -8,7 +8,7 @@ const t = words({
   notSet: ['not set', 'nicht gesetzt'],
   yes: ['true', 'true'],
   no: ['false', 'false'],
-  required: ['{name} (needed)', '{name} (nötig)'],
+  required: ['{name} (required)', '{name} (nötig)'],
   range: ['{min} to {max}', '{min} bis {max}'],
   least: ['at least {min}', 'mindestens {min}'],
   most: ['at most {max}', 'höchstens {max}'],

@@ -34,9 +34,9 @@ const t = words({
   firmware: ['Firmware', 'Firmware'],
   values: ['Values', 'Werte'],
   noValues: ['The device has not reported any value yet.', 'Das Gerät hat noch keinen Wert gemeldet.'],
-  events: ['What happened', 'Was geschah'],
-  noEvents: ['Nothing has happened yet.', 'Noch ist nichts geschehen.'],
-  more: ['{n} more on its page', '{n} weitere auf seiner Seite'],
+  events: ['History', 'Was geschah'],
+  noEvents: ['No events yet.', 'Noch ist nichts geschehen.'],
+  more: ['{n} more on the device page', '{n} weitere auf seiner Seite'],
 })
 
 const VALUES_MAX = 8

@@ -10,11 +10,11 @@ import { StatusMark } from './status-mark.tsx'
 
 const t = words({
   title: [
-    { one: 'It reaches {n} device', other: 'It reaches {n} devices' },
+    { one: 'Reaches {n} device', other: 'Reaches {n} devices' },
     { one: 'Es erreicht {n} Gerät', other: 'Es erreicht {n} Geräte' },
   ],
   skipped: [
-    { one: '{n} is left out', other: '{n} are left out' },
+    { one: '{n} skipped', other: '{n} skipped' },
     { one: '{n} wird ausgelassen', other: '{n} werden ausgelassen' },
   ],
   types: ['By type', 'Nach Typ'],

@@ -16,7 +16,7 @@ const t = words({
   unexpected: ['Something went wrong in the page.', 'In der Seite ist etwas schiefgegangen.'],
   retry: ['Try again', 'Noch einmal versuchen'],
   request: ['Request', 'Anfrage'],
-  about: ['About this problem', 'Mehr zu diesem Fehler'],
+  about: ['About this error', 'Mehr zu diesem Fehler'],
 })
 
 interface ProblemText {

@@ -34,7 +34,7 @@ const t = words({
   from: ['From', 'Von'],
   to: ['To', 'Bis'],
   show: ['Show', 'Anzeigen'],
-  wrong: ['The end has to be after the beginning.', 'Das Ende muss nach dem Anfang liegen.'],
+  wrong: ['The end must be after the start.', 'Das Ende muss nach dem Anfang liegen.'],
   earlier: ['Earlier', 'Früher'],
   later: ['Later', 'Später'],
   in: ['Zoom in', 'Hineinzoomen'],

@@ -7,7 +7,7 @@ import { Empty } from './empty.tsx'
 
 const t = words({
   role: ['Your role is {role}; this needs {needed}.', 'Ihre Rolle ist {role}; hierfür braucht es {needed}.'],
-  ask: ['An admin of this service can give it to you.', 'Ein Admin dieses Dienstes kann sie Ihnen geben.'],
+  ask: ['Ask an admin of this service for it.', 'Ein Admin dieses Dienstes kann sie Ihnen geben.'],
 })
 
 export function RoleNeeded({ operation }: { readonly operation: OperationId }) {

@@ -7,11 +7,11 @@ import { plainText } from './plain-text.ts'
 
 const t = words({
   note: [
-    'There are {n} devices, and a browser keeps up to {max}: the service counts and searches here. It finds beginnings of names and ids, status, type, group, tag, parent and fw.',
+    'There are {n} devices, more than the {max} a browser keeps, so the service counts and searches. It matches the start of names and ids, and status, type, group, tag, parent and fw.',
     'Es sind {n} Geräte, und ein Browser hält bis zu {max}: hier zählt und sucht der Dienst. Er findet Anfänge von Namen und IDs, status, type, group, tag, parent und fw.',
   ],
   unknown: [
-    'The service cannot judge {term} in a fleet of this size, so nothing is shown.',
+    'The service cannot filter by {term} in a fleet of this size, so nothing is shown.',
     'In einer Flotte dieser Größe kann der Dienst {term} nicht beurteilen, darum wird nichts gezeigt.',
   ],
   without: ['Show it without {term}', 'Ohne {term} zeigen'],

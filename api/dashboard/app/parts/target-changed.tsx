@@ -6,10 +6,10 @@ import { stateWord } from './state-words.ts'
 
 const t = words({
   changed: [
-    'The target changed meanwhile: it has {got} devices now and had {expected}. Nothing was sent. The preview below shows the devices of now.',
+    'The target has changed: it now has {got} devices instead of {expected}. Nothing was sent. The preview below is up to date.',
     'Das Ziel hat sich geändert: jetzt sind es {got} Geräte, vorher {expected}. Nichts wurde gesendet; unten steht, wen es jetzt erreicht.',
   ],
-  skipped: ['left out, {name}', 'ausgelassen, {name}'],
+  skipped: ['skipped, {name}', 'ausgelassen, {name}'],
   count: ['{name}: {from} → {to}', '{name}: {from} → {to}'],
 })
 

@@ -8,12 +8,12 @@ import { chooseTargetKind, type TargetKind, targetKind, targetNames } from './ta
 
 const t = words({
   target: ['Devices', 'Geräte'],
-  group: ['a group and those below it', 'eine Gruppe und die darunter'],
+  group: ['a group and its subgroups', 'eine Gruppe und die darunter'],
   tag: ['all with a tag', 'alle mit einem Tag'],
   devices: ['these devices', 'diese Geräte'],
   type: ['all of a type', 'alle eines Typs'],
   filter: ['all that match a filter', 'alle, auf die ein Filter passt'],
-  filterText: ['Filter, as in the list of devices', 'Filter, wie in der Geräteliste'],
+  filterText: ['Filter, as in the device list', 'Filter, wie in der Geräteliste'],
   all: ['all', 'alle'],
   which: ['Which', 'Welche'],
   ids: ['Ids, separated by commas', 'IDs, durch Kommas getrennt'],

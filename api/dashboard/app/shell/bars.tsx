@@ -6,13 +6,13 @@ import { ConnectionBar } from '../parts/freshness.tsx'
 import { words } from '../words/words.ts'
 
 const t = words({
-  outdated: ['A new version is here', 'Es gibt eine neue Version'],
+  outdated: ['A new version is available', 'Es gibt eine neue Version'],
   reload: ['Reload', 'Neu laden'],
   open: [
-    'This connection is not encrypted: others on the network can read what is shown and typed here, passwords as well. Use https.',
+    'This connection is not encrypted: others on the network can read everything you see and type here, including passwords. Use https.',
     'Diese Verbindung ist nicht verschlüsselt: Andere im Netz können mitlesen, was hier steht und getippt wird, auch Passwörter. Nehmen Sie https.',
   ],
-  understood: ['Understood', 'Verstanden'],
+  understood: ['Dismiss', 'Verstanden'],
 })
 
 /** Kept for as long as the browser's session lasts. */

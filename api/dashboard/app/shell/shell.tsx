@@ -19,12 +19,12 @@ import { SpokenChanges } from './spoken-changes.tsx'
 import { ViewsButton } from './views-button.tsx'
 
 const t = words({
-  skip: ['Skip to the content', 'Zum Inhalt'],
+  skip: ['Skip to content', 'Zum Inhalt'],
   main: ['Main', 'Hauptmenü'],
   more: ['More', 'Mehr'],
   me: ['{name}, profile and settings', '{name}, Profil und Einstellungen'],
   goTo: ['Go to {name}', 'Zu {name}'],
-  keys: ['Show the keys', 'Tasten zeigen'],
+  keys: ['Keyboard shortcuts', 'Tasten zeigen'],
   palette: ['Search', 'Suchen'],
   pause: ['Pause or continue live updates', 'Live-Daten anhalten oder fortsetzen'],
   back: ['Go back', 'Zurück'],

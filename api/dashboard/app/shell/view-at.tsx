@@ -10,7 +10,7 @@ import { ProblemCard } from '../parts/problem-card.tsx'
 import { words } from '../words/words.ts'
 
 const t = words({
-  lost: ['Nothing lives at this address', 'An dieser Adresse ist nichts'],
+  lost: ['Page not found', 'An dieser Adresse ist nichts'],
   back: ['Go to the overview', 'Zur Übersicht'],
 })
 

@@ -22,7 +22,7 @@ const t = words({
     { one: '{n} Alarm schließen', other: '{n} Alarme schließen' },
   ],
   assign: [
-    { one: 'Take over {n} alert', other: 'Take over {n} alerts' },
+    { one: 'Assign {n} alert to me', other: 'Assign {n} alerts to me' },
     { one: '{n} Alarm übernehmen', other: '{n} Alarme übernehmen' },
   ],
   snooze: [
@@ -33,10 +33,10 @@ const t = words({
     { one: 'Comment on {n} alert', other: 'Comment on {n} alerts' },
     { one: '{n} Alarm kommentieren', other: '{n} Alarme kommentieren' },
   ],
-  saySays: ['The comment stays with each of them.', 'Der Kommentar bleibt bei jedem davon.'],
+  saySays: ['The comment is added to each alert.', 'Der Kommentar bleibt bei jedem davon.'],
   empty: ['Write the comment first.', 'Schreiben Sie zuerst den Kommentar.'],
   snoozeSays: [
-    'It stays open, and nobody is told of it until then.',
+    'It stays open, and nobody is notified until then.',
     'Er bleibt offen, und bis dahin wird niemand benachrichtigt.',
   ],
   snoozed: ['Snoozed', 'Zurückgestellt'],
@@ -44,26 +44,26 @@ const t = words({
   resolved: ['it is resolved', 'er geschlossen ist'],
   tomorrow: ['tomorrow, 08:00', 'morgen, 08:00'],
   ackSays: [
-    'It stays open, and nobody is reminded of it again.',
+    'It stays open, and no more reminders are sent.',
     'Er bleibt offen, und niemand wird mehr daran erinnert.',
   ],
   resolveSays: [
-    'It ends now. If what caused it is still there, a new alert follows after the time below.',
+    'It ends now. If the cause persists, a new alert fires after the time below.',
     'Er endet jetzt. Besteht die Ursache weiter, folgt nach der Zeit unten ein neuer Alarm.',
   ],
   assignSays: [
-    'You are named as the one who looks into it.',
+    'You are shown as the person working on it.',
     'Sie stehen als die Person darin, die sich kümmert.',
   ],
   comment: ['Comment', 'Kommentar'],
-  quiet: ['Quiet for', 'Ruhe für'],
+  quiet: ['Snooze for', 'Ruhe für'],
   none: ['not at all', 'gar nicht'],
   quarter: ['15 minutes', '15 Minuten'],
   hour: ['1 hour', '1 Stunde'],
   hours: ['4 hours', '4 Stunden'],
   day: ['1 day', '1 Tag'],
   cancel: ['Cancel', 'Abbrechen'],
-  undone: ['{n} of them could not be changed: {reason}', '{n} davon konnten nicht geändert werden: {reason}'],
+  undone: ['{n} could not be changed: {reason}', '{n} davon konnten nicht geändert werden: {reason}'],
   undo: ['Acknowledged', 'Bestätigt'],
 })
 

@@ -11,14 +11,14 @@ import { toast } from '../../parts/toasts.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['What was sent', 'Was gesendet wurde'],
+  title: ['Deliveries', 'Was gesendet wurde'],
   event: ['About', 'Anlass'],
   state: ['State', 'Zustand'],
-  tries: ['Tries', 'Versuche'],
+  tries: ['Attempts', 'Versuche'],
   last: ['Last answer', 'Letzte Antwort'],
   at: ['When', 'Wann'],
   again: ['Send again', 'Noch einmal senden'],
-  none: ['Nothing was sent yet.', 'Noch wurde nichts gesendet.'],
+  none: ['No deliveries yet.', 'Noch wurde nichts gesendet.'],
   failed: ['It could not be sent again: {reason}', 'Es konnte nicht erneut gesendet werden: {reason}'],
 })
 

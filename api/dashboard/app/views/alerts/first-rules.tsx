@@ -6,11 +6,11 @@ import { READY_RULES } from './rule-words.ts'
 
 const t = words({
   none: [
-    'There is no rule yet, so nothing can fire. Here are three to begin with; each can be changed and tried on the past before it is saved.',
+    'No rules yet, so nothing can fire. Here are three to start with; change them and test them on past data before you save.',
     'Es gibt noch keine Regel, also kann nichts anschlagen. Drei für den Anfang; jede lässt sich vor dem Speichern ändern und an der Vergangenheit erproben.',
   ],
   ask: [
-    'There is no rule yet, so nothing can fire. An admin or operator makes rules.',
+    'No rules yet, so nothing can fire. An admin or operator creates them.',
     'Es gibt noch keine Regel, also kann nichts anschlagen. Regeln macht ein Admin oder Operator.',
   ],
 })

@@ -10,11 +10,11 @@ import { type AlertGroup, type Grouping, groupAlerts } from './alert-groups.ts'
 
 const t = words({
   groups: ['Groups of alerts', 'Gruppen von Alarmen'],
-  severity: ['Worst', 'Schlimmster'],
+  severity: ['Severity', 'Schlimmster'],
   what: ['What', 'Was'],
   alerts: ['Alerts', 'Alarme'],
   devices: ['Devices', 'Geräte'],
-  first: ['The first', 'Der erste'],
+  first: ['First', 'Der erste'],
   rules: [
     { one: '{n} rule', other: '{n} rules' },
     { one: '{n} Regel', other: '{n} Regeln' },

@@ -21,8 +21,8 @@ const t = words({
   group: ['Group', 'Gruppe'],
   since: ['Fired', 'Ausgelöst'],
   count: ['Times', 'Mal'],
-  owner: ['In hand', 'In Arbeit'],
-  nobody: ['nobody', 'niemand'],
+  owner: ['Assigned to', 'In Arbeit'],
+  nobody: ['unassigned', 'niemand'],
   muted: ['not notified: {by}', 'nicht gemeldet: {by}'],
   storm: ['{n} alerts: {rule}', '{n} Alarme: {rule}'],
 })

@@ -14,7 +14,7 @@ import type { JudgedMetric } from './condition-metric.ts'
 const t = words({
   title: ['{metric} of {device}', '{metric} von {device}'],
   limit: ['limit {value}', 'Grenze {value}'],
-  whole: ['Show all of it', 'Alles zeigen'],
+  whole: ['Show whole period', 'Alles zeigen'],
 })
 
 /** Narrower than most pages are wide, which is fine enough for a look. */

@@ -7,9 +7,9 @@ import { duration } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['The past 30 days', 'Die letzten 30 Tage'],
+  title: ['Last 30 days', 'Die letzten 30 Tage'],
   times: [
-    { one: 'This rule fired {n} time here.', other: 'This rule fired {n} times here.' },
+    { one: 'This rule fired {n} time in this period.', other: 'This rule fired {n} times in this period.' },
     { one: 'Diese Regel hat hier {n}-mal ausgelöst.', other: 'Diese Regel hat hier {n}-mal ausgelöst.' },
   ],
   lasted: ['for {time}', '{time} lang'],

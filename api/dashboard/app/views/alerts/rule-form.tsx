@@ -17,9 +17,9 @@ const t = words({
   tag: ['a tag', 'ein Tag'],
   type: ['a type', 'ein Typ'],
   device: ['one device', 'ein Gerät'],
-  forSec: ['Only after (seconds)', 'Erst nach (Sekunden)'],
+  forSec: ['For at least (seconds)', 'Erst nach (Sekunden)'],
   forHint: [
-    'How long it must last before the alert fires.',
+    'How long the condition must hold before the alert fires.',
     'Wie lange es andauern muss, bevor der Alarm auslöst.',
   ],
 })

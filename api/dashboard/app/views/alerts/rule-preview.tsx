@@ -17,16 +17,16 @@ import { judgedMetric } from './condition-metric.ts'
 import { MomentChart } from './moment-chart.tsx'
 
 const t = words({
-  title: ['Try it on the past', 'An der Vergangenheit erproben'],
+  title: ['Test on past data', 'An der Vergangenheit erproben'],
   says: [
-    'The stored points are judged by the rule as it is written here. Nothing is kept, and nobody is told.',
+    'Runs the rule as written here over stored points. Nothing is saved, and nobody is notified.',
     'Die gespeicherten Punkte werden mit der Regel beurteilt, wie sie hier steht. Nichts wird gespeichert, niemand benachrichtigt.',
   ],
   over: ['Over', 'Über'],
   hour: ['the last hour', 'die letzte Stunde'],
   day: ['the last 24 hours', 'die letzten 24 Stunden'],
   week: ['the last 7 days', 'die letzten 7 Tage'],
-  run: ['Try it', 'Erproben'],
+  run: ['Run test', 'Erproben'],
   fired: [
     { one: 'It would have fired {n} time', other: 'It would have fired {n} times' },
     { one: 'Sie hätte {n}-mal ausgelöst', other: 'Sie hätte {n}-mal ausgelöst' },
@@ -40,22 +40,22 @@ const t = words({
     { one: 'mit {n} Benachrichtigung.', other: 'mit {n} Benachrichtigungen.' },
   ],
   looked: [
-    '{points} points of {devices} devices were judged.',
+    '{points} points of {devices} devices were evaluated.',
     '{points} Punkte von {devices} Geräten wurden beurteilt.',
   ],
   truncated: [
-    'Not all devices were tried, or not all alerts are counted: there are too many.',
+    'Too many devices or alerts: the result covers only a part of them.',
     'Es gibt mehr Geräte oder mehr Alarme, als erprobt oder gezählt wurden.',
   ],
   outdated: [
-    'The rule was changed since; try it again.',
+    'The rule has changed since; run the test again.',
     'Die Regel wurde seither geändert; erproben Sie sie noch einmal.',
   ],
   caption: ['What would have fired', 'Was ausgelöst hätte'],
   device: ['Device', 'Gerät'],
   at: ['Fired', 'Ausgelöst'],
   lasted: ['Lasted', 'Dauer'],
-  open: ['still so', 'noch so'],
+  open: ['ongoing', 'noch so'],
   peak: ['Peak', 'Spitze'],
   shown: ['The first {n} of {total} are shown.', 'Die ersten {n} von {total} werden gezeigt.'],
   draw: ['Draw', 'Zeichnen'],

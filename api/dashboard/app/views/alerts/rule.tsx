@@ -32,11 +32,11 @@ const t = words({
   asJson: ['Edit as JSON', 'Als JSON bearbeiten'],
   asForm: ['Edit as a form', 'Als Formular bearbeiten'],
   ofType: [
-    'This rule comes from the device type and is changed there.',
+    'This rule belongs to the device type and is edited there.',
     'Diese Regel kommt vom Gerätetyp und wird dort geändert.',
   ],
   readOnly: [
-    'Your role can read rules; changing them needs the role operator.',
+    'Editing rules needs the role operator.',
     'Ihre Rolle darf Regeln lesen; ändern braucht die Rolle Operator.',
   ],
   firing: ['{n} firing now', '{n} jetzt offen'],

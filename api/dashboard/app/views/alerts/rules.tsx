@@ -36,9 +36,9 @@ const t = words({
   switchOn: ['Switch on {name}', '{name} einschalten'],
   firing: ['{n} firing', '{n} offen'],
   quiet: ['quiet', 'ruhig'],
-  empty: ['There is no rule yet', 'Es gibt noch keine Regel'],
+  empty: ['No rules yet', 'Es gibt noch keine Regel'],
   emptyMore: [
-    'Here are three to begin with; each can be changed before it is saved.',
+    'Here are three to start with; change them before you save.',
     'Drei für den Anfang; jede lässt sich vor dem Speichern ändern.',
   ],
   ofType: ['from the device type', 'vom Gerätetyp'],

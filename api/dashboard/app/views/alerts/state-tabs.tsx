@@ -8,7 +8,7 @@ const t = words({
   firing: ['Firing', 'Offen'],
   acknowledged: ['Acknowledged', 'Bestätigt'],
   snoozed: ['Snoozed', 'Zurückgestellt'],
-  pending: ['About to fire', 'Bald'],
+  pending: ['Pending', 'Bald'],
   resolved: ['Resolved', 'Geschlossen'],
 })
 

@@ -30,25 +30,25 @@ import { number, words } from '../../words/words.ts'
 import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
 
 const t = words({
-  title: ['Command to many', 'Befehl an viele'],
+  title: ['Broadcast', 'Befehl an viele'],
   result: ['Result', 'Ergebnis'],
   target: ['Devices', 'Geräte'],
-  total: ['Meant', 'Gemeint'],
-  accepted: ['Taken', 'Angenommen'],
+  total: ['Targeted', 'Gemeint'],
+  accepted: ['Accepted', 'Angenommen'],
   by: ['Sent by', 'Gesendet von'],
   at: ['Sent', 'Gesendet'],
   data: ['Parameters', 'Parameter'],
-  skipped: ['Left out', 'Ausgelassen'],
+  skipped: ['Skipped', 'Ausgelassen'],
   device: ['Device', 'Gerät'],
   status: ['Status', 'Status'],
   last: ['Last step', 'Letzter Schritt'],
   answer: ['Answer', 'Antwort'],
-  cancel: ['Cancel what is open', 'Offene abbrechen'],
+  cancel: ['Cancel open commands', 'Offene abbrechen'],
   cancelSays: [
-    '{n} commands are not finished. Those that a device has taken already may still be carried out.',
+    '{n} commands are not finished. A device may still carry out those that it has received.',
     '{n} Befehle sind nicht fertig. Was ein Gerät schon angenommen hat, kann noch ausgeführt werden.',
   ],
-  again: ['Send again to the failed', 'An die fehlgeschlagenen erneut'],
+  again: ['Send again to failed devices', 'An die fehlgeschlagenen erneut'],
   first: [
     'The first {n} of {all} are in the form; send to the others after it.',
     'Die ersten {n} von {all} stehen im Formular; senden Sie danach an die anderen.',

@@ -20,17 +20,17 @@ import { commandStatusWord, sharesOf, targetText } from './command-words.ts'
 import { CommandSections } from './sections.tsx'
 
 const t = words({
-  title: ['Commands to many', 'Befehle an viele'],
-  send: ['Command many', 'An viele senden'],
+  title: ['Broadcasts', 'Befehle an viele'],
+  send: ['New broadcast', 'An viele senden'],
   command: ['Command', 'Befehl'],
   target: ['Devices', 'Geräte'],
   status: ['Status', 'Status'],
   result: ['Result', 'Ergebnis'],
   total: ['Total', 'Gesamt'],
   at: ['Sent', 'Gesendet'],
-  empty: ['No command went to many devices yet', 'Noch ging kein Befehl an viele Geräte'],
+  empty: ['No broadcasts yet', 'Noch ging kein Befehl an viele Geräte'],
   emptyMore: [
-    'Choose a group or a tag, look whom it reaches, and send.',
+    'Choose a group or a tag, preview the recipients, and send.',
     'Gruppe oder Tag wählen, ansehen, wen es erreicht, und senden.',
   ],
 })

@@ -20,7 +20,7 @@ const t = words({
     { one: '{n} device', other: '{n} devices' },
     { one: '{n} Gerät', other: '{n} Geräte' },
   ],
-  unset: ['nothing chosen', 'nichts gewählt'],
+  unset: ['not chosen', 'nichts gewählt'],
 })
 
 export const commandStatusWord = (status: CommandStatus | 'in_progress' | 'partial') => statuses(status)

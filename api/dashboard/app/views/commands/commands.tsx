@@ -26,7 +26,7 @@ import { CommandSections } from './sections.tsx'
 
 const t = words({
   title: ['Commands', 'Befehle'],
-  send: ['Command many', 'An viele senden'],
+  send: ['New broadcast', 'An viele senden'],
   refresh: ['Refresh', 'Erneuern'],
   status: ['Status', 'Status'],
   command: ['Command', 'Befehl'],
@@ -36,12 +36,12 @@ const t = words({
   by: ['By', 'Von'],
   answer: ['Answer', 'Antwort'],
   late: ['late', 'zu spät'],
-  none: ['No command was sent yet', 'Noch wurde kein Befehl gesendet'],
+  none: ['No commands yet', 'Noch wurde kein Befehl gesendet'],
   noneMore: [
-    'Open a device to send it one, or command many.',
+    'Open a device to send it a command, or broadcast one to many.',
     'Öffnen Sie ein Gerät, um einen zu senden, oder senden Sie an viele.',
   ],
-  match: ['No command fits these filters', 'Kein Befehl passt zu diesen Filtern'],
+  match: ['No commands match these filters', 'Kein Befehl passt zu diesen Filtern'],
 })
 
 type Command = ReplyOf<Operations['listFleetCommands']>['data'][number]

@@ -29,12 +29,12 @@ import { duration } from '../../words/time.ts'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Command many devices', 'Befehl an viele Geräte'],
-  whom: ['Whom', 'Wen'],
-  like: ['Commands of the type', 'Befehle des Typs'],
+  title: ['New broadcast', 'Befehl an viele Geräte'],
+  whom: ['Recipients', 'Wen'],
+  like: ['Commands of type', 'Befehle des Typs'],
   what: ['What', 'Was'],
-  look: ['Look whom {command} reaches', 'Ansehen, wen {command} erreicht'],
-  lookAny: ['Look whom it reaches', 'Ansehen, wen er erreicht'],
+  look: ['Preview recipients of {command}', 'Ansehen, wen {command} erreicht'],
+  lookAny: ['Preview recipients', 'Ansehen, wen er erreicht'],
   send: [
     { one: 'Send {command} to {n} device', other: 'Send {command} to {n} devices' },
     { one: '{command} an {n} Gerät senden', other: '{command} an {n} Geräte senden' },
@@ -49,8 +49,8 @@ const t = words({
       other: '{n} Geräte sind offline: der Befehl wartet auf sie, bis er in {time} abläuft.',
     },
   ],
-  nobodyOffline: ['No device of them is offline.', 'Keines davon ist offline.'],
-  nobody: ['Nobody would get it.', 'Niemand würde ihn erhalten.'],
+  nobodyOffline: ['All of them are online.', 'Keines davon ist offline.'],
+  nobody: ['No device would receive it.', 'Niemand würde ihn erhalten.'],
 })
 
 /** More devices than these are confirmed by typing their number. */

@@ -19,14 +19,14 @@ const t = words({
   start: ['Start maintenance', 'Wartung beginnen'],
   end: ['End maintenance', 'Wartung beenden'],
   started: [
-    'Maintenance has begun: commands wait, and alerts are held.',
+    'Maintenance started: commands wait, and alerts are held.',
     'Die Wartung läuft: Befehle warten, und Alarme werden zurückgehalten.',
   ],
-  ended: ['Maintenance has ended.', 'Die Wartung ist beendet.'],
+  ended: ['Maintenance ended.', 'Die Wartung ist beendet.'],
   needs: ['This needs the role {role}.', 'Dafür braucht es die Rolle {role}.'],
   gone: ['This device is decommissioned.', 'Dieses Gerät ist ausgemustert.'],
   never: [
-    'It has never connected; maintenance begins with the first connection at the earliest.',
+    'The device has never connected; maintenance can start once it has.',
     'Es war noch nie verbunden; Wartung ist erst danach möglich.',
   ],
   token: ['Token…', 'Token…'],

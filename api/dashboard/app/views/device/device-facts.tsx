@@ -14,7 +14,7 @@ const t = words({
   connection: ['Connection', 'Verbindung'],
   connected: ['connected', 'verbunden'],
   disconnected: ['not connected', 'nicht verbunden'],
-  flapping: ['unsteady: it connects again and again', 'unstet: verbindet sich immer wieder neu'],
+  flapping: ['flapping: it reconnects again and again', 'unstet: verbindet sich immer wieder neu'],
   seen: ['Last seen', 'Zuletzt gehört'],
   never: ['never', 'noch nie'],
   firmware: ['Firmware', 'Firmware'],

@@ -26,14 +26,14 @@ import { DeviceTab } from './device-tab.tsx'
 import { isTab, TABS, type TabName } from './tabs.ts'
 
 const t = words({
-  lost: ['There is no such device', 'Dieses Gerät gibt es nicht'],
+  lost: ['Device not found', 'Dieses Gerät gibt es nicht'],
   orOutside: [
-    'There is no device {id}, or it lies outside of your groups.',
+    'There is no device {id}, or it is outside your groups.',
     'Es gibt kein Gerät {id}, oder es liegt außerhalb Ihrer Gruppen.',
   ],
   toDevices: ['All devices', 'Alle Geräte'],
   near: ['Did you mean one of these?', 'Meinten Sie eines von diesen?'],
-  tabs: ['Parts of the device', 'Teile des Geräts'],
+  tabs: ['Device sections', 'Teile des Geräts'],
   overview: ['Overview', 'Übersicht'],
   telemetry: ['Telemetry', 'Telemetrie'],
   shadow: ['Shadow', 'Shadow'],
@@ -44,7 +44,7 @@ const t = words({
   timeline: ['Timeline', 'Verlauf'],
   settings: ['Settings', 'Einstellungen'],
   gone: [
-    'This device is decommissioned. What it reported can be read, and nothing can be changed.',
+    'This device is decommissioned. Its data can be read, but nothing can be changed.',
     'Dieses Gerät ist ausgemustert. Was es gemeldet hat, ist lesbar; ändern lässt sich nichts.',
   ],
   before: ['Previous device', 'Voriges Gerät'],

@@ -9,8 +9,8 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   more: ['More', 'Mehr'],
-  mute: ['Mute its alerts', 'Alarme stumm schalten'],
-  audit: ['What was done to it', 'Was mit ihm getan wurde'],
+  mute: ['Mute alerts', 'Alarme stumm schalten'],
+  audit: ['Audit log', 'Was mit ihm getan wurde'],
   end: ['Decommission…', 'Ausmustern…'],
   link: ['Copy link', 'Link kopieren'],
 })

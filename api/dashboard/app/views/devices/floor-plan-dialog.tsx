@@ -17,11 +17,11 @@ import { words } from '../../words/words.ts'
 const t = words({
   title: ['Floor-plan picture', 'Bild des Grundrisses'],
   says: [
-    'It lies under the devices, for everybody who sees the plan by {x} and {y}.',
+    'Shown behind the devices, for everybody who opens the plan by {x} and {y}.',
     'Es liegt unter den Geräten, für alle, die den Plan nach {x} und {y} sehen.',
   ],
   other: [
-    'The picture that is kept belongs to {x} and {y}. Another one takes its place.',
+    'The stored picture belongs to {x} and {y}. A new one replaces it.',
     'Das aufbewahrte Bild gehört zu {x} und {y}. Ein anderes tritt an seine Stelle.',
   ],
   file: ['File', 'Datei'],
@@ -29,15 +29,18 @@ const t = words({
     'A PNG, JPEG or WebP of up to {size}: choose it, or drop it here.',
     'Ein PNG, JPEG oder WebP bis {size}: Wählen Sie es, oder ziehen Sie es hierher.',
   ],
-  keep: ['Without one, the present picture stays.', 'Ohne eine bleibt das jetzige Bild.'],
+  keep: ['Leave empty to keep the current picture.', 'Ohne eine bleibt das jetzige Bild.'],
   left: ['Left edge', 'Linker Rand'],
   right: ['Right edge', 'Rechter Rand'],
   bottom: ['Lower edge', 'Unterer Rand'],
   top: ['Upper edge', 'Oberer Rand'],
-  edge: ['as a value of {metric}', 'als Wert von {metric}'],
-  save: ['Lay it there', 'Dorthin legen'],
+  edge: ['in units of {metric}', 'als Wert von {metric}'],
+  save: ['Save picture', 'Dorthin legen'],
   remove: ['Remove the picture', 'Das Bild entfernen'],
-  removes: ['It goes for everybody. The devices stay.', 'Es verschwindet für alle. Die Geräte bleiben.'],
+  removes: [
+    'It is removed for everybody. Devices are not affected.',
+    'Es verschwindet für alle. Die Geräte bleiben.',
+  ],
   choose: ['Choose a file first.', 'Wählen Sie zuerst eine Datei.'],
   large: ['The file is larger than {size}.', 'Die Datei ist größer als {size}.'],
 })

@@ -1,7 +1,7 @@
 import { words } from '../../words/words.ts'
 
 export const t = words({
-  title: ['Where devices stand', 'Wo Geräte stehen'],
+  title: ['Device positions', 'Wo Geräte stehen'],
   label: [
     {
       one: 'Plan of {n} device: arrow keys lead from one to the next, Enter opens it',
@@ -15,18 +15,18 @@ export const t = words({
   picture: ['Floor-plan picture', 'Bild des Grundrisses'],
   sheet: ['Floor plan', 'Grundriss'],
   ofAll: [
-    'Everybody sees the picture, and you are limited to groups.',
+    'Everybody sees the picture, so changing it needs access to all groups.',
     'Alle sehen das Bild, und Sie sind auf Gruppen beschränkt.',
   ],
   x: ['To the right', 'Nach rechts'],
   y: ['Upwards', 'Nach oben'],
-  none: ['No device has told where it is', 'Kein Gerät hat gesagt, wo es steht'],
+  none: ['No device has reported a position', 'Kein Gerät hat gesagt, wo es steht'],
   noneMore: [
     'The plan needs two metrics with numbers, such as position.x and position.y, or a longitude and a latitude. Name those that your devices report.',
     'Der Plan braucht zwei Metriken mit Zahlen, etwa position.x und position.y oder Länge und Breite. Nennen Sie die, die Ihre Geräte melden.',
   ],
   missing: [
-    { one: '{n} device has no place', other: '{n} devices have no place' },
+    { one: '{n} device has no position', other: '{n} devices have no position' },
     { one: '{n} Gerät hat keinen Ort', other: '{n} Geräte haben keinen Ort' },
   ],
 })

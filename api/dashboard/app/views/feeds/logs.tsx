@@ -29,7 +29,7 @@ const t = words({
   ],
   how: ['A line is a message of a device:', 'Eine Zeile ist eine Nachricht eines Geräts:'],
   topic: ['Topic and example', 'Topic und Beispiel'],
-  match: ['No line fits these filters', 'Keine Zeile passt zu diesen Filtern'],
+  match: ['No lines match these filters', 'Keine Zeile passt zu diesen Filtern'],
 })
 
 const levelValue = queryValue('level', wordList())

@@ -32,10 +32,10 @@ const t = words({
   group: ['Group', 'Gruppe'],
   at: ['When', 'Wann'],
   what: ['What', 'Was'],
-  none: ['Nothing has happened yet', 'Noch ist nichts geschehen'],
-  match: ['Nothing fits these filters', 'Nichts passt zu diesen Filtern'],
+  none: ['No events yet', 'Noch ist nichts geschehen'],
+  match: ['Nothing matches these filters', 'Nichts passt zu diesen Filtern'],
   hidden: [
-    'Only operators and admins see what happened to commands.',
+    'Seeing commands needs the role operator.',
     'Einträge von Befehlen sind für Operatoren und Admins.',
   ],
 })

@@ -13,12 +13,12 @@ const t = words({
   email: ['E-mail', 'E-Mail'],
   password: ['Password', 'Passwort'],
   hint: [
-    'At least 8 characters, and not one of the common ones.',
+    'At least 8 characters, and not a common password.',
     'Mindestens 8 Zeichen und keines der häufigen.',
   ],
   remember: ['Stay logged in on this device', 'Auf diesem Gerät angemeldet bleiben'],
   login: ['Log in', 'Anmelden'],
-  create: ['Create the account', 'Konto anlegen'],
+  create: ['Create account', 'Konto anlegen'],
 })
 
 export interface LoginFormProps {

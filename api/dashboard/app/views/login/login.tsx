@@ -11,11 +11,11 @@ const t = words({
   login: ['Log in', 'Anmelden'],
   setup: ['The first account', 'Das erste Konto'],
   ticket: [
-    'This login address is good once, for a few minutes, and it has ended. Log in with your password.',
+    'This login link works once, for a few minutes, and has expired. Log in with your password.',
     'Diese Anmeldeadresse gilt einmal und für wenige Minuten; sie ist abgelaufen. Melden Sie sich mit dem Passwort an.',
   ],
-  toSetup: ['This service is new: make its first account', 'Dieser Dienst ist neu: erstes Konto anlegen'],
-  toLogin: ['There is an account already: log in', 'Es gibt schon ein Konto: anmelden'],
+  toSetup: ['New service: create the first account', 'Dieser Dienst ist neu: erstes Konto anlegen'],
+  toLogin: ['Already have an account? Log in', 'Es gibt schon ein Konto: anmelden'],
 })
 
 const isTicketSpent = signal(false)

@@ -13,9 +13,9 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   look: ['Appearance', 'Darstellung'],
-  hint: ['Kept for your account, in all browsers.', 'Für Ihr Konto gespeichert, in allen Browsern.'],
+  hint: ['Saved with your account, for all browsers.', 'Für Ihr Konto gespeichert, in allen Browsern.'],
   theme: ['Theme', 'Farben'],
-  system: ['as the system', 'wie das System'],
+  system: ['same as system', 'wie das System'],
   light: ['light', 'hell'],
   dark: ['dark', 'dunkel'],
   density: ['Rows', 'Zeilen'],
@@ -23,8 +23,8 @@ const t = words({
   regular: ['regular', 'normal'],
   language: ['Language', 'Sprache'],
   zone: ['Time zone', 'Zeitzone'],
-  local: ['of this browser ({zone})', 'dieses Browsers ({zone})'],
-  keys: ['Single keys as shortcuts', 'Einzelne Tasten als Kürzel'],
+  local: ['browser time zone ({zone})', 'dieses Browsers ({zone})'],
+  keys: ['Single-key shortcuts', 'Einzelne Tasten als Kürzel'],
 })
 
 export function Appearance() {

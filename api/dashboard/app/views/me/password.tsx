@@ -11,13 +11,13 @@ import { words } from '../../words/words.ts'
 const t = words({
   title: ['Password', 'Passwort'],
   says: [
-    'A new password ends every login; this page logs in again by itself.',
+    'Changing the password ends all other logins.',
     'Ein neues Passwort beendet jede Anmeldung; diese Seite meldet sich selbst wieder an.',
   ],
-  present: ['Present password', 'Jetziges Passwort'],
+  present: ['Current password', 'Jetziges Passwort'],
   next: ['New password', 'Neues Passwort'],
-  change: ['Change the password', 'Passwort ändern'],
-  done: ['The password is changed.', 'Das Passwort ist geändert.'],
+  change: ['Change password', 'Passwort ändern'],
+  done: ['Password changed.', 'Das Passwort ist geändert.'],
 })
 
 export function Password() {

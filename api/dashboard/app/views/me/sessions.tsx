@@ -20,7 +20,7 @@ const t = words({
   here: ['this one', 'diese hier'],
   end: ['End', 'Beenden'],
   others: ['End all others', 'Alle anderen beenden'],
-  failed: ['It could not be ended: {reason}', 'Das ließ sich nicht beenden: {reason}'],
+  failed: ['Could not end it: {reason}', 'Das ließ sich nicht beenden: {reason}'],
 })
 
 type Session = ReplyOf<Operations['listSessions']>['data'][number]

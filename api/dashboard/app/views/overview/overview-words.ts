@@ -6,7 +6,7 @@ export const t = words({
   counts: ['Devices by status', 'Geräte nach Status'],
   moved: ['{n} in 15 min', '{n} in 15 min'],
   rate: ['messages/s', 'Nachrichten/s'],
-  lag: ['behind by {ms} ms', '{ms} ms Rückstand'],
+  lag: ['lag {ms} ms', '{ms} ms Rückstand'],
   map: ['Fleet by group', 'Flotte nach Gruppen'],
   mapLabel: [
     'Map of {n} devices in {groups} groups. The arrow keys go from device to device, with Shift they select, plus and minus zoom, Enter opens, Space previews, V shows a table instead.',
@@ -30,11 +30,11 @@ export const t = words({
     'Wählen Sie eine Metrik, die Geräte als Zahl melden.',
   ],
   noValue: ['no value', 'kein Wert'],
-  otherVersion: ['another version or none', 'andere Version oder keine'],
+  otherVersion: ['other version or none', 'andere Version oder keine'],
   hasCritical: ['critical alert', 'kritischer Alarm'],
   hasWarning: ['warning', 'Warnung'],
   hasNone: ['no alert', 'kein Alarm'],
-  outOfSync: ['shadow not taken over', 'Shadow nicht übernommen'],
+  outOfSync: ['shadow out of sync', 'Shadow nicht übernommen'],
   inSync: ['in sync', 'abgeglichen'],
   seen1m: ['seen within 1 min', 'vor höchstens 1 min gesehen'],
   seen10m: ['within 10 min', 'vor höchstens 10 min'],
@@ -48,7 +48,7 @@ export const t = words({
   trouble: ['Trouble', 'Probleme'],
   shares: ['Status', 'Status'],
   attention: ['Needs attention', 'Braucht Aufmerksamkeit'],
-  calm: ['Nothing needs attention now.', 'Gerade braucht nichts Aufmerksamkeit.'],
+  calm: ['Nothing needs attention.', 'Gerade braucht nichts Aufmerksamkeit.'],
   allHidden: [
     'Everything that needs attention is hidden.',
     'Alles, was Aufmerksamkeit braucht, ist ausgeblendet.',
@@ -65,8 +65,8 @@ export const t = words({
   ],
   hidden: [
     {
-      one: '{n} case is hidden until it changes · show',
-      other: '{n} cases are hidden until they change · show',
+      one: '{n} item is hidden until it changes · show',
+      other: '{n} items are hidden until they change · show',
     },
     {
       one: '{n} Fall ist ausgeblendet, bis er sich ändert · zeigen',
@@ -84,13 +84,13 @@ export const t = words({
     { one: '{n} Gerät hat einen kritischen Alarm', other: '{n} Geräte haben einen kritischen Alarm' },
   ],
   flapping: [
-    { one: '{n} device comes and goes', other: '{n} devices come and go' },
+    { one: '{n} device is flapping', other: '{n} devices are flapping' },
     { one: '{n} Gerät kommt und geht', other: '{n} Geräte kommen und gehen' },
   ],
   'out-of-sync': [
     {
-      one: '{n} device has not taken over its shadow',
-      other: '{n} devices have not taken over their shadow',
+      one: '{n} device has a shadow out of sync',
+      other: '{n} devices have a shadow out of sync',
     },
     {
       one: '{n} Gerät hat seinen Shadow nicht übernommen',
@@ -119,13 +119,13 @@ export const t = words({
     },
   ],
   casesMissing: [
-    'Some cases could not be read and may be missing.',
+    'Some items could not be loaded and may be missing.',
     'Manche Fälle ließen sich nicht lesen und fehlen vielleicht.',
   ],
   lagUnknown: ['lag unknown', 'Rückstand unbekannt'],
   onlineDay: ['Online over 24 h', 'Online in den letzten 24 h'],
   daySaid: [
-    '{now} online now, least {least}, most {most}',
+    '{now} online now, minimum {least}, maximum {most}',
     'jetzt {now} online, mindestens {least}, höchstens {most}',
   ],
   dayMarks: ['Alerts and rollouts', 'Alarme und Rollouts'],
@@ -164,14 +164,14 @@ export const t = words({
   ack: ['Acknowledge {name}', '{name} bestätigen'],
   pause: ['Pause: {name}', 'Anhalten: {name}'],
   paused: [
-    'The rollout is paused: no further device begins.',
+    'The rollout is paused: no further device starts.',
     'Der Rollout ist angehalten: kein weiteres Gerät beginnt.',
   ],
   notPaused: ['The rollout was not paused: {reason}', 'Der Rollout wurde nicht angehalten: {reason}'],
-  replay: ['Process once more: {name}', 'Noch einmal verarbeiten: {name}'],
+  replay: ['Replay: {name}', 'Noch einmal verarbeiten: {name}'],
   strip: ['The service now', 'Der Dienst jetzt'],
   sockets: ['sockets', 'Sockets'],
-  rowsWaiting: ['rows for ClickHouse', 'Zeilen für ClickHouse'],
+  rowsWaiting: ['rows to insert', 'Zeilen für ClickHouse'],
   points: ['points/s', 'Messwerte/s'],
   ingestLag: ['ingest lag', 'Rückstand'],
   open: ['open commands', 'offene Befehle'],

@@ -3,7 +3,7 @@ import type { Deployment } from './progress-bar.tsx'
 import { failureShare } from './rollout-health.ts'
 
 const t = words({
-  none: ['none is done yet', 'noch keines ist fertig'],
+  none: ['none finished yet', 'noch keines ist fertig'],
   share: [
     '{percent} of {n} finished; the limit is {limit}',
     '{percent} von {n} fertigen; die Grenze ist {limit}',

@@ -34,17 +34,17 @@ const t = words({
   deploy: ['Deploy', 'Ausrollen'],
   yank: ['Yank', 'Zurückziehen'],
   yankSays: [
-    'No device gets {version} any more, and rollouts of it stop. Devices that run it keep it.',
+    'No device gets {version} any more, and its rollouts stop. Devices that run it keep it.',
     'Kein Gerät erhält {version} mehr, und seine Rollouts halten an. Geräte, auf denen es läuft, behalten es.',
   ],
   remove: ['Delete', 'Löschen'],
   removeSays: [
-    'The image of {version} is deleted. It cannot be restored.',
+    'The image of {version} is deleted for good.',
     'Das Abbild {version} wird gelöscht und ist nicht wiederzubekommen.',
   ],
-  empty: ['There is no image yet', 'Es gibt noch kein Abbild'],
+  empty: ['No images yet', 'Es gibt noch kein Abbild'],
   emptyMore: [
-    'Choose a file above: its checksum is computed by the service and shown here.',
+    'Choose a file above; the service computes its checksum and shows it here.',
     'Wählen Sie oben eine Datei: ihre Prüfsumme berechnet der Dienst und sie steht dann hier.',
   ],
   emptyRead: ['An admin uploads images.', 'Ein Admin lädt Abbilder hoch.'],

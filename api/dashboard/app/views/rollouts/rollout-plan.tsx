@@ -9,12 +9,12 @@ const t = words({
     { one: '{version} geht an {n} Gerät von {target}.', other: '{version} geht an {n} Geräte von {target}.' },
   ],
   title: ['What would happen', 'Was geschehen würde'],
-  now: ['It begins at once.', 'Er beginnt sofort.'],
-  later: ['It begins at {at}.', 'Er beginnt am {at}.'],
+  now: ['It starts immediately.', 'Er beginnt sofort.'],
+  later: ['It starts at {at}.', 'Er beginnt am {at}.'],
   windows: [
     {
-      one: 'Devices begin within {n} time window only.',
-      other: 'Devices begin within {n} time windows only.',
+      one: 'Devices start only within {n} time window.',
+      other: 'Devices start only within {n} time windows.',
     },
     { one: 'Geräte beginnen nur in {n} Zeitfenster.', other: 'Geräte beginnen nur in {n} Zeitfenstern.' },
   ],
@@ -38,7 +38,7 @@ const t = words({
     { one: '{n} Gerät erhält es auf einmal.', other: '{n} Geräte erhalten es auf einmal.' },
   ],
   abort: [
-    'It ends by itself once {share} of the devices that are done have failed.',
+    'It aborts once {share} of the finished devices have failed.',
     'Er endet von selbst, sobald {share} der fertigen Geräte fehlgeschlagen sind.',
   ],
 })

@@ -8,12 +8,12 @@ import type { Deployment } from './progress-bar.tsx'
 const t = words({
   stages: ['Stages', 'Stufen'],
   stage: ['Stage {n}', 'Stufe {n}'],
-  soaks: ['waits for {time} more', 'wartet noch {time}'],
-  soak: ['then waits for {time}', 'wartet danach {time}'],
-  gate: ['Goes on if', 'Geht weiter, wenn'],
-  met: ['held', 'erfüllt'],
-  unmet: ['not held', 'nicht erfüllt'],
-  open: ['judged at the end of the stage', 'wird am Ende der Stufe beurteilt'],
+  soaks: ['soaks for {time} more', 'wartet noch {time}'],
+  soak: ['then soaks for {time}', 'wartet danach {time}'],
+  gate: ['Continues if', 'Geht weiter, wenn'],
+  met: ['met', 'erfüllt'],
+  unmet: ['not met', 'nicht erfüllt'],
+  open: ['checked at the end of the stage', 'wird am Ende der Stufe beurteilt'],
   success_percent: ['at least {n} % succeeded', 'mindestens {n} % erfolgreich sind'],
   max_offline: ['at most {n} of its devices are offline', 'höchstens {n} ihrer Geräte offline sind'],
   in_error: ['at most {n} of its devices are in error', 'höchstens {n} ihrer Geräte im Fehler sind'],
@@ -24,7 +24,7 @@ const t = words({
     '{agg} of {metric} is {op} {value} times what it was before',
     '{agg} von {metric} {op} das {value}-fache von vorher ist',
   ],
-  approval: ['somebody approves', 'jemand freigibt'],
+  approval: ['it is approved', 'jemand freigibt'],
 })
 
 type Stage = Deployment['stages'][number]

@@ -36,15 +36,15 @@ const t = words({
   failures: ['Failures', 'Fehlschläge'],
   by: ['by {who}', 'von {who}'],
   started: ['Created', 'Angelegt'],
-  empty: ['No firmware was rolled out yet', 'Noch wurde keine Firmware ausgerollt'],
+  empty: ['No rollouts yet', 'Noch wurde keine Firmware ausgerollt'],
   emptyMore: [
     'Upload an image first, then deploy it to a few devices and to the rest.',
     'Laden Sie zuerst ein Abbild hoch; dann geht es an wenige Geräte und danach an den Rest.',
   ],
-  images: ['To the images', 'Zu den Abbildern'],
+  images: ['Open images', 'Zu den Abbildern'],
   none: ['No rollout has one of these statuses', 'Kein Rollout hat einen dieser Status'],
   forbidden: [
-    'Rollouts are for operators and admins; your role is viewer.',
+    'Rollouts need the role operator; your role is viewer.',
     'Rollouts sind für Operatoren und Admins; Ihre Rolle ist Viewer.',
   ],
 })

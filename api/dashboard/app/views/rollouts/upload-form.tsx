@@ -20,15 +20,15 @@ const t = words({
   drop: ['Choose it, or drop it here.', 'Wählen Sie sie, oder ziehen Sie sie hierher.'],
   version: ['Version', 'Version'],
   type: ['Device type', 'Gerätetyp'],
-  hash: ['Its SHA-256, if you have it', 'Ihre SHA-256, falls vorhanden'],
+  hash: ['SHA-256 (optional)', 'Ihre SHA-256, falls vorhanden'],
   hashSays: [
-    'The service refuses the image if it does not fit.',
+    'The upload is refused if it does not match.',
     'Passt sie nicht, lehnt der Dienst das Abbild ab.',
   ],
-  notes: ['What is new', 'Was neu ist'],
+  notes: ['Release notes', 'Was neu ist'],
   upload: ['Upload', 'Hochladen'],
   sending: ['{percent} % sent', '{percent} % gesendet'],
-  done: ['{version} is uploaded.', '{version} ist hochgeladen.'],
+  done: ['{version} uploaded.', '{version} ist hochgeladen.'],
   choose: ['Choose a file first.', 'Wählen Sie zuerst eine Datei.'],
 })
 

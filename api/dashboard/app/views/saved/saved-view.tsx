@@ -11,7 +11,7 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   title: ['Saved view', 'Gespeicherte Ansicht'],
-  lost: ['{name} leads to {path}, where nothing lives.', '{name} führt zu {path}, und dort ist nichts.'],
+  lost: ['{name} leads to {path}, which does not exist.', '{name} führt zu {path}, und dort ist nichts.'],
   back: ['Go to the overview', 'Zur Übersicht'],
 })
 

@@ -14,15 +14,15 @@ import { BulkActions } from './bulk-actions.tsx'
 const t = words({
   bar: ['Selected devices', 'Ausgewählte Geräte'],
   n: ['{n} selected', '{n} ausgewählt'],
-  all: ['Select all {n} that fit', 'Alle {n} passenden auswählen'],
+  all: ['Select all {n} that match', 'Alle {n} passenden auswählen'],
   none: ['Clear the selection', 'Auswahl aufheben'],
   ids: ['Copy ids', 'IDs kopieren'],
   copied: [
-    { one: '{n} id is in the clipboard.', other: '{n} ids are in the clipboard.' },
+    { one: '{n} id copied.', other: '{n} ids copied.' },
     { one: '{n} ID ist in der Zwischenablage.', other: '{n} IDs sind in der Zwischenablage.' },
   ],
   notCopied: [
-    'The browser did not allow it. Export them instead.',
+    'The browser refused access to the clipboard. Export the ids instead.',
     'Der Browser erlaubt es nicht. Exportieren Sie sie.',
   ],
 })

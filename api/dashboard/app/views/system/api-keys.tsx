@@ -34,19 +34,19 @@ const t = words({
   create: ['New key', 'Neuer Schlüssel'],
   remove: ['Delete', 'Löschen'],
   removeSays: [
-    'Whatever uses {name} is refused from now on.',
+    'Requests with {name} are refused from now on.',
     'Was {name} benutzt, wird ab jetzt abgelehnt.',
   ],
   once: [
-    'This key is shown only once, here. Whoever has it acts in its role.',
+    'This key is shown only once. Whoever has it acts with its role.',
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, handelt in seiner Rolle.',
   ],
   key: ['API key', 'API-Schlüssel'],
   done: ['Done', 'Fertig'],
-  days: ['Valid for (days); empty: without end', 'Gültig (Tage); leer ist unbegrenzt'],
-  empty: ['There is no API key', 'Es gibt keinen API-Schlüssel'],
+  days: ['Valid for (days); empty: no expiry', 'Gültig (Tage); leer ist unbegrenzt'],
+  empty: ['No API keys', 'Es gibt keinen API-Schlüssel'],
   emptyMore: [
-    'A service that calls Fleet uses one instead of a login.',
+    'Services that call Fleet use an API key instead of a login.',
     'Ein Dienst, der Fleet aufruft, benutzt einen statt einer Anmeldung.',
   ],
 })

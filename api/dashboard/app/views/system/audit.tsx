@@ -22,7 +22,7 @@ const t = words({
   at: ['When', 'Wann'],
   who: ['Who', 'Wer'],
   action: ['What', 'Was'],
-  target: ['To what', 'Woran'],
+  target: ['Target', 'Woran'],
   device: ['Device', 'Gerät'],
   outcome: ['Outcome', 'Ergebnis'],
   from: ['From', 'Von'],
@@ -30,8 +30,8 @@ const t = words({
   success: ['success', 'gelungen'],
   refused: ['refused', 'abgelehnt'],
   failed: ['failed', 'misslungen'],
-  only: ['Only what {name} did', 'Nur, was {name} tat'],
-  none: ['Nothing fits these filters', 'Nichts passt zu diesen Filtern'],
+  only: ['Only by {name}', 'Nur, was {name} tat'],
+  none: ['Nothing matches these filters', 'Nichts passt zu diesen Filtern'],
   times: ['{n} times', '{n}-mal'],
 })
 

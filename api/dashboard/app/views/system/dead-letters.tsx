@@ -26,14 +26,14 @@ const t = words({
   size: ['Bytes', 'Byte'],
   at: ['Received', 'Empfangen'],
   actions: ['Actions', 'Aktionen'],
-  look: ['Look at it', 'Ansehen'],
+  look: ['Show message', 'Ansehen'],
   empty: ['No dead letters', 'Nichts Unzustellbares'],
   emptyMore: [
-    'A message that cannot be read or is not allowed lands here, with its reason.',
+    'Messages that cannot be processed are kept here with the reason.',
     'Eine Nachricht, die nicht lesbar oder nicht erlaubt ist, landet hier, mit dem Grund.',
   ],
-  match: ['Nothing fits these filters', 'Nichts passt zu diesen Filtern'],
-  shown: ['The first {shown} of {all} bytes', 'Die ersten {shown} von {all} Byte'],
+  match: ['Nothing matches these filters', 'Nichts passt zu diesen Filtern'],
+  shown: ['First {shown} of {all} bytes', 'Die ersten {shown} von {all} Byte'],
 })
 
 type Letter = ReplyOf<Operations['listDeadLetters']>['data'][number]

@@ -5,12 +5,12 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   commands: ['Commands', 'Befehle'],
-  any: ['any command is taken', 'jeder Befehl wird genommen'],
+  any: ['any command is accepted', 'jeder Befehl wird genommen'],
   devices: [
     { one: '{n} device of it', other: '{n} devices of it' },
     { one: '{n} Gerät davon', other: '{n} Geräte davon' },
   ],
-  who: ['Its devices', 'Seine Geräte'],
+  who: ['Devices', 'Seine Geräte'],
 })
 
 export function DeviceTypes() {

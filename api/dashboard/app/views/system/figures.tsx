@@ -15,14 +15,14 @@ const t = words({
   unknown: ['unknown', 'unbekannt'],
   messages: ['Messages/s', 'Nachrichten/s'],
   points: ['Points/s', 'Punkte/s'],
-  lag: ['Greatest lag', 'Größter Rückstand'],
+  lag: ['Maximum lag', 'Größter Rückstand'],
   log: ['Log', 'Log'],
-  rows: ['Rows on their way', 'Zeilen unterwegs'],
+  rows: ['Rows to insert', 'Zeilen unterwegs'],
   history: ['and {n} of history', 'und {n} der Geschichte'],
   insert: ['Insert, p99', 'Einfügen, p99'],
   sockets: ['Open sockets', 'Offene Sockets'],
   held: ['{size} held', '{size} zurückgehalten'],
-  dropped: ['{n} events left out', '{n} Ereignisse ausgelassen'],
+  dropped: ['{n} events dropped', '{n} Ereignisse ausgelassen'],
   of: ['of {size}', 'von {size}'],
   nodes: ['Nodes', 'Knoten'],
   node: ['Node', 'Knoten'],
@@ -36,7 +36,7 @@ const t = words({
   leads: ['leads', 'führt'],
   partitions: ['Partitions', 'Partitionen'],
   orphans: [
-    { one: '{n} partition has no owner just now', other: '{n} partitions have no owner just now' },
+    { one: '{n} partition has no owner', other: '{n} partitions have no owner' },
     {
       one: '{n} Partition hat gerade keinen Besitzer',
       other: '{n} Partitionen haben gerade keinen Besitzer',
@@ -55,7 +55,7 @@ const t = words({
   ],
   partition: ['Partition', 'Partition'],
   owner: ['Owner', 'Besitzer'],
-  waits: ['Oldest message waits', 'Älteste Nachricht wartet'],
+  waits: ['Oldest message waiting', 'Älteste Nachricht wartet'],
 })
 
 type SystemReply = ReplyOf<Operations['getSystem']>

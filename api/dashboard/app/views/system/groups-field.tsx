@@ -8,15 +8,12 @@ import { number, words } from '../../words/words.ts'
 const t = words({
   groups: ['Groups', 'Gruppen'],
   hint: [
-    'Separated by commas; empty is the whole fleet.',
+    'Separate with commas; empty for the whole fleet.',
     'Durch Kommas getrennt; leer ist die ganze Flotte.',
   ],
   pick: ['Pick from the fleet', 'Aus der Flotte wählen'],
   one: ['{path}, {n} devices', '{path}, {n} Geräte'],
-  more: [
-    'The first {n} of {total}; write the others.',
-    'Die ersten {n} von {total}; schreiben Sie die anderen.',
-  ],
+  more: ['First {n} of {total}; type the others.', 'Die ersten {n} von {total}; schreiben Sie die anderen.'],
 })
 
 const SHOWN_MAX = 200

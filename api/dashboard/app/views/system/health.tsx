@@ -11,10 +11,10 @@ const t = words({
   degraded: ['degraded', 'eingeschränkt'],
   fine: ['works', 'läuft'],
   broken: ['does not work', 'läuft nicht'],
-  parts: ['What it depends on', 'Wovon er abhängt'],
-  service: ['The service', 'Der Dienst'],
-  docs: ['Reference of the API', 'Referenz der API'],
-  metrics: ['Metrics for Prometheus', 'Metriken für Prometheus'],
+  parts: ['Dependencies', 'Wovon er abhängt'],
+  service: ['Service', 'Der Dienst'],
+  docs: ['API reference', 'Referenz der API'],
+  metrics: ['Prometheus metrics', 'Metriken für Prometheus'],
 })
 
 export function Health() {

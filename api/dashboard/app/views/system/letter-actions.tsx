@@ -25,18 +25,18 @@ const t = words({
   replay: ['Replay', 'Noch einmal verarbeiten'],
   discard: ['Discard', 'Verwerfen'],
   replaySays: [
-    'Messages of {reason} to process once more, the oldest first: {n}. Left out, because only a part of them is kept: {skipped}. Each counts once, however often it is replayed.',
+    'Messages with {reason} to replay, oldest first: {n}. Skipped, because only a part of them is kept: {skipped}. Each counts once, however often it is replayed.',
     'Nachrichten mit {reason}, die noch einmal verarbeitet werden, die älteste zuerst: {n}. Ausgelassen, weil nur ein Teil aufbewahrt ist: {skipped}. Jede zählt einmal, so oft sie auch verarbeitet wird.',
   ],
   discardSays: [
-    'Messages of {reason} to remove: {n}. They cannot be restored.',
+    'Messages with {reason} to discard: {n}. They cannot be restored.',
     'Nachrichten mit {reason}, die entfernt werden: {n}. Sie sind nicht wiederzubekommen.',
   ],
-  replayed: ['The message is processed once more.', 'Die Nachricht wird noch einmal verarbeitet.'],
-  discarded: ['The message is removed.', 'Die Nachricht ist entfernt.'],
-  sure: ['Remove it for good', 'Endgültig entfernen'],
-  done: ['{n} done, {skipped} left out', '{n} erledigt, {skipped} ausgelassen'],
-  failed: ['It did not work: {reason}', 'Das ging nicht: {reason}'],
+  replayed: ['Message replayed.', 'Die Nachricht wird noch einmal verarbeitet.'],
+  discarded: ['Message discarded.', 'Die Nachricht ist entfernt.'],
+  sure: ['Discard for good', 'Endgültig entfernen'],
+  done: ['{n} done, {skipped} skipped', '{n} erledigt, {skipped} ausgelassen'],
+  failed: ['Failed: {reason}', 'Das ging nicht: {reason}'],
 })
 
 type Action = 'replay' | 'discard'

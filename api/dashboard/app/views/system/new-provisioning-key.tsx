@@ -12,19 +12,19 @@ import { words } from '../../words/words.ts'
 
 const t = words({
   create: ['New key', 'Neuer Schlüssel'],
-  name: ['Name, such as the batch', 'Name, etwa der der Charge'],
-  type: ['Type of the devices', 'Typ der Geräte'],
-  group: ['Group of the devices', 'Gruppe der Geräte'],
+  name: ['Name, such as a batch', 'Name, etwa der der Charge'],
+  type: ['Device type', 'Typ der Geräte'],
+  group: ['Group', 'Gruppe der Geräte'],
   limit: ['Number of devices', 'Anzahl der Geräte'],
   ids: ['Device ids', 'Gerätekennungen'],
   idsHint: [
     '* stands for any characters, ? for one. Empty: any id.',
     '* steht für beliebige Zeichen, ? für eines. Leer: jede Kennung.',
   ],
-  days: ['Good for (days)', 'Gültig (Tage)'],
-  approval: ['Each device waits for an approval', 'Jedes Gerät wartet auf eine Zulassung'],
+  days: ['Valid for (days)', 'Gültig (Tage)'],
+  approval: ['Each device waits for approval', 'Jedes Gerät wartet auf eine Zulassung'],
   once: [
-    'This key is shown only once, here. Whoever has it can register devices with it.',
+    'This key is shown only once. Whoever has it can register devices.',
     'Dieser Schlüssel wird nur jetzt gezeigt. Wer ihn hat, kann damit Geräte anmelden.',
   ],
   key: ['Provisioning key', 'Anlernschlüssel'],

@@ -17,7 +17,7 @@ import { WaitingDevices } from './waiting-devices.tsx'
 const t = words({
   title: ['Provisioning keys', 'Anlernschlüssel'],
   says: [
-    'With such a key devices register themselves: each asks once, with its own id, and gets its token.',
+    'Devices register themselves with such a key: each one asks once, with its own id, and gets its token.',
     'Mit einem solchen Schlüssel melden sich Geräte selbst an: Jedes fragt einmal, mit seiner eigenen Kennung, und bekommt sein Token.',
   ],
   name: ['Name', 'Name'],
@@ -36,10 +36,10 @@ const t = words({
   nobody: ['nobody', 'niemand'],
   remove: ['Revoke', 'Widerrufen'],
   removeSays: [
-    '{name} registers no more devices from now on. Those that it registered stay, and so do their tokens.',
+    '{name} cannot register devices any more. Those already registered keep their tokens.',
     '{name} meldet ab jetzt keine Geräte mehr an. Was damit angemeldet wurde, bleibt, auch mit seinem Token.',
   ],
-  empty: ['There is no provisioning key', 'Es gibt keinen Anlernschlüssel'],
+  empty: ['No provisioning keys', 'Es gibt keinen Anlernschlüssel'],
 })
 
 type Key = ReplyOf<Operations['listProvisioningKeys']>['data'][number]

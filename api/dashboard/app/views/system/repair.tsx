@@ -12,11 +12,11 @@ import { number, words } from '../../words/words.ts'
 
 const t = words({
   says: [
-    'A repair inserts what the log still has and ClickHouse lost. Rows that are there do not change.',
+    'A repair inserts rows that ClickHouse lost and the log still has. Existing rows do not change.',
     'Eine Reparatur fügt ein, was das Log noch hat und ClickHouse verlor. Vorhandene Zeilen ändern sich nicht.',
   ],
-  start: ['Start a repair', 'Reparatur starten'],
-  none: ['No repair was ever needed', 'Noch war keine Reparatur nötig'],
+  start: ['Start repair', 'Reparatur starten'],
+  none: ['No repairs so far', 'Noch war keine Reparatur nötig'],
   state: ['State', 'Zustand'],
   began: ['Started', 'Begonnen'],
   messages: ['Messages read', 'Gelesene Nachrichten'],

@@ -18,7 +18,7 @@ import { Users } from './users.tsx'
 
 const t = words({
   title: ['System', 'System'],
-  unknown: ['There is no such page of the system', 'Diese Seite des Systems gibt es nicht'],
+  unknown: ['Page not found', 'Diese Seite des Systems gibt es nicht'],
 })
 
 const PAGES: Readonly<Record<SystemSection, ComponentType>> = {

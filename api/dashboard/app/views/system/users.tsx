@@ -38,14 +38,14 @@ const t = words({
   invite: ['Invite', 'Einladen'],
   inviteTitle: ['Invite a person', 'Person einladen'],
   once: [
-    'Give {name} this password. It is shown only once, here; it can be changed after the first login.',
+    'Give {name} this password. It is shown only once and can be changed after the first login.',
     'Geben Sie {name} dieses Passwort. Es wird nur jetzt gezeigt und lässt sich nach der ersten Anmeldung ändern.',
   ],
   password: ['Password', 'Passwort'],
   done: ['Done', 'Fertig'],
   save: ['Save', 'Speichern'],
-  isDisabled: ['May not log in', 'Darf sich nicht anmelden'],
-  self: ['Your own role is changed by another admin.', 'Ihre eigene Rolle ändert ein anderer Admin.'],
+  isDisabled: ['Login disabled', 'Darf sich nicht anmelden'],
+  self: ['Only another admin can change your role.', 'Ihre eigene Rolle ändert ein anderer Admin.'],
 })
 
 type User = ReplyOf<Operations['listUsers']>['data'][number]

@@ -13,7 +13,7 @@ import { ProblemCard } from '../../parts/problem-card.tsx'
 import { words } from '../../words/words.ts'
 
 const t = words({
-  title: ['Devices that wait', 'Geräte, die warten'],
+  title: ['Devices waiting for approval', 'Geräte, die warten'],
   device: ['Device', 'Gerät'],
   since: ['Asked', 'Gefragt'],
   from: ['From', 'Von'],
@@ -21,12 +21,12 @@ const t = words({
   approve: ['Approve', 'Zulassen'],
   reject: ['Reject', 'Abweisen'],
   approved: [
-    'approved; it is registered when it asks again',
+    'approved; the device is registered on its next request',
     'zugelassen; angemeldet, sobald es wieder fragt',
   ],
-  nobody: ['No device waits', 'Kein Gerät wartet'],
+  nobody: ['No devices waiting', 'Kein Gerät wartet'],
   compare: [
-    'An approval is for an id: compare address and time with what you know.',
+    'Approval is per device id: compare the address and time with what you expect.',
     'Eine Zulassung gilt einer Kennung: Vergleichen Sie Adresse und Zeit mit dem, was Sie wissen.',
   ],
 })

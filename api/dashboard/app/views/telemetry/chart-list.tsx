@@ -14,7 +14,7 @@ import { type ChartQuery, logValue, tableValue } from './telemetry-values.ts'
 
 const t = words({
   noted: [
-    'Buckets of {asked} would have been too many, so these are of {given}.',
+    'Buckets of {asked} would be too many for this range, so {given} is used.',
     'Zeitschritte von {asked} wären zu viele gewesen, daher sind es {given}.',
   ],
 })

@@ -20,11 +20,11 @@ import { useMarkers } from './use-markers.ts'
 
 const t = words({
   title: ['Telemetry', 'Telemetrie'],
-  devices: ['Devices (ids, with commas)', 'Geräte (IDs, durch Kommas getrennt)'],
+  devices: ['Devices (ids, comma-separated)', 'Geräte (IDs, durch Kommas getrennt)'],
   group: ['Group', 'Gruppe'],
   anyGroup: ['all groups', 'alle Gruppen'],
-  by: ['One line for', 'Eine Linie für'],
-  device: ['each device', 'jedes Gerät'],
+  by: ['One line per', 'Eine Linie für'],
+  device: ['device', 'jedes Gerät'],
   whole: ['all together', 'alle zusammen'],
   compare: ['Compare with', 'Vergleichen mit'],
   nothing: ['nothing', 'nichts'],
@@ -37,7 +37,7 @@ const t = words({
   none: ['No device has reported anything yet', 'Noch hat kein Gerät etwas gemeldet'],
   connect: ['Connect a device', 'Gerät verbinden'],
   shown: [
-    '{shown} of {n} devices are drawn. Name devices or a group to choose others, or take all together.',
+    '{shown} of {n} devices are drawn. Choose devices or a group to see others, or draw all together.',
     '{shown} von {n} Geräten sind gezeichnet. Nennen Sie Geräte oder eine Gruppe, oder nehmen Sie alle zusammen.',
   ],
 })

@@ -14,7 +14,7 @@ const t = words({
     { one: '{n} Ereignis in diesem Zeitraum', other: '{n} Ereignisse in diesem Zeitraum' },
   ],
   most: [
-    'These are the newest {n}; a shorter range shows the others.',
+    'Showing the newest {n}; choose a shorter range to see others.',
     'Das sind die neuesten {n}; ein kürzerer Zeitraum zeigt die anderen.',
   ],
   near: ['Zoom to {text}', 'Hinzoomen: {text}'],

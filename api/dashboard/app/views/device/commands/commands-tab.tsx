@@ -20,20 +20,20 @@ const t = words({
   send: ['Send {command}', '{command} senden'],
   title: ['Send a command', 'Befehl senden'],
   sent: ['Sent commands', 'Gesendete Befehle'],
-  none: ['No command was sent to this device yet', 'An dieses Gerät ging noch kein Befehl'],
-  first: ['The form above sends the first one.', 'Das Formular oben sendet den ersten.'],
+  none: ['No commands sent to this device yet', 'An dieses Gerät ging noch kein Befehl'],
+  first: ['Send the first one with the form above.', 'Das Formular oben sendet den ersten.'],
   offline: [
     'The device is not connected. The command waits until its timeout; last seen',
     'Das Gerät ist nicht verbunden. Der Befehl wartet bis zu seiner Frist; zuletzt gehört',
   ],
   gone: ['This device is decommissioned.', 'Dieses Gerät ist ausgemustert.'],
   forbidden: [
-    'Commands are for operators and admins; your role is viewer.',
+    'Sending commands needs the role operator; your role is viewer.',
     'Befehle sind für Operatoren und Admins; Ihre Rolle ist viewer.',
   ],
   ask: ['An admin of this service can change it.', 'Ein Admin dieses Dienstes kann das ändern.'],
   unknown: [
-    'It is not known whether the command was sent. Sending again is safe: it keeps its key, so that it is not carried out twice.',
+    'It is unknown whether the command was sent. Sending it again is safe: its idempotency key keeps it from running twice.',
     'Es ist nicht bekannt, ob der Befehl gesendet wurde. Noch einmal senden ist sicher: er behält seinen Schlüssel und wird nicht doppelt ausgeführt.',
   ],
 })

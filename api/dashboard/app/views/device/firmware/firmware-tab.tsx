@@ -18,19 +18,19 @@ import type { TabProps } from '../tabs.ts'
 import { phasesOf } from './phases.ts'
 
 const t = words({
-  runs: ['Runs', 'Läuft'],
-  unknown: ['The device has not said which version it runs', 'Das Gerät hat seine Version nicht genannt'],
+  runs: ['Running', 'Läuft'],
+  unknown: ['The device has not reported its version', 'Das Gerät hat seine Version nicht genannt'],
   since: ['since', 'seit'],
   before: ['Before', 'Davor'],
   checksum: ['SHA-256', 'SHA-256'],
   image: ['Image', 'Abbild'],
-  proven: ['proven by an update', 'durch ein Update belegt'],
+  proven: ['confirmed by an update', 'durch ein Update belegt'],
   updates: ['Updates', 'Updates'],
   none: [
-    'No update was sent to this device. A rollout brings firmware to devices.',
+    'No updates yet. Rollouts bring firmware to devices.',
     'An dieses Gerät ging noch kein Update. Ein Rollout bringt Firmware auf Geräte.',
   ],
-  rollouts: ['To the rollouts', 'Zu den Rollouts'],
+  rollouts: ['Open rollouts', 'Zu den Rollouts'],
   roll: ['Roll back…', 'Zurückrollen…'],
   rollTitle: ['Roll back {id}', '{id} zurückrollen'],
   rollDo: ['Roll back to {version}', 'Auf {version} zurückrollen'],
@@ -38,10 +38,10 @@ const t = words({
     'The device is told to install {version} again and restarts. It now runs {current}.',
     'Das Gerät soll {version} wieder installieren und startet neu. Jetzt läuft {current}.',
   ],
-  noBefore: ['There is no earlier version to go back to.', 'Es gibt keine frühere Version.'],
+  noBefore: ['No earlier version to roll back to.', 'Es gibt keine frühere Version.'],
   gone: ['This device is decommissioned.', 'Dieses Gerät ist ausgemustert.'],
   needs: ['This needs the role admin.', 'Dafür braucht es die Rolle admin.'],
-  hidden: ['Only operators and admins see updates.', 'Updates sehen nur Operatoren und Admins.'],
+  hidden: ['Seeing updates needs the role operator.', 'Updates sehen nur Operatoren und Admins.'],
   attempt: ['attempt {n}', 'Versuch {n}'],
   held: ['waits: {reason}', 'wartet: {reason}'],
 })

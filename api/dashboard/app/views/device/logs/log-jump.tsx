@@ -10,7 +10,7 @@ import { words } from '../../../words/words.ts'
 const t = words({
   to: ['Jump to time', 'Zu einer Zeit springen'],
   jump: ['Jump', 'Springen'],
-  shown: ['The lines until {time}', 'Die Zeilen bis {time}'],
+  shown: ['Lines until {time}', 'Die Zeilen bis {time}'],
   now: ['Back to now', 'Zurück zu jetzt'],
 })
 

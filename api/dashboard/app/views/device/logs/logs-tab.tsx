@@ -44,13 +44,13 @@ const t = words({
   ],
   how: ['A line is a message on its topic:', 'Eine Zeile ist eine Nachricht auf seinem Topic:'],
   topic: ['Topic and example', 'Topic und Beispiel'],
-  match: ['No line matches.', 'Keine Zeile passt.'],
+  match: ['No lines match.', 'Keine Zeile passt.'],
   forgotten: [
-    '{n} older lines were let go to keep the newest {max}.',
+    '{n} older lines were dropped to keep the newest {max}.',
     '{n} ältere Zeilen wurden fallen gelassen, um die neuesten {max} zu behalten.',
   ],
   drawn: [
-    'The newest {max} of {n} lines are drawn. A level or a text to find brings out others.',
+    'Showing the newest {max} of {n} lines. Filter by level or text to see others.',
     'Die neuesten {max} von {n} Zeilen sind gezeichnet. Eine Stufe oder ein gesuchter Text zeigt andere.',
   ],
   download: ['Download', 'Herunterladen'],

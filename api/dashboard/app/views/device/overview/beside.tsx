@@ -21,7 +21,7 @@ const t = words({
   commands: ['Quick commands', 'Schnelle Befehle'],
   below: ['Devices of this gateway', 'Geräte dieses Gateways'],
   noneBelow: [
-    'There are none yet. Register a device with this one as its gateway.',
+    'None yet. Register a device with this one as its gateway.',
     'Noch keine. Ein Gerät wird mit diesem als Gateway registriert.',
   ],
   all: ['All {n}', 'Alle {n}'],

@@ -7,8 +7,8 @@ import '../device.css'
 import { Entry } from '../timeline/entry.tsx'
 
 const t = words({
-  title: ['Last entries', 'Letzte Einträge'],
-  none: ['Nothing has happened yet.', 'Noch ist nichts geschehen.'],
+  title: ['Recent activity', 'Letzte Einträge'],
+  none: ['No events yet.', 'Noch ist nichts geschehen.'],
   all: ['Whole timeline', 'Ganzer Verlauf'],
 })
 

@@ -13,7 +13,7 @@ const t = words({
   name: ['Metric', 'Metrik'],
   value: ['Value', 'Wert'],
   age: ['Age', 'Alter'],
-  shown: ['{shown} of {n} shown; search for the others.', '{shown} von {n} gezeigt; suchen Sie die anderen.'],
+  shown: ['{shown} of {n} shown; search to find others.', '{shown} von {n} gezeigt; suchen Sie die anderen.'],
 })
 
 const ROWS_MAX = 200

@@ -13,7 +13,7 @@ import { TokenPanel } from '../../connect/token-panel.tsx'
 const t = words({
   none: ['This device has not reported anything yet', 'Dieses Gerät hat noch nichts gemeldet'],
   how: [
-    'Run one of these programs on it, with its token in the place of $TOKEN.',
+    'Run one of these programs on it and replace $TOKEN with its token.',
     'Führen Sie eines dieser Programme auf ihm aus, mit seinem Token an der Stelle von $TOKEN.',
   ],
   ask: ['An admin issues tokens.', 'Tokens stellt ein Admin aus.'],

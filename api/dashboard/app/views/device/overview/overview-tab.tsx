@@ -15,7 +15,7 @@ import { NeverReported } from './never-reported.tsx'
 import { Widget, type WidgetField } from './widget.tsx'
 
 const t = words({
-  none: ['This device never reported anything', 'Dieses Gerät hat nie etwas gemeldet'],
+  none: ['This device has not reported anything', 'Dieses Gerät hat nie etwas gemeldet'],
   values: ['Values', 'Werte'],
   others: ['Other metrics', 'Weitere Metriken'],
 })

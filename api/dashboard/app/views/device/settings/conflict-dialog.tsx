@@ -12,13 +12,13 @@ import { MergeTable } from '../shadow/merge-table.tsx'
 import { documentOf } from './draft.ts'
 
 const t = words({
-  title: ['Somebody else changed this device first', 'Jemand anders hat dieses Gerät zuerst geändert'],
+  title: ['Somebody else changed this device', 'Jemand anders hat dieses Gerät zuerst geändert'],
   back: ['Back', 'Zurück'],
   take: ['Take theirs', 'Andere übernehmen'],
-  save: ['Save on the newer version', 'Auf der neueren Version speichern'],
-  choose: ['Choose for each field first.', 'Wählen Sie zuerst für jedes Feld.'],
+  save: ['Save over the newer version', 'Auf der neueren Version speichern'],
+  choose: ['Choose a value for each field first.', 'Wählen Sie zuerst für jedes Feld.'],
   nothing: [
-    'Nothing is left to save: the other version says the same.',
+    'Nothing left to save: the other version has the same values.',
     'Es bleibt nichts zu speichern: die andere Version sagt dasselbe.',
   ],
 })

@@ -15,7 +15,7 @@ const t = words({
   value: ['Value', 'Wert'],
   valueOf: ['Value of {name}', 'Wert von {name}'],
   remove: ['Remove {path}', '{path} entfernen'],
-  none: ['There is no metadata.', 'Es gibt keine Metadaten.'],
+  none: ['No metadata.', 'Es gibt keine Metadaten.'],
 })
 
 export interface MetadataTableProps {

@@ -27,22 +27,22 @@ import { MetadataTable } from './metadata-table.tsx'
 const asJson = queryValue('json', flag)
 
 const t = words({
-  title: ['About the device', 'Über das Gerät'],
+  title: ['Device details', 'Über das Gerät'],
   name: ['Name', 'Name'],
   description: ['Description', 'Beschreibung'],
   group: ['Group', 'Gruppe'],
   groupHint: [
-    'A path such as warehouse/a. If it is empty, the device is in no group.',
+    'A path such as warehouse/a. Leave empty for no group.',
     'Stufen mit Schrägstrichen: lager/a. Leer: in keiner Gruppe.',
   ],
   tags: ['Tags', 'Tags'],
-  tagsHint: ['Separate several with commas.', 'Mehrere durch Kommas trennen.'],
+  tagsHint: ['Separate with commas.', 'Mehrere durch Kommas trennen.'],
   metadata: ['Metadata (JSON object)', 'Metadaten (JSON-Objekt)'],
-  object: ['Metadata is a JSON object.', 'Metadaten sind ein JSON-Objekt.'],
+  object: ['Metadata must be a JSON object.', 'Metadaten sind ein JSON-Objekt.'],
   save: ['Save', 'Speichern'],
   saved: ['Saved.', 'Gespeichert.'],
-  undo: ['Drop the changes', 'Änderungen verwerfen'],
-  same: ['Nothing was changed.', 'Nichts wurde geändert.'],
+  undo: ['Discard changes', 'Änderungen verwerfen'],
+  same: ['Nothing has changed.', 'Nichts wurde geändert.'],
   readOnly: ['Only an admin can change this.', 'Nur ein Admin kann das ändern.'],
   gone: ['A decommissioned device cannot be changed.', 'Ein ausgemustertes Gerät lässt sich nicht ändern.'],
   asJson: ['Metadata as JSON', 'Metadaten als JSON'],

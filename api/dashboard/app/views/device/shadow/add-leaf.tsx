@@ -7,11 +7,11 @@ import { typedValue } from './leaf-editor.tsx'
 
 const t = words({
   path: ['New leaf', 'Neues Blatt'],
-  pathHint: ['Dots lead deeper: led.colour', 'Punkte führen tiefer: led.farbe'],
+  pathHint: ['Use dots for nested leaves: led.colour', 'Punkte führen tiefer: led.farbe'],
   value: ['Value (JSON)', 'Wert (JSON)'],
   add: ['Add', 'Hinzufügen'],
   wrong: [
-    'The value has to be JSON: 5, true, "text", [1,2] or {"a":1}.',
+    'The value must be JSON: 5, true, "text", [1,2] or {"a":1}.',
     'Der Wert muss JSON sein: 5, true, "Text", [1,2] oder {"a":1}.',
   ],
 })

@@ -6,7 +6,7 @@ import { plainText } from '../../../parts/plain-text.ts'
 import { words } from '../../../words/words.ts'
 
 const t = words({
-  wrong: ['This is not JSON. Text needs quotes.', 'Das ist kein JSON. Text braucht Anführungszeichen.'],
+  wrong: ['Not valid JSON. Text needs quotes.', 'Das ist kein JSON. Text braucht Anführungszeichen.'],
 })
 
 export interface LeafEditorProps {

@@ -13,7 +13,7 @@ const t = words({
   reported: ['Reported', 'Gemeldet'],
   take: ['Take the changes over', 'Änderungen übernehmen'],
   object: ['The desired state is a JSON object.', 'Der gewünschte Stand ist ein JSON-Objekt.'],
-  same: ['Nothing was changed.', 'Nichts wurde geändert.'],
+  same: ['Nothing has changed.', 'Nichts wurde geändert.'],
 })
 
 export interface ShadowJsonProps {

@@ -36,9 +36,9 @@ const t = words({
   ],
   topic: ['Topic and example', 'Topic und Beispiel'],
   pick: ['Choose metrics above.', 'Wählen Sie oben Metriken.'],
-  empty: ['There are no values in this range.', 'In diesem Zeitraum gibt es keine Werte.'],
-  last: ['The last point came', 'Der letzte Punkt kam'],
-  there: ['Go there', 'Dorthin'],
+  empty: ['No values in this range.', 'In diesem Zeitraum gibt es keine Werte.'],
+  last: ['The last point arrived', 'Der letzte Punkt kam'],
+  there: ['Show it', 'Dorthin'],
 })
 
 const compareValue = queryValue('compare', text('', 600))

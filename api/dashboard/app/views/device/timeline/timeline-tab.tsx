@@ -20,9 +20,9 @@ const t = words({
   shadow: ['shadow', 'Shadow'],
   ota: ['firmware', 'Firmware'],
   alert: ['alerts', 'Alarme'],
-  none: ['Nothing of this kind has happened', 'Nichts dergleichen ist geschehen'],
+  none: ['No events of this kind', 'Nichts dergleichen ist geschehen'],
   hidden: [
-    'Only operators and admins see what happened to commands.',
+    'Seeing commands needs the role operator.',
     'Einträge von Befehlen sind für Operatoren und Admins.',
   ],
 })
