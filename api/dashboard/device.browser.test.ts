@@ -240,7 +240,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a device', () => {
 
   test('a viewer sees the device and is told what the role lacks', async () => {
     const { page } = await suite.open('/devices/probe-1/commands', { login: VIEWER })
-    await page.getByText('Commands are for operators and admins').waitFor()
+    await page.getByText('Sending commands needs the role operator').waitFor()
     expect(await page.getByRole('link', { name: 'Commands' }).count()).toBe(0)
     const button = page.getByRole('button', { name: 'Start maintenance' })
     expect(await button.getAttribute('aria-disabled')).toBe('true')

@@ -58,7 +58,7 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     await go(page, '/')
     await attention.getByRole('button', { name: /^Replay: 1 message/ }).click()
     const replay = page.getByRole('dialog', { name: 'Replay' })
-    await replay.getByText('MALFORMED_STATUS to process once more, the oldest first: 1').waitFor()
+    await replay.getByText('MALFORMED_STATUS to replay, oldest first: 1').waitFor()
     await replay.getByRole('button', { name: 'Replay' }).click()
     await page.getByText('1 done, 0 skipped').waitFor()
   })

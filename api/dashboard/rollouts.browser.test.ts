@@ -79,16 +79,16 @@ describe.skipIf(CHROMIUM === undefined)('firmware in the dashboard', () => {
     expect(await barriers(page)).toEqual([])
     await failed.getByRole('link', { name: 'mixer-2' }).click()
     await page.getByRole('link', { name: 'Firmware' }).click()
-    await page.getByRole('heading', { name: 'Runs 1.0' }).waitFor()
+    await page.getByRole('heading', { name: 'Running 1.0' }).waitFor()
     await page.getByText(/ROLLED_BACK_BY_DEVICE|VERSION_MISMATCH/).waitFor()
 
     await go(page, '/devices/mixer-1/firmware')
-    await page.getByRole('heading', { name: 'Runs 2.1.0' }).waitFor()
+    await page.getByRole('heading', { name: 'Running 2.1.0' }).waitFor()
     await page.getByRole('button', { name: 'Roll back…' }).click()
     await page.getByRole('dialog').getByText('told to install 1.0 again').waitFor()
     await page.getByRole('button', { name: 'Roll back to 1.0' }).click()
     // The page hears of each step by itself.
-    await page.getByRole('heading', { name: 'Runs 1.0' }).waitFor()
+    await page.getByRole('heading', { name: 'Running 1.0' }).waitFor()
     expect(good.told.map(({ action }) => action)).toEqual(['install', 'rollback'])
     await page.getByRole('link', { name: '2.1.0 → 1.0' }).click()
     await page.getByRole('row', { name: /mixer-1 .* 2\.1\.0 → 1\.0/ }).waitFor()
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('firmware in the dashboard', () => {
     const path = `/ota/deployments/${String(made.body['deployment_id'])}`
     const { page } = await suite.open('/')
     await page.getByRole('button', { name: 'Pause: Rollout slowly is at 0%' }).click()
-    await page.getByText('no further device begins').waitFor()
+    await page.getByText('no further device starts').waitFor()
     await page.getByRole('link', { name: 'Rollout slowly is paused' }).waitFor()
     expect((await suite.admin.get(path)).body['status']).toBe('paused')
     await page.getByRole('button', { name: 'Undo' }).click()
