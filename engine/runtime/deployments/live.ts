@@ -69,6 +69,18 @@ export function isEnlisted({ members, enlisted }: Live): boolean {
   return enlisted >= members.stages.reduce((sum, ids) => sum + ids.length, 0)
 }
 
+/** Up to `most` members with their stages, behind the first `skipped` of all stages. */
+export function membersFrom({ stages }: Members, skipped: number, most: number) {
+  const some: { readonly deviceId: DeviceId; readonly stage: number }[] = []
+  let before = 0
+  for (const [stage, ids] of stages.entries()) {
+    const from = Math.max(0, skipped - before)
+    for (const deviceId of ids.slice(from, from + most - some.length)) some.push({ deviceId, stage })
+    before += ids.length
+  }
+  return some
+}
+
 /** A rollback of the whole deployment takes those back as well that succeeded. */
 export function withScope({ deployment, count }: Live): DeploymentCount {
   if (deployment.status !== 'rolling_back' || deployment.spec.rollbackScope !== 'deployment') return count

@@ -38,7 +38,7 @@ import {
 } from './deployment-documents.ts'
 import { FinishedDeployments } from './finished.ts'
 import { GateWatch } from './gate-watch.ts'
-import { isEnlisted, type Live, planOf, toLive, toState, windowOf, withScope } from './live.ts'
+import { isEnlisted, type Live, membersFrom, planOf, toLive, toState, windowOf, withScope } from './live.ts'
 import { Pace } from './pace.ts'
 
 export interface OrchestratorPorts {
@@ -219,14 +219,15 @@ export class Orchestrator {
   async #run(): Promise<void> {
     const { schedule, failed } = this.#ports
     while (!this.#isClosed) {
+      // Whatever wakes it during a round is meant for the next one.
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
       try {
         await this.inTurn(() => this.#timedRound())
       } catch (error) {
         failed(error)
       }
-      const woken = new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
       await Promise.race([schedule.sleep(LIMITS.otaTickMs), woken])
     }
   }
@@ -235,10 +236,9 @@ export class Orchestrator {
   async #enlist(live: Live): Promise<void> {
     const { deployment, members } = live
     if (isFinalStatus(deployment.status)) return
-    const all = members.stages.flatMap((ids, stage) => ids.map((deviceId) => ({ deviceId, stage })))
-    const end = Math.min(all.length, live.enlisted + ENLIST_AT_ONCE)
-    while (live.enlisted < end) {
-      const some = all.slice(live.enlisted, Math.min(end, live.enlisted + LIMITS.otaRequestsAtOnce))
+    const next = membersFrom(members, live.enlisted, ENLIST_AT_ONCE)
+    for (let at = 0; at < next.length; at += LIMITS.otaRequestsAtOnce) {
+      const some = next.slice(at, at + LIMITS.otaRequestsAtOnce)
       await Promise.all(
         some.map(({ deviceId, stage }) =>
           this.#submit(deviceId, { kind: 'ota_enlist', plan: planOf(deployment, stage) }),
@@ -246,7 +246,7 @@ export class Orchestrator {
       )
       live.enlisted += some.length
     }
-    if (live.enlisted < all.length) this.#wake()
+    if (!isEnlisted(live)) this.#wake()
   }
 
   /** Tells whoever can still be told that the deployment has stopped. */
