@@ -332,7 +332,9 @@ describe('a command line', () => {
     expect(all).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('Exit codes:') })
     expect(short.stdout).toBe(all.stdout)
     expect(one.stdout).toContain('--wait [seconds]')
-    expect((await fleet('help devices import')).stdout).toContain('parent_id, and metadata.<name>')
+    expect((await fleet('help devices import')).stdout).toContain(
+      'heartbeat_timeout_sec, and metadata.<name>',
+    )
     expect(await cli.run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n' })
   })
 
