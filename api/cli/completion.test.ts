@@ -39,7 +39,10 @@ test.each([
     ['robot-7', 'robot-8'],
   ],
   [['--json', 'telemetry', 'history', 'robot-7'], ['robot-7']],
-  [['telemetry', 'history', 'robot-7', 'ro'], []],
+  [
+    ['telemetry', 'history', 'robot-7', 'ro'],
+    ['robot-7', 'robot-8'],
+  ],
   [
     ['audit', '--device', ''],
     ['robot-7', 'robot-8', 'thermo-1'],

@@ -19,8 +19,9 @@ const devices = [
   { device_id: 'b', name: "'quoted'", type: 'simulator', parent_id: 'a' },
   { device_id: 'c', name: 'x', type: 'simulator' },
 ]
+/** All but when and where in the log a device was registered, which depends on how many were at a time. */
 const stored = (engine: ReturnType<typeof openHarness>['engine']) =>
-  engine.all().map((device) => ({ ...device, createdAt: 0, updatedAt: 0 }))
+  engine.all().map((device) => ({ ...device, createdAt: 0, updatedAt: 0, registrationPlace: 0 }))
 
 test.each([
   ['ndjson', NDJSON],

@@ -99,7 +99,7 @@ function set(shadowCommand: Command, cli: Cli): void {
       .command('set')
       .description('change the desired state of devices; null removes a key')
       .argument(
-        '[words...]',
+        '[device_id...]',
         'ids of the devices, left out with --selector; then a JSON object, @file, or - for standard input',
       ),
   )

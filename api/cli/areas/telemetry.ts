@@ -110,7 +110,7 @@ function history(telemetryCommand: Command, cli: Cli): void {
       .command('history')
       .description('show the history of a metric')
       .argument(
-        '[words...]',
+        '[device_id...]',
         'ids of the devices, left out with --selector; then the metric, such as battery.percent; several with commas, or battery.*',
       ),
   )
