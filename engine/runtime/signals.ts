@@ -33,6 +33,7 @@ export type RunnerSignal =
   | SaveSignal
   | { readonly kind: 'worked'; readonly result: WorkResult }
   | { readonly kind: 'read_failed'; readonly error: unknown }
+  | { readonly kind: 'load_failed'; readonly fault: Fault }
   | { readonly kind: 'shard_lost'; readonly error: unknown }
 
 export type ShardSignal =
@@ -90,6 +91,8 @@ const WARNINGS = {
     'the outbox of history cannot be read or cleared, and it is tried again: check the disk, or Redis',
   save_failed: 'the store does not save, so devices wait, and it is tried again: check the disk, or Redis',
   read_failed: 'the log cannot be read, so devices wait, and it is tried again: check the disk, or NATS',
+  load_failed:
+    'devices that this node took over cannot be loaded, so they wait, and it is tried again: check Redis',
   shard_lost: 'a shard failed: it is loaded again from the store and the log',
   claim_failed: 'partitions cannot be claimed, so their devices wait, and it is tried again: check Redis',
   fenced: 'another node has taken over a partition of this shard: the shard starts again without it',

@@ -1,6 +1,11 @@
 // Partitions that a runner gained while it runs, until their devices are in the shard and their entries are read. Devices are
 // loaded piece by piece: between two pieces the shard works for the partitions that it has already.
-import type { Partition } from '../../../schemas/ids.ts'
+//
+// J1. While the store does not answer, what was loaded stays: nothing changes these records until their entries are read.
+import type { DeviceId, Partition } from '../../../schemas/ids.ts'
+import { LIMITS } from '../../limits.ts'
+import { Fault } from '../../ports/fault.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import type { Records, StoredDevice } from '../../ports/store.ts'
 
 type Devices = readonly StoredDevice[]
@@ -12,23 +17,34 @@ export interface JoiningHost {
   load(partitions: readonly Partition[], devices: Devices): Promise<unknown>
   /** All devices of these are there: their entries may be read. */
   loaded(partitions: readonly Partition[]): void
+  /** The store did not answer, and is asked again. */
+  failed(fault: Fault): void
 }
 
 interface Group {
   readonly partitions: readonly Partition[]
   readonly pieces: AsyncIterator<Devices>
+  readonly loaded: Set<DeviceId>
 }
 
 export class Joining {
   readonly #store: Pick<Records, 'load'>
+  readonly #schedule: Pick<Schedule, 'after'>
   readonly #host: JoiningHost
   /** Gained while others are being loaded. */
   #waiting: Partition[] = []
   #group: Group | undefined
   #next: (() => Promise<unknown>) | undefined
 
-  constructor(store: Pick<Records, 'load'>, host: JoiningHost) {
+  constructor(
+    {
+      store,
+      schedule,
+    }: { readonly store: Pick<Records, 'load'>; readonly schedule: Pick<Schedule, 'after'> },
+    host: JoiningHost,
+  ) {
     this.#store = store
+    this.#schedule = schedule
     this.#host = host
   }
 
@@ -68,7 +84,11 @@ export class Joining {
     if (this.#group !== undefined || this.#waiting.length === 0) return
     const partitions = this.#waiting
     this.#waiting = []
-    this.#group = { partitions, pieces: this.#store.load(partitions)[Symbol.asyncIterator]() }
+    this.#open(partitions, new Set())
+  }
+
+  #open(partitions: readonly Partition[], loaded: Set<DeviceId>): void {
+    this.#group = { partitions, pieces: this.#store.load(partitions)[Symbol.asyncIterator](), loaded }
     this.#pull(this.#group)
   }
 
@@ -81,13 +101,26 @@ export class Joining {
     }
     group.pieces.next().then(
       ({ done, value }) => then(() => (done ? this.#end(group) : this.#load(group, value))),
-      (error: unknown) => then(() => Promise.reject(error)),
+      (error: unknown) => {
+        if (error instanceof Fault && error.retryable) this.#openAgain(group, error)
+        else then(() => Promise.reject(error))
+      },
     )
+  }
+
+  /** by J1 */
+  #openAgain(group: Group, fault: Fault): void {
+    this.#host.failed(fault)
+    this.#schedule.after(LIMITS.shardRetryMs, () => {
+      if (this.#group === group) this.#open(group.partitions, group.loaded)
+    })
   }
 
   #load(group: Group, devices: Devices): Promise<unknown> {
     this.#pull(group)
-    return this.#host.load(group.partitions, devices)
+    const missing = devices.filter(({ device }) => !group.loaded.has(device.id))
+    for (const { device } of missing) group.loaded.add(device.id)
+    return this.#host.load(group.partitions, missing)
   }
 
   async #end({ partitions }: Group): Promise<void> {

@@ -93,10 +93,11 @@ export class Runner {
       { done: () => this.#latch.set(), signal, fatal },
     )
     this.#readBarrier = new ReadBarrier({ log, schedule, found: () => this.#latch.set() })
-    this.#joining = new Joining(store, {
+    this.#joining = new Joining(ports, {
       ready: () => this.#latch.set(),
       load: (gained, devices) => this.#open.put(gained, devices),
       loaded: (gained) => this.#open.source.join(gained, this.#positions.covered),
+      failed: (fault) => signal({ kind: 'load_failed', fault }),
     })
     this.#positions = new ShardPositions(store)
     this.#open = new OpenShard(settings, ports, {
