@@ -1,12 +1,12 @@
-// `npm run bench [-- --quick] [-- --only <name>[,<name>]]`: runs the scenarios and prints one table. A whole run
-// also writes bench/BENCHMARKS.md.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+// `npm run bench [-- --quick] [-- --only <name>[,<name>]]`: runs the scenarios and prints one table. What was not measured
+// quickly replaces its part of bench/BENCHMARKS.md.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeMachine } from './measure/machine.ts'
 import { METHOD } from './measure/method.ts'
-import { toReport, toTable, verdictOf } from './measure/report.ts'
+import { type ReportPart, toReport, toTable, verdictOf } from './measure/report.ts'
 import { Bench, type Scenario } from './scenario.ts'
 import { alerts } from './scenarios/alerts.ts'
 import { bridge } from './scenarios/bridge.ts'
@@ -63,7 +63,7 @@ const REPORT = 'bench/BENCHMARKS.md'
 
 const USAGE = `usage: npm run bench -- [--quick] [--only <scenario>[,…]] [--dir <directory>]
 ${SCENARIOS.map(({ name, about }) => `  ${name.padEnd(9)} ${about}`).join('\n')}
---quick takes a few minutes instead of half an hour; only a whole run rewrites ${REPORT}.
+--quick takes minutes instead of more than an hour. Without it, each scenario replaces its part of ${REPORT}.
 --dir is the directory for data during the run; choose one on the disk that is to be measured.`
 
 async function main(): Promise<number> {
@@ -88,30 +88,36 @@ async function main(): Promise<number> {
   }
   process.once('exit', clean)
   const bench = new Bench({ quick: values.quick, root })
-  const failures = await runAll(bench, chosen)
-  const machine = describeMachine(root)
+  const parts = await runAll(bench, chosen)
+  const failures = chosen.length - parts.length
   console.log(toTable(bench.figures))
-  if (wanted === undefined && !values.quick && failures === 0) {
-    writeFileSync(REPORT, toReport({ figures: bench.figures, machine, method: METHOD }))
-  }
   const missed = bench.figures.filter((figure) => verdictOf(figure) === 'missed').length
-  console.error(`${chosen.length - failures} scenarios done, ${failures} failed; ${missed} targets missed`)
+  console.error(`${parts.length} scenarios done, ${failures} failed; ${missed} targets missed`)
   return failures === 0 ? 0 : 1
 }
 
-// A scenario that fails does not affect the figures of the others.
-async function runAll(bench: Bench, scenarios: readonly Scenario[]): Promise<number> {
-  let failures = 0
+// A scenario that fails does not affect the figures of the others, nor does one that is interrupted.
+async function runAll(bench: Bench, scenarios: readonly Scenario[]): Promise<readonly ReportPart[]> {
+  const parts: ReportPart[] = []
   for (const scenario of scenarios) {
-    console.error(scenario.name)
+    const { name, about } = scenario
+    console.error(name)
+    const before = bench.figures.length
     try {
       await scenario.run(bench)
+      const figures = bench.figures.slice(before)
+      if (figures.length > 0) parts.push({ name, about, figures, conditions: describeMachine(bench.root) })
+      if (!bench.quick) report(parts)
     } catch (error) {
-      failures++
       console.error(`  failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
     }
   }
-  return failures
+  return parts
+}
+
+function report(parts: readonly ReportPart[]): void {
+  const order = SCENARIOS.map(({ name }) => name)
+  writeFileSync(REPORT, toReport(readFileSync(REPORT, 'utf8'), parts, { order, method: METHOD }))
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))

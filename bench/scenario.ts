@@ -11,12 +11,13 @@ export interface Scenario {
 
 export class Bench {
   readonly quick: boolean
-  readonly #root: string
+  /** Where all data is. */
+  readonly root: string
   readonly #figures: Figure[] = []
 
   constructor(options: { readonly quick: boolean; readonly root: string }) {
     this.quick = options.quick
-    this.#root = options.root
+    this.root = options.root
   }
 
   get figures(): readonly Figure[] {
@@ -39,7 +40,7 @@ export class Bench {
 
   /** Gives `work` a new empty directory and removes it afterwards. */
   async withDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
-    const dir = mkdtempSync(join(this.#root, 'run-'))
+    const dir = mkdtempSync(join(this.root, 'run-'))
     try {
       return await work(dir)
     } finally {

@@ -6,36 +6,30 @@ import { cpus, release, totalmem } from 'node:os'
 const TMPFS = 0x01021994
 const GIB = 1024 ** 3
 
-export function describeMachine(dir: string): readonly (readonly [string, string])[] {
+export function describeMachine(dir: string): string {
+  const processors = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}`
   return [
-    ['date', new Date().toISOString()],
-    ['commit', commit()],
-    [
-      'machine',
-      `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / GIB)} GiB`,
-    ],
-    ['system', `Linux ${release()}, Node ${process.versions.node}`],
-    ['data directory', isMemory(dir) ? 'tmpfs: "power" waits for no disk here' : 'on disk'],
-    ['mosquitto', version('mosquitto', ['-h'])],
-  ]
+    `On ${new Date().toISOString().slice(0, 10)}, commit ${commit()}`,
+    `${processors}, ${Math.round(totalmem() / GIB)} GiB`,
+    `Linux ${release()}, Node ${process.versions.node}`,
+    isMemory(dir) ? 'data on tmpfs, where "power" waits for no disk' : 'data on disk',
+  ].join('; ')
 }
 
 function commit(): string {
-  const hash = version('git', ['rev-parse', '--short=12', 'HEAD'])
-  const changed = version('git', ['status', '--porcelain', '--', 'engine', 'api', 'schemas'])
-  return changed === '' || changed === 'none' ? hash : `${hash} with changes`
+  const hash = git('rev-parse', '--short=12', 'HEAD') ?? 'unknown'
+  const changed = git('status', '--porcelain', '--', 'engine', 'api', 'schemas') ?? ''
+  return changed === '' ? hash : `${hash} with changes`
 }
 
 function isMemory(dir: string): boolean {
   return statfsSync(dir).type === TMPFS
 }
 
-// `mosquitto -h` prints its version and exits with an error.
-function version(command: string, args: readonly string[]): string {
+function git(...args: readonly string[]): string | undefined {
   try {
-    return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  } catch (error) {
-    const stdout = error instanceof Error ? Reflect.get(error, 'stdout') : undefined
-    return typeof stdout === 'string' && stdout !== '' ? (stdout.split('\n')[0] ?? 'none') : 'none'
+    return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return undefined
   }
 }

@@ -40,6 +40,14 @@ export const METHOD = `## Method
   of owners to even shares. For the outage, nodes reach ClickHouse through a proxy that is closed.
 - Three loads of the cluster: 1 000 sockets send singly on a schedule. The CPU per message includes what the processes use
   without messages, which is told as well.
+- Alerts: all devices pass a threshold within a second, while 100 others send 500 messages a second on a schedule, whose
+  PUBACK latency is compared with that beside as many messages that move nothing.
+- Prices: CPU of the whole service for one request at a time, as a multiple of a plain GET of a device in the same run.
+- Firmware and rollout: the devices of the rollout are simulated, install for a second, restart for another, and download
+  nothing, so that what is measured is the deployment. Downloads are measured apart, beside a bare Node stream.
+- Simulator and bridge: the CPU is that of their own process. The robot of the bridge is a WebSocket server in the bench's
+  process that speaks as rosbridge does.
+- The dashboard: Chromium runs on the same two cores as the service and the devices, without a graphics card.
 - Percentiles come from a histogram with a resolution of 1.6 %. A figure is marked NOISY if the hypervisor took more than
   2 % of the CPU meanwhile, or other processes more than 10 %.
 
@@ -48,9 +56,9 @@ export const METHOD = `## Method
 - A network: loopback has no latency, loss or TLS. TLS would add its handshakes and ciphers to every figure.
 - More than one machine or more cores than stated. EMQX: its rules, its cost, and the properties it adds to a message.
 - Replicas: one nats-server, one Redis, one ClickHouse.
-- Days: merges, retention and memory over a long time. The longest run here takes a few minutes.
+- Days: merges, retention and memory over a long time. The longest run here takes twelve minutes.
 - Power cuts: with \`power\` the log waits for fsync. Whether the disk keeps that promise was not tested.
 - Memory of the kernel: sockets and page cache.
 - Commands that take time: all devices are connected and answer at once. Devices that follow their shadows.
-- Many dashboards: one \`/ws\` client watches 50 devices.
+- Hours of a dashboard's life in one page.
 `

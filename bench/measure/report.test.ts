@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Figure, toDigits, toReport, toTable, verdictOf } from './report.ts'
 
 const figure: Figure = { scenario: 'ingest', name: 'messages/s', value: 81_234.4, unit: '' }
@@ -35,9 +35,35 @@ test('numbers are rounded to three digits, with thousands separated', () => {
   ])
 })
 
-test('the report holds machine, table and method', () => {
-  const report = toReport({ figures: [figure], machine: [['commit', 'abc']], method: '## Method\n' })
-  expect(report).toMatch(/^# Benchmarks\n/)
-  expect(report).toContain('- commit: abc')
-  expect(report).toContain('## Method')
+describe('the report', () => {
+  const rest = { order: ['floors', 'ingest', 'rest'], method: '## Method\n\nCarefully.\n' }
+  const part = (name: string, value: number) => ({
+    ...{ name, about: 'what it measures', conditions: `measured with ${value}` },
+    figures: [{ ...figure, value }],
+  })
+  const headings = (report: string) => report.match(/^#+ .*$/gm)
+
+  test('has the parts in their order, and the method behind them', () => {
+    const report = toReport('', [part('rest', 2), part('floors', 1)], rest)
+    expect(headings(report)).toEqual(['# Benchmarks', '## floors', '## rest', '## Method'])
+    expect(report).toContain('Measures what it measures.\n\nmeasured with 1.\n\n| scenario')
+    expect(report).toMatch(/Carefully\.\n$/)
+  })
+
+  test('keeps the parts that were not measured again, and no part of a scenario that is gone', () => {
+    const before = toReport('', [part('floors', 1), part('rest', 2)], rest)
+    const after = toReport(before, [part('ingest', 3), part('rest', 4)], rest)
+    expect(headings(after)).toEqual(['# Benchmarks', '## floors', '## ingest', '## rest', '## Method'])
+    expect(after.match(/measured with \d/g)).toEqual([
+      'measured with 1',
+      'measured with 3',
+      'measured with 4',
+    ])
+    expect(headings(toReport(after, [], { ...rest, order: ['rest'] }))).toEqual([
+      '# Benchmarks',
+      '## rest',
+      '## Method',
+    ])
+    expect(toReport(after, [], rest)).toBe(after)
+  })
 })

@@ -52,13 +52,36 @@ export function toDigits(value: number): string {
   return String(Number(value.toPrecision(3)))
 }
 
-export interface ReportParts {
+/** What a scenario measured, as a part of the report. */
+export interface ReportPart {
+  readonly name: string
+  readonly about: string
+  /** When, with which code, and on which machine. */
+  readonly conditions: string
   readonly figures: readonly Figure[]
-  readonly machine: readonly (readonly [string, string])[]
-  readonly method: string
 }
 
-export function toReport({ figures, machine, method }: ReportParts): string {
-  const facts = machine.map(([name, value]) => `- ${name}: ${value}`).join('\n')
-  return `# Benchmarks\n\nWritten by \`npm run bench\`; do not edit.\n\n${facts}\n\n${toTable(figures)}\n\n${method}`
+const HEAD = `# Benchmarks
+
+Written by \`npm run bench\`; do not edit. Each part says when it was measured, and with which commit: compare figures within a
+part only.
+`
+
+/** Writes these parts in place of what `before` has of their scenarios. Other scenarios keep what they have. */
+export function toReport(
+  before: string,
+  parts: readonly ReportPart[],
+  { order, method }: { readonly order: readonly string[]; readonly method: string },
+): string {
+  const texts = new Map(before.split(/^(?=## )/m).map((text) => [/^## (.*)/.exec(text)?.[1], text]))
+  for (const part of parts) texts.set(part.name, toText(part))
+  return (
+    [HEAD, ...order.flatMap((name) => texts.get(name) ?? []), method]
+      .map((text) => text.trim())
+      .join('\n\n') + '\n'
+  )
+}
+
+function toText({ name, about, conditions, figures }: ReportPart): string {
+  return `## ${name}\n\nMeasures ${about}.\n\n${conditions}.\n\n${toTable(figures)}`
 }
