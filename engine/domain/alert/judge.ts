@@ -30,6 +30,11 @@ export interface Occasion {
   readonly message: (rule: CompiledRule, alert: Alert) => string
 }
 
+/** An occasion on a device that rules fit. */
+export interface WatchedOccasion extends Occasion {
+  readonly watch: Watch
+}
+
 export interface Judgement {
   readonly alerts: Alerts
   readonly moves: readonly Move[]
@@ -43,23 +48,24 @@ const NO_EVENTS: ReadonlySet<number> = new Set()
 const ROUNDS_MAX = 5
 
 /** Brings what the watch knows of these rules up to date, without deciding anything. */
-export function look(watch: Watch, rules: readonly number[], alerts: Alerts, occasion: Occasion): void {
+export function look(rules: readonly number[], alerts: Alerts, occasion: WatchedOccasion): void {
   for (const rule of rules) {
-    refresh(watch, rule, alerts, occasion)
-    if (occasion.events.size > 0) refresh(watch, rule, alerts, { ...occasion, events: NO_EVENTS })
+    refresh(rule, alerts, occasion)
+    if (occasion.events.size > 0) refresh(rule, alerts, { ...occasion, events: NO_EVENTS })
     // Judged by the next sweep.
-    watch.deadline = 0
+    occasion.watch.deadline = 0
   }
 }
 
 /** Judges these rules. */
-export function judge(watch: Watch, rules: readonly number[], alerts: Alerts, occasion: Occasion): Judgement {
+export function judge(rules: readonly number[], alerts: Alerts, occasion: WatchedOccasion): Judgement {
+  const { watch } = occasion
   let so = alerts
   let isHeldBack = false
   const moves: Move[] = []
   const waiting = new Set(rules)
   for (const rule of waiting) {
-    const judged = judgeOne(watch, rule, so, occasion)
+    const judged = judgeOne(rule, so, occasion)
     so = judged.alerts
     isHeldBack ||= judged.isHeldBack
     moves.push(...judged.moves)
@@ -73,18 +79,13 @@ export function judge(watch: Watch, rules: readonly number[], alerts: Alerts, oc
 
 /** Judges all rules of the device, and says when that is needed next. */
 export function judgeAll(
-  watch: Watch,
   alerts: Alerts,
-  occasion: Occasion & { readonly reasonOf: (rule: RuleId) => AlertEndReason },
+  occasion: WatchedOccasion & { readonly reasonOf: (rule: RuleId) => AlertEndReason },
 ): Judgement {
+  const { watch } = occasion
   const ended = endOrphans(alerts, watch, occasion)
   watch.deadline = NEVER
-  const judged = judge(
-    watch,
-    watch.fit.rules.map((_, rule) => rule),
-    ended.alerts,
-    occasion,
-  )
+  const judged = judge([...watch.fit.rules.keys()], ended.alerts, occasion)
   return { ...judged, moves: [...ended.moves, ...judged.moves] }
 }
 
@@ -105,13 +106,11 @@ export function endOrphans(
   return { alerts: so, moves, isHeldBack: false }
 }
 
-function judgeOne(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Judgement {
-  const compiled = watch.fit.rules[rule]
-  if (compiled === undefined) return nothing(alerts)
-  const first = settle(watch, rule, alerts, occasion)
+function judgeOne(rule: number, alerts: Alerts, occasion: WatchedOccasion): Judgement {
+  const first = settle(rule, alerts, occasion)
   if (occasion.events.size === 0) return first
   // An event is over at once, which is what its alert's end counts from.
-  const second = settle(watch, rule, first.alerts, { ...occasion, events: NO_EVENTS })
+  const second = settle(rule, first.alerts, { ...occasion, events: NO_EVENTS })
   return {
     alerts: second.alerts,
     moves: [...first.moves, ...second.moves],
@@ -119,15 +118,11 @@ function judgeOne(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion
   }
 }
 
-function nothing(alerts: Alerts): Judgement {
-  return { alerts, moves: [], isHeldBack: false }
-}
-
-function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): Judgement {
+function settle(rule: number, alerts: Alerts, occasion: WatchedOccasion): Judgement {
+  const { watch, now, device, message, hasRoom } = occasion
   const compiled = watch.fit.rules[rule]
-  if (compiled === undefined) return nothing(alerts)
-  const { now, device, message, hasRoom } = occasion
-  const refreshed = refresh(watch, rule, alerts, occasion)
+  if (compiled === undefined) return { alerts, moves: [], isHeldBack: false }
+  const refreshed = refresh(rule, alerts, occasion)
   const moves: Move[] = []
   let so = alerts
   let nextAt = 0
@@ -169,9 +164,9 @@ function settle(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion):
   return { alerts: so, moves, isHeldBack }
 }
 
-function refresh(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion): RefreshResult {
+function refresh(rule: number, alerts: Alerts, occasion: WatchedOccasion): RefreshResult {
+  const { watch, now, sight, events } = occasion
   const compiled = watch.fit.rules[rule]
-  const { now, sight, events } = occasion
   const { isInside = false, since = 0 } = compiled?.window(toMillis(now)) ?? {}
   const { status, statusSince } = sight.device
   const stops = compiled?.rule.during_maintenance === 'off'
@@ -179,12 +174,12 @@ function refresh(watch: Watch, rule: number, alerts: Alerts, occasion: Occasion)
   const openSince = Math.max(since, stops ? statusSince : 0) * 1_000
   const refreshed = watch.refresh(rule, { sight, now, isOpen, openSince, events })
   const open = compiled && openOf(alerts, compiled.id)
-  if (refreshed.rose && open !== undefined) count(watch, rule, open, now)
+  if (refreshed.rose && open !== undefined) count(rule, open, occasion)
   return refreshed
 }
 
 /** by the alert's own count, so that a moment that is read again counts once */
-function count(watch: Watch, rule: number, open: Alert, now: Micros): void {
+function count(rule: number, open: Alert, { watch, now }: WatchedOccasion): void {
   watch.tallies ??= new Map()
   const known = watch.tallies.get(rule)
   const tally =

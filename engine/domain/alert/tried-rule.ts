@@ -7,7 +7,7 @@ import { type Alert, NO_ALERTS } from './alerts-part.ts'
 import { compileRule } from './compile.ts'
 import type { Move } from './decide.ts'
 import { Fit } from './fit.ts'
-import { judge, judgeAll, type Occasion } from './judge.ts'
+import { judge, judgeAll, type WatchedOccasion } from './judge.ts'
 import { leavesOf } from './leaves.ts'
 import type { Rule } from './rule.ts'
 import type { Subject } from './subject.ts'
@@ -98,7 +98,7 @@ class Trial {
     while (watch.deadline * 1_000 <= at && this.#steps++ < STEPS_MAX) {
       const due = Micros(Math.max(watch.deadline, this.#createdAt) * 1_000)
       const occasion = { ...this.#occasion(due), reasonOf: () => 'target_left' as const }
-      const { alerts, moves } = judgeAll(watch, this.#alerts, occasion)
+      const { alerts, moves } = judgeAll(this.#alerts, occasion)
       this.#alerts = alerts
       this.#note(moves)
       if (watch.deadline * 1_000 <= due) watch.deadline = Math.floor(due / 1_000) + 1
@@ -150,7 +150,7 @@ class Trial {
   #judge(rules: readonly number[], at: Micros, events = NO_EVENTS, value: Json = null): void {
     if (rules.length === 0) return
     const occasion = { ...this.#occasion(at), events, eventValue: value }
-    const { alerts, moves } = judge(this.#watch, rules, this.#alerts, occasion)
+    const { alerts, moves } = judge(rules, this.#alerts, occasion)
     this.#alerts = alerts
     this.#note(moves)
   }
@@ -187,9 +187,10 @@ class Trial {
     }
   }
 
-  #occasion(now: Micros): Occasion {
+  #occasion(now: Micros): WatchedOccasion {
     const device = this.#device
     return {
+      watch: this.#watch,
       device,
       sight: {
         device: { ...device, createdAt: this.#createdAt },

@@ -93,15 +93,15 @@ export class AlertJudging {
     if (watch === undefined) return
     actor.isDirty = true
     const device = decisions.deviceOf(actor)
-    const occasion = { ...this.occasion(actor, device, { at, events, value }), keepsCount }
+    const occasion = { ...this.occasion(actor, device, { at, events, value }), watch, keepsCount }
     this.effort.begin(rules.length)
     // by J1
     if (isNew)
       tellPending({ actor, watch, rules, at, decisions }, () => {
-        const judgement = judge(watch, rules, device.alerts, occasion)
+        const judgement = judge(rules, device.alerts, occasion)
         this.#keep(actor, device, { judgement, at }, decisions)
       })
-    else look(watch, rules, device.alerts, occasion)
+    else look(rules, device.alerts, occasion)
     this.effort.end()
     this.#ports.judged(actor, toMillis(at))
   }
@@ -122,7 +122,7 @@ export class AlertJudging {
     this.effort.begin(watch.fit.rules.length)
     const rules = [...watch.fit.rules.keys()]
     tellPending({ actor, watch, rules, at, decisions }, () => {
-      const judgement = judgeAll(watch, device.alerts, { ...occasion, reasonOf })
+      const judgement = judgeAll(device.alerts, { ...occasion, watch, reasonOf })
       if (!judgement.isHeldBack) this.#room.leave(actor)
       this.#keep(actor, device, { judgement, at }, decisions)
     })

@@ -155,13 +155,9 @@ export class ShardAlerts {
   }
 
   /** Takes a stored report in. Costs nothing but the comparisons while nothing moves. */
-  telemetry(
-    actor: Actor,
-    watch: Watch,
-    reported: StoredReport,
-    incoming: Incoming,
-    decisions: AlertDeciding,
-  ): void {
+  telemetry(actor: Actor, reported: StoredReport, incoming: Incoming, decisions: AlertDeciding): void {
+    const { watch } = actor
+    if (watch === undefined) return
     const { receivedAt } = incoming.item
     const { shape, reports, at } = reported
     const isFlagged =

@@ -137,8 +137,7 @@ function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch:
       if (reported.adjusted) batch.counts.adjusted++
       if (incoming.isFirst && reported.diagnostics !== undefined)
         applyDiagnostics(actor, { reported, incoming }, batch)
-      if (actor.watch !== undefined && incoming.isFirst)
-        batch.alerts.telemetry(actor, actor.watch, reported, incoming, batch.decisions)
+      if (incoming.isFirst) batch.alerts.telemetry(actor, reported, incoming, batch.decisions)
       if (incoming.isNew) {
         noteLateHours(actor, reported, batch)
         if (isWanted(batch.wants.telemetry, actor.device.id)) {

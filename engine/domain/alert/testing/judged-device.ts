@@ -162,8 +162,9 @@ export class JudgedDevice {
     this.#reach(at)
     const watch = this.#watch
     if (watch === undefined || watch.deadline > START + at * 1_000) return
-    const { alerts, moves } = judgeAll(watch, this.alerts, {
+    const { alerts, moves } = judgeAll(this.alerts, {
       ...this.#occasion(),
+      watch,
       reasonOf: (rule) => this.#book.reasonOf(rule, this.device),
     })
     this.alerts = alerts
@@ -238,7 +239,7 @@ export class JudgedDevice {
   #judge(rules: readonly number[], events?: ReadonlySet<number>, value?: string): void {
     const watch = this.#watch
     if (watch === undefined) return
-    const { alerts, moves } = judge(watch, rules, this.alerts, this.#occasion(events, value))
+    const { alerts, moves } = judge(rules, this.alerts, { ...this.#occasion(events, value), watch })
     this.alerts = alerts
     this.#note(moves)
   }
