@@ -253,7 +253,8 @@ function serverTarget(name: string, server: ServerHandle): Target {
     name,
     kinds: [
       ...(['kill', 'kill', server.stop === undefined ? 'kill' : 'stop', 'pause', 'pause'] as const),
-      ...(server.reviveEmpty === undefined ? [] : (['wipe'] as const)),
+      // Some in every run of ten minutes: they are what `--losses` is for.
+      ...(server.reviveEmpty === undefined ? [] : new Array<FaultKind>(4).fill('wipe')),
       ...(server.cutPower === undefined ? [] : (['power_cut', 'power_cut'] as const)),
     ],
     async inflict(kind: FaultKind) {
