@@ -64,6 +64,8 @@ describe.skipIf(CHROMIUM === undefined)('the first start on a terminal', () => {
     await other.getByRole('button', { name: 'Log in' }).waitFor()
     await other.getByRole('alert').waitFor()
 
+    // An open page would miss the service.
+    await browser.closePages()
     service?.kill('SIGTERM')
     expect(service === undefined ? undefined : await once(service, 'exit')).toEqual([0, null])
   })
