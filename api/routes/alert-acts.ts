@@ -1,5 +1,7 @@
 // What people do to alerts: acknowledge, snooze, resolve, assign and comment, one alert at a time or many.
+
 import type { AlertAct } from '../../engine/domain/alert/acts.ts'
+import { chunks } from '../../engine/domain/chunks.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
 import { FLEET } from '../../engine/ports/feed.ts'
 import { ALERT_SNOOZE_SEC_MAX } from '../../schemas/alert.ts'
@@ -138,8 +140,7 @@ async function actMany(
   call: SignedCall,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const some = ids.slice(at, at + AT_ONCE)
+  for (const some of chunks(ids, AT_ONCE)) {
     const refusals = await Promise.all(some.map((id) => act(services, id, wish, call)))
     some.forEach((id, i) => {
       const refusal = refusals[i]

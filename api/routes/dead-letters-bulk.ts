@@ -1,4 +1,5 @@
 // POST /dead-letters/replay and /dead-letters/discard: many dead letters at once, the oldest first.
+import { chunks } from '../../engine/domain/chunks.ts'
 import { replayWay } from '../../engine/domain/replay-way.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { DeadLetter, DeadLetterFilter } from '../../engine/ports/store.ts'
@@ -92,8 +93,7 @@ async function actOnAll(
     if (letters.length < READ_AT_ONCE) break
   }
   const fit = [...found.values()].filter(isFit).reverse()
-  for (let at = 0; at < fit.length; at += LIMITS.replaysAtOnceMax)
-    await act(fit.slice(at, at + LIMITS.replaysAtOnceMax))
+  for (const some of chunks(fit, LIMITS.replaysAtOnceMax)) await act(some)
   return { total: found.size, done: fit.length }
 }
 

@@ -1,6 +1,8 @@
 // GET /devices/export: every device that the caller may see, as a file for POST /devices/bulk.
+
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { chunks } from '../../engine/domain/chunks.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { BULK_TYPES } from '../../schemas/bulk.ts'
@@ -46,8 +48,8 @@ async function* linesOf(
 ): AsyncGenerator<Buffer> {
   const toLine = format === 'csv' ? toCsv : toJson
   if (format === 'csv') yield Buffer.from(CSV_HEADER)
-  for (let at = 0; at < ids.length; at += DEVICES_AT_ONCE) {
-    const devices = ids.slice(at, at + DEVICES_AT_ONCE).flatMap((id) => directory.get(id) ?? [])
+  for (const some of chunks(ids, DEVICES_AT_ONCE)) {
+    const devices = some.flatMap((id) => directory.get(id) ?? [])
     yield Buffer.from(devices.map(toLine).join(''))
     // A fast reader must not delay other requests.
     await setImmediate()

@@ -2,6 +2,7 @@
 //
 // - A row's delta has every column that has changed since `since`, with its latest value. So of two deltas of a row
 //   the one with the greater `rev` says all that the other one says, and their order does not matter.
+import { chunks } from '../../engine/domain/chunks.ts'
 import type { FleetPlacing, FleetTable } from '../../engine/ports/fleet.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { FleetDelta } from '../../schemas/ws.ts'
@@ -90,8 +91,4 @@ function deltaOf(table: FleetTable, places: readonly number[], detail: Detail): 
     parent_id: rows.map(({ parentId }) => parentId ?? null),
     firmware: rows.map(({ firmware }) => firmware ?? null),
   }
-}
-
-export function* chunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
 }

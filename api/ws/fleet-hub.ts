@@ -2,11 +2,13 @@
 // and know the same share their frames, so a hundred pages cost little more than one.
 //
 // - Nothing runs while nobody subscribes. What a look costs depends on what changed, not on messages of devices.
+
+import { chunks } from '../../engine/domain/chunks.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { FleetPort, FleetTable } from '../../engine/ports/fleet.ts'
 import { toIso } from '../../schemas/ids.ts'
-import { chunks, type DeltaPiece, toDeltaPieces } from './fleet-delta.ts'
+import { type DeltaPiece, toDeltaPieces } from './fleet-delta.ts'
 import { fleetStats, RateMeter, type Rates } from './fleet-stats.ts'
 import type { FleetLook, FleetSubscription, Sight } from './fleet-subscription.ts'
 import { FleetValues } from './fleet-values.ts'

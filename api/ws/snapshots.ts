@@ -1,4 +1,5 @@
 // The state a subscription starts from.
+import { chunks } from '../../engine/domain/chunks.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { type Deployment, isFinalStatus } from '../../engine/domain/ota/deployment.ts'
 import { unreachable } from '../../engine/domain/unreachable.ts'
@@ -73,7 +74,7 @@ async function openFrom<State>(
   const { devices, total } = listDevices(subscription, scope, ports)
   const page = new Page(subscription.id, { total, isMore: devices.length < total }, ports.limits)
   const shown = new Map<DeviceId, State>()
-  for (const some of chunks(devices)) {
+  for (const some of chunks(devices, ASKED_AT_ONCE)) {
     const states = await ask(some)
     for (const [index, device] of some.entries()) {
       const state = states[index]
@@ -243,9 +244,4 @@ function untilFirstNew<T>(
     if (!is) shown.delete(deviceId)
     return is
   }
-}
-
-function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += ASKED_AT_ONCE)
-    yield items.slice(start, start + ASKED_AT_ONCE)
 }

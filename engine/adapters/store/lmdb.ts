@@ -6,6 +6,7 @@
 // - Records are read and decoded when asked for; memory holds just what lists and filters need.
 
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
+import { chunks } from '../../domain/chunks.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import type {
   Checkpoint,
@@ -98,9 +99,7 @@ class LmdbStore implements Store {
 
   async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
     const ids = this.#state.index.idsOf(new Set(partitions))
-    for (let at = 0; at < ids.length; at += BATCH) {
-      yield ids.slice(at, at + BATCH).flatMap((id) => this.#records.stored(id) ?? [])
-    }
+    for (const some of chunks(ids, BATCH)) yield some.flatMap((id) => this.#records.stored(id) ?? [])
   }
 
   applied() {

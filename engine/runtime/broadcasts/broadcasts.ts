@@ -5,8 +5,10 @@
 //     was not handed out before a crash is handed out after it, each member's command once.
 // - Every member's time counts from the broadcast's: what is handed out late is not sent late.
 // G3. What came of it is counted from its commands while they are kept, and written down once they have all ended.
+
 import { Buffer } from 'node:buffer'
 import { type BroadcastId, CommandId, type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { chunks } from '../../domain/chunks.ts'
 import {
   type Broadcast,
   type BroadcastMember,
@@ -171,14 +173,12 @@ export class Broadcasts {
     this.#cancelled.add(id)
     await this.#handingOut.get(id)
     const open = (await this.#ports.children(id)).filter(({ status }) => isOpen(status))
-    for (let at = 0; at < open.length; at += AT_ONCE)
+    for (const some of chunks(open, AT_ONCE))
       await Promise.all(
-        open
-          .slice(at, at + AT_ONCE)
-          // One that has ended meanwhile is refused, and has ended.
-          .map(({ deviceId, commandId }) =>
-            this.#ports.submit(deviceId, { kind: 'cancel', id: commandId }, { by: userAuthor(by) }),
-          ),
+        // One that has ended meanwhile is refused, and has ended.
+        some.map(({ deviceId, commandId }) =>
+          this.#ports.submit(deviceId, { kind: 'cancel', id: commandId }, { by: userAuthor(by) }),
+        ),
       )
     return this.state(id, { offset: 0, limit: LIST_AT_ONCE })
   }

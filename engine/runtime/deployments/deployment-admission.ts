@@ -1,5 +1,7 @@
 // Which devices a deployment would reach, and what must not be begun at all.
+
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
+import { chunks } from '../../domain/chunks.ts'
 import { type Aspirant, blockedBy, missingCanaries, toMembers } from '../../domain/ota/admission.ts'
 import { deadlineOf, type Members } from '../../domain/ota/deployment.ts'
 import { hasWindow } from '../../domain/ota/start-window.ts'
@@ -94,13 +96,11 @@ export class DeploymentAdmission {
 
   async #aspirants(ids: readonly DeviceId[]): Promise<readonly Aspirant[]> {
     const aspirants: Aspirant[] = []
-    for (let at = 0; at < ids.length; at += LIMITS.otaStatesAtOnce) {
-      const states = await this.#ports.firmwareOf(ids.slice(at, at + LIMITS.otaStatesAtOnce))
-      for (const state of states) {
+    for (const some of chunks(ids, LIMITS.otaStatesAtOnce))
+      for (const state of await this.#ports.firmwareOf(some)) {
         const type = state && this.#ports.store.devices.get(state.deviceId)?.type
         if (state !== undefined && type !== undefined) aspirants.push({ state, type })
       }
-    }
     return aspirants
   }
 }

@@ -1,7 +1,9 @@
 // What people ask of deployments, on the leader: to make one, to stop one, to see who is how far.
+
 import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { isWithin } from '../../domain/alert/target.ts'
+import { chunks } from '../../domain/chunks.ts'
 import type { Aspirant } from '../../domain/ota/admission.ts'
 import {
   type Deployment,
@@ -104,11 +106,9 @@ export class DeploymentDesk {
     if (record === undefined) return 0
     const ids = this.#ports.store.devices.matching({ type: record.deviceType })
     let devices = 0
-    for (let at = 0; at < ids.length; at += LIMITS.otaStatesAtOnce) {
-      const states = await this.#ports.firmwareOf(ids.slice(at, at + LIMITS.otaStatesAtOnce))
-      for (const state of states)
+    for (const some of chunks(ids, LIMITS.otaStatesAtOnce))
+      for (const state of await this.#ports.firmwareOf(some))
         if (state !== undefined && isSameVersion(record.reportsAs, state.firmware.previousVersion)) devices++
-    }
     return devices
   }
 
@@ -251,8 +251,7 @@ export class DeploymentDesk {
     const { deployment } = state
     const now = this.#ports.clock.now()
     const shown: MemberJob[] = []
-    for (let at = 0; at < ids.length; at += LIMITS.otaStatesAtOnce) {
-      const some = ids.slice(at, at + LIMITS.otaStatesAtOnce)
+    for (const some of chunks(ids, LIMITS.otaStatesAtOnce)) {
       const states = await this.#ports.firmwareOf(some)
       for (const [i, deviceId] of some.entries()) {
         const reason = skipped.get(deviceId)

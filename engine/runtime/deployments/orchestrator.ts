@@ -6,9 +6,11 @@
 //     not know yet that another one leads can give no place any more, and the next one first repeats what may be under
 //     way: a repetition changes nothing. Together places are never exceeded.
 // O3. One thing at a time: a request of a person and a round never decide side by side.
+
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
+import { chunks } from '../../domain/chunks.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { type Deployment, isFinalStatus, type Members } from '../../domain/ota/deployment.ts'
 import { countOf } from '../../domain/ota/deployment-count.ts'
@@ -237,8 +239,7 @@ export class Orchestrator {
     const { deployment, members } = live
     if (isFinalStatus(deployment.status)) return
     const next = membersFrom(members, live.enlisted, ENLIST_AT_ONCE)
-    for (let at = 0; at < next.length; at += LIMITS.otaRequestsAtOnce) {
-      const some = next.slice(at, at + LIMITS.otaRequestsAtOnce)
+    for (const some of chunks(next, LIMITS.otaRequestsAtOnce)) {
       await Promise.all(
         some.map(({ deviceId, stage }) =>
           this.#submit(deviceId, { kind: 'ota_enlist', plan: planOf(deployment, stage) }),
@@ -255,13 +256,11 @@ export class Orchestrator {
     const isOver = isFinalStatus(status) || status === 'rolling_back'
     if (!isOver || count.stoppable.length === 0) return
     const code = status === 'cancelled' ? 'CANCELLED' : (statusReason ?? status).toUpperCase()
-    for (let at = 0; at < count.stoppable.length; at += LIMITS.otaRequestsAtOnce)
+    for (const some of chunks(count.stoppable, LIMITS.otaRequestsAtOnce))
       await Promise.all(
-        count.stoppable
-          .slice(at, at + LIMITS.otaRequestsAtOnce)
-          .map((deviceId) =>
-            this.#submit(deviceId, { kind: 'ota_cancel', deploymentId: deployment.id, code }),
-          ),
+        some.map((deviceId) =>
+          this.#submit(deviceId, { kind: 'ota_cancel', deploymentId: deployment.id, code }),
+        ),
       )
   }
 
@@ -292,9 +291,9 @@ export class Orchestrator {
   }
 
   async #giveOut(): Promise<void> {
-    while (this.#grants.length > 0) {
-      await Promise.all(this.#grants.slice(0, LIMITS.otaRequestsAtOnce).map((grant) => this.#give(grant)))
-      this.#grants = this.#grants.slice(LIMITS.otaRequestsAtOnce)
+    for (const some of chunks(this.#grants, LIMITS.otaRequestsAtOnce)) {
+      await Promise.all(some.map((grant) => this.#give(grant)))
+      this.#grants = this.#grants.slice(some.length)
     }
   }
 

@@ -8,6 +8,7 @@
 // - Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
 
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
+import { chunks } from '../../../domain/chunks.ts'
 import { newPackr } from '../../../domain/packing.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Notice, NoticeCounts } from '../../../ports/notices.ts'
@@ -139,7 +140,7 @@ class RedisStore implements Store {
 
   async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
     const ids = this.#replica.state.index.idsOf(new Set(partitions))
-    for (let at = 0; at < ids.length; at += BATCH) yield await this.#loadDevices(ids.slice(at, at + BATCH))
+    for (const some of chunks(ids, BATCH)) yield await this.#loadDevices(some)
   }
 
   applied() {
@@ -228,9 +229,8 @@ class RedisStore implements Store {
 
   async *#allLetters(filter: DeadLetterFilter): AsyncGenerator<DeadLetter> {
     const names = await this.#letterNames(filter.deviceId)
-    for (let at = 0; at < names.length; at += BATCH)
-      for (const letter of await this.#lettersOf(names.slice(at, at + BATCH)))
-        if (letterFits(letter, filter)) yield letter
+    for (const some of chunks(names, BATCH))
+      for (const letter of await this.#lettersOf(some)) if (letterFits(letter, filter)) yield letter
   }
 
   lateHours(): readonly LateHour[] {

@@ -1,5 +1,7 @@
 // A store without a disk, for tests and simulations: no timers, no randomness, everything settled within microtasks.
+
 import type { CommandId, DeviceId, Partition } from '../../../../schemas/ids.ts'
+import { chunks } from '../../../domain/chunks.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
 import type {
   Checkpoint,
@@ -89,8 +91,8 @@ export class MemoryStore implements Store {
   async *load(partitions: readonly Partition[]): AsyncGenerator<readonly StoredDevice[]> {
     const { devices, vitals, parts, commands, state } = this.#durable
     const ids = state.index.idsOf(new Set(partitions))
-    for (let at = 0; at < ids.length; at += BATCH)
-      yield ids.slice(at, at + BATCH).flatMap((id) => {
+    for (const some of chunks(ids, BATCH))
+      yield some.flatMap((id) => {
         const device = devices.get(id)
         if (device === undefined) return []
         const kept = [...(commands.get(id)?.values() ?? [])]

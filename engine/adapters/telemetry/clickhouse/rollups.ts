@@ -3,9 +3,11 @@
 //
 // U1. A computation's number is stored before its first row and contains microseconds, so no two computations share one,
 //     even after a crash or when several nodes settle at once.
+
 import { randomInt } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { Millis } from '../../../../schemas/ids.ts'
+import { chunks } from '../../../domain/chunks.ts'
 import type { LateHour } from '../../../domain/telemetry/late-hours.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { ClickHouseLink, Statement } from './clickhouse-link.ts'
@@ -124,15 +126,11 @@ export class Rollups {
     const computed = await this.#begin(from)
     if (to > from) await this.#run(minutesOfAll({ from, to, computed }))
     const single = lateHours.filter(({ until }) => until === undefined)
-    for (let i = 0; i < single.length; i += LIMITS.telemetryLateHoursMax) {
-      await this.#run(minutesOfLate(single.slice(i, i + LIMITS.telemetryLateHoursMax), computed))
-    }
-    for (const spans of groupsOf(lateHours)) {
-      for (let i = 0; i < spans.length; i += LIMITS.telemetryLateHoursMax) {
-        const part = spans.slice(i, i + LIMITS.telemetryLateHoursMax)
+    for (const part of chunks(single, LIMITS.telemetryLateHoursMax))
+      await this.#run(minutesOfLate(part, computed))
+    for (const spans of groupsOf(lateHours))
+      for (const part of chunks(spans, LIMITS.telemetryLateHoursMax))
         await this.#run(minutesOfSpan(part, { computed, horizonSec: from / 1000 }))
-      }
-    }
     const oldest = lateHours.reduce((least, { hour }) => Math.min(least, hour), from / 1000)
     await this.#run(hours(computed, oldest))
     await this.#note({ computed, horizon: to, finished: 1 })
