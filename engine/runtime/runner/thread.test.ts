@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
 import { Micros, Partition } from '../../../schemas/ids.ts'
 import { newProgress, suspectOf } from '../shard/progress.ts'
@@ -61,3 +63,21 @@ test('a thread that was replaced by an empty one is lost', async () => {
   const { thread } = open()
   await expect(thread.run(work)).rejects.toMatchObject({ code: 'SHARD_LOST' })
 })
+
+test.runIf(process.platform === 'linux')(
+  'a shard gives way to the thread that acknowledges messages',
+  async () => {
+    const before = niceValues()
+    await open().thread.run(load)
+    const gaveWay = (values: readonly number[]) => values.filter((nice) => nice > getPriority()).length
+    expect(gaveWay(niceValues())).toBe(gaveWay(before) + 1)
+  },
+)
+
+/** Those of the process's threads, as proc(5) has them. */
+function niceValues(): readonly number[] {
+  return readdirSync('/proc/self/task').map((thread) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+  })
+}

@@ -6,6 +6,9 @@ import { Fault } from '../../ports/fault.ts'
 import type { ShardSettings, ShardTask, WorkResult } from '../shard/protocol.ts'
 import { Shard } from '../shard/shard.ts'
 
+/** While all cores are busy, shards give way to the event loop: it acknowledges, and what a shard has to do can wait. */
+const NICE = 5
+
 export interface ShardThread {
   /** One task at a time. Rejects with `SHARD_LOST` when the shard's memory is gone: load it again. */
   run(task: ShardTask): Promise<WorkResult | undefined>
@@ -27,6 +30,7 @@ export function piscinaThread(settings: ShardSettings): ShardThread {
     minThreads: 1,
     maxThreads: 1,
     concurrentTasksPerWorker: 1,
+    niceIncrement: NICE,
     // The default, 'sync', freezes the thread's event loop between tasks.
     atomics: 'disabled',
     stricterFIFO: true,
