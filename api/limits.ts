@@ -155,6 +155,8 @@ export const API_LIMITS = {
   /** A longer token is refused unread. */
   tokenCharsMax: 4_096,
   verifiedTokensMax: 10_000,
+  /** Signatures of devices that all reconnect at once, as after a network outage, need not be verified again. */
+  verifiedDeviceTokensMax: 100_000,
   refreshAbsoluteMs: 30 * 86_400_000,
   refreshIdleMs: 7 * 86_400_000,
   /** Shortest time between two notes of when a refresh token was used. */

@@ -89,8 +89,24 @@ describe('a device token', () => {
       claims: { deviceId: 'other', mayPublish: false, maySubscribe: false },
     })
     expect((await tokens.verifyDevice(forge(claims, { alg: 'HS256', typ: 'dev+jwt' }))).kind).toBe('void')
+    const unseen = await tokens.issueDevice(issue)
+    expect(await tokens.verifyDevice(token)).toMatchObject({ claims: { deviceId: 'r' } })
     clock.at += 86_400_000
-    expect(await tokens.verifyDevice(token)).toEqual({ kind: 'void', why: 'expired' })
+    for (const old of [token, token, unseen.token])
+      expect(await tokens.verifyDevice(old)).toEqual({ kind: 'void', why: 'expired' })
+  })
+
+  test('a device token that was verified before vouches for no other spelling of it', async () => {
+    const { tokens } = await openWithAdmin()
+    const { token } = await tokens.issueDevice(issue)
+    const [head = '', payload = '', signature = ''] = token.split('.')
+    const claims = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()), topics: {} }
+    const other = Buffer.from(JSON.stringify(claims)).toString('base64url')
+    for (let time = 0; time < 2; time++) {
+      expect((await tokens.verifyDevice(token)).kind).toBe('valid')
+      for (const forged of [`${head}.${other}.${signature}`, `${token} `, `${token}=`, `${head}.${payload}.`])
+        expect(await tokens.verifyDevice(forged)).toEqual({ kind: 'void', why: 'invalid' })
+    }
   })
 
   test('another holder of the key may issue device tokens with the claims of the specification', async () => {

@@ -6,6 +6,7 @@
 // T3. [spec: Device plane] Anyone with the key may issue device tokens with only the claims of the specification. Type and
 //     audience may be missing then, but not wrong, and `iat` is the time of issue.
 // T4. An access token names its login, and is void once that has ended.
+import { hash } from 'node:crypto'
 import {
   decodeProtectedHeader,
   type JWK,
@@ -77,7 +78,8 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
   const { signing } = keys
   const believed: readonly TokenKey[] = [signing, ...keys.previous]
   const ids = createIds(clock)
-  const verified = new VerifiedTokens(clock)
+  const accessTokens = new VerifiedTokens<AccessClaims>(clock, API_LIMITS.verifiedTokensMax)
+  const deviceTokens = new VerifiedTokens<DeviceClaims>(clock, API_LIMITS.verifiedDeviceTokensMax)
 
   async function issue(
     sort: Sort,
@@ -109,8 +111,16 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
     const result = await verify(ACCESS, token)
     if (result.kind === 'void') return result
     const access = toAccessClaims(result.claims)
-    if (access.kind === 'valid') verified.add(token, access.claims)
+    if (access.kind === 'valid') accessTokens.add(token, access.claims)
     return access
+  }
+
+  async function verifyNewDevice(token: string, digest: string): Promise<Verification<DeviceClaims>> {
+    const result = await verify(DEVICE, token)
+    if (result.kind === 'void') return result
+    const device = toDeviceClaims(result.claims)
+    if (device.kind === 'valid') deviceTokens.add(digest, device.claims)
+    return device
   }
 
   return {
@@ -127,7 +137,7 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
         },
       ),
 
-    verifyAccess: (token) => verified.get(token) ?? verifyNew(token),
+    verifyAccess: (token) => accessTokens.get(token) ?? verifyNew(token),
 
     issueDevice({ deviceId, validFrom, ttlSec, scopes = TOKEN_SCOPES }) {
       const filters = (scope: TokenScope) => (scopes.includes(scope) ? [ownFilter(deviceId)] : [])
@@ -142,8 +152,10 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
     },
 
     async verifyDevice(token) {
-      const result = await verify(DEVICE, token)
-      return result.kind === 'void' ? result : toDeviceClaims(result.claims)
+      if (token.length > API_LIMITS.tokenCharsMax) return INVALID
+      // There are many, they are long, and they are used once per connection.
+      const digest = hash('sha256', token, 'base64')
+      return deviceTokens.get(digest) ?? verifyNewDevice(token, digest)
     },
   }
 }
@@ -263,31 +275,33 @@ function toDeviceClaims({ subject, issuedAt, expiresAt, payload }: SignedToken):
   return { kind: 'valid', claims: { deviceId, mayPublish, maySubscribe, issuedAt, expiresAt } }
 }
 
-/** Caches access tokens whose signature was verified. Their expiry is checked each time. */
-class VerifiedTokens {
+/** Caches the claims of tokens whose signature was verified. Their expiry is checked each time. */
+class VerifiedTokens<Claims extends { readonly expiresAt: Millis }> {
   readonly #clock: Clock
-  readonly #claims = new Map<string, AccessClaims>()
+  readonly #max: number
+  readonly #claims = new Map<string, Claims>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, max: number) {
     this.#clock = clock
+    this.#max = max
   }
 
-  get(token: string): Verification<AccessClaims> | undefined {
-    const claims = this.#claims.get(token)
+  get(key: string): Verification<Claims> | undefined {
+    const claims = this.#claims.get(key)
     if (claims === undefined) return undefined
     if (claims.expiresAt > this.#clock.now()) return { kind: 'valid', claims }
-    this.#claims.delete(token)
+    this.#claims.delete(key)
     return EXPIRED
   }
 
-  add(token: string, claims: AccessClaims): void {
-    if (this.#claims.size >= API_LIMITS.verifiedTokensMax) {
+  add(key: string, claims: Claims): void {
+    if (this.#claims.size >= this.#max) {
       // Removes the oldest entry, since a Map keeps its keys in order of insertion.
       for (const oldest of this.#claims.keys()) {
         this.#claims.delete(oldest)
         break
       }
     }
-    this.#claims.set(token, claims)
+    this.#claims.set(key, claims)
   }
 }
