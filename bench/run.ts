@@ -28,7 +28,7 @@ import { rest } from './scenarios/rest.ts'
 import { restart } from './scenarios/restart.ts'
 import { rollout } from './scenarios/rollout.ts'
 import { shadows } from './scenarios/shadows.ts'
-import { simulator } from './scenarios/simulator.ts'
+import { gateways, simulator } from './scenarios/simulator.ts'
 import { storm } from './scenarios/storm.ts'
 import { sweep } from './scenarios/sweep.ts'
 import { killAll } from './targets/children.ts'
@@ -51,6 +51,7 @@ const SCENARIOS: readonly Scenario[] = [
   prices,
   storm,
   simulator,
+  gateways,
   bridge,
   firmware,
   rollout,

@@ -16,6 +16,8 @@ import type { Service } from '../targets/service.ts'
 
 const FLOOD_PER_SEC = 10_000
 const PROBE_EVERY_MS = 200
+/** A page that was just opened still loads its charts. */
+const OPENED_MS = 3_000
 const DASHBOARDS = 100
 const WINDOW = 4
 /** What a dashboard asks for. */
@@ -44,6 +46,7 @@ export async function addFlood(
   await tell()
   await page.goto(`${service.httpUrl}/devices/${probe.id}`)
   await page.locator('.metric-list').getByText('stamp').waitFor()
+  await sleep(OPENED_MS)
   const noise = new NoiseMeter()
   const durationMs = bench.quick ? 3_000 : 10_000
   await page.evaluate(WATCHER)
