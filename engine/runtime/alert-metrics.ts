@@ -1,5 +1,5 @@
-// Metrics of alert rules and alerts. What this node judged and keeps; the leader adds what is about the fleet. Labels hold
-// no ids.
+// Metrics of alert rules and alerts: what this node judged and what it keeps. The leader adds the alerts about the fleet.
+// Labels hold no ids.
 import { Counter, type Registry } from 'prom-client'
 import { ALERT_SEVERITIES } from '../../schemas/vocabulary.ts'
 import type { AlertCounts } from '../ports/alerts.ts'
@@ -21,7 +21,7 @@ export class AlertMetrics {
   readonly #registry: Registry
   readonly #moves: Counter
   readonly #evaluations: Counter
-  /** What each shard told last. */
+  /** The latest counts of each shard. */
   readonly #ofShards = new Map<number, ByState>()
 
   constructor(registry: Registry) {
@@ -41,7 +41,7 @@ export class AlertMetrics {
     for (const to of ['firing', 'resolved']) this.#moves.inc({ to }, 0)
   }
 
-  /** The feed of what this node saved. */
+  /** Counts the alerts that moved. `feed`: the feed of a batch that this node saved. */
   moved(feed: readonly FeedEvent[]): void {
     for (const event of feed)
       if (event.kind !== 'alert') continue
@@ -49,7 +49,7 @@ export class AlertMetrics {
       else if (event.event === 'alert.resolved') this.#moves.inc({ to: 'resolved' })
   }
 
-  /** `byState`: what the shard counts now; undefined if that is the same as before. */
+  /** `byState`: the shard's counts now; undefined if they have not changed. */
   worked(
     shard: number,
     { evaluations, byState }: { evaluations: number; byState: ByState | undefined },

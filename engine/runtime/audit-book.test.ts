@@ -15,7 +15,7 @@ class HeldStore {
   readonly store: Store = new MemoryStore({ partitionOf })
   readonly saves: Save[] = []
   fault: Fault | undefined
-  /** A save waits for it. */
+  /** Saves resolve after this. */
   gate: Promise<void> = Promise.resolve()
 
   async save(save: Save): Promise<void> {
@@ -72,7 +72,7 @@ test('entries that come while a save is under way are one save', async () => {
   expect(store.saves.map(({ history }) => history.length)).toEqual([1, 3])
 })
 
-test('who records hears that it failed, and the next one may succeed', async () => {
+test('a failed save rejects the records in it, and the next save may succeed', async () => {
   const { book, store } = setUp()
   store.fault = new Fault('STORE_UNAVAILABLE', { retryable: true })
   await expect(book.record([entry('a')])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -101,7 +101,7 @@ test('refusals of one kind are counted until their minute is over', async () => 
   ])
 })
 
-test('what was counted is written at the end, or told as lost', async () => {
+test('counted refusals are written at the end, or reported as lost', async () => {
   const { book, lost, store } = setUp()
   for (let i = 0; i < 5; i++) book.refuse(entry('end'))
   await book.close()
@@ -112,7 +112,7 @@ test('what was counted is written at the end, or told as lost', async () => {
   expect(lost).toEqual([1])
 })
 
-test('two nodes that record in the same millisecond lose nothing', async () => {
+test('two nodes that record in the same millisecond keep both entries', async () => {
   const store = new MemoryStore({ partitionOf })
   const nodes = [store, store.crash()]
   const last = nodes[1] ?? store

@@ -2,7 +2,7 @@
 //
 // B1. `record` resolves once its entries would survive a crash. Entries that wait while a save is under way are one
 //     save together.
-// B2. What anyone can cause is counted, see `domain/audit/tally.ts`: its entries are written when they can be.
+// B2. Refusals, which anyone can cause, are counted (`domain/audit/tally.ts`). Their entries may be lost if a save fails.
 import { Millis } from '../../schemas/ids.ts'
 import { type AuditEntry, auditRow } from '../domain/audit/entry.ts'
 import { numberOfWriter } from '../domain/audit/number.ts'
@@ -32,7 +32,7 @@ export class AuditBook {
   constructor(options: {
     readonly store: Pick<Records, 'save'>
     readonly clock: Pick<Clock, 'now'>
-    /** No other process that writes to the store, at once or before, has it. */
+    /** Unique among all processes that write to the store, now or earlier. */
     readonly writer: number
     /** Called when these entries are in the outbox. */
     readonly stored: (rows: readonly WrittenRow[]) => void
@@ -59,7 +59,7 @@ export class AuditBook {
     void this.#writeCounted(written)
   }
 
-  /** Called every quarter second or so: a minute ends although nothing happens. */
+  /** Called about every quarter second, so that counts are written even if no more refusals come. */
   tick(): void {
     void this.#writeCounted(this.#tally.take(this.#clock.now()))
   }

@@ -1,10 +1,10 @@
-// The audit and dead letters as the feed tells them.
+// Turns entries of the audit and dead letters into events of the feed.
 import { toMillis } from '../../schemas/ids.ts'
 import type { WrittenRow } from '../domain/history/row.ts'
 import { type AuditEvent, FLEET } from '../ports/feed.ts'
 import type { DeadLetter } from '../ports/store.ts'
 
-/** Rows of the timeline among them are left out. */
+/** Events for the audit entries among `rows`; rows of the timeline have none here. */
 export function auditEvents(rows: readonly WrittenRow[]): readonly AuditEvent[] {
   return rows.flatMap((row) => {
     if (row.kind !== 'audit') return []

@@ -1,10 +1,10 @@
-// How an engine ends: what takes no more, what is finished, and what is closed behind it.
+// How an engine closes: first it takes no more work, then it finishes what it has, then it closes its parts.
 import { LIMITS } from '../limits.ts'
 import type { Ports } from '../ports/engine.ts'
 import type { EngineParts } from './compose-engine.ts'
 import { shuttingDown } from './shutting-down.ts'
 
-/** The steps run in this order: each closes something that the steps before it do not need any more. */
+/** The steps in the order in which they run. Each closes something that the later steps do not need. */
 export function closeSteps(
   { clock, cluster, broker, telemetry, store, log }: Ports,
   parts: EngineParts,
@@ -25,7 +25,7 @@ export function closeSteps(
       for (const stop of stops) stop()
     },
     closeLanes: () => within(LIMITS.lanesStopTimeoutMs, parts.lanes?.close()),
-    // Devices stay on a broker outside, and are sent what is decided until the end.
+    // Devices stay connected to a broker outside and are sent messages until the end.
     closeOwnBroker: () => (cluster === undefined ? broker.close() : undefined),
     handOverPartitions: () => parts.members?.close(),
     closeIngest: () => parts.ingest.close(),
@@ -33,10 +33,10 @@ export function closeSteps(
       until = clock.ticks() + LIMITS.shardStopTimeoutMs
       return parts.shards.close(LIMITS.shardStopTimeoutMs)
     },
-    // The next owners of the partitions answer the requests that are under way.
+    // In a cluster, the next owners of the partitions answer the requests that are still open.
     awaitReplies: () => (cluster === undefined ? undefined : within(leftMs(), parts.replies.settled())),
     saveRefusals: () => within(leftMs(), parts.audit.close()),
-    // What is not stored in time waits in the outbox.
+    // Rows that are not stored in time stay in the outbox.
     storeHistory: () => parts.history.close(leftMs()),
     failReplies: () => parts.replies.fail(shuttingDown()),
     stopPerforming: () => parts.performer.close(),

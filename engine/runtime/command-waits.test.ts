@@ -21,7 +21,7 @@ function moved(status: CommandStatus, deviceId = device): FeedEvent {
   }
 }
 
-test('a wait ends with the final status of its own command, for all who wait', async () => {
+test('a wait ends with the final status of its own command, for every caller that waits', async () => {
   const waits = new CommandWaits()
   const [first, second] = [waits.open(device, c1), waits.open(device, c1)]
   waits.hear([moved('delivered'), moved('completed', idOf('b'))])
@@ -30,14 +30,14 @@ test('a wait ends with the final status of its own command, for all who wait', a
   expect((await second.ended)?.status).toBe('failed')
 })
 
-test('a stop ends every wait with nothing', async () => {
+test('closing ends every wait with undefined', async () => {
   const waits = new CommandWaits()
   const { ended } = waits.open(device, c1)
   waits.fail()
   expect(await ended).toBeUndefined()
 })
 
-test('waits are bounded, and a closed one makes room, once', () => {
+test('the number of waits is limited, and closing one makes room for exactly one more', () => {
   const waits = new CommandWaits()
   const open = Array.from({ length: LIMITS.commandWaitsMax }, () => waits.open(device, c1))
   expect(() => waits.open(device, c1)).toThrow('too many')

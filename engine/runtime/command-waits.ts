@@ -7,7 +7,7 @@ import { Fault } from '../ports/fault.ts'
 import type { FeedEvent } from '../ports/feed.ts'
 
 export interface CommandWait {
-  /** Resolves with the command once it is final; with nothing when the engine closes. */
+  /** Resolves with the command once it is final, or with undefined when the engine closes. */
   readonly ended: Promise<Command | undefined>
   close(): void
 }
@@ -18,7 +18,7 @@ export class CommandWaits {
   readonly #waiting = new Map<string, Set<Resolve>>()
   #count = 0
 
-  /** Opened before the command is looked at, so that no end falls in between. */
+  /** Open the wait before you look at the command; otherwise the end may fall between the two. */
   open(deviceId: DeviceId, commandId: CommandId): CommandWait {
     if (this.#count >= LIMITS.commandWaitsMax)
       throw new Fault('OVERLOADED', { retryable: true, message: 'too many callers wait for commands' })

@@ -27,7 +27,7 @@ import type { Settler } from './rows/settler.ts'
 import type { Signal } from './signals.ts'
 
 interface DutyPorts extends Pick<Ports, 'store' | 'telemetry' | 'broker' | 'clock'> {
-  /** The time that messages get, which goes on where the clock is set back. */
+  /** The clock that stamps messages. It keeps going forward when the system clock is set back. */
   readonly logNow: () => Millis
   readonly outbound: Outbound
   readonly schedule: Schedule
@@ -42,10 +42,10 @@ interface DutyPorts extends Pick<Ports, 'store' | 'telemetry' | 'broker' | 'cloc
   readonly feed: Pick<RemoteFeed, 'tell'>
   readonly submit: (deviceId: DeviceId, request: DeviceRequest, signed: Authorship) => Promise<RequestOutcome>
   readonly record: (entries: readonly AuditEntry[]) => Promise<void>
-  /** Rows of the history were saved, and wait to be inserted. */
+  /** Called when history rows have been saved and wait to be inserted. */
   readonly rowsStored: () => void
   readonly signal: (signal: Signal) => void
-  /** A duty could not do what it was to do. It tries again. */
+  /** A duty failed. It will be tried again. */
   readonly failed: (error: unknown) => void
 }
 
@@ -54,7 +54,7 @@ export function composeDuties(claims: readonly Claim[], ports: DutyPorts): Dutie
   const { ota, alertBook, nodes, settler, metrics, feed, submit, record, signal, failed } = ports
   const deployments = new DeploymentDesk({
     ...{ store, claims, schedule, submit, record, firmwares: ota.library },
-    // What jobs did has the times of the log.
+    // The times at which jobs moved come from the log's clock.
     clock: { now: ports.logNow, ticks: () => clock.ticks() },
     tallies: (deploymentIds) => nodes.ask({ kind: 'jobs', deploymentIds }),
     firmwareOf: (deviceIds) => nodes.ask({ kind: 'firmware', deviceIds }),

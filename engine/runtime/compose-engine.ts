@@ -1,5 +1,5 @@
-// The parts of an engine, made in the order in which they are needed. Where two need each other, the earlier one gets a
-// function that finds the later one.
+// Creates the parts of an engine, each after the parts that it needs. Where two parts need each other, the earlier one
+// gets a function that looks the later one up.
 import type { DeviceId, Partition } from '../../schemas/ids.ts'
 import { Micros, toMillis } from '../../schemas/ids.ts'
 import type { Rule } from '../domain/alert/rule.ts'
@@ -167,7 +167,7 @@ export function composeEngine(ports: Ports, settings: EngineSettings, host: Comp
     ...{ clock, log, store, schedule, openThread: host.openThread },
     ...{ settings, incarnation, ingest, watermark, settler, metrics, performer, signal, fatal },
     isClaimed: cluster !== undefined,
-    // The sessions of a broker outside go on over a restart.
+    // Sessions on a broker outside survive a restart.
     bootAt: cluster?.lanes === undefined ? bootAt : Micros(0),
     resumedAt: cluster?.lanes === undefined && wasAway ? toMillis(bootAt) : undefined,
     mayAct: (claim) => members === undefined || (claim !== undefined && members.mayAct(claim)),

@@ -1,4 +1,4 @@
-// The shards of this node: an assignment for each, which opens a runner for the partitions that it is given.
+// The shards of this node. Each has an assignment, which opens a runner for the partitions it is given.
 import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import type { HeartbeatTimeouts } from '../domain/device/heartbeat.ts'
 import { partitionOf } from '../domain/partition.ts'
@@ -38,7 +38,7 @@ interface ShardsPorts
   readonly signal: (signal: Signal) => void
 }
 
-/** One for each inserter, in the same order. */
+/** Returns one assignment per inserter, in the same order. */
 export function composeShards(inserters: readonly Inserter[], ports: ShardsPorts): readonly Assignment[] {
   const { clock, log, store, schedule, openThread, settings, incarnation, bootAt, isClaimed, mayAct } = ports
   const { ingest, watermark, settler, metrics, performer, signal, fatal } = ports

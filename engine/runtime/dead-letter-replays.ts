@@ -1,5 +1,5 @@
-// Sends dead letters on their way again: through the ingress and the log, as when they came first. What a message says of
-// no time counts at the time of the replay.
+// Sends dead letters again, through the ingress and the log like a new message. A payload without a timestamp gets the
+// time of the replay.
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { ORIGIN_BYTES } from '../domain/bundle.ts'
@@ -13,7 +13,7 @@ export interface ReplayPorts {
   readonly ingest: Pick<Ingest, 'replayed'>
 }
 
-/** Letters of a device go in the order given. They are removed once they are durable in the log (replays Y1). */
+/** Keeps the order of a device's letters. Letters are removed once they are durable in the log (replays Y1). */
 export async function replayLetters(
   { store, ingest }: ReplayPorts,
   letters: readonly DeadLetter[],

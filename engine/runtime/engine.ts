@@ -89,13 +89,13 @@ export class LocalEngine extends StoredReads implements Engine {
     this.fleet = this.#parts.fleet
   }
 
-  /** Opens the broker first: a device is acknowledged as soon as the log is there, whatever the shards still load. */
+  /** Opens the broker first: devices are acknowledged as soon as the log is open, even while shards are still loading. */
   async open(): Promise<void> {
     const { schedule } = this.#host
     this.#warnOfRebuild()
     if (this.#settings.listens) await this.#listen()
     this.#parts.nodes.serve()
-    // Before the shards: a device that is loaded is given its rules.
+    // Opened before the shards, because a device gets its rules when it is loaded.
     await this.#parts.alertBook.open()
     if (this.#parts.members === undefined) {
       this.#parts.shards.gained(ALL_PARTITIONS.map((partition) => ({ partition, epoch: 0 })))
@@ -112,7 +112,7 @@ export class LocalEngine extends StoredReads implements Engine {
         this.#parts.metrics.pace.look(this.#ports.clock.ticks())
         this.#parts.replies.expire()
         this.#parts.audit.tick()
-        // What another process left there, too.
+        // The outbox may also hold rows that an earlier process left.
         if (this.#ports.store.outboxCounts().rows > 0) this.#parts.history.poke()
       }),
       schedule.every(SETTLE_EVERY_MS, () => {
@@ -310,7 +310,7 @@ export class LocalEngine extends StoredReads implements Engine {
     return { ports: this.#ports, parts, settings: this.#settings, mqttUrls: this.#mqttUrls }
   }
 
-  /** Resolves once every partition has an owner that answers. Right after a start some have none. */
+  /** Resolves once every partition has an owner that answers. Right after a start, some have none. */
   async whole(): Promise<void> {
     while (!this.#isClosing && !(await this.#parts.nodes.isWhole()))
       await this.#host.schedule.sleep(WHOLE_LOOK_MS)
@@ -320,7 +320,7 @@ export class LocalEngine extends StoredReads implements Engine {
     return this.#settings.mqttUrl ?? this.#mqttUrls[0] ?? ''
   }
 
-  /** Settles rollups if it is time; what fails is tried again with the next round. */
+  /** Settles rollups if it is time. After a failure, the next round tries again. */
   async settleRollups(): Promise<void> {
     try {
       await this.#parts.settler.settle()

@@ -31,7 +31,7 @@ function stage({ isListening = true } = {}) {
 
 const letter = (id: string, detail: string): DeadLetter => ({
   id: 'dl_1',
-  // A test may name a device as it likes.
+  // A test may use any name for a device.
   deviceId: id as DeviceId,
   topic: `fleet/${id}/telemtry`,
   reason: 'UNKNOWN_TOPIC',
@@ -41,11 +41,11 @@ const letter = (id: string, detail: string): DeadLetter => ({
   receivedAt: Micros(1),
 })
 const always = () => true
-// Only these members are looked at.
+// The error teller reads only these members.
 const session = { deviceId: 'a', takes: (suffix: string) => suffix === 'error' } as unknown as DeviceSession
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a device is told once in a second, whatever it sends, and others meanwhile', () => {
+test('a device is told at most once in a second, however much it sends, and other devices are told meanwhile', () => {
   const { teller, sent, pass } = stage()
   teller.tell([letter('a', 'one'), letter('a', 'two'), letter('b', 'three')], always)
   pass(LIMITS.errorToldEveryMs - 1)
@@ -55,13 +55,13 @@ test('a device is told once in a second, whatever it sends, and others meanwhile
   expect(sent).toEqual(['a error one', 'b error three', 'a error five'])
 })
 
-test('a node tells nothing to a device that is another node’s by now', () => {
+test('a node tells nothing to a device that belongs to another node by now', () => {
   const { teller, sent } = stage()
   teller.tell([letter('a', 'one')], () => false)
   expect(sent).toEqual([])
 })
 
-test('a device that did not listen is told the latest once it does, but not much later', async () => {
+test('a device that was not subscribed is told the latest error once it subscribes, unless that is too late', async () => {
   const { teller, sent, state, pass } = stage({ isListening: false })
   for (const detail of ['one', 'two']) {
     teller.tell([letter('a', detail)], always)
@@ -83,13 +83,13 @@ test('a device that did not listen is told the latest once it does, but not much
   expect(sent).toEqual(['a error two'])
 })
 
-test('only so many devices are told in a second, and only so many wait', async () => {
+test('the number of devices told in a second is limited, and so is the number that wait', async () => {
   const { teller, sent, state } = stage({ isListening: false })
   const flood = Array.from({ length: LIMITS.errorsKeptMax + 1 }, (_, index) => letter(`d${index}`, 'x'))
   teller.tell(flood, always)
   await settled()
   state.isListening = true
-  // The one that has waited longest had to make room.
+  // The device that had waited longest was dropped to make room.
   for (const id of ['d0', 'd1']) teller.listens({ ...session, deviceId: id as DeviceId })
   expect(sent).toEqual(['d1 error x'])
 })

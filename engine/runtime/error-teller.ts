@@ -1,5 +1,5 @@
-// Tells devices on `error` what is wrong with their messages: at most one message a second each, of QoS 0. A device that
-// does not listen at that moment, because its session was ended for it perhaps, is told the latest when it does.
+// Tells devices on `error` what is wrong with their messages: at most one message per device and second, with QoS 0. If
+// the device is not subscribed then, perhaps because the error ended its session, it gets the latest one once it is.
 import { type DeviceId, Millis } from '../../schemas/ids.ts'
 import { type AddressedMessage, errorMessage } from '../domain/dead-letter/error-message.ts'
 import { LIMITS } from '../limits.ts'
@@ -20,9 +20,9 @@ export interface ErrorTellerPorts {
 
 export class ErrorTeller {
   readonly #ports: ErrorTellerPorts
-  /** When each device was last told; the oldest come first. */
+  /** When each device was last told, oldest first. */
   readonly #toldAt = new Map<DeviceId, Millis>()
-  /** The latest for devices that did not listen, by the device that the connection is of. */
+  /** The latest error of each device that was not subscribed. The key is the device that holds the connection. */
   readonly #untold = new Map<DeviceId, WithheldErrors>()
 
   constructor(ports: ErrorTellerPorts) {
@@ -37,7 +37,7 @@ export class ErrorTeller {
     }
   }
 
-  /** Sends it now, or once the device listens. */
+  /** Sends the message now, or once the device subscribes. */
   send(addressed: AddressedMessage): void {
     const { deviceId, message } = addressed
     this.#ports.broker.publish({ ...message, deviceId }).then((isTaken) => {
@@ -45,7 +45,7 @@ export class ErrorTeller {
     }, this.#ports.failed)
   }
 
-  /** The session may take more topics than before. */
+  /** Called when a session has subscribed to more topics. */
   listens(session: DeviceSession): void {
     const untold = this.#untold.get(session.deviceId)
     if (untold === undefined || !session.takes(untold.addressed.message.suffix)) return
@@ -69,7 +69,7 @@ export class ErrorTeller {
       if (now < toldAt + LIMITS.errorToldEveryMs) break
       this.#toldAt.delete(oldest)
     }
-    // What is left was told within the last second.
+    // Only devices that were told within the last second are left.
     if (this.#toldAt.has(deviceId) || this.#toldAt.size >= LIMITS.errorsToldMax) return false
     this.#toldAt.set(deviceId, now)
     return true

@@ -1,5 +1,5 @@
-// One way from a question to those who own the devices it is about, and back: it is split by owner, and the answers are
-// joined. An owner is a shard of this node, or another node.
+// Splits a question by the owners of the devices it is about, and joins their answers. An owner is a shard of this node
+// or another node.
 import type { Partition } from '../../schemas/ids.ts'
 import { joinedFleetCounts } from '../domain/alert/fleet-counts.ts'
 import { joinedAlerts, joinedCounts } from '../domain/alert/found.ts'
@@ -15,23 +15,23 @@ export interface Owners<Owner> {
   readonly partitions: Iterable<Partition>
   /** Throws a `NOT_OWNED` fault if the partition has no owner. */
   readonly ownerOf: (partition: Partition) => Owner
-  /** `partitions`: those the question is about, all of them this owner's. */
+  /** `partitions`: the partitions the question is about. This owner has all of them. */
   readonly ask: <A extends Ask>(owner: Owner, question: Question<A>) => Promise<AnswerOf<A>>
 }
 
 export interface Question<A extends Ask = Ask> {
   readonly ask: A
-  /** The answer sees everything at or before these. */
+  /** The answer includes everything up to and including these positions. */
   readonly after: readonly Position[]
   readonly partitions: readonly Partition[]
 }
 
-/** Asks all owners at once; without one of them there is no answer. */
+/** Asks all owners at once. If one of them fails, so does the whole question. */
 export function fanOut<Owner, A extends Ask>(
   owners: Owners<Owner>,
   { ask, after }: Omit<Question<A>, 'partitions'>,
 ): Promise<AnswerOf<A>> {
-  // Each branch below answers its own kind of question, which a switch over a type parameter loses.
+  // Each branch of `answerOf` answers its own kind of question, but a switch over a type parameter loses that type.
   return answerOf(owners, ask, after) as Promise<AnswerOf<A>>
 }
 
@@ -49,7 +49,7 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
         return ids.map((id, i) => [id, views[i]] as const)
       })
       const found = new Map((await Promise.all(answers)).flat())
-      // Each is of the kind that was asked for.
+      // Each view is of the kind that was asked for.
       return deviceIds.map((id) => found.get(id)) as Answer
     }
     case 'latest': {
@@ -71,13 +71,13 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       const { deviceId, limit } = ask.query
       const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
       const answers = await askAll(owners, { ask, after }, partitions)
-      // Each is the answer to the question of this branch.
+      // These are answers to `kept_commands`.
       return newestOf(answers.flat() as readonly KeptCommand[], limit)
     }
     case 'named_commands': {
       const partitions = new Set(ask.commands.map(({ deviceId }) => partitionOf(deviceId)))
       const answers = await askAll(owners, { ask, after }, partitions)
-      // Each is of the kind that was asked for.
+      // These are answers to `named_commands`.
       return answers.flat() as Answer
     }
     case 'fleet_counts': {
@@ -92,7 +92,7 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
       const { deviceId = undefined } = ask.kind === 'alerts' ? ask.query : {}
       const partitions = deviceId === undefined ? owners.partitions : [partitionOf(deviceId)]
       const answers = await askAll(owners, { ask, after }, partitions)
-      // Each is the answer to the question of this branch.
+      // These are answers to `ask.kind`.
       if (ask.kind === 'alerts') return joinedAlerts(answers as readonly AlertMatches[], ask.query)
       return joinedCounts(answers as readonly AlertCounts[])
     }
@@ -100,7 +100,7 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
     case 'metrics':
     case 'shadow':
     case 'commands': {
-      // Whoever asks has worked out the device's partition for the end of its log.
+      // If there is a position, the caller has already worked out the device's partition.
       const partition = after[0]?.partition ?? partitionOf(ask.deviceId)
       return owners.ask(owners.ownerOf(partition), { ask, after, partitions: [partition] })
     }
@@ -109,7 +109,7 @@ async function answerOf<Owner>(owners: Owners<Owner>, ask: Ask, after: readonly 
   }
 }
 
-/** The same question to every owner of these partitions, each after what concerns it. */
+/** Asks every owner of these partitions the same question, each with its own positions from `after`. */
 function askAll<Owner>(
   owners: Owners<Owner>,
   { ask, after }: Omit<Question, 'partitions'>,
@@ -123,9 +123,9 @@ function askAll<Owner>(
   )
 }
 
-/** Waits for nothing to be applied: what is asked for exists once the requests that made it are answered. */
+/** Does not wait for positions: what is asked about exists once the requests that created it are answered. */
 async function fromAll<Owner>(owners: Owners<Owner>, ask: Ask): Promise<Answer> {
   const answers = await askAll(owners, { ask, after: [] }, owners.partitions)
-  // Each is of the kind that was asked for.
+  // These are answers to `ask.kind`.
   return answers.flat() as Answer
 }

@@ -5,7 +5,7 @@ import { idOf, START } from './shard/testing/items.ts'
 
 const event: FeedEvent = { kind: 'telemetry', deviceId: idOf('a'), at: START, data: {}, seq: 1 }
 
-test('each listener hears every batch until it stops, and an empty one is none', () => {
+test('each listener hears every batch until it stops; an empty batch is not told', () => {
   const feed = new LocalFeed(
     () => {},
     () => {},
@@ -20,7 +20,7 @@ test('each listener hears every batch until it stops, and an empty one is none',
   expect(heard).toEqual(['first', 'second', 'second'])
 })
 
-test('a listener that throws keeps nothing from the others', () => {
+test('a listener that throws does not keep events from the others', () => {
   const errors: unknown[] = []
   const feed = new LocalFeed(
     () => {},
@@ -35,7 +35,7 @@ test('a listener that throws keeps nothing from the others', () => {
   expect([errors.length, heard]).toEqual([1, 1])
 })
 
-test('a wish is passed on as it was when it was made', () => {
+test('later changes to the caller's sets do not change what it asked for', () => {
   const wishes: Wants[] = []
   const feed = new LocalFeed(
     (wants) => wishes.push(wants),

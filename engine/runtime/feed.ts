@@ -35,13 +35,13 @@ export class LocalFeed implements Feed {
       try {
         listener(events)
       } catch (error) {
-        // One listener's mistake is neither the other listeners' nor the engine's.
+        // A bug in one listener must not affect the other listeners or the engine.
         this.#onError(error)
       }
   }
 }
 
-/** A copy, so that the caller may go on changing its sets. */
+/** Copies the sets, because the caller may change them later. */
 function copied({ all, devices }: Want): Want {
   return { all, devices: new Set(devices) }
 }

@@ -1,5 +1,5 @@
-// Loading a fleet leaves more garbage than devices, and makes V8's young generation grow to its limit. Nothing shrinks
-// it while a service is mostly idle: a collection at rest does, once, some time after the load.
+// Loading a fleet leaves more garbage than devices and makes V8's young generation grow to its limit. While a service is
+// mostly idle, nothing shrinks it again. One collection at rest, some time after the load, does.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -8,6 +8,6 @@ export const REST_AFTER_LOAD_MS = 10_000
 
 export function exposedGc(): () => void {
   setFlagsFromString('--expose-gc')
-  // The context's global `gc`, which only exists with the flag above.
+  // The flag above makes the global `gc` exist in new contexts.
   return runInNewContext('gc') as () => void
 }

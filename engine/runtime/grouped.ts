@@ -1,4 +1,4 @@
-/** Items by the group that each of them is in, in the order in which they come. */
+/** Groups items by `groupOf`. Groups and the items in them keep the order of `items`. */
 export function grouped<Item, Group>(
   items: Iterable<Item>,
   groupOf: (item: Item) => Group,

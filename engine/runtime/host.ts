@@ -10,21 +10,21 @@ import type { Warn } from './signals.ts'
 export interface EngineHost {
   readonly schedule: Schedule
   readonly openThread: (settings: ShardSettings) => ShardThread
-  /** Decides who may connect. Tokens are the API layer's business. */
+  /** Decides who may connect. The API layer knows the tokens. */
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
-  /** Makes the token that a connected device asks for. Undefined if devices of this engine cannot ask. */
+  /** Issues the token that a connected device asks for. Undefined if devices cannot ask this engine for tokens. */
   readonly issueToken?: (wish: TokenWish) => Promise<TokenAnswer | undefined>
-  /** Unique, also over restarts. */
+  /** Unique even across restarts. */
   readonly newId: () => string
   /** A number from 0 to 1 that spreads retries. Left out: a random one. */
   readonly dice?: () => number
-  /** Tells the operator that something is wrong and is being dealt with. */
+  /** Tells the operator about a problem that the engine handles itself. */
   readonly warn: Warn
-  /** Ends the process, because only another one can go on. Nothing that was promised is lost. */
+  /** Ends the process, because only a new one can go on. Nothing that was promised is lost. */
   readonly fatal: (error: unknown) => void
 }
 
-/** The host of the parts of an engine. `figures`: what the engine says of itself, once it is put together. */
+/** The host as the engine's parts see it. `figures`: this node's figures, available once the engine is put together. */
 export interface ComposingHost extends EngineHost {
   readonly figures: () => Promise<NodeFigures>
 }

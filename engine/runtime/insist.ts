@@ -1,4 +1,4 @@
-// Reads that have to succeed before their caller can go on.
+// Reads that must succeed before their caller can go on.
 import { LIMITS } from '../limits.ts'
 import type { Schedule } from '../ports/schedule.ts'
 
@@ -7,7 +7,7 @@ interface InsistPorts {
   readonly failed: (error: unknown) => void
 }
 
-/** Tries until it works; undefined once its caller is closed. */
+/** Retries until the read succeeds. Undefined once the caller is closed. */
 export async function insist<Found>(
   look: () => Promise<Found>,
   isClosed: () => boolean,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Latch } from './latch.ts'
 
-test('setting a latch wakes its loop, and one set beforehand is not missed', async () => {
+test('setting a latch wakes its loop, and a latch set before the wait is not missed', async () => {
   const latch = new Latch()
   latch.set()
   latch.set()

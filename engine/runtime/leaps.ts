@@ -1,7 +1,7 @@
-// Looks at the clock again and again, and notes when it was set.
+// Watches the clock and notes when it was set.
 import { type Leap, withLeap } from '../domain/leap.ts'
 
-/** Less is no leap: clocks are corrected, and looks come late. */
+/** Smaller differences are no leap: clocks are corrected gradually, and looks may come late. */
 export const LEAP_MS_MIN = 2_000
 
 export interface LeapTimes {
@@ -27,7 +27,7 @@ export class Leaps {
     return this.#all
   }
 
-  /** Returns the time that passed since the look before, and how far the clock was set in it. */
+  /** Returns the time, how much time passed since the last look, and by how much the clock was set meanwhile. */
   look(): { readonly now: number; readonly passedMs: number; readonly leaptMs: number } {
     const now = this.#times.now()
     const ticks = this.#times.ticks()

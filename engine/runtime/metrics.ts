@@ -1,5 +1,5 @@
-// Metrics for dashboards and alerts. Threads send their figures with every result, so that a thread that dies takes none
-// with it. Labels hold no ids of devices or users.
+// Metrics for dashboards and alerts. Threads send their figures with every result, so figures survive a thread that dies.
+// Labels hold no ids of devices or users.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { DEVICE_STATUSES } from '../../schemas/vocabulary.ts'
 import type { BrokerCounts } from '../ports/broker.ts'
@@ -33,7 +33,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const RESULTS = ['stored', 'refused', 'ignored'] as const
 
-/** Most tasks of a shard only answer questions: adding nothing would cost them as much as adding something. */
+/** Skips zeros: most tasks of a shard only answer questions, and adding zero costs as much as adding a number. */
 function add(counter: Counter, value: number, labels: Readonly<Record<string, string>> = {}): void {
   if (value !== 0) counter.inc(labels, value)
 }
@@ -107,7 +107,7 @@ export class Metrics {
       { version: build.version, commit: build.commit, node: process.versions.node },
       1,
     )
-    // Every series is there before anything was counted.
+    // Every series exists before the first message is counted.
     for (const result of RESULTS) this.#messages.inc({ kind: 'uplink', result }, 0)
     for (const stage of ['shard', 'encode', 'alerts']) this.#stage.inc({ stage }, 0)
   }
@@ -162,7 +162,7 @@ export class Metrics {
 
   readonly #actors = this.#gauge('fleet_actor_count', 'Devices in a shard', ['shard'])
 
-  /** Reads these when scraped. */
+  /** Registers metrics that are read on every scrape. */
   watch(gauges: Gauges): void {
     this.ota.watch(gauges.ota)
     this.alerts.watch(gauges.alerts)

@@ -1,4 +1,4 @@
-// What this node says of itself when any node is asked for the state of the service.
+// The figures that this node contributes when any node is asked for the state of the service.
 import type { Registry } from 'prom-client'
 import type { Millis } from '../../schemas/ids.ts'
 import type { NodeFigures } from '../ports/system.ts'
@@ -17,10 +17,10 @@ export async function nodeFigures(node: HealthPorts & { readonly startedAt: Mill
   }
 }
 
-/** Samples by the names that they have in the text for Prometheus. Buckets and quantiles are for who adds up many scrapes. */
+/** Samples by their names in the Prometheus text. Leaves out buckets and quantiles, which need many scrapes. */
 async function samplesOf(registry: Registry): Promise<Readonly<Record<string, number>>> {
   const samples: Record<string, number> = {}
-  // Values of histograms have names of their own, which the type of all metrics leaves out.
+  // Values of histograms have a `metricName`, which the type for all metrics leaves out.
   for (const { name, values } of await registry.getMetricsAsJSON())
     for (const value of values as readonly (Sample & (typeof values)[number])[]) {
       const { le, quantile, ...labels } = value.labels

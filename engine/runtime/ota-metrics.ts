@@ -1,4 +1,4 @@
-// Metrics of firmware and its deployments. What this node saved, served and decided; labels hold no ids.
+// Metrics of firmware and its deployments: what this node saved, served and decided. Labels hold no ids.
 import { Counter, type Gauge, Histogram, type Registry } from 'prom-client'
 import { DEPLOYMENT_STATUSES, JOB_STATUSES, type JobStatus } from '../../schemas/vocabulary.ts'
 import type { Job } from '../domain/ota/job.ts'
@@ -65,7 +65,7 @@ export class OtaMetrics {
     })
   }
 
-  /** The feed of a batch that this node saved. */
+  /** Counts the jobs that moved. `feed`: the feed of a batch that this node saved. */
   jobsMoved(feed: readonly FeedEvent[]): void {
     for (const event of feed)
       if (event.kind === 'job' && event.previous !== event.job.status) this.#moved(event)
@@ -118,7 +118,7 @@ export class OtaMetrics {
   }
 }
 
-/** A device that came back by itself was sent nothing. */
+/** What began the rollback. If the device went back by itself, the job has no `back`. */
 function causeOf({ plan, back }: Job): 'user' | 'deployment' | 'device' {
   if (plan.kind === 'rollback') return 'user'
   return back === undefined ? 'device' : 'deployment'

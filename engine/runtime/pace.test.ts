@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { LIMITS } from '../limits.ts'
 import { Pace } from './pace.ts'
 
-test('rates are those of the last seconds only', () => {
+test('rates cover the last seconds only', () => {
   const pace = new Pace()
   pace.look(0)
   expect(pace.now()).toEqual({ messagesPerSec: 0, pointsPerSec: 0, insertP99Ms: undefined })
@@ -13,7 +13,7 @@ test('rates are those of the last seconds only', () => {
   expect(pace.now()).toMatchObject({ messagesPerSec: 0, pointsPerSec: 0 })
 })
 
-test('one slow insert in a hundred does not count, two do, and old ones are forgotten', () => {
+test('one slow insert in a hundred does not move the p99, two do, and old inserts are forgotten', () => {
   const pace = new Pace()
   for (let i = 0; i < 99; i++) pace.inserted(10)
   pace.inserted(900)

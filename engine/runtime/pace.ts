@@ -1,4 +1,4 @@
-// How fast a node works just now: rates over the last seconds, and how long its latest inserts took.
+// How fast a node works now: its rates over the last seconds, and how long its latest inserts took.
 import { LIMITS } from '../limits.ts'
 
 interface Totals {

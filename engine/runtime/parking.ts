@@ -1,4 +1,4 @@
-// Keeps messages that ClickHouse refuses as dead letters, and tells of them.
+// Keeps messages that ClickHouse refuses as dead letters, and announces them.
 import { type DeadLetter, NO_SAVE, type Records } from '../ports/store.ts'
 import type { Performer } from './performer.ts'
 import { onlyLetters } from './runner/poison.ts'
@@ -9,7 +9,7 @@ export function parking(
 ): (letters: readonly DeadLetter[]) => Promise<void> {
   return async (deadLetters) => {
     await store.save({ ...NO_SAVE, deadLetters })
-    // A letter is known by its message's place in the log. Another owner may find it too, and it is kept once.
+    // A letter's id is its message's place in the log, so a letter that another owner finds again is kept only once.
     performer.perform(onlyLetters(deadLetters), () => true)
   }
 }

@@ -1,9 +1,9 @@
 // Performs the effects of a batch once it is saved: send, tell, and only then acknowledge (R4).
 //
-// - The store refuses a save of a stale owner, but nothing refuses what it says to devices and listeners. So each
-//   message, cut and frame is preceded by a look at the lease. What is not said then is said by the next owner, whose
-//   shard looks through its devices for it, or by this one, if its lease is renewed before there is another. Replies are
-//   given in any case: they tell what was saved.
+// - The store refuses saves of a stale owner, but nothing stops such an owner from talking to devices and listeners. So
+//   the lease is checked before each message, cut and frame. What is held back is said by the next owner, whose shard
+//   looks through its devices for it, or by this node if its lease is renewed before there is another owner. Replies are
+//   always given, because they report what was saved.
 
 import type { DeviceId } from '../../schemas/ids.ts'
 import { messageRefused } from '../domain/audit/device-refusals.ts'
@@ -36,7 +36,7 @@ export interface PerformerPorts {
 
 const CUTS = 'cuts'
 const packr = newPackr()
-/** Ends the node's address in a request id; no address contains it. */
+/** Separates the node's address from the rest of a request id. No address contains it. */
 const OF_NODE = '~'
 
 export class Performer {
@@ -50,7 +50,7 @@ export class Performer {
       mesh === undefined
         ? []
         : [
-            // Packed by #cut and #reply of another node.
+            // Packed by `#cut` and `#reply` of another node.
             mesh.hear(CUTS, (news) => {
               for (const deviceId of packr.unpack(news) as readonly DeviceId[]) gateways.forget(deviceId)
             }),
@@ -77,7 +77,7 @@ export class Performer {
     for (const reply of proposal.replies) this.#reply(reply)
   }
 
-  /** Makes a request id that brings the reply back to this node, whichever node applies the request. */
+  /** Marks a request id so that the reply comes back to this node, whichever node applies the request. */
   requestId(id: string): string {
     const { mesh } = this.#ports
     return mesh === undefined ? id : `${mesh.address}${OF_NODE}${id}`
@@ -96,7 +96,7 @@ export class Performer {
     if (deviceIds.length > 0) mesh?.tell(CUTS, packr.pack(deviceIds))
   }
 
-  /** The request may have come from another node: its partition may have moved since. */
+  /** The request may have come from another node, because its partition may have moved since. */
   #reply(reply: Reply): void {
     const { replies, mesh } = this.#ports
     if (replies.settle(reply) || mesh === undefined) return

@@ -6,14 +6,14 @@ import type { Reply } from './shard/protocol.ts'
 
 const refusal = (requestId: string): Reply => ({ requestId, kind: 'refused', code: 'NOT_FOUND', detail: {} })
 
-test('a reply finds who waits for it, and nobody else', async () => {
+test('a reply reaches the caller that waits for it, and nobody else', async () => {
   const replies = new Replies(() => 0)
   const [a, b] = [replies.await('a'), replies.await('b')]
   for (const id of ['b', 'earlier run', 'a', 'a']) replies.settle(refusal(id))
   expect([(await a).requestId, (await b).requestId]).toEqual(['a', 'b'])
 })
 
-test('who waits too long is told that nothing is known', async () => {
+test('a caller that has waited too long is told that the outcome is unknown', async () => {
   let ticks = 0
   const replies = new Replies(() => ticks)
   const first = replies.await('first').catch((fault: Fault) => fault.code)
@@ -26,7 +26,7 @@ test('who waits too long is told that nothing is known', async () => {
   expect((await second).requestId).toBe('second')
 })
 
-test('no more wait than may, and those that are forgotten make room', () => {
+test('the number of waiting callers is limited, and expired ones make room', () => {
   const replies = new Replies(() => 0)
   for (let i = 0; i < LIMITS.repliesWaitingMax; i++) void replies.await(`r${i}`)
   expect(() => replies.await('one more')).toThrow('too many requests')
@@ -34,7 +34,7 @@ test('no more wait than may, and those that are forgotten make room', () => {
   void replies.await('one more')
 })
 
-test('a stop tells everybody', async () => {
+test('closing ends every wait', async () => {
   const replies = new Replies(() => 0)
   const told = replies.await('a').catch((fault: Fault) => fault.code)
   replies.fail(new Fault('SHARD_LOST', { retryable: true }))

@@ -1,4 +1,4 @@
-// Requests that wait for the reply of their device. Without a reply in time, the outcome is unknown: that is a fault.
+// Requests that wait for the reply of their device's shard. Without a reply in time the outcome is unknown: a fault.
 import { LIMITS } from '../limits.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Reply } from './shard/protocol.ts'
@@ -30,7 +30,7 @@ export class Replies {
     })
   }
 
-  /** False if nobody here waits for it, as after a restart: the log is replayed, but the caller is gone. */
+  /** False if nobody here waits for the reply: after a restart the log is replayed, but the caller is gone. */
   settle(reply: Reply): boolean {
     this.#waiting.get(reply.requestId)?.resolve(reply)
     return this.#forget(reply.requestId)
@@ -46,7 +46,7 @@ export class Replies {
     this.#forget(requestId)
   }
 
-  /** The map is in the order of the requests, so the search ends at the first one that still has time. */
+  /** The map is in the order of the requests, so the search ends at the first one that has time left. */
   expire(): void {
     const now = this.#ticks()
     for (const [requestId, { until, reject }] of this.#waiting) {

@@ -1,4 +1,4 @@
-// Metrics that are read when they are scraped, from what counts anyway.
+// Metrics that are read on each scrape from counts that are kept anyway.
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /** Counts since the start of the process, by the label's value; `all` where there is no label. */

@@ -1,5 +1,5 @@
-// Sends messages to devices once the records that they follow from are saved (R4), at most once: a message that is lost
-// here is still due in the record, which leads to sending it again (R5).
+// Sends messages to devices once the records they follow from are saved (R4), at most once. A message that is lost here
+// is still due in the record, so it is sent again later (R5).
 import type { DeviceId } from '../../schemas/ids.ts'
 import { toSubSuffix } from '../../schemas/topics.ts'
 import { partitionOf } from '../domain/partition.ts'
@@ -26,7 +26,7 @@ export class Sender {
   }
 
   send({ outbound, ota, cuts }: Pick<Proposal, 'outbound' | 'ota' | 'cuts'>, mayAct: MayAct): void {
-    // A device that the same batch decommissions gets no more messages.
+    // A device that this batch decommissions gets no more messages.
     const gone = new Set(cuts)
     const isDue = ({ deviceId, via }: Pick<Outbound, 'deviceId' | 'via'>) =>
       !gone.has(via ?? deviceId) && !gone.has(deviceId) && mayAct(deviceId)
@@ -35,7 +35,7 @@ export class Sender {
     for (const each of ota) if (isDue(each)) void this.#tell(each).catch((error) => this.#failed(error))
   }
 
-  /** The message is made here: a link and a signature are as new as the sending. */
+  /** The message is created here, so that its link and signature are as fresh as possible. */
   async #tell({ deviceId, via, send }: OtaOutbound): Promise<void> {
     const message = this.#mail.messageOf(deviceId, send)
     if (message === undefined || this.#ingest.now() >= message.expiresAt) return
@@ -50,7 +50,7 @@ export class Sender {
   }
 
   async #publish({ deviceId, via, message, confirms }: Outbound): Promise<void> {
-    // Saving may have taken a while: a command that has expired meanwhile is not sent.
+    // The save may have taken a while. A command that has expired meanwhile is not sent.
     if (confirms !== undefined && this.#ingest.now() >= confirms.expiresAt) return
     const toOwn = (suffix: string) => (via === undefined ? suffix : toSubSuffix(deviceId, suffix))
     const isTaken = await this.#broker.publish({
@@ -64,7 +64,7 @@ export class Sender {
     })
     if (!isTaken || confirms === undefined) return
     const { commandId, message: kind } = confirms
-    // The delivery goes through the log like everything a device does, so that a replay sees it, too.
+    // The delivery goes through the log, like everything a device does, so that a replay sees it.
     this.#ingest.delivered(deviceId, partitionOf(deviceId), packDelivered({ commandId, message: kind }))
   }
 }

@@ -11,7 +11,7 @@ const claims = (partitions: readonly Partition[], epoch: number) =>
 const rename = (id: string, at: number, name: string) =>
   request(id, at, { kind: 'edit', replace: false, name }, name)
 
-/** Two nodes, the first of which has everything, and two devices. */
+/** Two nodes and two devices. The first node owns everything. */
 async function setUp(shardCount = 2) {
   const place = new SharedPlace()
   const [one, two] = [new ShardsNode('one', place, shardCount), new ShardsNode('two', place, shardCount)]
@@ -26,8 +26,8 @@ async function setUp(shardCount = 2) {
 
 const codeOf = (promise: Promise<unknown>) => promise.then(String, (fault: Fault) => fault.code)
 
-describe('what is handed over', () => {
-  test('is gone on with by the next owner, each change once and in order', async () => {
+describe('a partition that is handed over', () => {
+  test('is continued by the next owner, which makes each change once and in order', async () => {
     const { place, one, two } = await setUp()
     for (let n = 0; n < 20; n++) {
       await place.append(rename('a', 10 + n, `name-${n}`))
@@ -52,7 +52,7 @@ describe('what is handed over', () => {
     expect(await codeOf(one.nameOf('a'))).toBe('NOT_OWNED')
   })
 
-  test('takes nothing from what is kept: its questions wait a moment and are answered', async () => {
+  test('does not disturb the partitions kept: their questions wait a moment and are answered', async () => {
     const { place, one } = await setUp(1)
     const done = one.shards.handOver([A])
     const name = one.nameOf('b')
@@ -62,7 +62,7 @@ describe('what is handed over', () => {
     expect([one.shards.owns(A), one.shards.owns(partitionOf(idOf('b')))]).toEqual([false, true])
   })
 
-  test('is left alone from then on', async () => {
+  test('is not worked on any more by the previous owner', async () => {
     const { place, one } = await setUp()
     const done = one.shards.handOver([A])
     await place.time.advance(3_000)
@@ -74,7 +74,7 @@ describe('what is handed over', () => {
   })
 })
 
-test('a question about what was just gained waits until its devices are known', async () => {
+test('a question about a partition just gained waits until its devices are loaded', async () => {
   const { place, one, two } = await setUp(1)
   const B = partitionOf(idOf('b'))
   const done = one.shards.handOver([A, B])
@@ -82,7 +82,7 @@ test('a question about what was just gained waits until its devices are known', 
   await done
   two.shards.gained(claims([B], 2))
   await place.time.advance(500)
-  // What it had is not let go of before this is saved.
+  // The node cannot take up the gained partition before this is saved.
   two.isStuck = true
   await place.append(rename('b', 10, 'n2'))
   await place.time.advance(100)
@@ -94,13 +94,13 @@ test('a question about what was just gained waits until its devices are known', 
   expect(await name).toBe('a')
 })
 
-test('a question about gained devices of which nothing is to be read waits, too, until they are known', async () => {
+test('a question about a gained partition waits until its devices are loaded, even if there is nothing to read', async () => {
   const { place, one, two } = await setUp(1)
   const B = partitionOf(idOf('b'))
   await Promise.all([one.shards.handOver([B]), place.time.advance(3_000)])
   two.shards.gained(claims([B], 2))
   await place.time.advance(500)
-  // The owner before has a checkpoint at the end of the log.
+  // The previous owner's checkpoint is at the end of the log.
   await Promise.all([one.shards.handOver([A]), place.time.advance(3_000)])
   two.isLoadHeld = true
   two.shards.gained(claims([A], 2))
@@ -115,8 +115,8 @@ test('a question about gained devices of which nothing is to be read waits, too,
   expect(await name).toBe('a')
 })
 
-describe('while a node takes up what it gained, what it has goes on', () => {
-  /** The second node has the partition of b, and gains that of a. */
+describe('while a node takes up a gained partition, its other partitions go on', () => {
+  /** The second node owns the partition of b and gains that of a. */
   async function gainingA(held: (two: ShardsNode) => void) {
     const { place, one, two } = await setUp(1)
     const B = partitionOf(idOf('b'))
@@ -148,7 +148,7 @@ describe('while a node takes up what it gained, what it has goes on', () => {
     await place.time.advance(1_000)
     expect(await a).toBe('a3')
     expect(two.replied().filter((id) => id.startsWith('a'))).toEqual(['a0', 'a1', 'a2', 'a3'])
-    // They are read together from then on.
+    // From then on both partitions are read together.
     await place.append(rename('b', 200, 'b-last'), rename('a', 201, 'a-last'))
     await place.time.advance(500)
     expect(two.replied().slice(-2).sort()).toEqual(['a-last', 'b-last'])
@@ -168,7 +168,7 @@ describe('while a node takes up what it gained, what it has goes on', () => {
     await expectOnlyB(place, two)
   })
 
-  test('and no device is silent whose messages are not read', async () => {
+  test('and no device counts as silent while its messages are not read', async () => {
     const { place, two } = await gainingA((node) => {
       node.unread = A
     })
@@ -184,7 +184,7 @@ describe('while a node takes up what it gained, what it has goes on', () => {
     ).toEqual([])
   })
 
-  test('and it ends with them if it loses something meanwhile', async () => {
+  test('and they go on if the gained partition is lost before it is loaded', async () => {
     const { place, two } = await gainingA((node) => {
       node.isLoadHeld = true
     })
@@ -197,7 +197,7 @@ describe('while a node takes up what it gained, what it has goes on', () => {
   })
 })
 
-test('a node that does not own all that it is asked about counts nothing: its count would be short', async () => {
+test('a node that owns only some of the partitions in a question refuses it: its count would be too low', async () => {
   const { place, one, two } = await setUp()
   const B = partitionOf(idOf('b'))
   await Promise.all([one.shards.handOver([B]), place.time.advance(3_000)])
@@ -212,14 +212,14 @@ test('a node that does not own all that it is asked about counts nothing: its co
   expect([await jobs([A, B]), await jobs([B])]).toEqual(['NOT_OWNED', ''])
 })
 
-test('the next owner shows no less of a device than the one before it has shown', async () => {
+test('the next owner shows nothing older than the previous owner has shown', async () => {
   const { place, one, two } = await setUp()
   await place.append(telemetry('a', 10, { n: 1 }))
   await place.time.advance(500)
   one.shards.lost([A])
   two.isBehind = true
   two.shards.gained(claims([A], 2))
-  // By a node that has not heard of the log's end.
+  // The question comes from a node that does not know the end of the log.
   const answer = two.shards.ask({
     ask: { kind: 'snapshot', deviceId: idOf('a') },
     after: [],
@@ -245,7 +245,7 @@ describe('a node that lost a partition without notice', () => {
     expect(one.warnings).toContain('fenced')
   })
 
-  test('goes on with what it has left once it is told', async () => {
+  test('goes on with its other partitions once it is told', async () => {
     const { place, one, two } = await setUp(1)
     two.shards.gained(claims([A], 2))
     await place.time.advance(500)
@@ -258,7 +258,7 @@ describe('a node that lost a partition without notice', () => {
     expect([...one.replied(), ...two.replied()].sort()).toEqual(['n1', 'n2'])
   })
 
-  test('answers nothing while it may be another who owns it', async () => {
+  test('answers nothing while another node may own it', async () => {
     const { place, one } = await setUp()
     one.isCertain = false
     const answer = codeOf(one.nameOf('a'))

@@ -1,4 +1,4 @@
-// The shards of this node: which partitions are its own, and what is asked of them.
+// The shards of this node: which partitions they own, and how questions reach them.
 import type { Partition } from '../../schemas/ids.ts'
 import type { AlertSettings } from '../domain/alert/rule-book.ts'
 import type { Wants } from '../ports/feed.ts'
@@ -14,7 +14,7 @@ export class Shards {
   readonly #owned = new Map<Partition, number>()
   readonly #isCertain: () => boolean
 
-  /** `isCertain`: false while what is owned may be another's by now. */
+  /** `isCertain`: false while another node may own what this node believes to own. */
   constructor(assignments: readonly Assignment[], isCertain: () => boolean) {
     this.#assignments = assignments
     this.#isCertain = isCertain
@@ -40,7 +40,7 @@ export class Shards {
     for (const partition of partitions) this.#owned.delete(partition)
   }
 
-  /** What a save for this partition has to carry; empty if it is not ours. */
+  /** The claims that a save for this partition must carry. Empty if this node does not own it. */
   claimsOf(partition: Partition): readonly Claim[] {
     const epoch = this.#owned.get(partition)
     return epoch === undefined ? [] : [{ partition, epoch }]
@@ -50,18 +50,18 @@ export class Shards {
     return this.#owned.has(partition)
   }
 
-  /** It is ours, and nobody else's for certain. */
+  /** Whether this node owns the partition and no other node can. */
   acts(partition: Partition): boolean {
     return this.owns(partition) && this.#isCertain()
   }
 
-  /** Resolves once the claim of this partition went through, or it is not ours any more. */
+  /** Resolves once this partition's claim has gone through, or this node no longer owns it. */
   assigned(partition: Partition): Promise<void> {
     return this.#assignmentOf(partition).settled()
   }
 
-  /** The answer sees everything at or before `after`. Rejects with a `NOT_OWNED` fault if the question is about a
-   *  partition of another node: an answer that left it out would be short of its devices. */
+  /** The answer includes everything up to `after`. Rejects with a `NOT_OWNED` fault if the question concerns a partition
+    *  of another node, because an answer without its devices would be incomplete. */
   async ask<A extends Ask>({ ask, after, partitions }: Question<A>): Promise<AnswerOf<A>> {
     const owners: Owners<Assignment> = {
       partitions,
@@ -77,7 +77,7 @@ export class Shards {
     for (const assignment of this.#assignments) assignment.want(wants)
   }
 
-  /** Rules and silences that count for everything that is read from now on. */
+  /** Sets the rules and silences for everything that is read from now on. */
   rule(settings: AlertSettings): void {
     for (const assignment of this.#assignments) assignment.rule(settings)
   }
@@ -110,7 +110,7 @@ export class Shards {
     return grouped(items, (item) => this.#assignmentOf(toPartition(item)))
   }
 
-  /** Dealt out in turn. */
+  /** Partitions are dealt out to assignments in turn. */
   #assignmentOf(partition: Partition): Assignment {
     const assignment = this.#assignments[partition % this.#assignments.length]
     // A node without shards owns nothing.

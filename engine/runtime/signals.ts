@@ -1,5 +1,5 @@
-// What the parts of an engine report without being steered by it, and the one place where reports become metrics and
-// log lines.
+// What the parts of an engine report, and the one place that turns reports into metrics and log lines. Reports do not
+// influence the parts that make them.
 import type { BroadcastId, Millis } from '../../schemas/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Fault } from '../ports/fault.ts'
@@ -13,7 +13,7 @@ export type InsertSignal =
   | { readonly kind: 'insert_failed'; readonly block: Block; readonly fault: Fault }
   /** ClickHouse will never take these rows. */
   | { readonly kind: 'insert_refused'; readonly block: Block; readonly fault: Fault }
-  /** It does not take these messages of the block, which are dead letters now. The rest is stored. */
+  /** ClickHouse refused these messages of the block, which are dead letters now. The rest of the block is stored. */
   | {
       readonly kind: 'messages_refused'
       readonly block: Block
@@ -81,7 +81,7 @@ export type Signal =
 
 export type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 
-/** What the log says of signals of these kinds: what happened, what follows, and what to look at. */
+/** What the log says about signals of these kinds: what happened, what follows, and what to look at. */
 const WARNINGS = {
   insert_failed: 'ClickHouse does not take rows: they wait, and the insert is tried again',
   messages_refused:
@@ -164,12 +164,12 @@ export function signalSink(
         metrics.auditLost(signal.entries)
         break
     }
-    // A kind that is neither here nor above does not compile.
+    // A kind that is missing both above and in `WARNINGS` does not compile.
     warn(WARNINGS[signal.kind], fieldsOf(signal))
   }
 }
 
-/** A block shows as its table and its rows. */
+/** Logs a block as its table and its number of rows. */
 function fieldsOf(signal: {
   readonly kind: string
   readonly block?: Block

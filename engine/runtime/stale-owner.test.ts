@@ -1,5 +1,5 @@
-// What a node does that was paused or cut off for so long that others have its partitions. The store refuses its saves;
-// this is about what it says to devices and listeners.
+// What a node does after a pause or a cut so long that others have taken its partitions. The store refuses its saves;
+// these tests are about what it says to devices and listeners.
 import { expect, test } from 'vitest'
 import type { DeviceId } from '../../schemas/ids.ts'
 import { MemoryOwners, MemoryOwnership } from '../adapters/ownership/testing/memory.ts'
@@ -16,12 +16,12 @@ import { ShardsNode, SharedPlace } from './testing/shards.ts'
 
 const PAUSE_MS = LIMITS.ownershipSilenceMs + 1_000
 
-/** A node as it is put together for a cluster, with a broker and a feed that write down what they are given. */
+/** A node composed as in a cluster, with a broker and a feed that record what they are given. */
 class Node {
   readonly node: ShardsNode
   readonly ownership: Ownership
   readonly said: string[] = []
-  /** Its timers stand still and no answer arrives. */
+  /** While set, its timers stand still and it gets no answers. */
   isPaused = false
 
   constructor(name: string, place: SharedPlace, owners: MemoryOwners) {
@@ -52,7 +52,7 @@ class Node {
     const ingest = { now: () => place.time.now(), delivered: () => {} }
     const unused = { forget: () => {}, poke: () => {} }
     const performer = new Performer({
-      // The test needs no more of these.
+      // The test needs only these parts of the ports.
       broker: broker as never,
       gateways: unused as never,
       history: unused as never,
@@ -95,7 +95,7 @@ async function setUp() {
   return { place, one, startOther, desire }
 }
 
-test('an owner publishes and tells what it has decided', async () => {
+test('an owner publishes and announces what it has decided', async () => {
   const { place, one, desire } = await setUp()
   one.said.length = 0
   await place.append(desire(10, true))
@@ -119,7 +119,7 @@ test('an owner whose save was answered after a pause says nothing, and the next 
   expect(one.said).toEqual([])
 })
 
-test('an owner whose lease ran out says what it left unsaid once its lease is renewed, if nobody took over', async () => {
+test('an owner whose lease ran out says what it held back once the lease is renewed, if nobody took over', async () => {
   const { place, one, desire } = await setUp()
   one.isPaused = true
   await place.time.advance(PAUSE_MS)
@@ -132,7 +132,7 @@ test('an owner whose lease ran out says what it left unsaid once its lease is re
   expect(one.said).toEqual(['shadow/desired to a'])
 })
 
-test('an owner that reads on after a pause says nothing about what needs no save', async () => {
+test('an owner that reads on after a pause says nothing, not even what needs no save', async () => {
   const { place, one, startOther, desire } = await setUp()
   await place.append(desire(10, true))
   await place.time.advance(500)

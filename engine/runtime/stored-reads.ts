@@ -1,4 +1,4 @@
-// The questions that the store and ClickHouse answer by themselves, whichever node is asked.
+// Questions that the store or ClickHouse answers, so that any node may be asked.
 import type { AlertId, DeviceId } from '../../schemas/ids.ts'
 import type { AuditFilter, AuditQuery, AuditRow, AuditTrail } from '../ports/audit.ts'
 import type { Ports } from '../ports/engine.ts'

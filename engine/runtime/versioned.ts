@@ -1,12 +1,11 @@
-// What nodes say to each other, as bytes. Each message begins with the version of what is said, so that nodes of two
-// releases do not misread each other.
+// Messages between nodes, as bytes. Each begins with a version, so that nodes of two releases do not misread each other.
 import { newPackr } from '../domain/packing.ts'
 import { Fault } from '../ports/fault.ts'
 
-/** Grows with every change that an earlier release would misread. */
+/** Incremented with every change that an earlier release would misread. */
 export const WIRE_VERSION = 5
 
-// A field of a device's data may be called `toJSON`, and is data.
+// Device data may have a field called `toJSON`, which must stay data.
 const packr = newPackr()
 
 export function pack(value: object): Uint8Array {
@@ -17,7 +16,7 @@ export function pack(value: object): Uint8Array {
   return bytes
 }
 
-/** Throws a `NODE_FAILED` fault for what this release does not understand. */
+/** Throws a `NODE_FAILED` fault for bytes that this release does not understand. */
 export function unpack(bytes: Uint8Array): unknown {
   const [version] = bytes
   if (version !== WIRE_VERSION)
