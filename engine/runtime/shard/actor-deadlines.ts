@@ -1,5 +1,5 @@
-// The time at which each actor must next be looked at: it may be silent, a command may be overdue, it may stop
-// flapping, or an alert may be due. A deadline is computed from record and vitals, so a restart loses none (R6).
+// The time at which each actor must next be looked at, because by then it may be silent, a command may be overdue, it may
+// stop flapping, or an alert may be due. A deadline is computed from record and vitals, so a restart loses none (R6).
 import { strict as assert } from 'node:assert'
 import { Millis } from '../../../schemas/ids.ts'
 import { commandDeadline } from '../../domain/device/command-events.ts'
@@ -14,10 +14,10 @@ import { calmsAt } from './sessions.ts'
 
 interface SweepUnderWay {
   readonly now: Millis
-  /** Time of the sweep before. */
+  /** Time of the previous sweep. */
   readonly since: number
   readonly next: number
-  /** Slots from here on were claimed after it began. */
+  /** Slots from this one on were claimed after the sweep began. */
   readonly end: number
 }
 
@@ -26,14 +26,14 @@ export class ActorDeadlines {
   readonly #bySlot: Actor[] = []
   readonly #timeouts: HeartbeatTimeouts
   readonly #alertsDueAt: (actor: Actor) => number
-  /** Devices count as heard at this time at least. */
+  /** Every device counts as heard at this time or later. */
   #forgivenAt = 0
-  /** The service was away before this time: what devices have to say of it comes from then on. A shard that is opened
-   *  again has missed nothing, as all of it is in the log. */
+  /** The service was down before this time, so devices get their grace from then on. A shard that is opened again has
+    *  missed nothing, because everything is in the log. */
   readonly #resumedAt: number
-  /** Time of the last sweep that began. */
+  /** Start of the latest sweep. */
   #sweptAt = 0
-  /** The sweep that is under way: it has still to come by the slots from `next` on. */
+  /** The current sweep. It still has to visit the slots from `next` on. */
   #sweep: SweepUnderWay | undefined
   /** Time of the current task. */
   #now = Millis(0)
@@ -57,16 +57,16 @@ export class ActorDeadlines {
     this.#bySlot[actor.slot] = actor
   }
 
-  /** The device is gone; its slot is not used again. */
+  /** Frees the slot of a device that is gone. The slot is not used again. */
   release({ slot }: Actor): void {
     this.#deadlines.clear(slot)
     delete this.#bySlot[slot]
   }
 
-  /** A restart invents no silence: every device counts as heard now. */
+  /** Counts every device as heard now, so that a restart does not make devices silent. */
   load(now: Millis): void {
     this.#forgivenAt = now
-    // Devices may come while others were swept already.
+    // Devices may be loaded after others were swept.
     if (this.#sweptAt === 0) this.#sweptAt = now
     this.#now = now
   }
@@ -104,13 +104,13 @@ export class ActorDeadlines {
     this.#deadlines.setOther(slot, Math.min(at, calmAt, otaAt, this.#alertsDueAt(actor)))
   }
 
-  /** After a restart a job may not know yet that its device is away. */
+  /** After a restart, a job may not know yet that its device is away. */
   #otaDeadline(actor: Actor): number {
     const { firmware } = actor.device
     const way = otaWayOf(actor)
     if (isReachStale(firmware, isReachable(actor, this.#now))) return this.#now
     const { polling } = actor
-    // The device may stop asking while it has a job.
+    // The device may stop polling while it has a job.
     const goneAt =
       isPolling(actor, this.#now) && polling ? polling.at + polling.timeoutMs : Number.POSITIVE_INFINITY
     const grace = { forgivenAt: this.#resumedAt, leaps: this.#leaps }
@@ -118,7 +118,7 @@ export class ActorDeadlines {
     return Math.min(goneAt, firmwareDeadline(firmware, context))
   }
 
-  /** Puts off the silence of an online device. It is called for every message, so it does no more than that. */
+  /** Postpones the silence of an online device. Called for every message, so it does nothing else. */
   heard(actor: Actor, at: Millis): void {
     const timeoutMs = this.#timeoutOf(actor, actor.device)
     this.#deadlines.setPresence(actor.slot, Math.max(at, this.#forgivenAt) + timeoutMs)
@@ -131,7 +131,7 @@ export class ActorDeadlines {
     return nextDeadline(device, vitals, this.#timeoutOf(actor, device))
   }
 
-  /** A device without a connection that asks by the DDI has a timeout of its own. */
+  /** A device that polls by the DDI and has no connection has its own timeout. */
   #timeoutOf({ session, polling }: Actor, device: Device): number {
     return session === undefined && polling !== undefined
       ? polling.timeoutMs
@@ -142,15 +142,15 @@ export class ActorDeadlines {
     return this.#sweep !== undefined
   }
 
-  /** A sweep comes by every actor that there is now, in the order of their slots. */
+  /** Begins a sweep. It visits every actor there is now, in the order of their slots. */
   beginSweep(now: Millis): void {
     assert(this.#sweep === undefined, 'a sweep ends before the next one begins')
     this.#sweep = { now, since: this.#sweptAt, next: 0, end: this.#deadlines.used }
     this.#sweptAt = Math.max(this.#sweptAt, now)
   }
 
-  /** Takes the next actors that are due, at most so many, and clears their deadlines. `since` is the time of the sweep
-   *  before this one. */
+  /** Takes at most `max` of the next due actors and clears their deadlines. `since` is the time of the previous
+    *  sweep. */
   takeDue(max: number): { readonly due: readonly Actor[]; readonly since: number } {
     if (this.#sweep === undefined) return { due: [], since: this.#sweptAt }
     const { now, since, next, end } = this.#sweep
@@ -162,7 +162,7 @@ export class ActorDeadlines {
     return { due, since }
   }
 
-  /** Clears the deadlines of an actor if it is due and the sweep has still to come by it. */
+  /** Clears the deadlines of an actor if it is due and the sweep has not visited it yet. */
   takeIfDue({ slot }: Actor): boolean {
     if (!this.#isAhead(slot) || this.#sweep === undefined) return false
     if (!this.#deadlines.isDue(slot, this.#sweep.now)) return false
@@ -170,7 +170,7 @@ export class ActorDeadlines {
     return true
   }
 
-  /** The sweep has still to come by this slot. */
+  /** Whether the sweep has still to visit this slot. */
   #isAhead(slot: number): boolean {
     return this.#sweep !== undefined && slot >= this.#sweep.next && slot < this.#sweep.end
   }

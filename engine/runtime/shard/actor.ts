@@ -1,5 +1,5 @@
-// One device in a shard's memory: its settled record and its vitals. Vitals are mutated in place; they are
-// volatile facts that a replay of the log brings back (R7).
+// One device in a shard's memory: its settled record and its vitals. Vitals are volatile facts that a replay of the log
+// restores (R7), so they are mutated in place.
 
 import { type DeviceId, Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import { openCounts } from '../../domain/alert/found.ts'
@@ -30,9 +30,9 @@ export interface Actor {
   /** Milliseconds; 0 is never. */
   heardAt: number
   telemetryAt: number
-  /** When an `error` ends: some time after all its faults turned well; infinity while one is not or nothing is known. */
+  /** When an `error` ends: a while after all its faults were reported well. Infinity if one is not, or if unknown. */
   recoverAt: number
-  /** The names of those faults of the record that were last reported well. */
+  /** The faults of the record that were last reported well, by name. */
   wellNames: readonly string[]
   /** Its own connection. */
   session: Session | undefined
@@ -44,28 +44,28 @@ export interface Actor {
   connectionReason: string | undefined
   /** The session id that the device itself last announced in its `status`. */
   statusSessionId: string | undefined
-  /** The one before it. */
+  /** The session id announced before `statusSessionId`. */
   formerStatusSessionId: string | undefined
-  /** Number of the own session in which the device announced its present session id. */
+  /** The number of the device's own session in which it announced its current session id. */
   statusSaidIn: Micros | undefined
   latest: Latest | undefined
-  /** Connections of an outside broker that brought messages, for recognising repeats. */
+  /** Connections of an outside broker that brought messages, used to recognise repeats. */
   origins: Origin[] | undefined
-  /** When the device last asked by the DDI, and after what silence it counts as gone. */
+  /** When the device last polled by the DDI, and after how much silence it counts as gone. */
   polling: { readonly at: Millis; readonly timeoutMs: number } | undefined
-  /** When progress of an update was last told. */
+  /** When progress of an update was last told on the feed. */
   progressToldAt: Millis | undefined
-  /** The progress of an update that was heard last. It is in no record before the job moves (U8). */
+  /** The latest progress heard of an update. It is in no record before the job moves (U8). */
   progressHeard: { readonly id: string; readonly attempt: number; readonly percent: number } | undefined
-  /** Number of the own session in which the device said its present boot id. */
+  /** The number of the device's own session in which it reported its current boot id. */
   bootSaidIn: Micros | undefined
-  /** Dead letters of the last second that brought any, so that a flood of them is no load on the store. */
+  /** Dead letters in the latest second that had any, so that a flood of them does not load the store. */
   letters: RecentLetters | undefined
-  /** What is remembered for the rules that are judged for it. Undefined if none is. */
+  /** Memory of the rules that are judged for the device. Undefined if there are none. */
   watch: Watch | undefined
-  /** The same as it was saved, until its rules are known. */
+  /** The watch as it was saved, until the device's rules are known. */
   watchMemory: WatchMemory | undefined
-  /** Vitals changed since they were last handed out. */
+  /** Whether vitals changed since they were last handed out. */
   isDirty: boolean
 }
 
@@ -98,7 +98,7 @@ export function newActor(device: Device, slot: number): Actor {
   }
 }
 
-// Persisted: plain arrays, no shared structures that a later reader would lack.
+// Persisted as plain arrays: structures shared between values would be missing for a later reader.
 const packr = newPackr()
 
 type PackedSession = readonly [
@@ -106,9 +106,9 @@ type PackedSession = readonly [
   ip: string,
   since: number,
   listens: boolean,
-  /** Missing in what was written before there was firmware. */
+  /** Missing in vitals written before firmware existed. */
   takesOta?: boolean,
-  /** Missing in what was written before sessions remembered it. */
+  /** Missing in vitals written before sessions kept it. */
   issuedAt?: number | null,
 ]
 
@@ -121,7 +121,7 @@ type PackedVitals = readonly [
   statusSessionId: string | null,
   latest: Uint8Array | null,
   recoverAt: number,
-  /** Missing in what was written before there were gateways. */
+  /** Missing in vitals written before gateways existed. */
   relay?: PackedSession | null,
   connects?: readonly [lastAt: number, countedUntil: number] | null,
   origins?: Origin[] | null,
@@ -153,9 +153,9 @@ export function encodeVitals(actor: Actor): Uint8Array {
   return packr.pack(packed)
 }
 
-/** Restores what `encodeVitals` wrote. Sessions of an earlier run of the broker are over. */
+/** Restores what `encodeVitals` wrote. Sessions from an earlier run of the broker have ended. */
 export function restoreVitals(actor: Actor, bytes: Uint8Array, bootAt: Micros): void {
-  // Written by encodeVitals, in this format or the data directory is refused.
+  // Written by `encodeVitals`. A data directory with another format is refused.
   const packed = packr.unpack(bytes) as PackedVitals
   const [heardAt, telemetryAt, session, since, reason, statusSessionId, latest, recoverAt] = packed
   const {
@@ -208,7 +208,7 @@ function connectionOf({ session, relay }: Actor): Session | undefined {
   return session ?? relay
 }
 
-/** Whether the session goes on although its token was revoked. Of a session without a token its beginning counts. */
+/** Whether the session's token was revoked. Without a time of issue, the session's start decides. */
 export function isVoid(session: Session | undefined, { tokensValidFrom }: Device): boolean {
   return session !== undefined && (session.issuedAt ?? toMillis(session.number)) < tokensValidFrom
 }
@@ -229,7 +229,7 @@ export function countLetter(actor: Actor, at: Millis): void {
   actor.letters = { second, count: count + 1 }
 }
 
-/** The way commands go; undefined while nobody listens to them. */
+/** How commands reach the device. Undefined while no session is subscribed to them. */
 export function wayOf(actor: Actor): Way | undefined {
   const connection = connectionOf(actor)
   if (connection?.listens !== true) return undefined
@@ -237,29 +237,29 @@ export function wayOf(actor: Actor): Way | undefined {
   return { session: connection.number, via }
 }
 
-/** The way messages about firmware go; undefined while nobody takes them. */
+/** How messages about firmware reach the device. Undefined while no session is subscribed to them. */
 export function otaWayOf(actor: Actor): Way | undefined {
   const connection = connectionOf(actor)
   if (connection?.takesOta !== true) return undefined
   return { session: connection.number, via: actor.session === undefined ? actor.device.parentId : undefined }
 }
 
-/** The device asks by the DDI, and did so not long ago. */
+/** Whether the device polls by the DDI and did so recently. */
 export function isPolling({ polling }: Actor, now: number): boolean {
   return polling !== undefined && now < polling.at + polling.timeoutMs
 }
 
-/** The device has no connection, and does not ask by the DDI. */
+/** Whether the device has no connection and does not poll by the DDI. */
 export function isAway(actor: Actor, now: number): boolean {
   return !isConnected(actor) && !isPolling(actor, now)
 }
 
-/** A job can reach the device: it is sent, or fetched. */
+/** Whether a job can reach the device, by a message or by a poll. */
 export function isReachable(actor: Actor, now: number): boolean {
   return otaWayOf(actor) !== undefined || isPolling(actor, now)
 }
 
-/** The device can take a place now. One that asks by the DDI takes it when it asks, so that no place waits for it. */
+/** Whether the device can take a place now. A device that polls takes one only when it asks, so no place idles. */
 export function takesJobs(actor: Actor, now: number): boolean {
   const { polling } = actor
   return otaWayOf(actor) !== undefined || (polling !== undefined && now < polling.at + LIMITS.ddiTakesMs)
@@ -298,7 +298,7 @@ function subscriptionsOf(connection: Session | undefined): readonly string[] {
 function toFirmwareView(firmware: Firmware, now: Millis): FirmwareView | undefined {
   if (firmware === NO_FIRMWARE) return undefined
   const { firmwareId, sha256, since, previousVersion, jobs } = firmware
-  // While none has its turn, the one that is scheduled.
+  // If no job is active, the scheduled one is shown.
   const job = [activeJob(firmware, now), ...jobs].find((each) => each !== undefined && isUnfinished(each))
   const update = job && {
     deploymentId: job.plan.deploymentId,
@@ -308,7 +308,7 @@ function toFirmwareView(firmware: Firmware, now: Millis): FirmwareView | undefin
   return { firmwareId, sha256, since, previousVersion, update }
 }
 
-/** `seq`: how far its partition was read. */
+/** `seq`: the position up to which the device's partition was read. */
 export function toSnapshot(actor: Actor, seq: number): Snapshot {
   const at = actor.latest?.timestamp
   return { data: actor.latest?.toData() ?? {}, timestamp: at === undefined ? undefined : toMillis(at), seq }

@@ -1,4 +1,4 @@
-// What a shard answers about the alerts of its devices, from memory.
+// Answers questions about the alerts of a shard's devices, from memory.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
@@ -20,7 +20,7 @@ export function alertsFound(actors: Actors, query: AlertsQuery, about: About): A
   const found: JsonObject[] = []
   const { deviceId } = query
   const only = deviceId === undefined ? undefined : actors.get(deviceId)
-  // Actors with something open are few and known; the resolved ones are looked for.
+  // Few actors have open alerts, and these are known. Resolved alerts need a look at all actors.
   const all = query.states.includes('resolved') ? actors.values() : about.alerts.counts.actors()
   const asked = deviceId === undefined ? all : only === undefined ? [] : [only]
   for (const actor of asked) {
@@ -53,7 +53,7 @@ function bodiesOf(actor: Actor, { states }: AlertsQuery, { now, alerts }: About)
   ]
 }
 
-/** Instances that count their `for_sec`: they are no alerts yet, so they have no id. */
+/** Pending instances, which count their `for_sec`. They are no alerts yet, so they have no id. */
 function pendingBodies(actor: Actor, { now }: Pick<About, 'now'>): readonly JsonObject[] {
   const { device, watch } = actor
   if (watch === undefined) return []

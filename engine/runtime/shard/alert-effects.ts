@@ -1,5 +1,5 @@
-// What follows from an alert's move: it is told on the feed, written to the device's timeline, and left for the notifier,
-// all in the save that keeps the move.
+// The effects of an alert's move: a feed event, a row of the device's timeline and a notice for the notifier, all in the
+// save that keeps the move.
 import { Buffer } from 'node:buffer'
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
@@ -12,7 +12,7 @@ import type { AlertEvent, FeedEvent } from '../../ports/feed.ts'
 import type { Notice as SavedNotice } from '../../ports/notices.ts'
 import { type RowPlace, versionOf } from './history-rows.ts'
 
-/** Where what follows from a move is collected. */
+/** Collects the effects of a move. */
 interface AlertOutlet {
   readonly feed: FeedEvent[]
   remember(row: HistoryRow, event: AlertEvent): void
@@ -53,7 +53,7 @@ export function performAlertMove(
     {
       deviceId,
       kind: 'alert',
-      // Two alerts may move at one moment, each to the same revision.
+      // Two alerts may move to the same revision at the same moment.
       at: Micros(place.at + place.row),
       version: versionOf(place, alert.id, alert.revision),
       body: { event: name, ...told, actor: by === undefined ? null : { type: by.kind, id: by.id } },
@@ -62,7 +62,7 @@ export function performAlertMove(
   )
   if (notice === undefined) return
   const left = noticeOf(alert, device, { event: notice, at: now, state: how.state })
-  // A copy of its own size: a view would cross the thread with all of the packer's buffer.
+  // A copy of exact size: a view would take the packer's whole buffer across to the host.
   open.notify({ key: noticeKey(left), bytes: Uint8Array.from(Buffer.from(encodeNotice(left))) })
 }
 

@@ -1,5 +1,5 @@
-// How much work a shard has with alert rules, for the metrics. Comparing a value costs less than reading a clock, so only
-// judgements are timed: they begin where a comparison has come out otherwise than before.
+// How much work a shard has with alert rules, for the metrics. Comparing a value is cheaper than reading a clock, so only
+// judgements are timed. A judgement begins where a comparison has changed its result.
 import type { MutableCounts } from './counts.ts'
 
 export class AlertEffort {
@@ -7,14 +7,14 @@ export class AlertEffort {
   #evaluations = 0
   #ms = 0
   #startedAt = 0
-  /** A judgement may lead to another one, whose time is counted already. */
+  /** A judgement may lead to another one, which is timed as a part of it. */
   #depth = 0
 
   constructor(ticks: () => number) {
     this.#ticks = ticks
   }
 
-  /** This many rules are judged now. */
+  /** Starts the judgement of this many rules. */
   begin(rules: number): void {
     this.#evaluations += rules
     if (this.#depth++ === 0) this.#startedAt = this.#ticks()
@@ -24,7 +24,7 @@ export class AlertEffort {
     if (--this.#depth === 0) this.#ms += this.#ticks() - this.#startedAt
   }
 
-  /** Moves what was counted since the last time into the counts of a batch. */
+  /** Moves the counts since the last call into the counts of a batch. */
   takeInto(counts: MutableCounts): void {
     counts.evaluations = this.#evaluations
     counts.alertsMs = this.#ms

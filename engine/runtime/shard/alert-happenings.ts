@@ -1,4 +1,4 @@
-// Events that rules wait for: a line of the log, a command that failed, a message that was parked.
+// Events that rules may wait for: a line of a device's log, a failed command, a parked message.
 import { FAILED_STATUSES, type Leaf } from '../../../schemas/alert-condition.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { type JobStatus, LOG_LEVELS, type LogLevel } from '../../../schemas/vocabulary.ts'
@@ -19,10 +19,10 @@ export interface EventLeaves {
 }
 
 const VALUE_CHARS_MAX = 256
-/** A job that came to one of these has failed. What follows, as the way back, is no failure of its own. */
+/** A job fails when it enters one of these. What happens next, such as the rollback, is no failure of its own. */
 const FAILED_JOBS: ReadonlySet<JobStatus> = new Set(['failed', 'timed_out', 'rejected', 'rollback_failed'])
 
-/** The leaves that this is an event of. */
+/** Finds the leaves that wait for this event. */
 export function eventLeaves(fit: Fit, what: AlertHappening): EventLeaves {
   const leaves = new Set<number>()
   for (const place of fit.eventLeaves) {

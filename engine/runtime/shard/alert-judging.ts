@@ -1,6 +1,6 @@
-// Judges the rules of an actor, and keeps what follows as a decision about its device.
+// Judges the rules of an actor and keeps the result as a decision about its device.
 //
-// J1. An entry that is read again brings the vitals up to date and decides nothing.
+// J1. An entry that is read again updates the vitals and decides nothing.
 import { type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { type Alert, withMemosOf } from '../../domain/alert/alerts-part.ts'
@@ -21,18 +21,18 @@ export interface AlertJudgingPorts {
   readonly book: () => RuleBook | undefined
   /** How long a device may be silent. */
   readonly graceMsOf: (device: Device) => number
-  /** Devices count as heard at this time at least. */
+  /** Every device counts as heard at this time or later. */
   readonly forgivenAt: () => number
-  /** Alerts that may be open on the devices of this shard. */
+  /** How many alerts may be open on the devices of this shard. */
   readonly openMax: () => number
-  /** Alerts that are open by settled records. */
+  /** How many alerts are open in settled records. */
   readonly open: () => number
   readonly ticks: () => number
-  /** The actor's vitals are others now. */
+  /** Called when judging has changed the actor's vitals. */
   readonly judged: (actor: Actor, now: Millis) => void
 }
 
-/** Keeps what follows from a judgement, as from any other decision. */
+/** Keeps the result of a judgement like that of any other decision. */
 export interface AlertDeciding {
   deviceOf(actor: Actor): Device
   follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): unknown
@@ -52,12 +52,12 @@ export class AlertJudging {
     this.#room = new AlertRoom(ports.openMax, ports.open)
   }
 
-  /** Devices on which a condition is true that waits for room. */
+  /** How many devices wait for room although a condition is true on them. */
   get waiting(): number {
     return this.#room.waiting
   }
 
-  /** What fired in the open proposal is settled. */
+  /** Called when the open proposal is settled: its alerts now count as open. */
   settled(): void {
     this.#room.settled()
   }
@@ -66,7 +66,7 @@ export class AlertJudging {
     this.#room.leave(actor)
   }
 
-  /** Where there is room again, the devices that wait for it are due. */
+  /** Makes as many of the waiting devices due as there is room for. */
   wake(reschedule: (actor: Actor) => void): void {
     this.#room.wake(reschedule)
   }
@@ -150,7 +150,7 @@ export class AlertJudging {
     )
   }
 
-  /** What the rules of the actor are judged by. */
+  /** The circumstances by which the actor's rules are judged. */
   occasion(
     actor: Actor,
     device: Device,

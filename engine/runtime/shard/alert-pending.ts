@@ -1,4 +1,4 @@
-// Instances that count their `for_sec`: they are no alerts yet, and are shown without being kept.
+// Pending instances, which count their `for_sec`: they are no alerts yet, so they are shown but not kept.
 import { Micros, toMillis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { pendingBody } from '../../domain/alert/pending-body.ts'
@@ -11,7 +11,7 @@ import { isPending } from './alert-phases.ts'
 interface Judging {
   readonly actor: Actor
   readonly watch: Watch
-  /** Those that are judged. */
+  /** The rules that are judged. */
   readonly rules: readonly number[]
   readonly at: Micros
   readonly decisions: {
@@ -20,7 +20,7 @@ interface Judging {
   }
 }
 
-/** Judges, and tells which of the rules begin to count by that. */
+/** Runs `judge`, and tells the feed which of the rules became pending by it. */
 export function tellPending({ actor, watch, rules, at, decisions }: Judging, judge: () => void): void {
   const now = toMillis(at)
   const counting = () => {
@@ -39,7 +39,7 @@ export function tellPending({ actor, watch, rules, at, decisions }: Judging, jud
   )
 }
 
-/** One instance in the form in which people see it. */
+/** The pending instance of a rule as users see it. Empty if the actor has no such rule. */
 export function pendingShown(watch: Watch, rule: number, device: Device): readonly JsonObject[] {
   const compiled = watch.fit.rules[rule]
   if (compiled === undefined) return []

@@ -1,4 +1,4 @@
-// The state that each rule is in on an actor, from its settled record and its vitals.
+// The state of each rule on an actor, from its settled record and its vitals.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
 import { type Phase, phaseOf } from '../../domain/alert/decide.ts'
@@ -19,7 +19,7 @@ export function phaseAt(watch: Watch, rule: number, alerts: Alerts, now: Millis)
   return compiled === undefined ? 'inactive' : phaseOf(alerts, compiled, sinceOf(watch, rule), now * 1_000)
 }
 
-/** The rules of which an instance counts its `for_sec`. */
+/** The rules that have a pending instance, one that counts its `for_sec`. */
 export function pendingRules({ watch, device }: Actor, now: Millis): readonly number[] {
   if (watch === undefined) return NO_RULES
   return watch.fit.rules.flatMap((_, rule) => (isPending(watch, rule, device.alerts, now) ? [rule] : []))
@@ -29,7 +29,7 @@ export function isPending(watch: Watch, rule: number, alerts: Alerts, now: Milli
   return phaseAt(watch, rule, alerts, now) === 'pending'
 }
 
-/** What is open or pending. */
+/** The open alerts and pending instances of an actor. */
 export function countedAlerts(actor: Actor, now: Millis): readonly CountedAlert[] {
   const { device, watch } = actor
   if (device.alerts.open.length === 0 && watch === undefined) return NO_ALERTS
@@ -46,7 +46,7 @@ export function countedAlerts(actor: Actor, now: Millis): readonly CountedAlert[
   return [...open, ...pending]
 }
 
-/** What the device shows besides its values. */
+/** What conditions can see of the device besides its values. */
 export function sightOf(actor: Actor, device: Device): Omit<Sight, 'forgivenAtMs' | 'graceMs'> {
   return {
     device,
@@ -56,7 +56,7 @@ export function sightOf(actor: Actor, device: Device): Omit<Sight, 'forgivenAtMs
   }
 }
 
-/** The newest value of a metric that no rule has looked at before. */
+/** The newest value of a metric, for a rule that has not seen one yet. */
 export function latestOf({ latest, telemetryAt }: Actor, metric: string): KnownValue | undefined {
   const found = latest?.toMetrics().find((each) => each.metric === metric)
   const value = typeof found?.value === 'boolean' ? Number(found.value) : found?.value

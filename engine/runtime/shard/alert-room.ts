@@ -2,13 +2,13 @@
 import type { Actor } from './actor.ts'
 
 export class AlertRoom {
-  /** Alerts that may be open. */
+  /** How many alerts may be open. */
   readonly #max: () => number
-  /** Alerts that are open by settled records. */
+  /** How many alerts are open in settled records. */
   readonly #open: () => number
-  /** Devices on which a condition is true that waits for room. */
+  /** Devices that wait for room although a condition is true on them. */
   readonly #waiting = new Set<Actor>()
-  /** Alerts that fired in the proposal that is not settled yet. */
+  /** How many alerts fired in the proposal that is not settled yet. */
   #fired = 0
 
   constructor(max: () => number, open: () => number) {
@@ -28,12 +28,13 @@ export class AlertRoom {
     this.#fired += count
   }
 
-  /** What fired is among the open ones by now. */
+  /** Called when the proposal is settled: its alerts are now counted by `open`. */
   settled(): void {
     this.#fired = 0
   }
 
-  /** Rules of the device were judged. One that waited and does not by these is judged as a whole by the next sweep. */
+  /** Called after some rules of the device were judged. If these do not hold back a device that waited, the next sweep
+   *  judges all of its rules. */
   judged(actor: Actor, isHeldBack: boolean): void {
     if (isHeldBack) this.#waiting.add(actor)
     else if (this.#waiting.has(actor) && actor.watch !== undefined) actor.watch.deadline = 0
@@ -43,7 +44,7 @@ export class AlertRoom {
     this.#waiting.delete(actor)
   }
 
-  /** Those that wait longest are due, as many as there is room for. */
+  /** Makes the devices that have waited longest due, as many as there is room for. */
   wake(reschedule: (actor: Actor) => void): void {
     let { left } = this
     for (const actor of this.#waiting) {

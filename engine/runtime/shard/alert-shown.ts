@@ -1,4 +1,4 @@
-// How an open or resolved alert is shown: by its record, and by the values of now, which are vitals.
+// How an open or resolved alert is shown: from its record, with current values from the vitals.
 import { toMillis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import type { DisplayedState } from '../../domain/alert/body.ts'
@@ -7,7 +7,7 @@ import type { Device } from '../../domain/device/record.ts'
 import type { Actor } from './actor.ts'
 import { phaseAt } from './alert-phases.ts'
 
-/** `device`: the record that the alert is in. The actor's own may be older. */
+/** `device`: the record that contains the alert. The actor's own record may be older. */
 export function alertShown(
   { watch }: Actor,
   alert: Alert,
@@ -28,7 +28,7 @@ export function alertShown(
   }
 }
 
-/** The alert with the values of now. */
+/** The alert with its current values. */
 export function currentAlert({ watch, device }: Actor, alert: Alert, occasion: Occasion): Alert {
   const rule = watch?.fit.ruleIndex.get(alert.ruleId)
   if (watch === undefined || rule === undefined || alert.resolvedAt !== undefined) return alert

@@ -1,4 +1,4 @@
-// What a shard answers from memory.
+// Answers a shard's questions from memory.
 import { type BroadcastId, type Millis, toMillis } from '../../../schemas/ids.ts'
 import { commandFits, type KeptCommand, newestOf } from '../../domain/command/kept-commands.ts'
 import { type LatestValues, newLatestValues } from '../../domain/fleet/latest-values.ts'
@@ -19,7 +19,7 @@ export interface AnswerContext {
   readonly now: Millis
   readonly alerts: ShardAlerts
   readonly fleet: ShardFleet
-  /** The seq up to which vitals reach, of each partition. */
+  /** Each partition's position up to which vitals reach. */
   readonly reached: Positions
 }
 
@@ -112,7 +112,7 @@ function latestOf(
   return found
 }
 
-/** The commands of a broadcast, found where they are: with their devices. */
+/** The commands of a broadcast. They are kept with their devices only. */
 function childrenOf(actors: Actors, broadcastId: BroadcastId): readonly Child[] {
   const children: Child[] = []
   for (const { device } of actors.values())

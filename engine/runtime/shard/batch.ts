@@ -1,4 +1,4 @@
-// What the steps of a batch are given.
+// What each step of a batch works on.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { HistoryColumns } from '../../domain/history/columns.ts'
 import type { Columns } from '../../domain/telemetry/columns.ts'
@@ -22,8 +22,8 @@ export interface Batch {
   readonly wants: Wants
   readonly decisions: Decisions
   readonly alerts: ShardAlerts
-  /** Looks at the actor's deadline anew after its vitals changed. */
+  /** Computes the actor's deadline again after its vitals changed. */
   readonly reschedule: (actor: Actor) => void
-  /** Says to the device what the owner before may not have said any more. */
+  /** Sends the device again what a previous owner may not have sent. */
   readonly sayAgain: (actor: Actor) => void
 }

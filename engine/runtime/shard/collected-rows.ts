@@ -1,11 +1,11 @@
-// Rows that a shard has collected and not handed out yet, and the blocks that are cut from them.
+// The rows that a shard has collected but not handed out yet, and the blocks that are cut from them.
 import { Millis } from '../../../schemas/ids.ts'
 import { HistoryColumns, type HistorySavepoint } from '../../domain/history/columns.ts'
 import { Columns, type ColumnsSavepoint } from '../../domain/telemetry/columns.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Block } from '../../ports/telemetry.ts'
 
-/** State of the rows before an item, for falling back to if the item fails. */
+/** The rows before an item, to go back to if the item fails. */
 export interface Savepoint {
   readonly columns: ColumnsSavepoint
   readonly history: HistorySavepoint
@@ -13,7 +13,7 @@ export interface Savepoint {
 
 export class CollectedRows {
   readonly columns = new Columns()
-  /** Rows from devices' own messages only: a replay collects them again, like telemetry. */
+  /** Rows from devices' own messages only. A replay collects them again, as it does telemetry. */
   readonly history = new HistoryColumns()
   #since = Millis(0)
 
@@ -26,7 +26,7 @@ export class CollectedRows {
     return this.#since
   }
 
-  /** Starts the age of the rows, once their batch is collected. */
+  /** Starts the age of the rows once their batch is collected. */
   age(now: Millis): void {
     if (this.#since === 0 && this.count > 0) this.#since = now
   }

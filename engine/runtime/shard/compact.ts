@@ -1,5 +1,5 @@
-// A fleet's records mostly say the same words: they are kept once. A record that comes out of a message or a clone
-// also drags along its own copy of every string and a shape of its own; this gives it one shape for all.
+// Saves memory: the records of a fleet mostly contain the same words, so each word is kept once. A record decoded from a
+// message or a clone also has its own copy of every string and its own hidden class; here all get the same class.
 import { NO_COMMANDS } from '../../domain/command/record.ts'
 import type { Device } from '../../domain/device/record.ts'
 import { NEW_SHADOW } from '../../domain/shadow/record.ts'
@@ -12,7 +12,7 @@ export class Compactor {
   readonly #words = new Map<string, string>()
   readonly #lists = new Map<string, readonly string[]>()
 
-  /** The same record, in as little memory as it takes. */
+  /** Returns an equal record that takes as little memory as possible. */
   compact(device: Device): Device {
     const { tags, issues, metadata } = device
     return {
@@ -25,10 +25,10 @@ export class Compactor {
       metadata: Object.keys(metadata).length === 0 ? EMPTY : metadata,
       parentId: device.parentId,
       heartbeatTimeoutSec: device.heartbeatTimeoutSec,
-      // The same word, so of the same type.
+      // It is the same word, so it has the same type.
       status: this.#word(device.status) as Device['status'],
       statusReason: device.statusReason === undefined ? undefined : this.#word(device.statusReason),
-      // A time said twice is one number in memory.
+      // Equal times share one number in memory.
       statusSince: device.statusSince === device.createdAt ? device.createdAt : device.statusSince,
       tokensValidFrom:
         device.tokensValidFrom === device.createdAt ? device.createdAt : device.tokensValidFrom,

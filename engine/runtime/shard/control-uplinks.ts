@@ -1,4 +1,4 @@
-// What a device says of its shadow and of its commands. All of it acts once: a message read again changes nothing.
+// A device's messages about its shadow and its commands. Each of them acts once: a message read again changes nothing.
 import { Buffer } from 'node:buffer'
 import type { CommandId } from '../../../schemas/ids.ts'
 import { type AckMessage, commandIdsIn, readAck } from '../../domain/command/ack-message.ts'
@@ -32,7 +32,7 @@ export function packDelivered(payload: DeliveredPayload): Uint8Array {
 }
 
 export function applyDelivered(actor: Actor, incoming: Incoming, batch: Batch): void {
-  // An acknowledgement is no publish.
+  // An acknowledgement does not count as a publish, so it is no sign of life.
   batch.open.wasSilent = true
   if (!incoming.isNew) return
   // Written by packDelivered.
@@ -68,7 +68,7 @@ export function applyShadowGet(actor: Actor, incoming: Incoming, batch: Batch): 
   batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'document', clientToken }, timeOf(incoming))
 }
 
-/** A device published on a topic of ours: it is not believed, and the desired state is sent again. */
+/** A device published on a topic that only the service may use. The message is ignored and `desired` is sent again. */
 export function applyForged(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.counts.ignored++
   const isDesired = Buffer.from(incoming.item.suffix).toString('utf8') === DESIRED
@@ -80,7 +80,7 @@ export function applyAck(actor: Actor, incoming: Incoming, batch: Batch): void {
   acknowledge(actor, { ack: readAck(incoming.item.payload), incoming }, batch)
 }
 
-/** Applies an acknowledgement, which arrives on a topic of its own or within telemetry. */
+/** Applies an acknowledgement, which arrives on its own topic or within telemetry. */
 export function acknowledge(actor: Actor, { ack, incoming }: Acknowledgement, batch: Batch): void {
   if (ack.kind === 'refused') {
     batch.counts.refused++
@@ -107,7 +107,7 @@ export function acknowledge(actor: Actor, { ack, incoming }: Acknowledgement, ba
   }
 }
 
-/** Answers come late and more than once, and a device may answer the notice that takes a command back. */
+/** Whether an answer without effect is expected: answers may come late or twice, and may be to a cancel notice. */
 function isKnown({ commands }: Device, requestId: string): boolean {
   return isCancelId(requestId) || commands.some(({ id }) => id === requestId)
 }

@@ -1,4 +1,4 @@
-// The dead letter that becomes of a message.
+// Makes dead letters of messages.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { topicOf, toSubSuffix } from '../../../schemas/topics.ts'
@@ -51,7 +51,7 @@ const NO_ITEM: Item = {
   payload: NO_BYTES,
 }
 
-/** What is left of an entry that cannot be read from this message on. */
+/** A dead letter with the rest of an entry that cannot be read from this message on. */
 export function unreadableRest(entry: Entry, index: number, detail: string): DeadLetter {
   return toDeadLetter({ item: NO_ITEM, entry, index }, { reason: 'UNREADABLE', detail })
 }

@@ -1,5 +1,5 @@
-// The next deadlines of each device of a shard, swept together (R6): typed arrays beat 50 000 timers. Two of them,
-// because presence moves with every message and the others do not.
+// The next deadlines of a shard's devices, swept together (R6). Typed arrays beat 50 000 timers. Each device has two
+// deadlines, because the one for presence moves with every message and the other one does not.
 
 const NONE = Number.POSITIVE_INFINITY
 
@@ -39,7 +39,7 @@ export class Deadlines {
     return (this.#presence[slot] ?? NONE) <= now || (this.#other[slot] ?? NONE) <= now
   }
 
-  /** The first slots of a range with a deadline at or before `now`. */
+  /** The first due slots of a range: those with a deadline at or before `now`. */
   due(
     now: number,
     { from, until, max }: { readonly from: number; readonly until: number; readonly max: number },

@@ -1,5 +1,5 @@
-// How an event becomes part of a proposal: the device's next state, what follows from it, and the commands that are
-// due then.
+// How an event becomes part of a proposal: the device's next state, its effects, and the commands that are due
+// after it.
 import { Millis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import { sendCommands } from '../../domain/device/command-events.ts'
@@ -37,20 +37,20 @@ export class Decisions {
     return this.deviceOf(actor)
   }
 
-  /** Tells what nothing is saved of. */
+  /** Adds events to the feed that need no save. */
   tell(events: readonly FeedEvent[]): void {
     this.#open.feed.push(...events)
   }
 
-  /** Keeps what follows from a decision; `before` is undefined for a new device. */
+  /** Keeps the outcome of a decision. `before` is undefined for a new device. */
   follow(actor: Actor, before: Device | undefined, outcome: Outcome, now: Millis): RequestResult {
     const told = this.#keep(actor, before, outcome, now)
     if (told.refusal === undefined && !told.isForgotten) this.send(actor, now)
     return told
   }
 
-  /** Sends the commands that are due. Their expiry is judged by the latest time known: a message of a backlog is no
-   *  reason to send what is over. */
+  /** Sends the commands that are due. The latest time known decides whether a command has expired, because an old message
+    *  of a backlog must not cause an expired command to be sent. */
   send(actor: Actor, at: Millis): void {
     const before = this.deviceOf(actor)
     const now = Millis(Math.max(at, this.#now))
@@ -61,7 +61,7 @@ export class Decisions {
     this.#keep(actor, device, sendCommands(device, { way, now }), now)
   }
 
-  /** A job knows whether its device can be reached: what it waits for depends on it. */
+  /** Tells the jobs first whether the device is reachable, because what they wait for depends on it. */
   #sendOta(actor: Actor, now: Millis): void {
     const way = otaWayOf(actor)
     const isNear = isReachable(actor, now)

@@ -1,5 +1,5 @@
-// What a shard tells the leader for rules about the fleet: counts that are kept as devices move, and sums of newest values
-// when they are asked for.
+// What a shard tells the leader for rules about the fleet: counts, which are kept as devices change, and sums of newest
+// values, which are computed when asked for.
 import type { FleetMetricLeaf } from '../../../schemas/alert-condition.ts'
 import type { Millis, RuleId } from '../../../schemas/ids.ts'
 import type { CompiledRule } from '../../domain/alert/compile.ts'
@@ -20,7 +20,7 @@ export class KeptFleetCounts {
   #rules: readonly CompiledRule[] = []
   #leaves: readonly KeptLeaf[] = []
 
-  /** These rules count from now on. What has not changed is counted already. */
+  /** Sets the rules to count for. Rules that have not changed keep their counts. */
   settle(rules: readonly CompiledRule[], actors: Iterable<Actor>, now: Millis): void {
     const known = new Map(this.#leaves.map((leaf) => [leaf.rule, leaf]))
     const before = this.#leaves
@@ -105,7 +105,7 @@ function isStale(at: number, { stale_after_sec: afterSec = 300 }: FleetMetricLea
   return at / 1_000 < now - afterSec * 1_000
 }
 
-/** The first groups by name: every shard leaves out the same ones. */
+/** Keeps the first groups by name, so that every shard leaves out the same ones. */
 function bounded<T extends { readonly group: string }>(groups: readonly T[]): readonly T[] {
   if (groups.length <= LIMITS.fleetGroupsMax) return groups
   return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1)).slice(0, LIMITS.fleetGroupsMax)

@@ -1,4 +1,4 @@
-// One device as a row of the fleet's table.
+// A device as a row of the fleet's table.
 import { FLEET_FLAGS } from '../../../schemas/fleet.ts'
 import type { Millis } from '../../../schemas/ids.ts'
 import { openCounts } from '../../domain/alert/found.ts'
@@ -38,7 +38,7 @@ function flagsOf(actor: Actor, load: FleetLoad | undefined, now: Millis): number
   return flags
 }
 
-/** Something waits for another reason than that the device is away. */
+/** Whether a command or a job waits for another reason than that the device is offline. */
 function isSomethingHeld(actor: Actor, now: Millis): boolean {
   const { commands, firmware, status } = actor.device
   if (commands.length > 0) {
@@ -53,7 +53,7 @@ function isSomethingHeld(actor: Actor, now: Millis): boolean {
   })
 }
 
-/** Undefined for most devices: nothing of theirs is open. */
+/** Undefined for most devices, which have nothing open and no recent failure. */
 function toLoad({ device: { alerts, commands } }: Actor, now: Millis): FleetLoad | undefined {
   if (alerts.open.length === 0 && commands.length === 0) return undefined
   let openCommands = 0

@@ -1,4 +1,4 @@
-// What happened to a device, its shadow and its commands, as rows of the history.
+// Rows of the history: what happened to a device, its shadow and its commands.
 import { type DeviceId, Micros, type Millis, toIso, toMillis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Command, CommandError, CommandResult } from '../../domain/command/record.ts'
@@ -8,12 +8,12 @@ import type { HistoryRow } from '../../domain/history/row.ts'
 import type { ShadowChange } from '../../domain/shadow/record.ts'
 import { shortHash } from '../../domain/short-hash.ts'
 
-/** Hexadecimal digits that make an exact number. */
+/** How many hexadecimal digits still make an exact number. */
 const SAFE_DIGITS = 13
 
 type StatusEffect = Extract<Effect, { event: 'device.registered' | 'device.status' }>
 
-/** One row per move, in the order of the moves: a sweep may be ahead of a message that came before it. */
+/** One row per change of status. Rows keep the order of the changes, even if a sweep was ahead of an older message. */
 export function statusRow(
   before: Device | undefined,
   { id, status, statusReason, revision }: Device,
@@ -34,7 +34,7 @@ export function statusRow(
   }
 }
 
-/** One version, one row: it is told apart by the shadow's own version. */
+/** One row per version. The shadow's own version tells rows apart. */
 export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow {
   const { version, at, section, by, patch, previous, requestId } = change
   return {
@@ -58,12 +58,12 @@ export function shadowRow(deviceId: DeviceId, change: ShadowChange): HistoryRow 
 export interface RowPlace {
   readonly at: number
   readonly row: number
-  /** A sweep has none. */
+  /** Undefined for a sweep. */
   readonly place: number | undefined
 }
 
-/** Tells rows of one moment apart: the same for the same row for ever, and another for another. If the clock was set
- *  back, two sweeps may come at one moment with no place to tell them apart, so their rows go by what they tell. */
+/** A number that tells rows of one moment apart: always the same for the same row, and different for different rows. If
+   *  the clock was set back, two sweeps may share a moment and have no place. Then their content tells their rows apart. */
 export function versionOf(
   { place }: Pick<RowPlace, 'place'>,
   ...step: readonly (string | number | undefined)[]
@@ -71,10 +71,10 @@ export function versionOf(
   return place ?? Number.parseInt(shortHash(step.join(' ')).slice(0, SAFE_DIGITS), 16)
 }
 
-/** One row per step. The request's data is in the first one only. */
+/** One row per step. Only the first row has the command's data. */
 export function commandRow(deviceId: DeviceId, command: Command, rowPlace: RowPlace): HistoryRow {
   const { at: moment, row } = rowPlace
-  // What was over when it came ends with a sweep, whose time may be an earlier one.
+  // A command may arrive expired. A sweep then ends it, and the sweep's time may be earlier than the command's.
   const isFirst = command.status === 'pending'
   const at = Micros(row + (isFirst ? moment : Math.max(moment, (command.createdAt + 1) * 1000)))
   const { status, name, priority, createdBy, broadcastId, progress, late, cancelledBy } = command
@@ -107,7 +107,7 @@ function resultOf(command: Command): JsonObject {
   return { ...saidOf(command), result_bytes_omitted: command.resultBytesOmitted ?? null }
 }
 
-/** The newest one: each was the newest once, so the rows have them all. */
+/** The newest conflict. Every conflict was the newest once, so the rows together have them all. */
 function conflictOf({ conflicts }: Command): JsonObject {
   const conflict = conflicts.at(-1)
   if (conflict === undefined) return {}

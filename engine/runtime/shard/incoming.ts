@@ -3,22 +3,22 @@ import type { Item } from '../../domain/bundle.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import type { Entry } from '../../ports/log.ts'
 
-/** Entries number their messages below this. */
+/** Messages are numbered below this within their entry. */
 const MESSAGES_PER_ENTRY_MAX = 65_536
 
-/** One item of a bundle and its place in the log. It is reused for every item of an entry, so no step keeps it. */
+/** One item of a bundle and its place in the log. Reused for every item of an entry, so no step may keep it. */
 export interface Incoming {
   item: Item
   readonly entry: Entry
   /** Number of the item within its entry. */
   index: number
-  /** Whether the item is above the applied position, so that its records are still to be made (shard S1). */
+  /** Whether the item is above the applied position, so that it still has to change records (shard S1). */
   readonly isNew: boolean
-  /** Whether this incarnation reads the item for the first time, so that its vitals are still to be made. */
+  /** Whether this incarnation reads the item for the first time, so that it still has to change vitals. */
   readonly isFirst: boolean
 }
 
-/** Returns an item's place in the log as one number, which is the same in every replay. */
+/** Returns an item's place in the log as one number. Every replay yields the same number. */
 export function placeOf({ entry, index }: Incoming): number {
   return entry.seq * MESSAGES_PER_ENTRY_MAX + index
 }
@@ -33,10 +33,10 @@ export function timeOf({ item }: Incoming): Millis {
   return toMillis(item.receivedAt)
 }
 
-/** Whether the item was said before the device was registered, perhaps by one that had this id earlier. It came before the
- *  registration by its time and by its place: nodes whose clocks differ, or a clock that was set back, give a device's first
- *  messages times that are not behind its registration, and a log that began anew counts places from the start. Records of
- *  earlier versions have no place. */
+/** Whether the item was sent before the device was registered, perhaps by an earlier device with this id. It must precede
+  *  the registration both by time and by place. Times alone would not do: if the clocks of nodes differ or a clock was set
+  *  back, a device's first messages may seem older than its registration. Places alone would not do: a log that began anew
+  *  counts from the start. Records of earlier versions have no place. */
 export function isBeforeRegistration(
   incoming: Incoming,
   { createdAt, registrationPlace }: DeviceRecord,

@@ -1,4 +1,4 @@
-// What a shard answers about firmware.
+// Answers questions about firmware.
 import type { DeploymentId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity } from '../../../schemas/vocabulary.ts'
 import type { Alerts } from '../../domain/alert/alerts-part.ts'
@@ -21,7 +21,7 @@ export function toFirmwareState(actor: Actor, now: Millis): FirmwareState {
   }
 }
 
-/** When the newest alert of each severity fired, whether or not it is over. */
+/** When the newest alert of each severity fired, even if it is over. */
 function alertsAt({ open, resolved }: Alerts): FirmwareState['alertsAt'] {
   const newest: Partial<Record<AlertSeverity, Millis>> = {}
   for (const { highestSeverity: severity, firedAt } of [...open, ...resolved])
@@ -29,7 +29,7 @@ function alertsAt({ open, resolved }: Alerts): FirmwareState['alertsAt'] {
   return newest
 }
 
-/** Counted over all devices: they are few to look at, and nothing has to be kept true. */
+/** Counts jobs by looking at all devices. These are few enough, and no counts have to be kept up to date. */
 export function talliesOf(actors: Actors, ids: readonly DeploymentId[], now: Millis): readonly JobTally[] {
   const tallies = new Tallies(ids, now)
   for (const actor of actors.values())

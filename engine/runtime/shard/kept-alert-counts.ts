@@ -1,4 +1,4 @@
-// How many alerts of a shard's devices are in which state, kept as they move, so that a summary looks at no device.
+// Counts a shard's alerts by state as they move, so that a summary need not look at devices.
 import type { RuleId } from '../../../schemas/ids.ts'
 import type { AlertSeverity } from '../../../schemas/vocabulary.ts'
 import { isWithin } from '../../domain/alert/target.ts'
@@ -28,14 +28,14 @@ interface GroupCounts {
 const NOTHING: readonly CountedAlert[] = []
 
 export class KeptAlertCounts {
-  /** What is counted of each actor that has any. */
+  /** What each actor contributes to the counts. Actors without alerts are missing. */
   readonly #known = new Map<Actor, Contribution>()
   readonly #groups = new Map<string, GroupCounts>()
   readonly #total = { pending: none(), firing: none(), recovering: none() }
   #isTold = false
   #open = 0
 
-  /** Alerts that are open, in all. */
+  /** How many alerts are open in all. */
   get open(): number {
     return this.#open
   }
@@ -45,7 +45,7 @@ export class KeptAlertCounts {
     return this.#known.keys()
   }
 
-  /** Takes these in place of what was counted of the actor before. */
+  /** Replaces what the actor contributed before. */
   note(actor: Actor, alerts: readonly CountedAlert[]): void {
     const before = this.#known.get(actor)
     if (before === undefined && alerts.length === 0) return
@@ -62,7 +62,7 @@ export class KeptAlertCounts {
     this.note(actor, NOTHING)
   }
 
-  /** All of them by state; undefined if nothing has changed since this was last asked. */
+  /** The totals by state. Undefined if they have not changed since the last call. */
   takeTotals(): AlertCounts['byState'] | undefined {
     if (this.#isTold) return undefined
     this.#isTold = true
@@ -70,7 +70,7 @@ export class KeptAlertCounts {
     return { pending: { ...pending }, firing: { ...firing }, recovering: { ...recovering } }
   }
 
-  /** `within`: only groups below these. */
+  /** `within`: counts only groups in these subtrees. */
   counts(within: readonly string[] | undefined): Omit<AlertCounts, 'overloaded' | 'overflowing'> {
     const byState = { pending: none(), firing: none(), recovering: none() }
     const byGroup: Record<string, SeverityCounts> = {}

@@ -1,5 +1,5 @@
-// The parts of a device as they are kept: the store holds them as bytes beside the record, one value per command, so
-// that a status that moves writes no shadow, and an answered command only itself.
+// How the parts of a device are kept: as bytes beside its record, and each command as a value of its own. So a change of
+// status does not write the shadow again, and an answer to a command writes only that command.
 
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { type Alerts, NO_ALERTS } from '../../domain/alert/alerts-part.ts'
@@ -11,10 +11,10 @@ import { newPackr } from '../../domain/packing.ts'
 import { NEW_SHADOW, type Shadow } from '../../domain/shadow/record.ts'
 import type { SavedCommand, SavedPart, ShardSave, StoredDevice } from '../../ports/store.ts'
 
-// Plain arrays and maps: a value must be readable without anything written beside it.
+// Plain arrays and maps: each value must be readable without anything else that was written.
 const packr = newPackr()
 
-/** Every field, so that a new one does not compile until it is kept; its place in this list is the format. */
+/** Lists every field, so that a new one does not compile until it is kept. Positions in this list are the format. */
 const FIELDS: { readonly [Field in keyof Command]-?: true } = {
   id: true,
   name: true,
@@ -71,7 +71,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
   } as Command
 }
 
-/** Oldest first, as they were. */
+/** Keeps their order, which is oldest first. */
 function decodeCommands(kept: readonly Uint8Array[]): Commands {
   if (kept.length === 0) return NO_COMMANDS
   const age = (a: Command, b: Command) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)
@@ -91,7 +91,7 @@ export function decodeShadow(bytes: Uint8Array | undefined): Shadow {
   return { version, desired, reported, desiredTimes, reportedTimes, updatedAt } as Shadow
 }
 
-/** The parts of a device as a shard has them in memory. */
+/** Decodes the parts of a device for a shard's memory. */
 export function decodeParts({
   parts,
   commands,
@@ -110,7 +110,7 @@ export interface SavedDevice {
   readonly commands: readonly SavedCommand[]
 }
 
-/** Returns the parts of a device that must be written. An unchanged reference is stored already (R7). */
+/** Returns the parts of a device that must be written. A part with an unchanged reference is stored already (R7). */
 export function changesOf(before: Device | undefined, device: Device): SavedDevice {
   const { id: deviceId, shadow, commands, firmware, alerts } = device
   const parts: SavedPart[] = []
@@ -150,12 +150,12 @@ function toDelivery([attempts, sentAt, sentIn, deliveredAt]: PackedDelivery): De
   return { attempts, sentAt, sentIn, deliveredAt } as Delivery
 }
 
-/** A copy of its own size: a view would cross the thread with all of the packer's buffer. */
+/** A copy of exact size: a view would take the packer's whole buffer across to the host. */
 function exactly(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** What of these devices differs from what is settled, to be saved. */
+/** The parts of these devices that differ from their settled state. */
 export function toSave(
   devices: Iterable<Device>,
   settled: (id: DeviceId) => Device | undefined,
@@ -175,7 +175,7 @@ export function toSave(
 
 const BESIDE_RECORD: ReadonlySet<string> = new Set(['shadow', 'commands', 'firmware', 'alerts'])
 
-/** Both are made of the same fields. */
+/** Both records have the same fields. */
 function isRecordMoved(before: Device, after: Device): boolean {
   for (const name of Object.keys(after) as (keyof Device)[])
     if (before[name] !== after[name] && !BESIDE_RECORD.has(name)) return true

@@ -1,4 +1,4 @@
-// What follows from a job that moved: the feed, the device's timeline, and the message to the device.
+// The effects of a job's move: a feed event, a row of the device's timeline, and the message to the device.
 import { type DeviceId, Micros, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { HistoryRow } from '../../domain/history/row.ts'
 import type { Job } from '../../domain/ota/job.ts'

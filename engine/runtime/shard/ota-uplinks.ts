@@ -1,4 +1,4 @@
-// What a device says about its firmware: what it runs, and how an update goes. All of it acts once.
+// A device's messages about its firmware: which one it runs, and how an update proceeds. Each of them acts once.
 import type { Ack } from '../../domain/command/ack-message.ts'
 import type { StatusMessage } from '../../domain/device/status-message.ts'
 import { jobOf } from '../../domain/ota/firmware-jobs.ts'
@@ -19,7 +19,7 @@ export function applyOtaStatus(actor: Actor, incoming: Incoming, batch: Batch): 
   else if (incoming.isNew) report(actor, message.report, incoming, batch)
 }
 
-/** True for an answer that is about a deployment and not about a command. */
+/** Applies the answer if it is about a deployment. Returns false if it is about a command. */
 export function answersJob(actor: Actor, ack: Ack, incoming: Incoming, batch: Batch): boolean {
   const { firmware } = batch.decisions.deviceOf(actor)
   if (firmware.jobs.length === 0 || jobOf(firmware, ack.requestId) === undefined) return false
@@ -39,7 +39,7 @@ export function applyDescription(
   const boot = bootId === undefined ? 'unsaid' : known !== undefined && known !== bootId ? 'changed' : 'same'
   const isDirect = incoming.item.via.length === 0
   const session = isDirect ? actor.session?.number : undefined
-  // No connection outlives a restart: this is from before it, was not acknowledged then, and comes again.
+  // A restart ends all connections. So this status is from before the restart: it was not acknowledged and came again.
   const isOld = boot === 'changed' && bootId === formerBootId
   if (isOld && session !== undefined && session === actor.bootSaidIn) return
   if (bootId !== undefined) actor.bootSaidIn = session
@@ -50,7 +50,7 @@ export function applyDescription(
   )
 }
 
-/** Progress alone changes no record: it is told, and kept with the next change (U8). */
+/** Progress alone changes no record. It is told on the feed and kept with the next change (U8). */
 function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch): void {
   const now = timeOf(incoming)
   const before = batch.decisions.deviceOf(actor)
@@ -85,7 +85,7 @@ function report(actor: Actor, said: OtaReport, incoming: Incoming, batch: Batch)
   })
 }
 
-/** How far the attempt was when that was last heard; undefined if nothing of it was. */
+/** The last progress heard of the job's current attempt, if any. */
 function progressOf({ progressHeard: heard }: Actor, job: Job | undefined): number | undefined {
   if (heard === undefined || job === undefined || heard.id !== job.plan.deploymentId) return undefined
   return heard.attempt === attemptOf(job) ? heard.percent : undefined

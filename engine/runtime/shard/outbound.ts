@@ -1,4 +1,4 @@
-// Which messages go to a device, and which way.
+// Which messages go to a device, and by which way.
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { toSubSuffix } from '../../../schemas/topics.ts'
 import type { Effect } from '../../domain/device/events.ts'
@@ -16,8 +16,8 @@ interface ReachedDevice {
 
 const NO_BYTES = new Uint8Array(0)
 
-/** A command goes the way the device is reached, an answer the way of its question, and what is retained is kept true
- *  for the gateway as well: both may subscribe at any time. */
+/** A command goes to the gateway or the device, whichever is reached, and an answer goes back to whoever asked. Retained
+  *  messages are kept up to date for both, because either may subscribe at any time. */
 export function toOutbound(
   { message, confirms }: Extract<Effect, { kind: 'publish' }>,
   { device, via, relay }: ReachedDevice,
@@ -29,14 +29,14 @@ export function toOutbound(
   return relay === undefined ? [to(undefined)] : [to(undefined), to(relay)]
 }
 
-/** The gateway's own message: to the device itself nothing is said any more. */
+/** Clears the message retained for the gateway. Sent to the gateway itself, as nothing more is sent to the device. */
 export function clearDesired(deviceId: DeviceId, gateway: DeviceId): Outbound {
   const suffix = toSubSuffix(deviceId, 'shadow/desired')
   const message = { suffix, payload: NO_BYTES, qos: 1, retain: true } as const
   return { deviceId: gateway, via: undefined, message, confirms: undefined }
 }
 
-/** A command that was answered, cancelled or over before its batch was: it need not, or must not, be sent any more. */
+/** Whether the message should still be sent. A command may have been answered, cancelled or expired in the same batch. */
 export function isStillMeant({ confirms }: Outbound, device: Device | undefined): boolean {
   if (confirms === undefined || confirms.message === 'cancel' || device === undefined) return true
   return device.commands.some(({ id, status }) => id === confirms.commandId && status === 'pending')

@@ -1,4 +1,4 @@
-// Whether a device meets what its deployments ask before they begin, by its record and its newest telemetry.
+// Whether a device meets the preconditions of its deployments, by its record and its newest telemetry.
 import type { DeploymentId } from '../../../schemas/ids.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import type { Device } from '../../domain/device/record.ts'
@@ -8,7 +8,7 @@ import { type Actor, isConnected } from './actor.ts'
 
 const NONE: readonly DeploymentId[] = []
 
-/** Deployments whose jobs wait on the device and that it does not suit now. */
+/** Deployments with a job that waits on the device, and whose preconditions the device does not meet now. */
 export function unmetBy(actor: Actor, device: Device = actor.device): readonly DeploymentId[] {
   const asking = device.firmware.jobs.filter(
     ({ plan, status, isGranted }) => plan.preconditions !== undefined && status === 'pending' && !isGranted,
@@ -20,7 +20,7 @@ export function unmetBy(actor: Actor, device: Device = actor.device): readonly D
   )
 }
 
-/** A place that was given a moment ago is not taken by a device that has changed since. */
+/** Whether to decline a place that was just given, because the device no longer meets the preconditions. */
 export function declines(actor: Actor | undefined, device: Device, request: DeviceRequest): boolean {
   if (actor === undefined || request.kind !== 'ota_grant') return false
   const job = jobOf(device.firmware, request.deploymentId)

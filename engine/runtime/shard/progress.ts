@@ -1,5 +1,5 @@
-// Which message a shard is at, in memory that outlives its thread: what was being done when it died is known
-// without asking it.
+// Which message a shard is working on, in memory that outlives its thread: when a thread has died, the host can read what
+// it was doing.
 import { Partition } from '../../../schemas/ids.ts'
 import type { Entry } from '../../ports/log.ts'
 
@@ -27,7 +27,7 @@ export function enter(progress: Progress, { partition, seq }: Entry): void {
   progress[SEQ] = seq
 }
 
-/** The next message of the entry is about to be applied. */
+/** Notes that the entry's message with this index is about to be applied. */
 export function begin(progress: Progress, index: number): void {
   progress[INDEX] = index
 }

@@ -1,4 +1,5 @@
-// A batch in the making: everything it would change or ask for, kept apart from what is settled (shard S2).
+// The proposal of a batch while it is made: everything the batch would change or ask for, apart from what is settled
+// (shard S2).
 import { type DeviceId, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import type { Alert } from '../../domain/alert/alerts-part.ts'
 import type { DisplayedState } from '../../domain/alert/body.ts'
@@ -23,11 +24,11 @@ import { jobRow } from './ota-effects.ts'
 import { clearDesired, isStillMeant, toOutbound } from './outbound.ts'
 import type { OtaOutbound, Outbound, Position, Proposal, Reply } from './protocol.ts'
 
-/** A device after an event, and as it was before; undefined if it is new. */
+/** A device after an event. `before` is the device before it, undefined if it is new. */
 export interface DeviceChange {
   readonly before: Device | undefined
   readonly device: Device
-  /** Made only when somebody is to see it. */
+  /** Created only if somebody is to see it. */
   readonly view: () => DeviceView
   /** The gateway that its commands go through. */
   readonly via: DeviceId | undefined
@@ -45,54 +46,54 @@ export interface RequestResult {
   isForgotten: boolean
 }
 
-/** When and where in the log something happened: it tells rows of the history apart. */
+/** When and where in the log something happened. Both tell rows of the history apart. */
 interface Moment {
   at: number
-  /** A sweep has none. */
+  /** Undefined for a sweep. */
   place: number | undefined
-  /** Rows of this moment. */
+  /** How many rows this moment has so far. */
   rows: number
-  /** The gateway that what happens came through. */
+  /** The gateway that the current message came through. */
   via: DeviceId | undefined
 }
 
 export interface Open {
   /** The next record of each device that changes. */
   readonly devices: Map<DeviceId, Device>
-  /** Devices that were forgotten. One that is in `devices`, too, was registered anew since. */
+  /** Devices that were forgotten. One that is also in `devices` was registered again since. */
   readonly gone: Set<DeviceId>
   readonly replies: Reply[]
   readonly feed: FeedEvent[]
   rows: boolean
-  /** Set by a message that is no sign of life, until it has been looked at. */
+  /** Set by a message that is no sign of life, and reset before each message. */
   wasSilent: boolean
-  /** Why the message was parked, until that has been looked at. */
+  /** Why the current message was parked, if it was. */
   parkedFor: string | undefined
-  /** False while a device has as many dead letters as one second may bring it. */
+  /** False while the device has as many dead letters as it may have in one second. */
   mayPark: boolean
-  /** When and where in the log what follows happens, and through which gateway. */
+  /** Sets when, where in the log and through which gateway the following effects happen. */
   enter(at: number, place: number | undefined, via: DeviceId | undefined): void
   reach(entry: Entry, isNew: boolean): void
   reached(): readonly Position[]
   park(incoming: Incoming, reason: string, detail: string): void
-  /** A gateway's message for a device it may not speak for: the dead letter is the gateway's. */
+  /** Parks a gateway's message for a device it may not speak for. The dead letter belongs to the gateway. */
   parkSender(incoming: Incoming, sender: DeviceId, refusal: SenderRefusal): void
   /** Parks the rest of an entry that cannot be read from this message on. */
   parkRest(entry: Entry, index: number, detail: string): void
   late(deviceId: DeviceId, hour: number): void
-  /** A row of the timeline that follows from a changed record: it is saved with it. */
+  /** Adds a row of the timeline. It is saved together with the changed record that it follows from. */
   remember(row: HistoryRow, event: TimelineEvent): void
-  /** An entry of the audit: it is saved with what it tells of. */
+  /** Adds an entry of the audit. It is saved together with what it reports. */
   audit(row: WrittenRow): void
-  /** Something for the leader to act on: it is saved with the decision that it follows from. */
+  /** Adds a notice for the leader. It is saved together with the decision that it follows from. */
   notify(notice: Notice): void
   perform(effects: readonly Effect[], changed: DeviceChange, now: Millis): RequestResult
-  /** Drops what this batch would keep of the device or tell it. The audit and the leader's notices stay. */
+  /** Drops what this batch would save of the device or send to it. The audit and the leader's notices stay. */
   forget(deviceId: DeviceId): void
   proposal(): Proposal
 }
 
-/** `settled`: the devices as they are saved. `timelineWant`: whose timeline is listened to. */
+/** `settled`: looks up the saved devices. `timelineWant`: the devices whose timeline somebody listens to. */
 export function openProposal(
   settled: (id: DeviceId) => Device | undefined,
   timelineWant: Want = NO_WANTS.timeline,
@@ -129,7 +130,7 @@ export function openProposal(
     },
     reached: () => toPositions(reached),
     park(incoming, reason, detail) {
-      // An item that is read again only for its rows was parked the first time (shard S1).
+      // An item that is read again only for its rows was parked the first time it was read (shard S1).
       if (!incoming.isNew) return
       if (open.mayPark) deadLetters.push(toDeadLetter(incoming, { reason, detail }))
       open.parkedFor = reason
@@ -144,7 +145,7 @@ export function openProposal(
       late.set(`${deviceId} ${hour}`, { deviceId, hour })
     },
     remember(readable, event) {
-      // Written here: text crosses to the host for less than an object does.
+      // Formatted here, because text crosses to the host for less than an object does.
       const row = writtenRow(readable)
       const { deviceId, at } = row
       history.push(row)

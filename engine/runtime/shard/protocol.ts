@@ -36,11 +36,11 @@ export interface ShardSettings extends HeartbeatTimeouts {
   readonly partitions: readonly Partition[]
   /** Sessions with smaller numbers ended with an earlier run of the broker. */
   readonly bootAt: Micros
-  /** The service was away before this time, and nobody heard what devices said. */
+  /** The service was down before this time, so nobody heard what devices sent. */
   readonly resumedAt?: Millis | undefined
-  /** Unique for each incarnation of a shard, so that what was told of an earlier one is not taken for its own. */
+  /** Unique for each incarnation of a shard, so that versions of an earlier one are not mistaken for its own. */
   readonly incarnation: string
-  /** Devices that one task of a sweep judges; as many as the limit says if it is not set. */
+  /** How many devices one task of a sweep may judge. Default: `LIMITS.dueDevicesPerTaskMax`. */
   readonly dueDevicesPerTaskMax?: number
   /** Memory in which the shard notes the message that it is working on. */
   readonly progress: Progress
@@ -57,29 +57,29 @@ export type Ask =
   | { readonly kind: 'metrics'; readonly deviceId: DeviceId }
   | { readonly kind: 'shadow'; readonly deviceId: DeviceId }
   | { readonly kind: 'commands'; readonly deviceId: DeviceId }
-  /** Asks for what these devices keep of their firmware. */
+  /** Asks for the firmware state of these devices. */
   | { readonly kind: 'firmware'; readonly deviceIds: readonly DeviceId[] }
-  /** Asks for the jobs of these deployments, counted. */
+  /** Asks for counts of the jobs of these deployments. */
   | { readonly kind: 'jobs'; readonly deploymentIds: readonly DeploymentId[] }
   /** Asks for the commands of a broadcast on this shard's devices. */
   | { readonly kind: 'children'; readonly broadcastId: BroadcastId }
   /** Asks for commands of this shard's devices. */
   | { readonly kind: 'kept_commands'; readonly query: KeptCommandsQuery }
-  /** Asks for those of these commands that this shard's devices keep. */
+  /** Asks which of these commands this shard's devices keep. */
   | { readonly kind: 'named_commands'; readonly commands: readonly CommandPlace[] }
-  /** Asks for alerts of this shard's devices, as far as they are in the records. */
+  /** Asks for the alerts of this shard's devices that are in the records. */
   | { readonly kind: 'alerts'; readonly query: AlertsQuery }
   | { readonly kind: 'alert_counts'; readonly within: readonly string[] | undefined }
-  /** Asks for the latest values of these metrics. Without ids it is about every device that was heard after this time. */
+  /** Asks for the latest values of these metrics. Without ids, it asks about every device heard after this time. */
   | {
       readonly kind: 'latest'
       readonly deviceIds: readonly DeviceId[] | undefined
       readonly metrics: readonly string[]
       readonly heardAfter: number
     }
-  /** Asks for the rows of the fleet's table that have changed since the versions that are known of each shard. */
+  /** Asks for rows of the fleet's table that changed since the versions the asker knows of each shard. */
   | { readonly kind: 'fleet'; readonly known: FleetVersions }
-  /** Asks for what rules about the fleet count, and for sums of these of their leaves. */
+  /** Asks for the counts for rules about the fleet, and for sums of these leaves. */
   | { readonly kind: 'fleet_counts'; readonly sums: readonly LeafName[] }
 
 /** One command of a broadcast. */
@@ -115,7 +115,7 @@ export type AnswerOf<A extends Ask> = Answers[A['kind']]
 
 export type ShardTask = LoadTask | WorkTask
 
-/** Devices, and positions of the partitions that they are in. More may come while the shard works. */
+/** Devices, and the positions of their partitions. More may be loaded while the shard works. */
 export interface LoadTask {
   readonly kind: 'load'
   readonly devices: readonly StoredDevice[]
@@ -129,26 +129,26 @@ export interface WorkTask {
   /** Whether the open proposal is saved, so that its records and rows count from now on (shard S2, S3). */
   readonly settle: boolean
   readonly entries: readonly Entry[]
-  /** Whether rows are collected. If not, they will be read from the log again later. */
+  /** Whether to collect rows. If not, they will be read from the log again later. */
   readonly rows: boolean
   readonly asks: readonly Ask[]
-  /** Time to sweep at. `behind` stands for the time of the batch's last message, while there are unread entries, and
-   *  `rest` goes on with the sweep that was cut. */
+  /** The time to sweep at. `behind` means the time of the batch's last message, while there are unread entries. `rest`
+    *  continues the current sweep. */
   readonly sweep: Millis | 'behind' | 'rest' | undefined
-  /** Devices about which this owner may not have said all. */
+  /** Devices for which this owner may not have sent everything. */
   readonly unsaid: readonly DeviceId[]
   /** Set after time was lost: every device counts as heard at this time. */
   readonly forgiveAt: Millis | undefined
-  /** Timers of firmware jobs do not count them. */
+  /** Leaps of the clock. Timers of firmware jobs do not count them. */
   readonly leaps: readonly Leap[]
-  /** Telemetry older than this has settled rollups. */
+  /** Rollups of telemetry older than this are settled. */
   readonly horizon: Millis
   readonly wants: Wants | undefined
-  /** Rules and silences that count from this task on; undefined if they are the same as before. */
+  /** The rules and silences from this task on. Undefined if they have not changed. */
   readonly alertSettings?: AlertSettings | undefined
-  /** The rows to hand out: blocks that are large or old enough, or all. */
+  /** Which rows to hand out: blocks that are large or old enough, or all. */
   readonly cut: 'due' | 'all'
-  /** Whether to hand out the vitals that have changed. */
+  /** Whether to hand out changed vitals. */
   readonly vitals: boolean
   readonly now: Millis
 }
@@ -178,15 +178,15 @@ export interface Outbound {
   readonly confirms: Confirmation | undefined
 }
 
-/** A message about firmware. The host makes the rest of it: a shard can neither sign nor look up an image. */
+/** A message about firmware. The host completes it, because a shard can neither sign nor look up an image. */
 export interface OtaOutbound {
   readonly deviceId: DeviceId
   readonly via: DeviceId | undefined
   readonly send: OtaSend
 }
 
-/** Everything that a batch wants done. The host first saves the fields of `ShardSave` in one atomic write. If that write fails for good,
- *  nothing else here may happen (R4). */
+/** Everything that a batch asks for. The host first saves the fields of `ShardSave` in one atomic write. If that write
+ *  fails for good, nothing else here may happen (R4). */
 export interface Proposal extends ShardSave {
   /** Answers to requests. Given only after the save. */
   readonly replies: readonly Reply[]
@@ -211,7 +211,7 @@ export interface ShardCounts {
   readonly droppedPoints: number
   readonly busyMs: number
   readonly encodeMs: number
-  /** Alert rules judged, and the time that took. */
+  /** How many alert rules were judged. `alertsMs` is the time that took. */
   readonly evaluations: number
   readonly alertsMs: number
 }
@@ -221,18 +221,18 @@ export interface WorkResult {
   /** One answer for each of the task's `asks`, in their order. */
   readonly answers: readonly Answer[]
   readonly blocks: readonly Block[]
-  /** Position by partition up to which rows are collected or handed out, 0 for none. It comes with every batch: one
-   *  array crosses the thread for much less than 64 objects. */
+  /** Each partition's position up to which rows are collected or handed out, 0 for none. Sent with every batch, because
+    *  one array crosses the thread for much less than 64 objects. */
   readonly covered: Float64Array
   /** Whether all rows up to `covered` have been handed out, `blocks` included. */
   readonly isAllOut: boolean
   /** Time at which the first row of `blocks` was collected. */
   readonly blocksSince: Millis
-  /** Whether the sweep has still to come by devices that may be due. No other sweep begins before. */
+  /** Whether the sweep has still to visit devices that may be due. No other sweep begins before it has. */
   readonly isSweepCut: boolean
   readonly vitals: readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[]
   readonly counts: ShardCounts
-  /** Alerts of the shard's devices; undefined if they are the same as when they were last told. */
+  /** Counts of the shard's alerts. Undefined if they have not changed since they were last sent. */
   readonly alerts: AlertCounts['byState'] | undefined
   readonly devices: number
 }

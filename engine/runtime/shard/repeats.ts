@@ -1,14 +1,14 @@
-// A broker outside sends a message again if it does not know whether it came: each counts once (R1). EMQX names a
-// message by 16 bytes: its time in microseconds (8), the connection that it came by (6), a count (2). Of one connection
-// these names grow, and messages come in their order.
+// Recognises messages that a broker outside sends again because it does not know whether they arrived: each counts once
+// (R1). EMQX names a message by 16 bytes: its time in microseconds (8), its connection (6), a count (2). Within one
+// connection the names grow, and messages arrive in their order.
 //
-// - Nothing is dropped but what the broker marks as sent again, and what such messages have brought already: a reader
-//   that was paused may append its own copy behind that of the one that took over. So a clock of the broker that is set
-//   back loses nothing.
-// D2. Judgement depends on places in the log alone: what is read again is judged as the first time, though vitals may be
-//     later by then. Behind what is kept here everything counts.
-// D3. What is sent again comes as a run, in the order of the first time: first what the log has, then what it lacks. So
-//     the last name before a run judges all of it.
+// - Only two kinds of messages are dropped: those that the broker marks as sent again, and those that such a message has
+//   brought already, because a reader that was paused may append its own copy after that of its successor. So a clock of
+//   the broker that is set back loses nothing.
+// D2. The judgement depends on places in the log alone, so a message that is read again gets the same judgement, although
+//     vitals may be later by then. Messages from before everything that is kept here count as new.
+// D3. Messages are sent again as a run, in their first order: first those that the log has, then those that it lacks. So
+//     the last name before a run is enough to judge the whole run.
 import { FLAG_DUP } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Incoming, placeOf } from './incoming.ts'
@@ -18,19 +18,19 @@ type Name = readonly [at: number, count: number]
 interface Run {
   /** Place of the run's first message. */
   readonly place: number
-  /** The greatest name before it. */
+  /** The greatest name before the run. */
   readonly before: Name
   last: Name
 }
 
-/** One connection, as far as its messages were read. */
+/** One connection, up to the last of its messages that was read. */
 export interface Origin {
   readonly connection: number
-  /** The greatest. */
+  /** The greatest name so far. */
   name: Name
   place: number
   readonly runs: Run[]
-  /** What earlier runs brought, as far as it is still known. */
+  /** What earlier runs brought, as far as that is still known. */
   brought?: readonly Run[]
 }
 
@@ -68,7 +68,7 @@ function originOf(
   { connection, place, sentAt }: { connection: number; place: number; sentAt: number },
 ): Origin | undefined {
   const known = origins.find((origin) => origin.connection === connection)
-  // By D2: it was known, and has been forgotten since.
+  // By D2: the connection was known and has been forgotten since.
   if (known !== undefined || origins.some((origin) => origin.place >= place)) return known
   const origin: Origin = { connection, name: NO_NAME, place: place - 1, runs: [] }
   makeRoom(origins, sentAt)
@@ -76,7 +76,7 @@ function originOf(
   return origin
 }
 
-/** What a reader leaves behind when it dies may be of all connections of the last moments. */
+/** When a reader dies, the messages it leaves behind may belong to every connection of the last moments. */
 function makeRoom(origins: Origin[], sentAt: number): void {
   const { originsPerDeviceMax, oldOriginsPerDeviceMax, originFreshMs } = LIMITS
   const oldBefore = sentAt - originFreshMs * MICROS_PER_MILLI
@@ -102,23 +102,23 @@ function advance(
   if (isAfter(name, origin.name)) origin.name = name
 }
 
-/** Two readers that each believe the lane theirs take it from each other: then runs come by the dozen, and what one reader
- *  had read first is appended only after all of them. So what a forgotten run brought is still known. */
+/** If two readers each believe that they own the lane, they take it from each other. Runs then come by the dozen, and the
+  *  messages that one reader read first are appended after all of them. So what a forgotten run brought is remembered. */
 function forgetOldest(origin: Origin): void {
   const oldest = origin.runs.shift()
   if (oldest !== undefined && isAfter(oldest.last, oldest.before))
     origin.brought = joined([...(origin.brought ?? []), oldest])
 }
 
-/** What lies between two runs came as well, so they are one where there are many. It counts from the place of the second,
- *  because before that it was new (D2). */
+/** Joins the two oldest runs where there are many: messages between them came as well. The joined run counts from the
+  *  place of the second, because those messages were new before it (D2). */
 function joined(runs: readonly Run[]): readonly Run[] {
   const [first, second, ...others] = runs
   if (first === undefined || second === undefined || runs.length <= LIMITS.runsPerOriginMax) return runs
   return [{ ...second, before: first.before }, ...others]
 }
 
-/** A run goes on while it brings ever greater names and nothing new has come since (D3). */
+/** A run continues while its names keep growing and no new message has come since (D3). */
 function isGoingOn({ before, last }: Run, greatest: Name, name: Name): boolean {
   return isAfter(name, last) && !isAfter(greatest, isAfter(last, before) ? last : before)
 }

@@ -1,4 +1,4 @@
-// Requests of the REST API as they come out of the log: decided by the device's actor, answered by a reply.
+// Requests of the REST API, read from the log: the device's actor decides, and a reply answers.
 
 import { type DeviceId, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -24,13 +24,13 @@ export interface RequestPayload {
   readonly requestId: string
   readonly deviceId: DeviceId
   readonly by: Author
-  /** The entry of the audit; the outcome of the request is added to it. */
+  /** The draft of the audit entry. The request's outcome is added to it. */
   readonly entry?: AuditDraft | undefined
   readonly request: DeviceRequest
 }
 
 const packr = newPackr()
-/** The slot of an actor that exists for one request: it has no deadlines. */
+/** The slot of an actor that exists for one request only. It has no deadlines. */
 const NO_SLOT = -1
 
 export function packRequest(payload: RequestPayload): Uint8Array {
@@ -48,7 +48,7 @@ export function unkeepable(request: DeviceRequest): EngineRefusal | undefined {
   return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message: 'data cannot be kept', errors } }
 }
 
-/** Level by level: the sender decides the depth, not our stack. */
+/** Goes level by level instead of recursing, because the sender decides the depth. */
 function holdsProto(data: JsonObject): boolean {
   for (let level: readonly Json[] = [data]; level.length > 0; ) {
     const objects = level.filter((value) => typeof value === 'object' && value !== null)
@@ -58,17 +58,18 @@ function holdsProto(data: JsonObject): boolean {
   return false
 }
 
-/** Returns the actor of the device if the request was its own: a sign of life. */
+/** Returns the device's actor if the device itself made the request, which is a sign of life. */
 export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefined {
   const { item } = incoming
   // Written by packRequest.
   const wish = packr.unpack(item.payload) as RequestPayload
   const actor = batch.open.gone.has(wish.deviceId) ? undefined : batch.actors.get(wish.deviceId)
-  // What was received later and is before it in the log counted already, and a replay goes by times.
+  // A replay compares times. What precedes the farewell in the log has counted, even if it was received later, so the
+  // farewell must not get an earlier time than that.
   const heardAt = isFarewell(wish.request) ? (actor?.heardAt ?? 0) : 0
   const now = Millis(Math.max(toMillis(item.receivedAt), heardAt))
   const before = batch.open.devices.get(wish.deviceId) ?? actor?.device
-  // A shard holds its devices in memory: the bound is the fleet's, kept on each shard.
+  // The limit is for the whole fleet. Each shard checks it for itself, because it holds its devices in memory.
   const isFull = before === undefined && batch.actors.size + batch.open.devices.size >= LIMITS.devicesMax
   const isDeclined = before !== undefined && declines(actor, before, wish.request)
   const outcome = isFull
@@ -82,7 +83,7 @@ export function applyRequest(incoming: Incoming, batch: Batch): Actor | undefine
     return undefined
   }
   const own = wish.request.kind === 'ddi' ? actor : undefined
-  // Before anything follows from it: the device can be reached now.
+  // Set first, because the effects below depend on the device being reachable.
   if (own !== undefined && wish.request.kind === 'ddi') own.polling = pollingOf(own, wish.request.act, now)
   const device = outcome.device
   const told = batch.decisions.follow(actor ?? newActor(device, NO_SLOT), before, outcome, now)
@@ -106,7 +107,7 @@ function isFarewell(request: DeviceRequest): boolean {
   return request.kind === 'decommission' || (request.kind === 'edit' && request.status === 'decommissioned')
 }
 
-/** Only what is answered to a poll says how long the device sleeps. */
+/** Only the answer to a poll tells the device how long to sleep. */
 function pollingOf({ polling, device }: Actor, { kind }: DdiAct, at: Millis): Actor['polling'] {
   const sleepSec = kind === 'poll' ? ddiSleepSec(device.firmware, at) : LIMITS.ddiSleepSec
   const timeoutMs = kind === 'poll' ? ddiTimeoutMs(sleepSec) : (polling?.timeoutMs ?? ddiTimeoutMs(sleepSec))

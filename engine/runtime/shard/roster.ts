@@ -1,5 +1,5 @@
-// The actors of a shard: one for each settled device, and one for each newcomer, a device that the open batch registers
-// and that has sent messages in it already, as when the log is read for a lost store.
+// The actors of a shard: one for each settled device, and one for each newcomer. A newcomer is registered by the open
+// batch and has sent messages in it already, as happens when the log is read for a lost store.
 
 import type { DeviceId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { Device } from '../../domain/device/record.ts'
@@ -12,7 +12,7 @@ import type { Open } from './proposal.ts'
 import type { ShardAlerts } from './shard-alerts.ts'
 import type { ShardFleet } from './shard-fleet.ts'
 
-/** What follows each actor. */
+/** The parts that are told about every change of an actor. */
 interface Followers {
   readonly deadlines: ActorDeadlines
   readonly alerts: ShardAlerts
@@ -29,7 +29,7 @@ export class Roster {
     this.#followers = followers
   }
 
-  /** Takes in a saved device. */
+  /** Adds a saved device. */
   load(stored: StoredDevice, bootAt: Micros, now: Millis): Actor {
     const { device, vitals } = stored
     const actor = this.#adopt(this.#newActor({ ...device, ...decodeParts(stored) }))
@@ -39,7 +39,7 @@ export class Roster {
     return actor
   }
 
-  /** The actor that takes a message to this device, as the open batch leaves it. */
+  /** The actor for a message to this device, as the open batch leaves it. */
   of(id: DeviceId, open: Open): Actor | undefined {
     const known = open.gone.has(id)
       ? this.#newcomerFor(open.devices.get(id))
@@ -52,7 +52,7 @@ export class Roster {
     return newcomer
   }
 
-  /** The batch's proposal is saved: its records are those of the actors from now on. */
+  /** Called when the batch's proposal is saved: actors get its records. */
   settle(open: Open, now: Millis): void {
     for (const id of open.gone) this.#forget(id)
     for (const device of open.devices.values()) {
@@ -65,7 +65,7 @@ export class Roster {
     this.#newcomers.clear()
   }
 
-  /** One that was registered, forgotten and registered again within a batch is another device. */
+  /** A device that was registered, forgotten and registered again within a batch is another device. */
   #newcomerFor(device: Device | undefined): Actor | undefined {
     const newcomer = device && this.#newcomers.get(device.id)
     return newcomer?.device.createdAt === device?.createdAt ? newcomer : undefined

@@ -1,4 +1,4 @@
-// MQTT sessions as the log tells of them: who is connected, since when, and why not.
+// MQTT sessions as recorded in the log: who is connected, since when, and why a device is not.
 
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Item } from '../../domain/bundle.ts'
@@ -15,13 +15,13 @@ export interface SessionPayload {
   readonly number: number
   readonly ip: string
   readonly cause: EndCause | undefined
-  /** When the token was issued, if a broker let the device in that does not know which tokens were revoked. */
+  /** When the token was issued. Set if the broker that admitted the device does not know which tokens were revoked. */
   readonly issuedAt?: Millis | undefined
-  /** The topics that the session takes from now on; missing where it is commands alone. */
+  /** The topics that the session is subscribed to from now on. If missing, only commands. */
   readonly takes?: TakenTopics | undefined
 }
 
-/** Those of the optional topics that the device has subscribed to. */
+/** Which of the optional topics the device has subscribed to. */
 export interface TakenTopics {
   readonly commands: boolean
   readonly ota: boolean
@@ -29,7 +29,7 @@ export interface TakenTopics {
 
 const packr = newPackr()
 
-/** Ends of connections that say nothing about the device. */
+/** Reasons for the end of a connection that say nothing about the device. */
 const ENDED_BY_SERVICE: ReadonlySet<EndCause> = new Set(['shutdown', 'expired', 'revoked'])
 
 export function packSession(payload: SessionPayload): Uint8Array {
@@ -40,7 +40,7 @@ export function sessionPayload({ number, ip, issuedAt }: DeviceSession, cause?: 
   return packSession(issuedAt === undefined ? { number, ip, cause } : { number, ip, cause, issuedAt })
 }
 
-/** Whether a session takes a topic that it did not take before. */
+/** Whether a session is subscribed to a topic that it was not subscribed to before. */
 export function isMore(takes: TakenTopics, before: TakenTopics | undefined): boolean {
   return (takes.commands && before?.commands !== true) || (takes.ota && before?.ota !== true)
 }
@@ -54,14 +54,14 @@ export function readSession(payload: Uint8Array): SessionPayload {
   return packr.unpack(payload) as SessionPayload
 }
 
-/** Whether what the device is connected by is another now. */
+/** Returns whether the connection that counts for the device has changed. */
 export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): boolean {
   const { number, ip, issuedAt } = readSession(incoming.item.payload)
   const slot = slotOf(incoming.item)
   cutAgain(actor, incoming, batch)
-  // That its gateway has connected is no sign of life of the device.
+  // A new connection of its gateway is no sign of life of the device.
   if (slot === 'relay') batch.open.wasSilent = true
-  // Also one of an earlier run: a restart of ours does not calm a device.
+  // Counts sessions of an earlier run, too, because a restart of the service must not end a device's flapping.
   else actor.connects = countConnect(actor.connects, Micros(number))
   const isOver = number < batch.shard.bootAt
   const isOld = (actor[slot]?.number ?? 0) >= number
@@ -75,13 +75,13 @@ export function sessionOpened(actor: Actor, incoming: Incoming, batch: Batch): b
   if (isMoved) note(actor, since, slot === 'session' ? 'connect' : 'gateway')
   batch.reschedule(actor)
   const { shadow } = batch.decisions.deviceOf(actor)
-  // What it was sent in an earlier session may be lost, and what is retained may be of an older version.
+  // Messages of an earlier session may be lost, and the retained one may have an older version.
   if (incoming.isNew && shadow.version > 0)
     batch.decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, since)
   return isMoved
 }
 
-/** A decommissioned device should have been gone: a broker outside was not told, if whoever was to tell it died (R5). */
+/** Cuts a decommissioned device again. A broker outside was not told if the owner died before it could do so (R5). */
 export function cutAgain(actor: Actor, incoming: Incoming, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
   if (device.status !== 'decommissioned' || !incoming.isNew || slotOf(incoming.item) === 'relay') return
@@ -89,8 +89,8 @@ export function cutAgain(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.decisions.follow(actor, device, { device, effects: [{ kind: 'cut' }] }, now)
 }
 
-/** Its end follows as an event of the broker. If the owner that was to tell the broker died, the next one does (R5). The token
- *  of a gateway says nothing about its sub-devices. */
+/** Ends a session whose token was revoked. The broker reports the end as an event of its own. If the owner died before
+ *  it told the broker, the next owner does (R5). A gateway's token says nothing about its sub-devices. */
 function endIfRevoked(actor: Actor, incoming: Incoming, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
   if (!isVoid(actor.session, device) || device.status === 'decommissioned') return
@@ -99,13 +99,13 @@ function endIfRevoked(actor: Actor, incoming: Incoming, batch: Batch): void {
   else batch.sayAgain(actor)
 }
 
-/** Whether what the device is connected by is another now. */
+/** Returns whether the connection that counts for the device has changed. */
 export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): boolean {
   // The end of a connection is no sign of life.
   batch.open.wasSilent = true
   const { number, cause } = readSession(incoming.item.payload)
   const slot = slotOf(incoming.item)
-  // Of an assumed session the number is a time at which it was: it names the session that had begun by then.
+  // The number of an assumed session is a time at which it existed. It means the session that had begun by then.
   if (actor[slot] === undefined || actor[slot].number > number) return false
   actor[slot] = undefined
   batch.reschedule(actor)
@@ -113,13 +113,13 @@ export function sessionClosed(actor: Actor, incoming: Incoming, batch: Batch): b
   const why = cause ?? 'lost'
   const isLost = slot === 'session' && !ENDED_BY_SERVICE.has(why)
   if (incoming.isNew) otaSessionMoved(actor, isLost ? 'lost' : undefined, at, batch)
-  // While there is the other one, the device is connected.
+  // The device stays connected as long as it has one of the two connections.
   if (slot === 'session') note(actor, at, actor.relay === undefined ? why : 'gateway')
   else if (actor.session === undefined) note(actor, at, `gateway ${why}`)
   return slot === 'session' || actor.session === undefined
 }
 
-/** The session takes commands or messages about firmware from now on: what waits is sent. */
+/** The session is subscribed to commands or messages about firmware from now on, so what waits is sent. */
 export function sessionListens(actor: Actor, incoming: Incoming, batch: Batch): void {
   batch.open.wasSilent = true
   const { number, takes = { commands: true, ota: false } } = readSession(incoming.item.payload)
@@ -131,7 +131,7 @@ export function sessionListens(actor: Actor, incoming: Incoming, batch: Batch): 
   if (incoming.isNew) batch.decisions.send(actor, timeOf(incoming))
 }
 
-/** Tells the device's firmware jobs, if there are any, that it has another connection. */
+/** Tells the device's firmware jobs, if there are any, that its connection has changed. */
 function otaSessionMoved(actor: Actor, own: OwnSession | undefined, now: Millis, batch: Batch): void {
   if (batch.decisions.deviceOf(actor).firmware.jobs.length === 0) return
   batch.decisions.decide(actor, { kind: 'ota_session', own, isReachable: isReachable(actor, now) }, now)
@@ -143,13 +143,13 @@ export function calmsAt({ connects }: Actor, since: number): number {
   return at > since ? at : Number.POSITIVE_INFINITY
 }
 
-/** Tells that the device's connection or its flapping changed, which no other event would tell. */
+/** Tells the feed that the device's connection or flapping changed. No other event does. */
 export function tellConnection(actor: Actor, now: Millis, batch: Batch): void {
   const view = toView(actor, now, batch.decisions.deviceOf(actor))
   batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })
 }
 
-/** The connection that it is about: the device's own, or its gateway's. */
+/** Which connection an item is about: the device's own, or its gateway's. */
 function slotOf({ via }: Item): 'session' | 'relay' {
   return via.length === 0 ? 'session' : 'relay'
 }

@@ -1,8 +1,8 @@
-// A shard's alert rules: which are judged for which actor, and when they are judged.
+// A shard's alert rules: which ones are judged for which actor, and when.
 //
-// A1. Nothing is decided by timers before the backlog was read: a value that came meanwhile counts first.
-// A2. When rules change, some actors get their own anew at once, and each other one when it is looked at next: by the
-//     sweep, or by what is received from it before. All at once would hold up the shard for a second, with every change.
+// A1. Timers decide nothing before the backlog is read, because a value in it counts first.
+// A2. When rules change, some actors get their new rules at once. Each other actor gets them when it is next looked at, by
+//     the sweep or for a message before that. All at once would hold up the shard for a second at every change.
 import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { FleetCounts, LeafName } from '../../domain/alert/fleet-counts.ts'
 import type { Occasion } from '../../domain/alert/judge.ts'
@@ -35,9 +35,9 @@ export class ShardAlerts {
   #book: RuleBook | undefined
   /** by A1 */
   #isCaughtUp = false
-  /** Devices that more rules fit than are judged. */
+  /** Devices that match more rules than may be judged for one device. */
   readonly #overloaded = new Set<string>()
-  /** Their rules are those of an earlier book (A2). */
+  /** Actors whose rules still come from an earlier book (A2). */
   readonly #outdated = new Set<Actor>()
   readonly #counts = new KeptAlertCounts()
   readonly #judging: AlertJudging
@@ -87,7 +87,7 @@ export class ShardAlerts {
     }
   }
 
-  /** These rules and silences count from now on. Every instance is judged anew by the next sweep. */
+  /** Sets the rules and silences. The next sweep judges every instance again. */
   settle(settings: AlertSettings, actors: Iterable<Actor>, now: Millis): void {
     this.#book = new RuleBook(settings, this.#book)
     const all = [...actors]
@@ -99,14 +99,14 @@ export class ShardAlerts {
     this.#fleet.settle(this.#book.fleet, all, now)
   }
 
-  /** The open proposal is settled: these are the actors whose records changed, or that are new. */
+  /** Called for each actor whose record changed, or that is new, when the open proposal is settled. */
   settled(actor: Actor, now: Millis): void {
     this.#judging.settled()
     this.#count(actor, now)
     this.#fleet.note(actor, now)
   }
 
-  /** The device is gone. Its alerts have ended, and it is no member of anything any more. */
+  /** Called when a device is gone: its alerts have ended, and no rule counts it any more. */
   forget(actor: Actor): void {
     this.#counts.forget(actor)
     this.#overloaded.delete(actor.device.id)
@@ -115,12 +115,12 @@ export class ShardAlerts {
     this.#fleet.forget(actor)
   }
 
-  /** The device's connection or its flapping changed. */
+  /** Called when the device's connection or flapping changed. */
   connection(actor: Actor, now: Millis): void {
     this.#fleet.note(actor, now)
   }
 
-  /** Chooses the rules of an actor anew, by its settled record. */
+  /** Chooses the actor's rules again, by its settled record. */
   fit(actor: Actor, device: Device = actor.device): void {
     const book = this.#book
     if (book === undefined) return
@@ -134,9 +134,9 @@ export class ShardAlerts {
     actor.watch = fit && recall(fit, memory, (metric) => latestOf(actor, metric))
   }
 
-  /** The actor's watch, by the rules that count now (A2). */
+  /** The actor's watch for the current rules (A2). */
   watchOf(actor: Actor, now: Millis): Watch | undefined {
-    // Asked for every message.
+    // Called for every message, so the common case is checked first.
     if (this.#outdated.size > 0 && this.#outdated.has(actor)) {
       this.fit(actor)
       if (actor.watch !== undefined) actor.watch.deadline = 0
@@ -146,7 +146,7 @@ export class ShardAlerts {
     return actor.watch
   }
 
-  /** When the rules of an actor must be looked at, in milliseconds. */
+  /** When the actor's rules must next be judged, in milliseconds. */
   dueAt(actor: Actor, device: Device): number {
     const { watch } = actor
     if (this.#outdated.has(actor)) return 0
@@ -154,7 +154,7 @@ export class ShardAlerts {
     return device.alerts.open.length > 0 && this.#book !== undefined ? 0 : Number.POSITIVE_INFINITY
   }
 
-  /** Takes a stored report in. Costs nothing but the comparisons while nothing moves. */
+  /** Takes in a stored report. As long as no condition changes, this costs only comparisons. */
   telemetry(actor: Actor, reported: StoredReport, incoming: Incoming, decisions: AlertDeciding): void {
     const { watch } = actor
     if (watch === undefined) return
@@ -168,12 +168,12 @@ export class ShardAlerts {
     this.#judging.judge(actor, watch.takeFlagged(), { at: receivedAt, isNew: incoming.isNew }, decisions)
   }
 
-  /** Something happened that rules may wait for. */
+  /** Called when something happened that rules may wait for. */
   happened(actor: Actor, what: AlertHappening, incoming: Incoming, decisions: AlertDeciding): void {
     this.#happened(actor, what, { at: incoming.item.receivedAt, isNew: incoming.isNew }, decisions)
   }
 
-  /** A decision changed the device: its rules may be others now, or their conditions. */
+  /** Called when a decision changed the device, because its rules or their conditions may have changed, too. */
   changed(
     actor: Actor,
     {
@@ -184,7 +184,7 @@ export class ShardAlerts {
     decisions: AlertDeciding,
   ): void {
     const device = decisions.deviceOf(actor)
-    // An actor that was made for one request only is no device of the shard yet.
+    // An actor that exists for one request only is no device of the shard yet.
     if (this.#book === undefined || before === device || actor.slot < 0) return
     this.watchOf(actor, now)
     const moment = { at: Micros(now * 1_000), isNew: true }
@@ -201,7 +201,7 @@ export class ShardAlerts {
       before.name === device.name &&
       before.firmwareVersion === device.firmwareVersion
     if (!isMember || before.status !== device.status) this.fit(actor, device)
-    // What was muted during the update is told of when it ends.
+    // Alerts muted during an update are told when the update ends.
     const wasUpdating = before.firmware !== device.firmware && isUpdating(before.firmware)
     const isOver = wasUpdating && !isUpdating(device.firmware)
     if (before.status !== device.status || !isMember || isOver)
@@ -209,20 +209,20 @@ export class ShardAlerts {
     else if (before.shadow !== device.shadow) this.record(actor, now, decisions)
   }
 
-  /** The device's record or connection changed. */
+  /** Called when the device's record or connection changed. */
   record(actor: Actor, now: Millis, decisions: AlertDeciding): void {
     const rules = this.watchOf(actor, now)?.fit.rulesOfRecord ?? NO_RULES
     if (rules.length > 0)
       this.#judging.judge(actor, rules, { at: Micros(now * 1_000), isNew: true }, decisions)
   }
 
-  /** Whether every entry was read. Where there is room again, the devices that wait for it are due. */
+  /** `isCaughtUp`: whether every entry was read. If so, devices that wait for room become due if there is room again. */
   caughtUp(isCaughtUp: boolean): void {
     this.#isCaughtUp = isCaughtUp
     if (isCaughtUp) this.#judging.wake(this.#ports.reschedule)
   }
 
-  /** The sweep comes by. */
+  /** Judges the actor's rules if they are due. Called by the sweep. */
   sweep(actor: Actor, now: Millis, decisions: AlertDeciding): void {
     // by A1
     if (!this.#isCaughtUp || this.dueAt(actor, decisions.deviceOf(actor)) > now) return
@@ -230,14 +230,14 @@ export class ShardAlerts {
     this.#judging.judgeAll(actor, Micros(now * 1_000), decisions)
   }
 
-  /** What there is to see of the actor's alerts now, while nothing happens. */
+  /** The circumstances of the actor's alerts at a time when nothing happens. */
   occasionAt(actor: Actor, device: Device, now: Millis): Occasion {
     return this.#judging.occasion(actor, device, { at: Micros(now * 1_000) })
   }
 
-  /** Counts what is open or pending on the actor, by its settled record. */
+  /** Updates the counts of open and pending alerts, by the actor's settled record. */
   #count(actor: Actor, now: Millis): void {
-    // An actor that was made for one request only is no device of the shard yet.
+    // An actor that exists for one request only is no device of the shard yet.
     if (actor.slot >= 0) this.#counts.note(actor, countedAlerts(actor, now))
   }
 
@@ -252,7 +252,7 @@ export class ShardAlerts {
     const { leaves, value } = eventLeaves(watch.fit, what)
     if (leaves.size === 0) return
     const rules = [...new Set([...leaves].map((leaf) => watch.fit.ruleOf[leaf] ?? 0))]
-    // Lines of the log are read again after a crash. What else happens is decided once, so its count is kept at once.
+    // Log lines are read again after a crash. Other events are decided only once, so their count is kept at once.
     const keepsCount = what.kind !== 'log'
     this.#judging.judge(actor, rules, { at, isNew, events: leaves, value, keepsCount }, decisions)
   }

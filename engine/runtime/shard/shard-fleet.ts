@@ -1,10 +1,10 @@
-// What a shard adds to the fleet's table: rows that changed since somebody last asked.
+// What a shard contributes to the fleet's table: the rows that changed since somebody last asked.
 //
-// - While nobody asks, nothing is noted, and the hot path costs nothing. The first question after a pause is answered
+// - While nobody asks, no changes are noted, and the hot path costs nothing. The first question after a pause is answered
 //   with every row.
-// - When a device was last heard is sampled: every few seconds the shard looks through its devices once.
-// SF3. A row's `rev` is a time in tenths of a second, moved on where the clock stands still: it grows over a change of
-//      owner, too.
+// - The last-heard times of devices are sampled: every few seconds the shard looks through its devices once.
+// SF3. A row's `rev` is a time in tenths of a second. It is incremented if the clock stands still, so it grows even when
+//      the owner changes.
 
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { type FleetPart, type FleetVersions, newRows, newSightings } from '../../domain/fleet/row.ts'
@@ -32,11 +32,11 @@ export class ShardFleet {
   readonly #seenAt: number[] = []
   #moved = new Set<Actor>()
   #gone: DeviceId[] = []
-  /** Actors of rounds whose devices are gone. */
+  /** Actors in rounds whose devices are gone since. */
   readonly #ghosts = new WeakSet<Actor>()
   #rounds: Round[] = []
   #kept = 0
-  /** An asker who knows less than this version is told everything. */
+  /** An asker that knows only versions before this one gets all rows. */
   #oldest = 0
   #version = 0
   #stamp = 0
@@ -50,12 +50,12 @@ export class ShardFleet {
     this.#source = source
   }
 
-  /** The device's record or its connection changed. */
+  /** Called when the device's record or its connection changed. */
   note(actor: Actor): void {
     if (this.#watchedUntil > 0) this.#moved.add(actor)
   }
 
-  /** The device is gone. */
+  /** Called when the device is gone. */
   forget(actor: Actor): void {
     if (this.#watchedUntil === 0) return
     this.#moved.delete(actor)
@@ -73,7 +73,7 @@ export class ShardFleet {
     this.#behindSince = reachedAt
   }
 
-  /** Forgets what was noted once nobody has asked for long. */
+  /** Forgets all notes once nobody has asked for a long time. */
   tire(now: Millis): void {
     if (this.#watchedUntil === 0 || now < this.#watchedUntil) return
     this.#watchedUntil = 0
@@ -132,7 +132,7 @@ export class ShardFleet {
     this.#seenAt[actor.slot] = actor.heardAt
   }
 
-  /** All rows are cheaper than a longer list of what has changed. */
+  /** Drops the oldest rounds. Sending all rows is cheaper than a long list of changes. */
   #trim(devices: number): void {
     while (this.#rounds.length > LIMITS.fleetRoundsMax || this.#kept > 2 * devices + LIMITS.fleetRoundsMax) {
       const first = this.#rounds.shift()

@@ -1,9 +1,9 @@
-// A shard: the devices of some partitions. It applies their events one at a time in log order (R2), batch by batch.
-// It decides and encodes. It does no I/O, never awaits and asks no clock.
+// A shard owns the devices of some partitions. It applies their events one at a time in log order (R2), batch by batch. It
+// decides and encodes. It does no I/O, never awaits and reads no clock.
 //
 // S1. An entry's position decides how it is read. Above `applied`, it is applied in full. Above `seen`, its records are
-//     saved already, so only its vitals and rows are made. Below, only its rows are: catching up with rows never takes
-//     vitals back.
+//     saved already, so only its vitals and rows are made. Below that, only its rows are: catching up with rows never
+//     takes vitals back.
 // S2. Settled records change only when the host settles the open proposal, which it does after saving it (R4).
 // S3. Rows leave only after the proposal of their batch is settled. `covered` says how far they reach.
 
@@ -46,8 +46,8 @@ import { TakeOver } from './take-over.ts'
 import { takeVitals } from './taken-vitals.ts'
 import { applyMessage } from './uplinks.ts'
 
-/** Entries that were appended together are not in order of time across partitions, so an unread entry may be this much
- *  older than the last message read. */
+/** Entries that were appended together are not ordered by time across partitions. An unread entry may be older than the
+  *  last message read by at most this much. */
 const BEHIND_MS = 5_000
 
 export class Shard {
@@ -63,7 +63,7 @@ export class Shard {
   readonly #applied: number[] = new Array<number>(LIMITS.partitions).fill(0)
   readonly #covered = new Float64Array(LIMITS.partitions)
   readonly #seen: number[] = new Array<number>(LIMITS.partitions).fill(0)
-  /** How far vitals reach, also those of entries whose proposal is not settled. */
+  /** The position up to which vitals reach, even for entries whose proposal is not settled. */
   readonly #reached: number[] = new Array<number>(LIMITS.partitions).fill(0)
   #isLoaded = false
   readonly #takeOver = new TakeOver()
@@ -98,7 +98,7 @@ export class Shard {
 
   run(task: ShardTask): WorkResult | undefined {
     if (task.kind === 'work') {
-      // A thread that Piscina replaced knows no device, so it must not decide anything.
+      // A thread that Piscina replaced knows no devices, so it must not decide anything.
       assert(this.#isLoaded, 'a shard is loaded before it works')
       return this.work(task)
     }
@@ -108,7 +108,7 @@ export class Shard {
     return undefined
   }
 
-  /** Takes in saved devices, also while others are there already. */
+  /** Adds saved devices. There may be other devices already. */
   load(devices: readonly StoredDevice[], applied: readonly Position[], now: Millis): void {
     this.#isLoaded = true
     this.#deadlines.load(now)
@@ -120,7 +120,7 @@ export class Shard {
     }
     for (const stored of devices) {
       const actor = this.#roster.load(stored, this.#settings.bootAt, now)
-      // The sessions of a broker outside go on over a change of owner; here they all begin anew.
+      // Sessions on a broker outside survive a change of owner. On our own broker they all begin anew.
       if (this.#settings.bootAt === 0) this.#takeOver.note(actor, now)
     }
   }
@@ -141,10 +141,10 @@ export class Shard {
     const counts = emptyCounts()
     const blocksSince = this.#rows.since
     const blocks = this.#cut(task, counts)
-    // Taken before the next batch is applied: `covered` must not promise rows that are still being decided (S3).
+    // Copied before the next batch is applied: `covered` must not promise rows that are still being decided (S3).
     const covered = this.#covered.slice()
     const isAllOut = this.#rows.count === 0 && this.#open === undefined
-    // Vitals are as of `covered`, too.
+    // Vitals reach as far as `covered`, too.
     const vitals = task.vitals ? takeVitals(this.#roster.actors.values()) : []
     const context = { now: task.now, alerts: this.#alerts, fleet: this.#fleet, reached: this.#reached }
     const answers = task.asks.map((ask) => answer(this.#roster.actors, ask, context))
@@ -156,7 +156,7 @@ export class Shard {
       this.#sweep.goOn(batch)
       if (task.sweep !== 'rest') this.#takeOver.sayAgain(task.now, batch)
     }
-    // Without entries and without a sweep the earlier proposal stays open: it is still being saved.
+    // Without entries and without a sweep, the earlier proposal stays open, because it is still being saved.
     if (task.entries.length > 0 || task.sweep !== undefined) this.#open = open
     this.#fleet.count(counts)
     this.#alerts.effort.takeInto(counts)
@@ -231,7 +231,7 @@ export class Shard {
     }
   }
 
-  /** A message that makes the code throw is parked, and the device's other messages go on (R10). */
+  /** Parks a message that makes the code throw, so that the device's other messages go on (R10). */
   #applyItem(incoming: Incoming, batch: Batch): void {
     const savepoint = this.#rows.savepoint()
     const { open } = batch
@@ -267,28 +267,28 @@ export class Shard {
       batch.open.park(incoming, 'UNKNOWN_DEVICE', 'no such device is registered')
       return
     }
-    // Rows of an earlier device with this id, read again, are not made again.
+    // Rows of an earlier device with this id are not made again.
     if (!isNew && isBeforeRegistration(incoming, actor.device)) return
     if (isReplay(item) ? isReplayedAgain(actor, incoming, batch) : isRepeated(actor, incoming)) {
       batch.counts.ignored++
       return
     }
-    // A letter that is replayed in vain must not be lost.
+    // If a replayed letter fails again, it must not be lost.
     batch.open.mayPark = isReplay(item) || mayPark(actor, timeOf(incoming))
-    // Before the message: its values are news to rules that are new.
+    // Updates the rules before the message is applied, so that new rules see its values as news.
     this.#alerts.watchOf(actor, timeOf(incoming))
     let isConnectionMoved = false
     if (item.kind === ITEM.opened) isConnectionMoved = sessionOpened(actor, incoming, batch)
     else if (item.kind === ITEM.closed) isConnectionMoved = sessionClosed(actor, incoming, batch)
     else if (item.kind === ITEM.listening) sessionListens(actor, incoming, batch)
     else if (item.kind === ITEM.delivered) applyDelivered(actor, incoming, batch)
-    // `heard`: a gateway spoke for a sub-device, whose own actor has the message. For the gateway it is a sign of life.
+    // `heard` means that a gateway spoke for a sub-device, whose own actor gets the message: a sign of life of the gateway.
     else if (item.kind !== ITEM.heard) applyMessage(actor, incoming, batch)
     if (item.kind === ITEM.opened || item.kind === ITEM.closed || item.kind === ITEM.listening)
       this.#fleet.note(actor)
     if (isFirst) this.#touch(actor, incoming, batch)
     if (isConnectionMoved) this.#alerts.connection(actor, timeOf(incoming))
-    // Told after the status that the connection brings: nobody is shown a device that is connected and offline.
+    // Told after the change of status that the connection causes, so that nobody sees a device connected and offline.
     if (isConnectionMoved && isNew) {
       tellConnection(actor, timeOf(incoming), batch)
       this.#alerts.record(actor, timeOf(incoming), batch.decisions)
@@ -299,7 +299,7 @@ export class Shard {
     this.#alerts.happened(actor, { kind: 'parked', reason: parkedFor }, incoming, batch.decisions)
   }
 
-  /** Any publish is a sign of life, but a last will is not. MQTT's own pings never get here. */
+  /** Any publish is a sign of life except a last will. MQTT's own pings do not get here. */
   #touch(actor: Actor, incoming: Incoming, batch: Batch): void {
     actor.isDirty = true
     if (batch.open.wasSilent) return
@@ -311,7 +311,7 @@ export class Shard {
       batch.decisions.decide(actor, { kind: 'heard', seenAt: at }, at)
   }
 
-  /** Time was lost: until the next sweep, what devices said meanwhile may not be read yet. */
+  /** Forgives silence after time was lost: until the next sweep, messages from that time may still be unread. */
   #forgive(at: Millis): void {
     this.#deadlines.forgive(at, this.#roster.actors.values())
     this.#alerts.caughtUp(false)
@@ -321,7 +321,7 @@ export class Shard {
     const isBehind = sweep === 'behind'
     this.#fleet.behind(isBehind ? this.#reachedAt : undefined)
     if (!isBehind) this.#alerts.caughtUp(true)
-    // Devices of a broker outside whose lane nobody read for a while come later in the log than others.
+    // On a broker outside, a lane may have had no reader for a while. Its devices then come later in the log than others.
     const provesSilence = !isBehind || this.#settings.bootAt > 0
     this.#sweep.begin(isBehind ? Millis(this.#reachedAt - BEHIND_MS) : sweep, provesSilence)
   }
@@ -340,7 +340,7 @@ export class Shard {
 
   #cut(task: WorkTask, counts: MutableCounts): readonly Block[] {
     const isDue = task.cut === 'all' || this.#rows.isDue(task.now)
-    // With a proposal still open there are rows that are not settled (S3).
+    // While a proposal is open, there are rows that are not settled (S3).
     if (this.#rows.count === 0 || !isDue || this.#open !== undefined) return []
     const startedAt = this.#ticks()
     const blocks = this.#rows.cut()

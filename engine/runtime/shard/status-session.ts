@@ -1,8 +1,8 @@
-// Which connection a device's `status` is of. What was not acknowledged in one connection comes again in the next, so that
-// a device says for a moment what it ran before its restart.
+// Which connection a device's `status` belongs to. What was not acknowledged in one connection comes again in the next. So
+// a device may report for a moment what it ran before its restart.
 //
-// - Session ids tell: a device has another one after each connect. One that keeps its id, or counts from one again after a
-//   restart, tells nothing by it until it says another id in the same connection.
+// - Session ids tell connections apart, as a device has a new one after each connect. If a device keeps its id, or counts
+//   from one again after a restart, the id proves nothing until the device announces another one in the same connection.
 import type { Actor } from './actor.ts'
 
 /** `unclear`: the id is that of an earlier connection, and the device has said no other in this one yet. */

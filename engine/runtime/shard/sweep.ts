@@ -1,10 +1,10 @@
-// The sweep: it looks at every device that is due, some of them in each task, so that messages, requests and questions
-// need not wait for thousands of others.
+// The sweep looks at every device that is due, a part of them in each task, so that messages, requests and questions do
+// not wait behind thousands of devices.
 //
-// - A sweep judges all of its devices as of the time at which it began. What was received before then is applied.
-// W2. A device that is due is judged before what was received from it or about it later is applied. So what becomes of it
-//     does not depend on how far the sweep has come.
-// - How far it has come is in memory alone: after a crash the deadlines follow from the records again (R6).
+// - A sweep judges all of its devices as of the time at which it began. Everything received before that time is applied.
+// W2. A due device is judged before anything received later from it or about it is applied. So the result does not depend
+//     on how far the sweep has come.
+// - The sweep's progress is in memory alone. After a crash the deadlines follow from the records again (R6).
 import { Millis } from '../../../schemas/ids.ts'
 import type { DeviceEvent } from '../../domain/device/events.ts'
 import { LIMITS } from '../../limits.ts'
@@ -36,19 +36,19 @@ export class Sweep {
     this.#dueMax = ports.settings.dueDevicesPerTaskMax ?? LIMITS.dueDevicesPerTaskMax
   }
 
-  /** Whether the sweep has still to come by some devices. */
+  /** Whether the sweep has still to visit some devices. */
   get isCut(): boolean {
     return this.#ports.deadlines.isSweeping
   }
 
-  /** `provesSilence`: whether all that devices said before `now` is known. */
+  /** `provesSilence`: whether everything that devices sent before `now` is known. */
   begin(now: Millis, provesSilence: boolean): void {
     this.#now = now
     this.#provesSilence = provesSilence
     this.#ports.deadlines.beginSweep(now)
   }
 
-  /** Judges the next devices that are due. */
+  /** Judges the next due devices. */
   goOn(batch: Batch): void {
     const { deadlines, alerts, fleet } = this.#ports
     const now = this.#now
@@ -66,7 +66,7 @@ export class Sweep {
     }
   }
 
-  /** Judges the device of an item if the sweep has still to come by it. */
+  /** Judges the device of an item if the sweep has not visited it yet. */
   judgeFirst(actor: Actor, incoming: Incoming, batch: Batch): void {
     const { open } = batch
     const isLater = timeOf(incoming) > this.#now
@@ -89,7 +89,7 @@ export class Sweep {
     }
     if (decisions.deviceOf(actor).commands.length > 0) decisions.decide(actor, { kind: 'overdue' }, now)
     if (decisions.deviceOf(actor).firmware.jobs.length === 0) return
-    // What the device said may be where nobody reads it yet.
+    // The device's messages may be in a lane that nobody reads yet.
     const forgivenAt = this.#provesSilence ? this.#ports.deadlines.resumedAt : now
     const { leaps } = this.#ports.deadlines
     decisions.decide(actor, { kind: 'ota_overdue', isAway: isAway(actor, now), forgivenAt, leaps }, now)

@@ -1,21 +1,21 @@
-// What the owner before may not have said any more, or this one while its lease had run out. An owner may die, or lose its
-// lease, after a save and before its effects, and a broker outside keeps its sessions and retained messages over that (R5).
-// A command is sent again from its record. This is for the rest: shadows that were just written, devices that should have
-// been cut off, and sessions whose tokens were revoked.
+// What a previous owner may not have sent, or this one while its lease had run out. An owner may die or lose its lease
+// between a save and its effects, and a broker outside keeps its sessions and retained messages meanwhile (R5). Commands
+// are sent again from their records. This covers the rest: shadows that were just written, devices that should have been
+// cut off, and sessions whose tokens were revoked.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Actor, isVoid } from './actor.ts'
 import type { Batch } from './batch.ts'
 
 export class TakeOver {
-  /** Devices to which not all may have been said. */
+  /** Devices to which something may not have been sent. */
   readonly #devices = new Set<Actor>()
 
   note(actor: Actor, now: Millis): void {
     if (isUnsaid(actor, now)) this.#devices.add(actor)
   }
 
-  /** Speaks to some of them at each sweep. */
+  /** Sends to some of them at each sweep. */
   sayAgain(now: Millis, batch: Batch): void {
     const { actors, decisions, open } = batch
     let left = LIMITS.takeOverPerSweep
@@ -32,17 +32,17 @@ export class TakeOver {
         continue
       }
       if (isVoid(actor.session, device)) follow('end_sessions')
-      // What the broker retains is for the sessions that follow, too.
+      // Sent even without a session, because the broker retains it for the sessions that follow.
       if (device.shadow.version > 0) decisions.decide(actor, { kind: 'shadow_wanted', what: 'desired' }, now)
     }
   }
 }
 
-/** Whether something about the device was decided so recently that the owner before may not have said it. */
+/** Whether something about the device was decided so recently that the previous owner may not have sent it. */
 function isUnsaid({ device, session }: Actor, now: Millis): boolean {
   if (isVoid(session, device)) return true
   const since = now - LIMITS.takeOverMs
   if (device.status === 'decommissioned') return device.statusSince >= since
-  // Also where nothing is lacking: the device may never have heard that what the broker retains for it is done.
+  // Even if nothing is lacking: the device may not know that it has done what the broker retains for it.
   return (device.shadow.updatedAt ?? 0) >= since
 }

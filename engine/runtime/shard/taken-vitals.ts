@@ -1,7 +1,7 @@
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { type Actor, encodeVitals } from './actor.ts'
 
-/** The vitals that have changed since they were last taken. */
+/** Takes the vitals that have changed since they were last taken. */
 export function takeVitals(
   actors: Iterable<Actor>,
 ): readonly { readonly deviceId: DeviceId; readonly bytes: Uint8Array }[] {

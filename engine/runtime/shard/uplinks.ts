@@ -1,4 +1,4 @@
-// A device's message, by its topic: what it says, to whom it matters, and what is wrong with it.
+// Applies a device's message by its topic, or parks it and says what is wrong with it.
 import { Buffer } from 'node:buffer'
 import { toMillis } from '../../../schemas/ids.ts'
 import { parseSuffix, type Uplink } from '../../../schemas/topics.ts'
@@ -38,14 +38,14 @@ const TELEMETRY_BYTES = Buffer.from('telemetry')
 
 export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): void {
   const device = batch.decisions.deviceOf(actor)
-  // By time, not by order of work: a replay must decide alike although the record is a later one. By milliseconds,
-  // because the record keeps no finer time.
+  // Compared by time, not by order of work: a replay must decide the same although the record is newer by then. Compared in
+  // milliseconds, because the record keeps no finer time.
   if (device.status === 'decommissioned' && timeOf(incoming) > device.statusSince) {
     batch.counts.ignored++
     cutAgain(actor, incoming, batch)
     return
   }
-  // A replayed message tells of an earlier time.
+  // A replayed message is about an earlier time.
   if ((incoming.item.flags & (FLAG_WILL | FLAG_REPLAY)) !== 0) batch.open.wasSilent = true
   const uplink = toUplink(incoming.item.suffix)
   switch (uplink.kind) {
@@ -89,7 +89,7 @@ export function applyMessage(actor: Actor, incoming: Incoming, batch: Batch): vo
   }
 }
 
-/** The ingress has answered it. Here it is a sign of life, and a dead letter if it cannot be read. */
+/** The ingress has answered the request. Here it is a sign of life, and a dead letter if it cannot be read. */
 function applyTokenGet(incoming: Incoming, batch: Batch): void {
   const request = readTokenRequest(incoming.item.payload)
   if (request.kind === 'wanted') batch.counts.stored++
@@ -99,13 +99,13 @@ function applyTokenGet(incoming: Incoming, batch: Batch): void {
   }
 }
 
-/** Parks a message that nothing takes. It is a sign of life all the same. */
+/** Parks a message on a topic that nothing handles. It is still a sign of life. */
 function parkStray(incoming: Incoming, batch: Batch): void {
   const stray = strayTopic(Buffer.from(incoming.item.suffix).toString('utf8'))
   if (stray !== undefined) batch.open.park(incoming, stray.reason, stray.detail)
 }
 
-/** Parks a message for a sub-device that the ingress could not hand to any (see `Gateways`). */
+/** Parks a message for a sub-device that the ingress could not assign to any device (see `Gateways`). */
 function applyStray({ type }: Device, incoming: Incoming, batch: Batch): void {
   batch.counts.refused++
   if (type !== 'gateway') batch.open.park(incoming, 'NOT_A_GATEWAY', `the device is of type ${type}`)
@@ -113,7 +113,7 @@ function applyStray({ type }: Device, incoming: Incoming, batch: Batch): void {
 }
 
 function toUplink(suffix: Uint8Array): Uplink {
-  // The hot topic without a string.
+  // The most frequent topic is recognised without making a string.
   if (suffix.length === TELEMETRY_BYTES.length && isTelemetry(suffix)) return TELEMETRY
   return parseSuffix(Buffer.from(suffix.buffer, suffix.byteOffset, suffix.length).toString('utf8'))
 }
@@ -165,7 +165,7 @@ function applyTelemetry(actor: Actor, { name, incoming }: NamedTelemetry, batch:
   }
 }
 
-/** Notes the hours whose rollups are settled already and have to be computed again. */
+/** Notes the hours whose rollups are settled already and must be computed again. */
 function noteLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Batch): void {
   const horizonSec = Math.floor(batch.horizon / 1000)
   const oldestSec = Math.floor(oldest / 1_000_000)
@@ -174,8 +174,8 @@ function noteLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Bat
     if (hour < horizonSec) batch.open.late(actor.device.id, hour)
 }
 
-/** Faults are entered at once and left only after each of them has been well for a while. What is well, and since when
- *  all is, are vitals, whatever the status: a replay brings them back. */
+/** A fault counts at once and ends only after all faults have been reported well for a while. Which faults are well, and
+  *  since when all are, are vitals whatever the status, so a replay restores them. */
 function applyDiagnostics(
   actor: Actor,
   { reported, incoming }: { readonly reported: StoredReport; readonly incoming: Incoming },
@@ -199,7 +199,7 @@ function applyDiagnostics(
 
 const NO_NAMES: readonly string[] = []
 
-/** The names among the record's faults that were last reported well. */
+/** The names of the record's faults that were last reported well. */
 function wellAmong(
   open: readonly string[],
   before: readonly string[],
@@ -256,7 +256,7 @@ function applyStatus(actor: Actor, incoming: Incoming, batch: Batch): void {
     return
   }
   batch.open.wasSilent = true
-  // A farewell, or a late last will, of a session that is not the device's latest says nothing about it.
+  // A farewell or a late last will of another session than the device's latest says nothing about the device.
   const isOfOtherSession =
     said.sessionId !== undefined &&
     actor.statusSessionId !== undefined &&
