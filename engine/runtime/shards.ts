@@ -61,7 +61,7 @@ export class Shards {
   }
 
   /** The answer includes everything up to `after`. Rejects with a `NOT_OWNED` fault if the question concerns a partition
-    *  of another node, because an answer without its devices would be incomplete. */
+   *  of another node, because an answer without its devices would be incomplete. */
   async ask<A extends Ask>({ ask, after, partitions }: Question<A>): Promise<AnswerOf<A>> {
     const owners: Owners<Assignment> = {
       partitions,

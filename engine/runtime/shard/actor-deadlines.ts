@@ -29,7 +29,7 @@ export class ActorDeadlines {
   /** Every device counts as heard at this time or later. */
   #forgivenAt = 0
   /** The service was down before this time, so devices get their grace from then on. A shard that is opened again has
-    *  missed nothing, because everything is in the log. */
+   *  missed nothing, because everything is in the log. */
   readonly #resumedAt: number
   /** Start of the latest sweep. */
   #sweptAt = 0
@@ -150,7 +150,7 @@ export class ActorDeadlines {
   }
 
   /** Takes at most `max` of the next due actors and clears their deadlines. `since` is the time of the previous
-    *  sweep. */
+   *  sweep. */
   takeDue(max: number): { readonly due: readonly Actor[]; readonly since: number } {
     if (this.#sweep === undefined) return { due: [], since: this.#sweptAt }
     const { now, since, next, end } = this.#sweep

@@ -50,7 +50,7 @@ export class Decisions {
   }
 
   /** Sends the commands that are due. The latest time known decides whether a command has expired, because an old message
-    *  of a backlog must not cause an expired command to be sent. */
+   *  of a backlog must not cause an expired command to be sent. */
   send(actor: Actor, at: Millis): void {
     const before = this.deviceOf(actor)
     const now = Millis(Math.max(at, this.#now))

@@ -17,7 +17,7 @@ interface ReachedDevice {
 const NO_BYTES = new Uint8Array(0)
 
 /** A command goes to the gateway or the device, whichever is reached, and an answer goes back to whoever asked. Retained
-  *  messages are kept up to date for both, because either may subscribe at any time. */
+ *  messages are kept up to date for both, because either may subscribe at any time. */
 export function toOutbound(
   { message, confirms }: Extract<Effect, { kind: 'publish' }>,
   { device, via, relay }: ReachedDevice,

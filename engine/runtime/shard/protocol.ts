@@ -133,7 +133,7 @@ export interface WorkTask {
   readonly rows: boolean
   readonly asks: readonly Ask[]
   /** The time to sweep at. `behind` means the time of the batch's last message, while there are unread entries. `rest`
-    *  continues the current sweep. */
+   *  continues the current sweep. */
   readonly sweep: Millis | 'behind' | 'rest' | undefined
   /** Devices for which this owner may not have sent everything. */
   readonly unsaid: readonly DeviceId[]
@@ -222,7 +222,7 @@ export interface WorkResult {
   readonly answers: readonly Answer[]
   readonly blocks: readonly Block[]
   /** Each partition's position up to which rows are collected or handed out, 0 for none. Sent with every batch, because
-    *  one array crosses the thread for much less than 64 objects. */
+   *  one array crosses the thread for much less than 64 objects. */
   readonly covered: Float64Array
   /** Whether all rows up to `covered` have been handed out, `blocks` included. */
   readonly isAllOut: boolean

@@ -103,7 +103,7 @@ function advance(
 }
 
 /** If two readers each believe that they own the lane, they take it from each other. Runs then come by the dozen, and the
-  *  messages that one reader read first are appended after all of them. So what a forgotten run brought is remembered. */
+ *  messages that one reader read first are appended after all of them. So what a forgotten run brought is remembered. */
 function forgetOldest(origin: Origin): void {
   const oldest = origin.runs.shift()
   if (oldest !== undefined && isAfter(oldest.last, oldest.before))
@@ -111,7 +111,7 @@ function forgetOldest(origin: Origin): void {
 }
 
 /** Joins the two oldest runs where there are many: messages between them came as well. The joined run counts from the
-  *  place of the second, because those messages were new before it (D2). */
+ *  place of the second, because those messages were new before it (D2). */
 function joined(runs: readonly Run[]): readonly Run[] {
   const [first, second, ...others] = runs
   if (first === undefined || second === undefined || runs.length <= LIMITS.runsPerOriginMax) return runs

@@ -47,7 +47,7 @@ import { takeVitals } from './taken-vitals.ts'
 import { applyMessage } from './uplinks.ts'
 
 /** Entries that were appended together are not ordered by time across partitions. An unread entry may be older than the
-  *  last message read by at most this much. */
+ *  last message read by at most this much. */
 const BEHIND_MS = 5_000
 
 export class Shard {

@@ -175,7 +175,7 @@ function noteLateHours(actor: Actor, { oldest, hours }: StoredReport, batch: Bat
 }
 
 /** A fault counts at once and ends only after all faults have been reported well for a while. Which faults are well, and
-  *  since when all are, are vitals whatever the status, so a replay restores them. */
+ *  since when all are, are vitals whatever the status, so a replay restores them. */
 function applyDiagnostics(
   actor: Actor,
   { reported, incoming }: { readonly reported: StoredReport; readonly incoming: Incoming },
