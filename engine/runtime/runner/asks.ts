@@ -1,5 +1,5 @@
-// Questions to a shard, held back until everything acknowledged before them is applied: read-your-writes. Those that
-// come in one turn of the event loop go together: a hop to the thread costs as much as several requests do (R12).
+// Questions to a shard. Each is held back until everything acknowledged before it is applied (read-your-writes). Questions
+// of one turn of the event loop go together, because a hop to the thread costs as much as several questions do (R12).
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -9,10 +9,10 @@ import type { Answer, AnswerOf, Ask, Position } from '../shard/protocol.ts'
 interface PendingAsk {
   readonly ask: Ask
   readonly after: readonly Position[]
-  /** Partitions that it is about; undefined for all that the shard has when it answers. */
+  /** The partitions the question is about. Undefined: all that the shard has when it answers. */
   readonly about: readonly Partition[] | undefined
   readonly until: number
-  /** Shards lost over it. */
+  /** How many shards were lost while they had this question. */
   losses: number
   readonly resolve: (answer: Answer) => void
   readonly reject: (fault: Fault) => void
@@ -22,7 +22,7 @@ const WAIT_MS = 5_000
 const LOSSES_MAX = 3
 
 export class Asks {
-  /** Questions that came in this turn of the event loop. More may come. */
+  /** Questions of this turn of the event loop. More may follow in the same turn. */
   #fresh: PendingAsk[] = []
   #waiting: PendingAsk[] = []
   readonly #ticks: () => number
@@ -46,7 +46,7 @@ export class Asks {
         new Fault('OVERLOADED', { retryable: true, message: 'too many questions are waiting' }),
       )
     return new Promise((resolve, reject) => {
-      // A shard answers each question with what its kind is answered with.
+      // Each kind of question gets its own kind of answer.
       const settle = resolve as (answer: Answer) => void
       const until = this.#ticks() + WAIT_MS
       this.#fresh.push({ ask, after, about, until, losses: 0, resolve: settle, reject })
@@ -60,7 +60,7 @@ export class Asks {
     this.#ready()
   }
 
-  /** Takes the asks that may be answered with these positions applied, about partitions that may be answered about. */
+  /** Takes the questions whose positions are applied and about whose partitions the shard may answer. */
   take(
     applied: Positions,
     mayAnswer: (about: readonly Partition[] | undefined) => boolean,
@@ -80,7 +80,7 @@ export class Asks {
     return ready
   }
 
-  /** A lost shard answers nothing: these ask again, unless it is they that it is lost over. */
+  /** Puts questions of a lost shard back, or rejects those with which too many shards were lost. */
   putBack(asked: readonly PendingAsk[]): void {
     const again = asked.filter((waiting) => ++waiting.losses < LOSSES_MAX)
     const fault = new Fault('SHARD_LOST', { retryable: true, message: 'the shard was lost' })

@@ -1,12 +1,12 @@
-// One shard of this node: a runner for those partitions that are this node's now, and another one when these change.
+// One shard of this node: a runner for the partitions that this node owns, and a new runner when it loses some.
 //
-// - A runner that gains partitions goes on with those that it has and takes up the new ones besides: when another node
-//   dies, nothing of this one waits.
-// - A runner that loses partitions ends, and the next one begins with the store and the log, as after a crash
+// - A runner that gains partitions keeps working on the others while it takes up the new ones, so nothing of this node
+//   waits when another node dies.
+// - A runner that loses partitions ends. The next one begins with the store and the log, as after a crash
 //   (runner H4).
-// S2. The next one begins when nothing of the earlier one is being saved any more, and after its claim: what an earlier
-//     owner saved is found, and no later save of it is taken (R2).
-// - Questions wait over a change. What is asked of a partition that is not ours is refused.
+// S2. The next runner begins after the earlier one's last save and after its own claim. So it finds everything that an
+//     earlier owner saved, and no later save of that owner is accepted (R2).
+// - Questions wait during a change. Questions about partitions of other nodes are refused.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
@@ -32,12 +32,12 @@ export interface AssignmentPorts {
   readonly store: Pick<Records, 'claim'>
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'sleep'>
-  /** `fenced`: a later owner has claimed one of its partitions. */
+  /** Calls `fenced` when a later owner has claimed one of the runner's partitions. */
   readonly open: (claims: readonly Claim[], fenced: () => void) => ShardRunner
   readonly signal: (signal: ShardSignal) => void
 }
 
-/** Time for a last checkpoint, after which the next owner has little to read. It has more without one. */
+/** Time for a last checkpoint, which leaves the next owner less to read. */
 const FLUSH_MS = 2_000
 const WAIT_MS = 5_000
 
@@ -45,7 +45,7 @@ export class Assignment {
   readonly #ports: AssignmentPorts
   readonly #owned = new Map<Partition, number>()
   #runner: ShardRunner | undefined
-  /** Partitions and epochs that the runner has. */
+  /** The runner's partitions, with their epochs. */
   #assigned: ReadonlyMap<Partition, number> = new Map()
   #isFenced = false
   #isFlushing = false
@@ -69,7 +69,7 @@ export class Assignment {
     void this.#change()
   }
 
-  /** Resolves once nothing more is done for them. */
+  /** Resolves once nothing more is done for these partitions. */
   async handOver(partitions: readonly Partition[]): Promise<void> {
     await this.#flush()
     this.lose(partitions)
@@ -90,7 +90,7 @@ export class Assignment {
     }
   }
 
-  /** Resolves once what is ours has a runner. */
+  /** Resolves once a runner has all partitions that this node owns. */
   async settled(): Promise<void> {
     await this.#changing
   }
@@ -113,13 +113,13 @@ export class Assignment {
     return this.#runner?.backlog() ?? 0
   }
 
-  /** How far each partition that is ours is behind the log. */
+  /** How far each owned partition is behind the log. */
   lags(): NodeFigures['partitions'] {
     const known = new Map(this.#runner?.lags().map(({ partition, lagMs }) => [partition, lagMs]))
     return [...this.#owned.keys()].map((partition) => ({ partition, lagMs: known.get(partition) }))
   }
 
-  /** Resolves like the runner's `flush`, once a change that is under way is over. */
+  /** Resolves like the runner's `flush`, after a change that is under way. */
   async flush(): Promise<void> {
     await this.settled()
     await this.#runner?.flush()
@@ -133,7 +133,7 @@ export class Assignment {
     await runner?.close(deadlineMs)
   }
 
-  /** The runner that has all of these: another one has never heard of their devices. */
+  /** The runner, once it has all of these partitions. An earlier runner does not know their devices. */
   async #runnerOf(until: number, partitions: readonly Partition[]): Promise<ShardRunner> {
     const { clock, schedule } = this.#ports
     for (;;) {
@@ -147,7 +147,7 @@ export class Assignment {
     }
   }
 
-  /** Resolves once the runner has what is ours. One change at a time; what comes meanwhile belongs to it. */
+  /** Resolves once a runner has what this node owns. Changes run one at a time, and one that runs includes later calls. */
   #change(): Promise<void> {
     this.#changing ??= this.#reassign().finally(() => {
       this.#changing = undefined
@@ -186,7 +186,7 @@ export class Assignment {
     }
   }
 
-  /** Whether all that the runner has is still ours. */
+  /** Whether this node still owns everything that the runner has. */
   #isGrowing(): boolean {
     return (
       !this.#isFenced &&
@@ -221,7 +221,7 @@ export class Assignment {
     runner.start()
   }
 
-  /** It cannot save any more: whoever decides who owns what will say why. */
+  /** The runner cannot save any more. The component that decides about ownership will say why. */
   #fence(): void {
     this.#isFenced = true
     void this.#end()
@@ -232,7 +232,7 @@ export class Assignment {
     if (this.#runner === undefined || this.#isFlushing) return
     this.#isFlushing = true
     const flushed = this.#runner.flush().catch(() => {
-      // Said by whoever made it fail: here there is only more to read for the next one.
+      // Reported where it failed. All it means here is that the next runner has more to read.
     })
     await Promise.race([flushed, this.#ports.schedule.sleep(FLUSH_MS)])
     this.#isFlushing = false
@@ -240,7 +240,7 @@ export class Assignment {
 
   #ending: Promise<void> = Promise.resolve()
 
-  /** Resolves once nothing of the runner is under way (S2). */
+  /** Resolves once the runner has nothing under way (S2). */
   #end(): Promise<void> {
     const runner = this.#runner
     if (runner !== undefined) {

@@ -1,9 +1,9 @@
-// Checkpoints of one shard: once all rows up to a position are stored, the vitals as of then and the position are
-// saved, and the log behind it may go. What a restart reads again is what lies behind the last checkpoint.
+// Checkpoints of one shard. Once all rows up to a position are stored, that position and the vitals as of it are saved,
+// and the log before it may be trimmed. A restart reads what lies after the last checkpoint.
 //
-// K1. A checkpoint of a shard that is gone is not saved: positions never go back, and vitals never fall behind them.
-// - A request is answered once a checkpoint reaches what was applied when it was made, rows that are still to be
-//   read again included.
+// K1. A checkpoint of a lost shard is not saved: positions never go back, and vitals never fall behind them.
+// - A request is answered once a checkpoint reaches everything that was applied when the request was made. Rows that
+//   must still be read again are included.
 import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -17,7 +17,7 @@ import type { SaveSignal } from '../signals.ts'
 import { toFault } from './saver.ts'
 
 export interface CheckpointerPorts {
-  /** The shard's own. */
+  /** The shard's partitions. */
   readonly partitions: readonly Partition[]
   readonly claims: readonly Claim[]
   readonly clock: Clock
@@ -27,15 +27,15 @@ export interface CheckpointerPorts {
 }
 
 export interface CheckpointerEvents {
-  /** Something may be due again. */
+  /** Called when another checkpoint may be due. */
   done(): void
   signal(signal: SaveSignal): void
-  /** It will not work any more in this incarnation of the process. */
+  /** Called when checkpoints will not work again in this incarnation of the process. */
   fatal(fault: Fault): void
 }
 
 interface Request {
-  /** Positions that the request waits for, fixed once no proposal is open. */
+  /** The positions that the request waits for. Set once no proposal is open. */
   target: Positions | undefined
   readonly resolve: () => void
   readonly reject: (fault: Fault) => void
@@ -48,7 +48,7 @@ export class Checkpointer {
   #isUnderWay = false
   #incarnation = 0
   #saving: Promise<void> = Promise.resolve()
-  /** Vitals that were handed out and are not saved: they go with the next checkpoint. */
+  /** Vitals that were handed out but not saved. They go with the next checkpoint. */
   readonly #unsaved = new Map<Checkpoint['vitals'][number]['deviceId'], Uint8Array>()
   #requests: Request[] = []
   #isClosed = false
@@ -59,7 +59,7 @@ export class Checkpointer {
     this.#lastTicks = ports.clock.ticks()
   }
 
-  /** Resolves once a checkpoint has reached all that is applied by now. */
+  /** Resolves once a checkpoint has reached everything applied so far. */
   request(): Promise<void> {
     if (this.#isClosed) return Promise.reject(shuttingDown())
     return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ export class Checkpointer {
     return this.#requests.length > 0
   }
 
-  /** Asked while no proposal is open, with what is applied and how far rows reach. */
+  /** Called only while no proposal is open. `covered`: how far rows reach. */
   isDue(applied: Positions, covered: Positions): boolean {
     for (const request of this.#requests) request.target ??= [...applied]
     if (this.#isUnderWay) return false
@@ -79,7 +79,7 @@ export class Checkpointer {
     return isReached || this.#ports.clock.ticks() - this.#lastTicks >= LIMITS.checkpointEveryMs
   }
 
-  /** A result with all rows handed out; `inserted` tells when they are stored. */
+  /** Takes a result with all rows handed out. `inserted` resolves once these are stored. */
   take(result: WorkResult, inserted: Promise<boolean>, covered: Positions): void {
     for (const { deviceId, bytes } of result.vitals) this.#unsaved.set(deviceId, bytes)
     if (!result.isAllOut) return
@@ -88,8 +88,8 @@ export class Checkpointer {
     void this.#finish(result, inserted, covered)
   }
 
-  /** The shard is gone: the vitals it handed out are older than the log, and are read again from there. Resolves
-   *  when nothing of it is being saved any more (K1). */
+  /** Forgets the vitals of a lost shard: they are older than the log, from which the next shard reads them again. Resolves
+   *  once nothing of the lost shard is being saved (K1). */
   abandon(): Promise<void> {
     this.#incarnation++
     this.#unsaved.clear()
@@ -127,7 +127,7 @@ export class Checkpointer {
     return this.#ports.partitions.every((p) => (covered[p] ?? 0) >= (target[p] ?? 0))
   }
 
-  /** Not for ever: a later checkpoint covers this one, the position has not moved and the vitals are kept. */
+  /** Gives up after some attempts, because a later checkpoint covers this one. Positions and vitals stay as they were. */
   async #save(checkpoint: Checkpoint, incarnation: number): Promise<boolean> {
     const { store, log, schedule } = this.#ports
     const before = store.inserted()

@@ -1,5 +1,5 @@
-// The partitions of a runner, which may become more while it runs. The lists grow in place: whoever was given one sees what
-// comes.
+// The partitions of a runner. It may gain some while it runs. The lists grow in place, so everybody who was given one sees
+// the additions.
 import type { Partition } from '../../../schemas/ids.ts'
 import type { Claim } from '../../ports/store.ts'
 
@@ -18,7 +18,7 @@ export class Holding {
     return this.#partitions
   }
 
-  /** What every save carries; empty where nobody claims anything. */
+  /** The claims that every save carries. Empty in the embedded profile. */
   get claims(): readonly Claim[] {
     return this.#claims
   }

@@ -1,7 +1,7 @@
-// Partitions that a runner gained while it runs, until their devices are in the shard and their entries are read. Devices are
-// loaded piece by piece: between two pieces the shard works for the partitions that it has already.
+// Partitions that a runner has gained while it runs, until their devices are in the shard and their entries can be read.
+// Devices are loaded in pieces. Between two pieces the shard works for the partitions that it already has.
 //
-// J1. While the store does not answer, what was loaded stays: nothing changes these records until their entries are read.
+// J1. If the store does not answer, what is loaded stays: these records cannot change until their entries are read.
 import type { DeviceId, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -11,13 +11,13 @@ import type { Records, StoredDevice } from '../../ports/store.ts'
 type Devices = readonly StoredDevice[]
 
 export interface JoiningHost {
-  /** There is a step to take. */
+  /** Called when a step can be taken. */
   ready(): void
-  /** Puts the devices into the shard. */
+  /** Loads the devices into the shard. */
   load(partitions: readonly Partition[], devices: Devices): Promise<unknown>
-  /** All devices of these are there: their entries may be read. */
+  /** Called when all devices of these partitions are loaded, so that their entries may be read. */
   loaded(partitions: readonly Partition[]): void
-  /** The store did not answer, and is asked again. */
+  /** Called when the store did not answer. It will be asked again. */
   failed(fault: Fault): void
 }
 
@@ -31,7 +31,7 @@ export class Joining {
   readonly #store: Pick<Records, 'load'>
   readonly #schedule: Pick<Schedule, 'after'>
   readonly #host: JoiningHost
-  /** Gained while others are being loaded. */
+  /** Partitions gained while others are being loaded. */
   #waiting: Partition[] = []
   #group: Group | undefined
   #next: (() => Promise<unknown>) | undefined
@@ -48,12 +48,12 @@ export class Joining {
     this.#host = host
   }
 
-  /** True until the entries of all that was gained may be read. */
+  /** True until the entries of all gained partitions may be read. */
   get isUnderWay(): boolean {
     return this.#group !== undefined || this.#waiting.length > 0
   }
 
-  /** Whether devices of one of these are still to be loaded. */
+  /** Whether devices of any of these partitions are still to be loaded. */
   isLoading(partitions: readonly Partition[]): boolean {
     if (!this.isUnderWay) return false
     const loading = new Set([...this.#waiting, ...(this.#group?.partitions ?? [])])
@@ -65,14 +65,14 @@ export class Joining {
     this.#begin()
   }
 
-  /** The shard is opened again, with all partitions. */
+  /** Forgets everything, because the shard is opened again with all partitions. */
   clear(): void {
     this.#waiting = []
     this.#group = undefined
     this.#next = undefined
   }
 
-  /** Takes the next step, if it can be taken. Rejects if the shard has to be opened again. */
+  /** Takes the next step if there is one. Rejects if the shard must be opened again. */
   async step(): Promise<boolean> {
     const next = this.#next
     this.#next = undefined
@@ -92,7 +92,7 @@ export class Joining {
     this.#pull(this.#group)
   }
 
-  /** The next piece is on its way while the shard takes the one before. */
+  /** Asks for the next piece, which comes while the shard takes the current one. */
   #pull(group: Group): void {
     const then = (next: () => Promise<unknown>) => {
       if (this.#group !== group) return

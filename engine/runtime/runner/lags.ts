@@ -1,5 +1,5 @@
-// How far a shard is behind the log: as entries, and as a time for each of its partitions, since when the oldest entry that
-// is not applied has been there. It is noticed at looks, so it may be short of the truth by the time between two of them.
+// How far a shard is behind the log: in entries, and for each partition as the age of its oldest entry that is not applied.
+// An age begins when a look finds the partition behind, so it may be too short by the time between two looks.
 import type { Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log, Positions } from '../../ports/log.ts'
@@ -17,7 +17,7 @@ export interface LagsPorts {
 
 export class Lags {
   readonly #ports: LagsPorts
-  /** The end that each partition had when it was first seen behind. */
+  /** The log's end when each partition was first seen behind, and the time of that look. */
   readonly #behind = new Map<Partition, { readonly at: number; readonly end: number }>()
 
   constructor(ports: LagsPorts) {

@@ -1,4 +1,4 @@
-/** Something that a shard is told once, and once more when it is opened again. */
+/** A value that a shard is told once, and once more when it is opened again. */
 export class News<T> {
   #untold: T | undefined
   #latest: T | undefined
@@ -16,14 +16,14 @@ export class News<T> {
     return this.#latest
   }
 
-  /** Undefined if it was taken before. */
+  /** Undefined if the value was taken before. */
   take(): T | undefined {
     const taken = this.#untold
     this.#untold = undefined
     return taken
   }
 
-  /** It must be told again. */
+  /** Makes the latest value untold again. */
   renew(): void {
     this.#untold = this.#latest
   }

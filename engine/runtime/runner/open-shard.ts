@@ -1,5 +1,5 @@
-// The shard as it is open now: its thread, the devices that were loaded into it, and what it reads of the log. Once the thread
-// is lost, another one takes its place and begins with the store.
+// The shard as it is open now: its thread, the devices loaded into it, and its source of entries. If the thread is lost,
+// another one takes its place and begins with the store.
 import type { Millis, Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import type { StoredDevice } from '../../ports/store.ts'
@@ -13,7 +13,7 @@ import type { ShardThread } from './thread.ts'
 interface OpenShardHost {
   readonly positions: ShardPositions
   readonly now: () => Millis
-  /** There are entries to read. */
+  /** Called when there are entries to read. */
   readonly poke: () => void
   readonly readFailed: (error: unknown) => void
 }
@@ -41,7 +41,7 @@ export class OpenShard {
     this.#source = this.#newSource()
   }
 
-  /** Partitions that it was opened with. */
+  /** The partitions that the shard was opened with. */
   get partitions(): readonly Partition[] {
     return this.#partitions
   }
@@ -54,14 +54,14 @@ export class OpenShard {
     return this.#source
   }
 
-  /** What the thread was at when it was lost. Known once. */
+  /** What the thread was working on when it was lost. Returned only once. */
   takeSuspect(): Suspect | undefined {
     const suspect = suspectOf(this.#progress)
     leave(this.#progress)
     return suspect
   }
 
-  /** Another thread, with nothing in it yet, that is to have these. Its positions start over before. */
+  /** Opens an empty thread for these partitions. Let the positions start over before. */
   replace(partitions: readonly Partition[]): void {
     this.#source.close()
     this.#thread = this.#newThread()
@@ -70,7 +70,7 @@ export class OpenShard {
   }
 
   async load(alertSettings: News<AlertSettings>): Promise<void> {
-    // Before the devices: each of them is given its rules once. What is set from here on is told with the next task.
+    // Given before the devices, so that each device gets its rules once. Later changes go with the next task.
     const { latest } = alertSettings
     alertSettings.take()
     await this.put(this.#partitions, [], latest)
@@ -78,7 +78,7 @@ export class OpenShard {
       await this.put(this.#partitions, devices)
   }
 
-  /** Puts devices of these partitions into the shard. */
+  /** Loads devices of these partitions into the shard. */
   put(
     partitions: readonly Partition[],
     devices: readonly StoredDevice[],

@@ -1,5 +1,5 @@
-// A message that kills its shard must not stall its partition (R10). The shard says which message it is at; one it
-// dies at again and again is parked: it becomes a dead letter and is left out of every later batch of this process.
+// A message that kills its shard must not block its partition (R10). The shard notes which message it is working on. A
+// message at which it dies repeatedly becomes a dead letter and is left out of every later batch of this process.
 
 import { type Item, readItems, withoutItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
@@ -10,7 +10,7 @@ import { toDeadLetter } from '../shard/dead-letters.ts'
 import type { Suspect } from '../shard/progress.ts'
 import type { Proposal } from '../shard/protocol.ts'
 
-/** Messages remembered as last seen in a death; that many different ones are not to blame for anything. */
+/** How many suspects are remembered. With so many different ones, the messages are not to blame. */
 const SUSPECTS_MAX = 100
 
 export class Poison {
@@ -26,7 +26,7 @@ export class Poison {
     this.#park = park
   }
 
-  /** Deaths since entries last passed. */
+  /** How often the shard has died since entries last passed. */
   get deaths(): number {
     return this.#deaths
   }
@@ -35,7 +35,7 @@ export class Poison {
     this.#deaths = 0
   }
 
-  /** The entries as they may be tried: without what is parked, which its positions still count. */
+  /** The entries without their parked messages. Positions still count these. */
   disarm(entries: readonly Entry[]): readonly Entry[] {
     if (this.#parked.size === 0) return entries
     return entries.map((entry) => {
@@ -44,7 +44,7 @@ export class Poison {
     })
   }
 
-  /** The shard died with these entries, at this message if it was at one. */
+  /** Called when the shard died with these entries. `suspect`: the message that it was working on, if any. */
   async died(entries: readonly Entry[], suspect: Suspect | undefined): Promise<void> {
     this.#deaths++
     if (suspect === undefined) return
@@ -66,8 +66,8 @@ export class Poison {
     this.#parked.set(keyOf(entry), parked.add(index))
   }
 
-  /** Whether an earlier incarnation of the process parked the message. Not known while the store is away: then the message
-   *  is tried again, and parked once more after enough deaths, which changes nothing. */
+  /** Whether an earlier incarnation of the process parked the message. False if the store does not answer. Then the message
+   *  is tried again and after enough deaths parked once more, which changes nothing. */
   async #isParked({ id, deviceId }: DeadLetter): Promise<boolean> {
     try {
       const { letters } = await this.#store.deadLetters({ offset: 0, limit: LIMITS.deadLettersMax, deviceId })
@@ -79,7 +79,7 @@ export class Poison {
   }
 }
 
-/** What follows from messages that are parked: their letters, and nothing else. */
+/** A proposal with these letters and nothing else. */
 export function onlyLetters(deadLetters: readonly DeadLetter[]): Proposal {
   const nothing = { replies: [], outbound: [], ota: [], cuts: [], ended: [], feed: [] }
   return { ...NO_SAVE, ...nothing, deadLetters }

@@ -1,6 +1,6 @@
-// How far an incarnation of a shard must have read before it answers. The incarnation before it, of another node perhaps, had read up
-// to there, and nobody is to be shown less than he was shown before. It is known for each partition: those that were just
-// gained hold up no answer about the others.
+// How far an incarnation of a shard must read before it may answer: up to where the previous one, perhaps on another node,
+// had read, so that nobody is shown less than before. This is known per partition, so partitions that were just gained do
+// not delay answers about the others.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
@@ -10,25 +10,25 @@ import type { Schedule } from '../../ports/schedule.ts'
 export interface ReadBarrierPorts {
   readonly log: Pick<Log, 'look'>
   readonly schedule: Pick<Schedule, 'sleep'>
-  /** It is known now. */
+  /** Called when the ends are known. */
   readonly found: () => void
 }
 
-/** The ends to be reached, as of one look at the log; undefined before that. */
+/** The ends to reach, all from one look at the log. Undefined before that look. */
 interface Goal {
   ends: Positions | undefined
 }
 
 export class ReadBarrier {
   readonly #ports: ReadBarrierPorts
-  /** Those that are not reached. */
+  /** Partitions whose ends are not reached yet. */
   readonly #goals = new Map<Partition, Goal>()
 
   constructor(ports: ReadBarrierPorts) {
     this.#ports = ports
   }
 
-  /** Starts these partitions anew. Called after their claim, so that the owner before reads nothing more. */
+  /** Begins again for these partitions. Called after their claim, so that their previous owner reads nothing more. */
   async begin(partitions: readonly Partition[]): Promise<void> {
     const { log, schedule, found } = this.#ports
     const goal: Goal = { ends: undefined }
@@ -38,7 +38,7 @@ export class ReadBarrier {
         goal.ends = await log.look()
         return found()
       } catch {
-        // The log is away, which shows in appends and in `/readyz`; questions wait.
+        // The log does not answer, which appends and `/readyz` report. Questions wait.
         await schedule.sleep(LIMITS.logEndRetryMs)
       }
     }

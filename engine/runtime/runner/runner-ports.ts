@@ -1,4 +1,4 @@
-// What a runner needs, and what it tells.
+// What a runner needs from its surroundings, and what it reports to them.
 import type { DeviceId, Millis, Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
@@ -10,7 +10,7 @@ import type { RunnerSignal } from '../signals.ts'
 import type { Holding } from './holding.ts'
 import type { ShardThread } from './thread.ts'
 
-/** Settings that all incarnations of the shard share. `incarnation` is a prefix that no other runner has. */
+/** Settings for all incarnations of the shard. `incarnation` is a prefix that no other runner has. */
 export type RunnerSettings = Omit<ShardSettings, 'progress'> & {
   /** Claims on its partitions. Empty in the embedded profile, where nobody else can write (R2). */
   readonly claims: readonly Claim[]
@@ -26,17 +26,17 @@ export interface RunnerPorts {
 }
 
 export interface RunnerHost {
-  /** After the save, with what the runner holds by then (runner H3). Returns the devices about which something was left unsaid,
-   *  because it was not certain that they are this node's. */
+  /** Called after the save, with what the runner holds by then (runner H3). Returns the devices for which something was
+   *  held back, because this node may not own them any more. */
   perform(proposal: Proposal, holding: Holding): ReadonlySet<DeviceId>
-  /** It cannot go on in this incarnation of the process. */
+  /** Called when the runner cannot go on in this incarnation of the process. */
   fatal(error: unknown): void
-  /** Telemetry before this instant has rollups, or is about to. */
+  /** Telemetry before this instant has rollups, or will have soon. */
   horizon(): Millis
-  /** The time messages get now. */
+  /** The time that messages get now. */
   now(): Millis
-  /** All that devices of these partitions said before is in the log; undefined while it is not known: then silence proves
-   *  nothing. */
+  /** Everything that devices of these partitions sent before this time is in the log. Undefined while that is not known,
+   *  and then silence proves nothing. */
   watermark(partitions: readonly Partition[]): Millis | undefined
   signal(signal: RunnerSignal): void
 }

@@ -1,10 +1,11 @@
-// The host's side of one shard: entries in, proposals out, and everything that follows from them in its order (R4):
+// The host's side of one shard: it passes entries in, takes proposals out, and carries these out in order (R4):
 // propose → save → settle → send → tell → acknowledge.
 // - One task is in flight at a time, and one proposal is unsettled at a time.
-// H2. The verdict on a proposal rides on the next task.
-// H3. Effects are performed after their save, before the next proposal's, and not again by a shard's next incarnation.
-// H4. A shard that is lost is opened again from the store and the log; nothing of it is missed (R1).
-// H5. Only a task that fails loses its shard. What is wrong on this side of it is a bug, and ends the process.
+// H2. The verdict on a proposal is sent with the next task.
+// H3. Effects are performed after their save and before the next proposal's. The shard's next incarnation does not repeat
+//     them.
+// H4. A lost shard is opened again from the store and the log. Nothing is missed (R1).
+// H5. Only a failed task loses the shard. An error on the host's side is a bug and ends the process.
 import type { DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
 import { LIMITS } from '../../limits.ts'
@@ -32,12 +33,12 @@ import { SilenceSweep } from './silence-sweep.ts'
 import type { Portion } from './source.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** Time that the loop has to end before its thread is taken from it. */
+/** How long the loop may take to end before its thread is closed. */
 const LAST_TASK_MS = 1_000
 
 export class Runner {
   readonly #holding: Holding
-  /** Gained, and not read yet. */
+  /** Partitions gained but not read yet. */
   readonly #joining: Joining
   readonly #ports: RunnerPorts
   readonly #host: RunnerHost
@@ -51,14 +52,14 @@ export class Runner {
   readonly #checkpoints: Checkpointer
   readonly #lags: Lags
   readonly #open: OpenShard
-  /** Counting the verdict that rides next. */
+  /** Includes the verdict that goes with the next task. */
   readonly #positions: ShardPositions
-  /** Devices about which something was left unsaid. A lease that ran out may be renewed before another node takes over. */
+  /** Devices for which something was held back. A lease that ran out may be renewed before another node takes over. */
   readonly #unsaid = new Set<DeviceId>()
-  /** The proposal before was saved, and the next task tells the shard so (H2). */
+  /** Whether the last proposal was saved. The next task tells the shard (H2). */
   #isSaved = false
   #saving: Promise<void> | undefined
-  /** A proposal was not saved and never will be: nothing may follow from it. */
+  /** Whether a proposal can never be saved. Then nothing may follow from it. */
   #isGivenUp = false
   readonly #wants = new News<Wants>()
   readonly #alertSettings = new News<AlertSettings>()
@@ -115,18 +116,18 @@ export class Runner {
     this.#running = this.#run().catch((error: unknown) => this.#host.fatal(error))
   }
 
-  /** `about`: partitions of the devices that it is about, or nothing if it is about all that there are. */
+  /** `about`: the partitions the question is about. Undefined means all. */
   ask<A extends Ask>(ask: A, after: readonly Position[], about?: readonly Partition[]): Promise<AnswerOf<A>> {
     if (this.#isClosing) return Promise.reject(shuttingDown())
     return this.#asks.add(ask, after, about)
   }
 
-  /** Takes these up besides what it has. Called after their claim. */
+  /** Adds partitions to the runner. Called after their claim. */
   gain(claims: readonly Claim[]): void {
     const partitions = claims.map(({ partition }) => partition)
     this.#holding.add(claims)
     this.#positions.join(partitions)
-    // Nothing is known of their silence.
+    // It is not known whether their devices are silent.
     this.#silenceSweep.forget()
     void this.#readBarrier.begin(partitions)
     this.#joining.add(partitions)
@@ -138,7 +139,7 @@ export class Runner {
     this.#latch.set()
   }
 
-  /** Rules and silences that count for every entry that is read from now on. */
+  /** Sets the rules and silences for every entry that is read from now on. */
   rule(settings: AlertSettings): void {
     this.#alertSettings.set(settings)
     this.#latch.set()
@@ -153,14 +154,14 @@ export class Runner {
     this.#latch.set()
   }
 
-  /** Resolves once every row of what is applied now is stored, and a restart would start behind it. */
+  /** Resolves once all rows of what is applied now are stored, so that a restart would begin after them. */
   flush(): Promise<void> {
     const flushed = this.#checkpoints.request()
     this.#latch.set()
     return flushed
   }
 
-  /** Entries in the log that are not applied yet. */
+  /** The number of entries in the log that are not applied yet. */
   backlog(): number {
     return this.#lags.entries(this.#positions.applied)
   }
@@ -169,20 +170,20 @@ export class Runner {
     return this.#lags.look(this.#positions.applied)
   }
 
-  /** Works off what is in the log, checkpoints if it can within `deadlineMs`, and ends the thread. */
+  /** Works through the log's backlog, writes a checkpoint if `deadlineMs` allows, and ends the thread. */
   async close(deadlineMs: number): Promise<void> {
     const { clock, schedule } = this.#ports
     this.#isClosing = true
     const until = clock.ticks() + deadlineMs
     while (this.backlog() > 0 && clock.ticks() < until) await schedule.sleep(10)
     const flushed = this.flush().catch(() => {
-      // Said by whoever made it fail.
+      // Reported where it failed.
     })
     await Promise.race([flushed, schedule.sleep(Math.max(0, until - clock.ticks()))])
     await this.abandon()
   }
 
-  /** Ends as it is: what is being saved is waited for, and nothing follows. Another one goes on from there. */
+  /** Ends without finishing: waits for what is being saved, and lets nothing follow from it. Another runner goes on. */
   async abandon(): Promise<void> {
     this.#isClosing = true
     this.#isClosed = true
@@ -193,7 +194,7 @@ export class Runner {
     await Promise.race([this.#running, this.#ports.schedule.sleep(LAST_TASK_MS)])
     await this.#open.thread.close()
     await this.#running
-    // A shard that was just being opened again.
+    // The loop may have opened the shard again meanwhile.
     await this.#open.thread.close()
     await this.#saving
     await this.#checkpoints.abandon()
@@ -210,7 +211,7 @@ export class Runner {
     }
   }
 
-  /** Opens the shard again if this fails. */
+  /** Opens the shard again if `work` fails. */
   async #orRecover<Result>(work: () => Promise<Result>): Promise<Result | true> {
     try {
       return await work()
@@ -220,7 +221,7 @@ export class Runner {
     }
   }
 
-  /** One task, if there is anything to do. */
+  /** Runs one task if there is anything to do. */
   async #step(): Promise<boolean> {
     const isOpen = this.#saving !== undefined || this.#isGivenUp
     const portion = isOpen ? undefined : this.#nextPortion()
@@ -228,13 +229,13 @@ export class Runner {
     const isCaughtUp = !isOpen && !isJoining && portion === undefined && this.#open.source.isCaughtUp()
     if (isCaughtUp) this.#positions.caughtUp()
     const { applied, seen, covered } = this.#positions
-    // Nothing may be left to read of devices that are not loaded yet.
+    // Answers need all devices they are about to be loaded, and everything up to the read barrier to be read.
     const asks = this.#asks.take(
       seen,
       (about = this.#holding.partitions) =>
         !this.#joining.isLoading(about) && this.#readBarrier.isReached(seen, about),
     )
-    // What was gained is older than what else is read: there is no one time up to which all was.
+    // Gained partitions lag behind the others, so there is no single time up to which everything was read.
     const sweep = isOpen || isJoining ? undefined : this.#silenceSweep.takeSweep(isCaughtUp)
     const isCheckpoint = !isOpen && this.#checkpoints.isDue(applied, covered)
     const isNeeded =
@@ -244,12 +245,12 @@ export class Runner {
       isCheckpoint ||
       this.#wants.isUntold ||
       this.#alertSettings.isUntold ||
-      // How far rows reach is only told with the verdict, and somebody waits for it.
+      // `covered` grows only with a verdict, and a checkpoint request waits for it.
       (this.#isSaved && this.#checkpoints.isAsked)
     if (!isNeeded) return false
     const task = this.#task({ portion, asks: asks.map(({ ask }) => ask), sweep, isCheckpoint })
     const result = await this.#watchdog.run(this.#open.thread, task)
-    // Of what it does while it is given up nothing is true any more.
+    // Once the runner is abandoned, the shard's results no longer count.
     if (result instanceof Error || this.#isClosed) {
       this.#asks.putBack(asks)
       if (result instanceof Error) await this.#recover(result, task)
@@ -295,7 +296,7 @@ export class Runner {
     this.#positions.cover(result.covered)
     this.#silenceSweep.swept(result.isSweepCut)
     const inserted = this.#ports.inserter.insert(result.blocks)
-    // There is room again.
+    // The inserter has room again.
     if (result.blocks.length > 0) void inserted.then(() => this.#latch.set())
     if (isCheckpoint) this.#checkpoints.take(result, inserted, [...this.#positions.covered])
     this.#host.signal({ kind: 'worked', result })
@@ -304,7 +305,7 @@ export class Runner {
     const { entries } = task
     if (entries.length > 0) {
       this.#poison.passed()
-      // What a sweep adds does not follow from the entries.
+      // What a sweep saves does not follow from the entries.
       if (task.sweep === undefined) this.#open.source.weigh(entries, recordsOf(proposal))
     }
     if (isSaveNeeded(proposal)) this.#save(proposal, entries)
@@ -314,7 +315,7 @@ export class Runner {
     }
   }
 
-  /** A shard whose proposal is being saved answers questions and waits. */
+  /** While a proposal is being saved, the shard answers questions and waits. */
   #save(proposal: Proposal, entries: readonly Entry[]): void {
     const save = async () => {
       const isSaved = await this.#saver.save(proposal)
@@ -343,9 +344,9 @@ export class Runner {
     return portion && { ...portion, entries: this.#poison.disarm(portion.entries) }
   }
 
-  /** Opens the shard again until it is loaded (H4). */
+  /** Opens the shard again, until it is loaded (H4). */
   async #recover(error: unknown, task: WorkTask | undefined): Promise<void> {
-    // The thread may have been replaced by an empty one: nothing of it is to be used.
+    // The thread may have been replaced by an empty one, which must not be used.
     await this.#open.thread.close()
     await this.#poison.died(task?.entries ?? [], this.#open.takeSuspect())
     for (let cause = error, isLoaded = false; !isLoaded && !this.#isClosed; ) {
@@ -365,7 +366,7 @@ export class Runner {
   }
 
   async #reopen(): Promise<void> {
-    // What is being saved is the old shard's: the new one must find all of it, and none of it may come later.
+    // The old shard's last save must end first: the new shard must find all of it, and none of it may come later.
     await this.#saving
     await this.#checkpoints.abandon()
     this.#positions.startOver()

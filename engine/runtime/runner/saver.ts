@@ -1,8 +1,8 @@
-// Saves of one shard's proposals: tried until they succeed, one at a time (R4).
+// Saves the proposals of one shard, one at a time, and retries each save until it succeeds (R4).
 //
-// - A save carries every position applied since the last one. Batches that change nothing are not saved, but
-//   what is saved later follows from them: a restart that found a record without its past would apply the past
-//   to it once more.
+// - A save carries every position applied since the last one. A batch that changes no record is not saved by itself, but
+//   later saves depend on it: without its position, a restart would apply it once more, to records that already follow
+//   from it.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import { widened } from '../../domain/telemetry/late-hours.ts'
@@ -25,7 +25,7 @@ type SaverStore = Pick<Records, 'save'> & Pick<LateHours, 'lateHoursOf' | 'clear
 
 export interface SaverEvents {
   signal(signal: SaveSignal): void
-  /** The store will not save any more in this incarnation of the process. */
+  /** Called when the store will not save any more in this incarnation of the process. */
   fatal(fault: Fault): void
 }
 
@@ -51,12 +51,12 @@ export class Saver {
     this.#events = events
   }
 
-  /** Applied without a change of any record. */
+  /** Notes positions that were applied without a change of any record. */
   passed(applied: readonly Position[]): void {
     for (const { partition, seq } of applied) this.#unsaved.set(partition, seq)
   }
 
-  /** Resolves `true` once it is saved, `false` if that will not be. */
+  /** Resolves with true once the proposal is saved, and with false if it never will be. */
   async save({
     applied,
     gone,
@@ -106,7 +106,7 @@ export class Saver {
     return false
   }
 
-  /** Marks that a saved one spans. If they stay, the device's next late hour makes them needless again. */
+  /** Clears marks that a saved mark spans. If they stay, the device's next late hour makes them needless again. */
   async #clear(marks: readonly LateHour[]): Promise<void> {
     if (marks.length === 0) return
     await this.#store.clearLate(marks, this.#claims).catch((error: unknown) => {
@@ -114,7 +114,7 @@ export class Saver {
     })
   }
 
-  /** Gives up what is not saved yet: the log has it. */
+  /** Gives up on what is not saved yet. The log still has it. */
   close(): void {
     this.#isClosed = true
   }
@@ -135,7 +135,7 @@ export function isSaveNeeded({
   )
 }
 
-/** The number of records that a save writes each by itself. Its history is written as one. */
+/** The number of records that a save writes one by one. History is not counted, because it is written as one. */
 export function recordsOf({ changed, parts, commands, deadLetters, notices }: ShardSave): number {
   return changed.length + parts.length + commands.length + deadLetters.length + notices.length
 }

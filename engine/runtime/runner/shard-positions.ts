@@ -1,10 +1,9 @@
-// How far a shard has got, as its host knows it: one position per partition in four senses, each at or below the
-// one before it.
+// How far a shard has got, as its host knows it: four positions per partition, each at or below the previous one.
 //
-// - applied: decided, saved and performed. It outlives the shard, so that nothing is performed twice.
-// - seen: read by this incarnation of the shard and settled; its vitals and snapshots reach so far.
+// - applied: decided, saved and performed. Survives the shard, so that nothing is performed twice.
+// - seen: read by this incarnation of the shard and settled. Its vitals and snapshots reach this far.
 // - covered: its rows are collected or handed out.
-// - inserted (the store's): its rows are stored. A restart reads what lies behind it.
+// - inserted (kept by the store): its rows are stored. A restart reads what comes after it.
 import type { Partition } from '../../../schemas/ids.ts'
 import type { Entry, Positions } from '../../ports/log.ts'
 
@@ -20,7 +19,7 @@ export class ShardPositions {
   constructor(store: Pick<Records, 'applied' | 'inserted'>) {
     this.#store = store
     const inserted = store.inserted()
-    // A batch that changed no record is not saved; that it was applied shows in the checkpoint of its rows.
+    // A batch that changed no record is not saved, but the checkpoint of its rows shows that it was applied.
     this.#applied = store.applied().map((seq, partition) => Math.max(seq, inserted[partition] ?? 0))
     this.startOver()
   }
@@ -41,13 +40,13 @@ export class ShardPositions {
     return this.#covered
   }
 
-  /** The next incarnation of the shard reads again from where rows and vitals are stored. */
+  /** Goes back to where rows and vitals are stored. The shard's next incarnation reads from there. */
   startOver(): void {
     this.#seen = [...this.#store.inserted()]
     this.#covered = [...this.#seen]
   }
 
-  /** These were gained: they begin with what the store has of them after their claim. */
+  /** Adds gained partitions at the positions that the store has after their claim. */
   join(partitions: readonly Partition[]): void {
     const [applied, inserted] = [this.#store.applied(), this.#store.inserted()]
     for (const partition of partitions) {
@@ -58,18 +57,18 @@ export class ShardPositions {
     }
   }
 
-  /** These were settled. */
+  /** Notes what was settled. */
   settled(applied: readonly Position[], entries: readonly Entry[]): void {
     for (const position of applied) raise(this.#applied, position)
     for (const entry of entries) raise(this.#seen, entry)
   }
 
-  /** All that the log has was read: what is applied and not to be had from it any more has no vitals. */
+  /** Called when everything in the log was read. Applied entries that the log no longer has cannot restore vitals. */
   caughtUp(): void {
     this.#seen = [...this.#applied]
   }
 
-  /** A shard that has covered nothing yet says 0; what was covered before it stays covered. */
+  /** Raises the covered positions. A new shard reports 0 until it covers something, which changes nothing. */
   cover(covered: Float64Array): void {
     covered.forEach((seq, partition) => {
       this.#covered[partition] = Math.max(this.#covered[partition] ?? 0, seq)

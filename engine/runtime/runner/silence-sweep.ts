@@ -1,24 +1,24 @@
-// When a shard may sweep: for silent devices, and for whatever else only time brings. After a pause of the process, while
-// the log failed, or when the clock was set, time was lost: nobody was heard because nobody could be.
+// When a shard may sweep for silent devices and other deadlines. Time is lost when the process was paused, the log failed
+// or the clock was set: no device was heard then, because none could be.
 //
-// - Every device counts as heard when lost time ends.
-// P2. What devices said in lost time lies in the sockets. Sweeps are left out until there was time to read it, so that it
-//     counts before anything that is due. Whoever loses time again and again sweeps all the same.
+// - Every device counts as heard at the end of lost time.
+// P2. Messages from lost time are still in the sockets. Some sweeps are left out, so that these messages are read and
+//     count before anything that is due. If time is lost again and again, there are sweeps all the same.
 import { Millis } from '../../../schemas/ids.ts'
 import { LEAP_MS_MIN, Leaps } from '../leaps.ts'
 import type { WorkTask } from '../shard/protocol.ts'
 
-/** Sweeps come every quarter second; without one for this long, or with more time gone than passed, time was lost. */
+/** Looks come every quarter second. If a look is this late, or the clock moved this much too far, time was lost. */
 const LOST_TIME_MS = LEAP_MS_MIN
-/** Looks that a sweep is left out for, by P2. Between two of them sockets and log are read. */
+/** How many looks pass without a sweep by P2. Between looks, sockets and log are read. */
 const HELD_LOOKS = 4
 
 export interface Times {
-  /** The time messages get now. */
+  /** The time that messages get now. */
   now(): Millis
   /** Monotonic. */
   ticks(): number
-  /** All messages received before are in the log; undefined while it fails. */
+  /** All messages received before this time are in the log. Undefined while the log fails. */
   watermark(): Millis | undefined
 }
 
@@ -28,9 +28,9 @@ export class SilenceSweep {
   #dueAt: Millis | undefined
   #forgiveAt: Millis | undefined
   #isCut = false
-  /** Looks that are still without a sweep, by P2. */
+  /** How many more looks pass without a sweep, by P2. */
   #held = 0
-  /** There was no sweep since time was lost last. */
+  /** Whether time was lost and there was no sweep since. */
   #isOwed = false
 
   constructor(times: Times) {
@@ -38,7 +38,7 @@ export class SilenceSweep {
     this.#leaps = new Leaps(times)
   }
 
-  /** Every quarter second. */
+  /** Called every quarter second. */
   look(): void {
     const watermark = this.#times.watermark()
     if (watermark === undefined) return
@@ -49,12 +49,12 @@ export class SilenceSweep {
       this.#dueAt = undefined
     }
     if (this.#isHeld(isLost)) return
-    // The time of the look, not of the sweep: between the two the process may be put to sleep.
+    // The time of this look, not of the sweep, because the process may be suspended between the two.
     this.#dueAt = watermark
   }
 
-  /** The time to sweep at, if it is time. With entries unread, silence is only known up to the last one read. A sweep that
-   *  was cut ends first. */
+  /** The time to sweep at, if a sweep is due. With entries unread, silence is known only up to the last entry read. A cut
+   *  sweep is finished first. */
   takeSweep(isCaughtUp: boolean): WorkTask['sweep'] {
     if (this.#isCut) return 'rest'
     const at = this.#dueAt
@@ -62,12 +62,12 @@ export class SilenceSweep {
     return at === undefined || isCaughtUp ? at : 'behind'
   }
 
-  /** `isCut`: the shard has still to come by some devices. One that was opened anew has none to come by. */
+  /** `isCut`: whether the shard has still to visit some devices. A shard that was opened again has none to visit. */
   swept(isCut: boolean): void {
     this.#isCut = isCut
   }
 
-  /** What was known of silence says nothing any more. A sweep that was cut goes on: it began before. */
+  /** Forgets what is known about silence. A cut sweep goes on, because it began before. */
   forget(): void {
     this.#dueAt = undefined
   }
@@ -86,7 +86,7 @@ export class SilenceSweep {
     return false
   }
 
-  /** The leaps of the clock, which no timer counts. */
+  /** The leaps of the clock, which do not count for timers. */
   get leaps(): WorkTask['leaps'] {
     return this.#leaps.all
   }

@@ -1,28 +1,28 @@
-// Where a shard's entries come from. Normally one reader feeds records and rows together. When ClickHouse cannot
-// keep up, records go on without rows, and a second reader fetches the rows from the log later, until it has
-// caught up and takes over. Entries of partitions that come later have a reader of their own in the same way: those that
-// are there already are read on meanwhile, whatever there is to read of the others.
+// Where a shard's entries come from. Normally one reader feeds both records and rows. When ClickHouse cannot keep up,
+// records go on without rows. Later a second reader fetches the rows from the log, and takes over once it has caught up.
+// Partitions gained later also have a reader of their own at first, so that the other partitions do not wait however much
+// there is to read.
 
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Entry, Log, LogReader, Positions } from '../../ports/log.ts'
 
 interface IntakePorts {
-  /** How much the next batch may hold. */
+  /** How many bytes the next batch may hold. */
   readonly bytesMax: () => number
-  /** The seqs of these partitions' ends, added up. */
+  /** The sum of these partitions' end positions. */
   readonly end: () => number
   readonly poke: () => void
   readonly failed: (error: unknown) => void
 }
 
-/** One reader with at most one pull under way. */
+/** One reader with at most one pull in flight. */
 class Intake {
   readonly reader: LogReader
   readonly #means: IntakePorts
   #pulled: readonly Entry[] | undefined
   #isPulling = false
-  /** The log's end when a pull began that found nothing at once; -1 while there is no such pull. */
+  /** The log's end when the current pull began, if the reader was caught up then; otherwise -1. */
   #idleAt = -1
 
   constructor(reader: LogReader, means: IntakePorts) {
@@ -30,7 +30,7 @@ class Intake {
     this.#means = means
   }
 
-  /** The entries at hand; asks for more when there are none. */
+  /** The entries at hand. Pulls more if there are none. */
   peek(): readonly Entry[] | undefined {
     if (this.#pulled === undefined && !this.#isPulling) this.#pull()
     return this.#pulled
@@ -42,8 +42,8 @@ class Intake {
     return entries
   }
 
-  /** True if no entry is at hand, to be had at once, or on its way: what a pull has found is ours only some
-   *  steps later, when the reader already looks caught up. */
+  /** True if no entry is at hand, readable at once, or in flight. While a pull returns, the reader already looks caught up
+   *  although its entries are not at hand yet. */
   isCaughtUp(): boolean {
     if (this.#pulled !== undefined || !this.reader.isCaughtUp()) return false
     return !this.#isPulling || this.#idleAt === this.#means.end()
@@ -58,7 +58,7 @@ class Intake {
       if (entries !== undefined) this.#means.poke()
     }
     this.reader.pull(this.#means.bytesMax()).then(done, (error: unknown) => {
-      // A reader that cannot read now is asked again with the next look.
+      // If the reader fails, the next look asks it again.
       done(undefined)
       this.#means.failed(error)
     })
@@ -73,14 +73,14 @@ export interface Portion {
 export class Source {
   readonly #log: Log
   readonly #means: Pick<IntakePorts, 'poke' | 'failed'>
-  /** Those of the main reader. */
+  /** The main reader's partitions. */
   #partitions: readonly Partition[]
   #main: Intake
   /** Partitions that the main reader does not read yet. */
   #late: readonly Partition[] = []
   #joining: Intake | undefined
   #isJoiningTurn = false
-  /** How far entries were handed out. */
+  /** The position of each partition up to which entries were handed out. */
   readonly #reached: number[]
   #rows: 'on' | 'off' | 'catching' = 'on'
   #catchUp: Intake | undefined
@@ -102,20 +102,20 @@ export class Source {
     this.#main = this.#open(partitions, options.from)
   }
 
-  /** These are read, too, each from its position on. */
+  /** Adds partitions, each from its position on. */
   join(partitions: readonly Partition[], from: Positions): void {
     for (const partition of partitions) this.#reached[partition] = from[partition] ?? 0
     this.#late = [...this.#late, ...partitions]
     this.#joining?.reader.close()
     this.#joining = this.#open(this.#late, this.#reached)
     if (this.#rows !== 'catching') return
-    // Rows of these have to be fetched as well.
+    // The rows of these partitions must be fetched, too.
     this.#catchUp?.reader.close()
     this.#catchUp = undefined
     this.#rows = 'off'
   }
 
-  /** The next entries, if there are any. `covered` is how far rows reach, `room` how much the inserter has. */
+  /** The next entries, if there are any. `covered`: how far rows reach. `room`: how much room the inserter has. */
   next(
     covered: Positions,
     room: { readonly isFull: boolean; readonly isHalfEmpty: boolean },
@@ -128,8 +128,8 @@ export class Source {
     return first ?? this.#live(false) ?? (catchUp === undefined ? undefined : this.#portion(catchUp, true))
   }
 
-  /** What a batch of these entries made a save write. The next batch is as large as will probably make it write as much as
-   *  one save may: the thread that acknowledges messages takes up every save whole. */
+  /** Notes how many records a save of these entries wrote, and sizes the next batch so that its save will probably write
+   *  as many as allowed. A save blocks the thread that acknowledges messages, so it must not be too large. */
   weigh(entries: readonly Entry[], records: number): void {
     const bytes = entries.reduce((sum, { body }) => sum + body.length, 0)
     const fitting = records === 0 ? Infinity : (bytes * LIMITS.batchRecordsMax) / records
@@ -140,7 +140,7 @@ export class Source {
     return this.#joining === undefined && this.#main.isCaughtUp()
   }
 
-  /** Entries of partitions that came later are still to be read. */
+  /** Whether partitions gained later still have a reader of their own. */
   get isJoining(): boolean {
     return this.#joining !== undefined
   }
@@ -151,7 +151,7 @@ export class Source {
     this.#joining?.reader.close()
   }
 
-  /** The next entries of the main reader or of the one beside it, in turn. */
+  /** The next entries of the main reader or of the joining one, in turn. */
   #live(rows: boolean): Portion | undefined {
     const joining = this.#joining
     if (joining === undefined) return this.#portion(this.#main, rows)
@@ -167,7 +167,7 @@ export class Source {
       this.#catchUp = this.#open([...this.#partitions, ...this.#late], covered)
       this.#rows = 'catching'
     } else if (this.#rows === 'catching' && this.#catchUp?.isCaughtUp()) {
-      // It has read all that the main reader has, and that was applied in full or as rows by its position.
+      // It has read everything that the main reader has. Positions told which entries to apply in full and which for rows.
       this.#main.reader.close()
       this.#joined()
       this.#main = this.#catchUp
@@ -184,7 +184,7 @@ export class Source {
     return { entries, rows }
   }
 
-  /** One reader goes on with all, behind what was handed out. */
+  /** One reader takes over all partitions, after the entries handed out so far. */
   #join(): void {
     this.#main.reader.close()
     this.#joined()

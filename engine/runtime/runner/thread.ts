@@ -1,21 +1,21 @@
-// Where a shard runs. Piscina is a task pool, not a host of actors: one pool of one thread per shard, one task in
-// flight, and our own order in front of it.
+// Where a shard runs. Piscina is a task pool and does not host actors, so each shard has a pool of one thread and one task
+// in flight, and we keep the order ourselves.
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { Fault } from '../../ports/fault.ts'
 import type { ShardSettings, ShardTask, WorkResult } from '../shard/protocol.ts'
 import { Shard } from '../shard/shard.ts'
 
-/** While all cores are busy, shards give way to the event loop: it acknowledges, and what a shard has to do can wait. */
+/** Lowers the priority of shards. If all cores are busy, the event loop goes first, because it acknowledges messages. */
 const NICE = 5
 
 export interface ShardThread {
-  /** One task at a time. Rejects with `SHARD_LOST` when the shard's memory is gone: load it again. */
+  /** Runs one task at a time. Rejects with `SHARD_LOST` when the shard's memory is gone. Then load it again. */
   run(task: ShardTask): Promise<WorkResult | undefined>
   close(): Promise<void>
 }
 
-/** The same shard without a thread: for the simulator and tests. */
+/** A shard without a thread, for the simulation and tests. */
 export function inlineThread(settings: ShardSettings, ticks: () => number): ShardThread {
   const shard = new Shard(settings, ticks)
   return {
@@ -37,7 +37,7 @@ export function piscinaThread(settings: ShardSettings): ShardThread {
     idleTimeout: Number.POSITIVE_INFINITY,
     workerData: settings,
   })
-  // A thread that dies between tasks has nobody to reject: the next task finds an empty shard, and is refused.
+  // If a thread dies between tasks, there is no task to reject. The next one finds an empty shard and is refused.
   pool.on('error', () => {})
   return {
     async run(task) {
@@ -51,7 +51,7 @@ export function piscinaThread(settings: ShardSettings): ShardThread {
   }
 }
 
-/** Threads run what was built: Node 20 cannot load TypeScript. */
+/** Threads run the built files, because Node 20 cannot load TypeScript. */
 function workerFile(): string {
   const here = import.meta.url
   const built = here.endsWith('.ts')

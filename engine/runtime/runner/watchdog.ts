@@ -3,14 +3,14 @@ import { LIMITS } from '../../limits.ts'
 import type { WorkResult, WorkTask } from '../shard/protocol.ts'
 import type { ShardThread } from './thread.ts'
 
-/** A task that is not done after so many sweeps never will be. Sweeps stop while the process is stopped. */
+/** A task that takes longer than this many sweeps will never end. Sweeps stop while the process is stopped. */
 const TASK_SWEEPS_MAX = Math.ceil(LIMITS.taskTimeoutMs / LIMITS.sweepEveryMs)
 
 export class Watchdog {
   #running: ShardThread | undefined
   #sweeps = 0
 
-  /** Resolves with the task's result, or with the error that it failed with. */
+  /** Resolves with the task's result or with its error. Never rejects. */
   async run(thread: ShardThread, task: WorkTask): Promise<WorkResult | Error> {
     this.#running = thread
     this.#sweeps = 0
