@@ -1,4 +1,4 @@
-// What goes into the log together, and whom to tell of it.
+// One append to the log: the bundles that go in together, and who is told of the result.
 import type { Micros } from '../../../schemas/ids.ts'
 import { BundleWriter, FLAG_DUP, FLAG_RETAIN, FLAG_WILL, ITEM, readItems } from '../../domain/bundle.ts'
 import type { DeviceSession, UplinkMessage } from '../../ports/broker.ts'
@@ -8,7 +8,7 @@ import type { Bundle } from '../../ports/log.ts'
 export interface Append {
   readonly bundles: readonly Bundle[]
   readonly bytes: number
-  /** Sessions to tell, in order. `counts` holds how many messages of each. */
+  /** Sessions to acknowledge to, in order. `counts` has the number of messages of each. */
   readonly sessions: DeviceSession[]
   readonly counts: number[]
   readonly settled: readonly ((fault: Fault | undefined) => void)[]
@@ -16,7 +16,7 @@ export interface Append {
   readonly latestAt: Micros
 }
 
-/** The same append without its requests, which are told of the fault. */
+/** The same append without its requests. These are rejected with the fault. */
 export function withoutRequests(append: Append, fault: Fault): Append {
   if (append.settled.length === 0) return append
   for (const settled of append.settled) settled(fault)

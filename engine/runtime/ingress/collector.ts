@@ -1,4 +1,4 @@
-// What the ingress has collected for the next append: a bundle per partition, and who is to be told when it is durable.
+// Collects what goes into the next append: a bundle per partition, and who to tell once it is durable.
 import { type Micros, Partition } from '../../../schemas/ids.ts'
 import { BundleWriter, type Item } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
@@ -35,7 +35,7 @@ export class Collector {
     return this.#settled.length > 0
   }
 
-  /** Whether an item for this partition has to wait for another append. */
+  /** Whether an item for this partition must wait for another append. */
   isFull(partition: Partition): boolean {
     const writer = this.#writerOf(partition)
     const isBundleFull = writer.length >= LIMITS.bundleBytesMax - LIMITS.packetBytesMax
@@ -51,9 +51,9 @@ export class Collector {
     this.#bytes += writer.length - before
   }
 
-  /** Counts a message that the session is told of once it is durable. */
+  /** Counts a message that must be acknowledged to the session once it is durable. */
   count(session: DeviceSession): void {
-    // A socket's read holds many messages of one session: they are counted as one run.
+    // One read of a socket holds many messages of one session, so these are counted as one run.
     const last = this.#sessions.length - 1
     if (last >= 0 && this.#sessions[last] === session) this.#counts[last] = (this.#counts[last] ?? 0) + 1
     else {
@@ -62,19 +62,19 @@ export class Collector {
     }
   }
 
-  /** Calls back once the append is durable, or with the fault that it failed with. */
+  /** Calls back once the append is durable, or with the fault that made it fail. */
   onSettled(settled: (fault: Fault | undefined) => void): void {
     this.#settled.push(settled)
   }
 
-  /** Notes that a gateway spoke for a sub-device. Returns whether that is new in this append. */
+  /** Notes that a gateway spoke for a sub-device. Returns true the first time in each append. */
   speaks(gateway: DeviceSession): boolean {
     if (this.#speakers.has(gateway)) return false
     this.#speakers.add(gateway)
     return true
   }
 
-  /** Hands over what is collected, and starts anew. */
+  /** Hands over everything collected, and starts again. */
   take(latestAt: Micros): Append {
     const bundles: Bundle[] = []
     for (const partition of this.#filled) {

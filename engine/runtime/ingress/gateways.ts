@@ -1,9 +1,9 @@
-// Gateways at the ingress: what one says for a sub-device goes into that device's partition, with the gateway's name on
-// it, and the sub-devices are told of the gateway's connections.
+// Gateways at the ingress. A gateway's message for a sub-device goes into that device's partition, marked with the
+// gateway's id, and sub-devices are told about their gateway's connections.
 //
-// - Who may speak for whom is decided by the sub-device's actor (R2). What is known here only decides whom to tell.
+// - The sub-device's actor decides who may speak for it (R2). The knowledge here only decides who is told.
 // - A sub-device is told of each session in order: opened, listening, its messages, closed.
-// G3. A message for nobody stays with its sender, whose actor refuses it.
+// G3. A message that belongs to no sub-device stays with its sender, whose actor refuses it.
 import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { parseSubSuffix, toSubSuffix } from '../../../schemas/topics.ts'
@@ -21,7 +21,7 @@ import { isMore, listeningPayload, sessionPayload, type TakenTopics } from '../s
 import type { Ingest, SubDevice } from './ingest.ts'
 
 interface SubDeviceSession extends SubDevice {
-  /** Whether the gateway's session has subscribed to the device's commands. */
+  /** The topics of the device that the gateway's session is subscribed to. Undefined before that is known. */
   takes: TakenTopics | undefined
 }
 
@@ -30,7 +30,7 @@ type Family = Map<DeviceId, SubDeviceSession>
 export class Gateways {
   readonly #ingest: Ingest
   readonly #devices: Directory
-  /** The sub-devices told of each live session of a gateway. */
+  /** The sub-devices that were told about each live session of a gateway. */
   readonly #families = new Map<DeviceSession, Family>()
 
   constructor(ingest: Ingest, devices: Directory) {
@@ -79,7 +79,7 @@ export class Gateways {
     this.#families.delete(session)
   }
 
-  /** The device is decommissioned: no gateway speaks for it any more. */
+  /** Called when the device is decommissioned: no gateway speaks for it any more. */
   forget(deviceId: DeviceId): void {
     for (const [session, family] of this.#families) {
       const told = family.get(deviceId)
@@ -89,7 +89,7 @@ export class Gateways {
     }
   }
 
-  /** Sub-devices of an assumed session count as told: the node that saw its connect told them. */
+  /** If the session is assumed, its sub-devices count as told: the node that saw the connect has told them. */
   #familyOf(session: DeviceSession): Family | undefined {
     const known = this.#families.get(session)
     const isGateway =
@@ -102,7 +102,7 @@ export class Gateways {
     return family
   }
 
-  /** A device that was registered since the gateway connected; or one that this gateway should not speak for. */
+  /** A message for a device that was registered after the gateway connected, or that the gateway may not speak for. */
   #meet(session: DeviceSession, family: Family, deviceId: DeviceId): SubDevice {
     const device = this.#devices.get(deviceId)
     const isOwn = device?.parentId === session.deviceId && device.status !== 'decommissioned'

@@ -1,13 +1,13 @@
-// The ingress: device messages and requests go into bundles by partition, and bundles into the log together. Only what
-// is durable is acknowledged (R1, R12). From the log, a message goes on in `runner/source.ts`.
+// The ingress puts device messages and requests into bundles by partition, and bundles into the log together. Only what
+// is durable is acknowledged (R1, R12). A message's way goes on in `runner/source.ts`, which reads the log.
 //
-// - One append is under way at a time. What arrives meanwhile makes the next one, so a slow disk makes larger appends,
-//   not a longer queue of them.
-// - A failed append is tried again with the same device messages until it succeeds. Nothing was acknowledged, so
-//   nothing is lost, and nothing behind it overtakes.
+// - One append is in flight at a time. Messages that arrive meanwhile form the next one, so a slow disk makes larger
+//   appends, not a longer queue of them.
+// - A failed append is retried with the same device messages until it succeeds. Nothing was acknowledged, so nothing is
+//   lost, and no later message overtakes.
 // I3. Receive times are unique and increasing (`receive-clock.ts`).
-// I4. Requests are not tried again: the caller is told at once, and the request does not happen later.
-// I5. While the log does not answer an append, neither do we. After a while new requests are refused.
+// I4. Requests are not retried: the caller is told at once, and the request will not happen later.
+// I5. While the log does not answer an append, callers get no answer either. After a while new requests are refused.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type Partition, toMillis } from '../../../schemas/ids.ts'
 import { FLAG_REPLAY, ITEM, type Item } from '../../domain/bundle.ts'
@@ -46,9 +46,9 @@ export class Ingest {
   readonly #isOutside: boolean
   readonly #times: ReceiveClock
   readonly #collector = new Collector()
-  /** How long after the last append what is collected may wait. */
+  /** How long collected items may wait, counted from the last append. */
   #gatherMs = Infinity
-  /** Appends as large as they may be, waiting for their turn. */
+  /** Appends that have reached their largest size and wait for their turn. */
   #sealed: Append[] = []
   #sealedBytes = 0
   #underWay: Promise<void> | undefined
@@ -59,7 +59,7 @@ export class Ingest {
   /** When the next append begins, in ticks. Infinite if none is planned. */
   #plannedAt = Infinity
   #isClosed = false
-  /** The log will take nothing more in this incarnation of the process. */
+  /** The log takes nothing more in this incarnation of the process. */
   #isDead = false
   readonly #fatal: (fault: Fault) => void
   #fault: Fault | undefined
@@ -71,7 +71,7 @@ export class Ingest {
     clock: Clock
     schedule: Schedule
     fatal: (fault: Fault) => void
-    /** The broker acknowledges messages by itself, so nobody waits for them. */
+    /** Whether the broker acknowledges messages by itself, so that no device waits for an append. */
     isOutside?: boolean
   }) {
     this.#log = options.log
@@ -92,7 +92,7 @@ export class Ingest {
     return this.#times.now()
   }
 
-  /** Times go on behind those that another node may have given. */
+  /** Makes times continue after those that another node may have given. */
   follow(at: Millis): void {
     this.#times.follow(at)
   }
@@ -103,7 +103,7 @@ export class Ingest {
     return since === 0 ? this.now() : toMillis(Micros(since))
   }
 
-  /** Called every quarter second or so: keeps time going, and notices a log that does not answer. */
+  /** Called about every quarter second. Keeps time going, and notices a log that does not answer. */
   advance(): void {
     this.#times.advance()
     const appendMs = this.#clock.ticks() - this.#lastAppendTicks
@@ -122,7 +122,7 @@ export class Ingest {
     this.#add(session.partition, { ...item, suffix: Buffer.from(suffix) })
   }
 
-  /** Acknowledged like a message, once everything that came before is durable. */
+  /** Acknowledges once, as for a message, when everything before is durable. */
   sync(session: DeviceSession): void {
     const last = this.#sealed.at(-1) ?? this.#underWayAppend
     if (this.#collector.bytes > 0) this.#collector.count(session)
@@ -136,13 +136,13 @@ export class Ingest {
   /** Takes a gateway's message for a sub-device, with that device's own suffix. */
   relayed(session: DeviceSession, device: SubDevice, message: UplinkMessage): void {
     this.#say(session, device, message)
-    // Once per append: the gateway's sign of life is in another partition than the message.
+    // Once per append, because the gateway's sign of life goes into another partition than the message.
     if (message.will || !this.#collector.speaks(session)) return
     const heard = this.#item({ kind: ITEM.heard, id: session.idBytes, payload: NO_BYTES })
     this.#add(session.partition, heard, this.#patienceFor(message))
   }
 
-  /** Takes a dead letter once more. Resolves once it is durable. After a rejection it may yet get into the log. */
+  /** Takes a dead letter again. Resolves once it is durable. After a rejection it may still get into the log. */
   replayed(
     { partition, idBytes }: SubDevice,
     { via, origin, suffix, payload }: Pick<Item, 'via' | 'origin' | 'suffix' | 'payload'>,
@@ -170,22 +170,22 @@ export class Ingest {
     this.#add(partition, { ...this.#item({ kind, id: idBytes, payload }), via: session.idBytes })
   }
 
-  /** Notes that the device acknowledged a command. Nobody waits for it: without it the command is sent again. */
+  /** Notes that the device acknowledged a command. Nobody waits for that: if it gets lost, the command is sent again. */
   delivered(deviceId: DeviceId, partition: Partition, payload: Uint8Array): void {
     if (this.#isClosed || this.isCongested()) return
     this.#add(partition, this.#item({ kind: ITEM.delivered, id: Buffer.from(deviceId, 'latin1'), payload }))
   }
 
-  /** Resolves once the request is durable. Rejects if it did not get into the log, and will not (I4). */
+  /** Resolves once the request is durable. Rejects if it did not get into the log and never will (I4). */
   request(deviceId: DeviceId, partition: Partition, payload: Uint8Array): Promise<void> {
     if (this.#isClosed)
       return Promise.reject(new Fault('LOG_UNAVAILABLE', { retryable: true, message: 'shutting down' }))
-    // While the log is failing nothing is promised, and nothing piles up behind the promise.
+    // While the log fails, no request is accepted, so none pile up.
     if (this.#fault !== undefined) return Promise.reject(this.#fault)
     if (this.isCongested()) return Promise.reject(new Fault('OVERLOADED', { retryable: true }))
     return new Promise((resolve, reject) => {
       this.#add(partition, this.#item({ kind: ITEM.request, id: Buffer.from(deviceId, 'latin1'), payload }))
-      // Registered after it is added, as it may be the first item of another append.
+      // Registered after the item is added, because the item may open a new append.
       this.#collector.onSettled((fault) => (fault === undefined ? resolve() : reject(fault)))
       this.#plan()
     })
@@ -195,7 +195,7 @@ export class Ingest {
     return this.#pendingBytes() > LIMITS.ingestPendingBytesMax
   }
 
-  /** The fault that appends fail with just now. */
+  /** The fault that appends currently fail with. */
   fault(): Fault | undefined {
     return this.#fault
   }
@@ -213,7 +213,7 @@ export class Ingest {
     }
   }
 
-  /** Does not wait for a log that hangs: what it was given was not acknowledged. */
+  /** Does not wait for a log that hangs. What the log was given is not acknowledged. */
   async close(): Promise<void> {
     this.#isClosed = true
     let stop = () => {}
@@ -260,7 +260,7 @@ export class Ingest {
     this.#totals.messages++
   }
 
-  // Field by field, like #say: to spread two objects costs several times as much, for every request.
+  // Written out field by field, like `#say`: spreading two objects costs several times as much, for every request.
   #item({ kind, id, payload }: Pick<Item, 'kind' | 'id' | 'payload'>): Item {
     return {
       kind,
@@ -291,7 +291,7 @@ export class Ingest {
     this.#plan()
   }
 
-  /** Appends at once after a pause, and a little later under load, when waiting fills the bundles. */
+  /** Appends at once after a pause. Under load it waits a little, so that bundles fill. */
   #plan(): void {
     if (this.#underWay !== undefined) return
     const { hasRequests, bytes } = this.#collector
@@ -352,7 +352,7 @@ export class Ingest {
           this.#fatal(fault)
         }
         if (this.#isClosed || this.#isDead) return
-        // With nothing left to try again, the next append tells whether it is over.
+        // If nothing is left to retry, the next append shows whether the log works again.
         const isOver = append.bundles.length === 0
         const delayMs = isOver ? Infinity : LIMITS.appendRetryMs * 2 ** attempt
         await this.#schedule.sleep(Math.min(delayMs, LIMITS.appendRetryMsMax))
@@ -365,7 +365,7 @@ export class Ingest {
     for (const settled of append.settled) settled(undefined)
   }
 
-  /** Refuses the requests that would wait behind the append (I5). The append's own requests wait on. */
+  /** Refuses the requests that would wait behind the append (I5). Requests in the append itself go on waiting. */
   #stall(): void {
     if (this.#fault !== undefined) return
     this.#fault = new Fault('LOG_UNAVAILABLE', { retryable: true, message: 'the log does not answer' })
@@ -383,7 +383,7 @@ export class Ingest {
     this.#sealedBytes = this.#sealed.reduce((sum, { bytes }) => sum + bytes, 0)
     if (this.#collector.hasRequests) {
       const waiting = withoutRequests(this.#collect(), fault)
-      // What was collected is collected still, with what comes going behind it.
+      // The messages stay collected, and later ones go behind them.
       this.#sealed.push(waiting)
       this.#sealedBytes += waiting.bytes
     }

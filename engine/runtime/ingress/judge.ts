@@ -1,5 +1,5 @@
-// What is wrong with a device's message, as far as the message alone shows it. The shard judges it again, and is right:
-// this is only asked for devices that can be told in the acknowledgement.
+// What is wrong with a device's message, as far as the message alone shows it. Used only for devices that can be told in
+// the acknowledgement. The shard judges the message again, and its verdict counts.
 import { type DeviceId, Micros, type Millis } from '../../../schemas/ids.ts'
 import { parseSubSuffix, parseSuffix } from '../../../schemas/topics.ts'
 import { readAck } from '../../domain/command/ack-message.ts'
@@ -64,5 +64,5 @@ function payloadFault(suffix: string, payload: Uint8Array, now: Millis): string 
   }
 }
 
-/** The device whose message is parsed makes no difference here. */
+/** A placeholder: parsing does not depend on the device. */
 const NOBODY = '' as DeviceId

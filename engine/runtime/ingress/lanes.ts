@@ -1,5 +1,5 @@
-// The lanes of a broker outside: the nodes that listen to devices share them as engines share partitions. A lane is read
-// by one node at a time; that the broker lets one client in under a lane's name holds also where two believe it theirs.
+// The lanes of a broker outside. The nodes that listen to devices share them as engines share partitions. One node at a
+// time reads a lane. Even if two nodes believe that they own it, the broker admits one client under the lane's name.
 import { LIMITS } from '../../limits.ts'
 import type { LaneReader } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -21,7 +21,7 @@ export interface LanesPorts {
 
 export type Lanes = Pick<Ownership, 'start' | 'isCertain' | 'close'>
 
-/** `close` resolves once all that was read is acknowledged, and others may read on. */
+/** `close` resolves once everything read is acknowledged and others may go on reading. */
 export function shareLanes(means: LanesPorts): Lanes {
   const { owners: table, reader, address, clock, schedule, newId, times, warn } = means
   return new Ownership({

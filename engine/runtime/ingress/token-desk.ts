@@ -1,5 +1,5 @@
-// Answers devices that ask for a new token, and tells those whose credentials end soon. Whoever runs the fleet finds the
-// latter in the audit.
+// Answers devices that ask for a new token, and warns those whose credentials end soon. The audit lists the latter for the
+// fleet's operators.
 import { type DeviceId, type Millis, toIso } from '../../../schemas/ids.ts'
 import { ERROR_SUFFIX, TOKEN_ACCEPTED_SUFFIX, TOKEN_GET_SUFFIX, topicOf } from '../../../schemas/topics.ts'
 import { credentialsEnd } from '../../domain/audit/device-refusals.ts'
@@ -15,7 +15,7 @@ export interface TokenDeskPorts {
   readonly broker: Pick<Broker, 'publish'>
   readonly now: () => Millis
   readonly failed: (error: unknown) => void
-  /** Undefined if the device may have none. */
+  /** Undefined if the device may not have a token. */
   readonly issue: (wish: TokenWish) => Promise<TokenAnswer | undefined>
   readonly tell: (message: AddressedMessage) => void
   readonly note: (entry: AuditEntry) => void
@@ -23,23 +23,23 @@ export interface TokenDeskPorts {
 
 export class TokenDesk {
   readonly #ports: TokenDeskPorts
-  /** When each device was last given one; the oldest come first. */
+  /** When each device last got a token, oldest first. */
   readonly #givenAt = new Map<DeviceId, Millis>()
-  /** The end that was last noted of each device: it may connect many times until then. The oldest come first. */
+  /** The end of credentials last noted for each device, which may connect many times before it. Oldest first. */
   readonly #noted = new Map<DeviceId, Millis>()
 
   constructor(ports: TokenDeskPorts) {
     this.#ports = ports
   }
 
-  /** Answers a message on `token/get`. One that cannot be read becomes a dead letter elsewhere. */
+  /** Answers a message on `token/get`. A message that cannot be read becomes a dead letter in the shard. */
   asked(session: DeviceSession, payload: Uint8Array): void {
     const request = readTokenRequest(payload)
     if (request.kind === 'refused' || !this.#isDue(session.deviceId)) return
     this.#answer(session, request).catch(this.#ports.failed)
   }
 
-  /** The session's credentials end soon. */
+  /** Warns the device that the session's credentials end soon. */
   expiring(session: DeviceSession, expiresAt: Millis): void {
     const { deviceId } = session
     this.#note(session, expiresAt)
@@ -77,7 +77,7 @@ export class TokenDesk {
     await this.#ports.broker.publish({ ...toDownlink(TOKEN_ACCEPTED_SUFFIX, body), deviceId })
   }
 
-  /** Signing costs CPU, so a device is given at most one in a while. */
+  /** Signing costs CPU, so each device gets at most one token per `LIMITS.tokenEveryMs`. */
   #isDue(deviceId: DeviceId): boolean {
     const now = this.#ports.now()
     for (const [oldest, givenAt] of this.#givenAt) {

@@ -1,4 +1,4 @@
-// What the broker needs of the engine: everything it hears goes into the log.
+// The engine as the broker sees it: everything the broker hears goes into the log.
 import { isSubSuffix, parseSubSuffix, TOKEN_GET_SUFFIX } from '../../../schemas/topics.ts'
 import { accessRefused, connectRefused } from '../../domain/audit/device-refusals.ts'
 import type { AuditEntry } from '../../domain/audit/entry.ts'
@@ -25,7 +25,7 @@ interface UplinkPorts {
   readonly admit: (attempt: ConnectAttempt) => Promise<Admission>
   readonly recordRefusal: (entry: AuditEntry) => void
   readonly heard: UplinkHost['heard']
-  /** The session may take more topics than before. */
+  /** Called when a session has subscribed to more topics. */
   readonly listens: (session: DeviceSession) => void
   readonly tokens: Pick<TokenDesk, 'asked' | 'expiring'>
 }

@@ -1,8 +1,8 @@
-// Up to when it is known that all that devices said is in the log: before that, who was silent was silent. After it,
-// nobody is blamed: the ingress may be away, and devices heard all the same.
+// The time up to which everything that devices sent is known to be in the log. A device that was silent before it really
+// was silent. After it, silence proves nothing: the ingress may be down although devices send.
 //
-// Where the ingress is another process, it says so once a second, together with the end of the log: what is known here
-// of the log must reach so far first.
+// If the ingress is another process, it announces its watermark once a second, together with the end of the log. The
+// watermark counts once this process knows the log up to that end.
 
 import { Millis, type Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
@@ -25,19 +25,19 @@ const TOPIC = 'heard'
 
 export class Watermark {
   readonly #parts: WatermarkPorts
-  /** Watermarks of this process's broker that are not told to other nodes yet. */
+  /** Watermarks of this process's broker that other nodes have not been told yet. */
   readonly #own = new Map<Partition, Millis>()
-  /** Told, and waiting for the log to be known so far. */
+  /** Watermarks that count once the log is known up to `end`. */
   readonly #told = new Map<Partition, { readonly at: Millis; readonly end: number }>()
   readonly #certain = new Map<Partition, Millis>()
-  /** The last news could not be read, and that was said. */
+  /** Whether the last news could not be read. That was reported once. */
   #isMisread = false
 
   constructor(parts: WatermarkPorts) {
     this.#parts = parts
   }
 
-  /** Returns what stops it. */
+  /** Returns a function that stops it. */
   start(schedule: Pick<Schedule, 'every'>): () => void {
     const { mesh } = this.#parts
     if (mesh === undefined) return () => {}
@@ -50,12 +50,12 @@ export class Watermark {
     }
   }
 
-  /** The broker has handed over all that these devices had said by then. */
+  /** Called when the broker has handed over everything that these devices sent before `at`. */
   handedOver(partitions: readonly Partition[], at: Millis): void {
     for (const partition of partitions) this.#own.set(partition, at)
   }
 
-  /** Undefined while it is not known for one of them. */
+  /** Undefined while it is not known for one of the partitions. */
   upTo(partitions: readonly Partition[]): Millis | undefined {
     const { ingest, mesh } = this.#parts
     if (mesh === undefined) return ingest.fault() === undefined ? ingest.durableUpTo() : undefined
@@ -85,10 +85,10 @@ export class Watermark {
     for (const [at, partitions] of byTime) mesh.tell(TOPIC, pack([at, end, partitions] satisfies News))
   }
 
-  /** What cannot be read says nothing: then silence proves nothing, and nobody is blamed. */
+  /** Ignores news that cannot be read. The watermark then stays where it is, and later silence proves nothing. */
   #read(news: Uint8Array): void {
     try {
-      // Packed by #tell of any node.
+      // Packed by `#tell` of any node.
       this.#hear(unpack(news) as News)
       this.#isMisread = false
     } catch (error) {
@@ -100,7 +100,7 @@ export class Watermark {
   #hear([at, end, partitions]: News): void {
     for (const partition of partitions) {
       const before = this.#told.get(partition)
-      // What waits is not put off for ever by what comes after it.
+      // Later news must not postpone the waiting watermark for ever.
       if (before !== undefined && before.end > this.#end()) continue
       if (before !== undefined) this.#certain.set(partition, before.at)
       if (before === undefined || at > before.at) this.#told.set(partition, { at: Millis(at), end })

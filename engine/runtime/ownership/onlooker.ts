@@ -1,4 +1,4 @@
-// Who owns what, for a node that owns nothing: it is entered nowhere, and only looks.
+// Who owns what, for a node that owns nothing. It is not in the table and only reads it.
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { OwnershipTable } from '../../ports/ownership.ts'
@@ -42,7 +42,7 @@ export class Onlooker {
       const { nodes, owners } = await this.#table.read()
       const addresses = new Map(nodes.map(({ id, address }) => [id, address]))
       for (const { partition, nodeId, epoch } of owners) {
-        // A read may be older than the one before it.
+        // A read may return an older state than the one before.
         if (epoch < (this.#seen.get(partition)?.epoch ?? 0)) continue
         const address = nodeId === undefined ? undefined : addresses.get(nodeId)
         this.#seen.set(partition, { epoch, address })

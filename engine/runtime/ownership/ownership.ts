@@ -1,22 +1,22 @@
-// This node's part in who owns which partition (R2): enters itself, takes its share, hands over what is too much, and
-// takes out nodes that have fallen silent.
+// This node's part in deciding who owns which partition (R2): it enters itself into the table, takes its share, hands over
+// what is too much, and expels nodes that have fallen silent.
 //
-// W1. What is owned is certain for a while after the last renewal that went through, by this node's own monotonic
-//     clock. Others wait longer than that, from when they saw it. So a node that was paused knows that it may have
-//     lost everything before anything was taken from it, and does nothing until the next renewal says what is true.
-// - A node is silent only to one that renews itself meanwhile: after a pause, or while the table does not answer,
-//   nobody is blamed for what nobody could do.
-// - A node is taken out before its partitions are taken, and only if it has not renewed since: then its own renewals
-//   fail, and it starts again as another node.
-// W4. A read may be older than the one before it. What has a smaller epoch or revision than is known is no news.
+// W1. After each renewal that went through, ownership is certain for a while by this node's own monotonic clock. Other
+//     nodes wait longer than that from when they saw the renewal. So a node that was paused knows that it may have lost
+//     everything before anything is taken from it, and does nothing until the next renewal shows what is true.
+// - A node judges the silence of others only while it renews itself. After a pause, or while the table does not answer,
+//   no node is blamed for what none could do.
+// - A node is expelled before its partitions are taken, and only if it has not renewed since. Its own renewals fail from
+//   then on, and it starts again as another node.
+// W4. A read may return an older state than the one before. A smaller epoch or revision than is known is ignored.
 // - Certainty is no guarantee. The store refuses a save under an epoch that is not the last (`Store.claim`).
-// W6. A node that sees the table but not the store or ClickHouse would keep its partitions and decide nothing for them.
-//     So it says that it is unfit once that has lasted for a while, and others that can work have its share. It is fit
-//     again once it has worked for as long. It gives nothing before the others, too, had time to say that they are unfit,
-//     and nothing when it works again: what is away for all is no reason to move.
-// W7. A node says with each renewal up to which receive time it has come, and releases nothing that it handed over since. So
-//     who reads that something is free reads a time behind all that its owner gave. A dead owner's lease ended before
-//     another may take over, and the time has moved on by more than the lease.
+// W6. A node that reaches the table but not the store or ClickHouse would keep its partitions and decide nothing for them.
+//     So it declares itself unfit once that has lasted for a while, and nodes that can work get its share. It is fit again
+//     once it has worked for as long. An unfit node waits before it gives anything away, so that others have time to say
+//     that they are unfit, too, and gives nothing once it works again: an outage for all is no reason to move partitions.
+// W7. With each renewal a node reports up to which receive time it has come, and only after that does it release what it
+//     handed over. So whoever reads that a partition is free knows a time after all that its owner gave. A dead owner's
+//     lease ends before another may take over, and by then time has moved on by more than the lease.
 import type { Millis, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -25,7 +25,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
 import { shareOf } from './share.ts'
 
-/** The receive times of this node, which go on behind those of others. */
+/** This node's receive times, which continue after those of other nodes. */
 export interface ReceiveTimes {
   now(): Millis
   follow(at: Millis): void
@@ -33,19 +33,20 @@ export interface ReceiveTimes {
 
 /** The part of a node that works for its partitions. */
 interface OwnershipHost {
-  /** Ours from now on. */
+  /** This node owns these from now on. */
   gained(claims: readonly Claim[]): void
-  /** Ours no longer, without notice: nothing more may be done for them. */
+  /** This node has lost these without notice. Nothing more may be done for them. */
   lost(partitions: readonly Partition[]): void
-  /** Resolves once nothing more is done for them, and another may. Until then they are ours, unless `lost` says so. */
+  /** Resolves once nothing more is done for these, so that another node may. This node owns them until then, unless
+   *  `lost` is called. */
   handOver(partitions: readonly Partition[]): Promise<void>
-  /** The table did not answer; it is asked again. */
+  /** The table did not answer. It will be asked again. */
   failed(error: unknown): void
-  /** False while what partitions need is away from here. */
+  /** False while this node cannot reach what partitions need. */
   works?(): boolean
-  /** This node has no share of the partitions from now on while others can work; or it has one again. */
+  /** Tells that this node has no share while others can work, or that it has one again. */
   unfit?(isUnfit: boolean): void
-  /** Where times are given to what is received (W7). */
+  /** The clock that gives receive times (W7). */
   readonly times?: ReceiveTimes
 }
 
@@ -54,10 +55,10 @@ export interface OwnershipPorts {
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
   readonly host: OwnershipHost
-  /** A node that nobody has seen yet. */
+  /** A node with a new id. */
   readonly newNode: () => OwnershipNode
-  /** How many there are of what is shared: the engine's partitions, or else the lanes of the ingress, each named by its
-   *  first partition. */
+  /** How many units are shared. These are the engine's partitions or the lanes of the ingress, and a lane goes by the
+   *  number of its first partition. */
   readonly count?: number
 }
 
@@ -74,7 +75,7 @@ export class Ownership {
   #certainSince = 0
   readonly #owned = new Map<Partition, number>()
   readonly #leaving = new Set<Partition>()
-  /** Handed over, and perhaps still entered as ours. */
+  /** Partitions handed over that the table may still list as this node's, with their epochs. */
   readonly #handedOver = new Map<Partition, number>()
   readonly #released = new Map<Partition, number>()
   readonly #handOvers = new Set<Promise<void>>()
@@ -105,8 +106,8 @@ export class Ownership {
     return this.#ports.clock.ticks() < this.#certainUntil
   }
 
-  /** Whether this node may do something for the partition at this moment, under this claim (W1). Asked right before each
-   *  thing that the store cannot refuse, and again after each wait. */
+  /** Whether this node may act for the partition at this moment, under this claim (W1). Asked right before every action
+   *  that the store cannot refuse, and again after each wait. */
   mayAct({ partition, epoch }: Claim): boolean {
     return this.isCertain() && this.#owned.get(partition) === epoch
   }
@@ -116,13 +117,13 @@ export class Ownership {
     return this.#addresses.get(partition)
   }
 
-  /** Hands everything over, in the order of things. */
+  /** Hands everything over before it leaves the table. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#giveUp([...this.#owned.keys()])
     await Promise.all(this.#handOvers)
     for (const stop of this.#stops) stop()
-    // One that began before it knew of all this, and one that gives it all up.
+    // The round under way may not know of the hand-over yet, so another one follows.
     await this.#round
     await this.#look()
     try {
@@ -130,12 +131,12 @@ export class Ownership {
       if (this.#revision > 0) await table.expel({ ...this.#node, revision: this.#revision })
       table.call()
     } catch (error) {
-      // The others find out by themselves.
+      // The others will notice by themselves.
       this.#ports.host.failed(error)
     }
   }
 
-  /** One round at a time; what is asked for meanwhile makes one more. */
+  /** Runs one round at a time. A call during a round makes one more follow. */
   #look(): Promise<void> {
     this.#isAgain = this.#round !== undefined
     this.#round ??= this.#tryRound().finally(() => {
@@ -205,7 +206,7 @@ export class Ownership {
     table.call()
   }
 
-  /** Takes over what the table says, unless it is older than what is known (W4). */
+  /** Takes over the state of the table where it is not older than what is known (W4). */
   #compare({ nodes, owners }: OwnershipState): void {
     for (const { id, at } of nodes)
       if (id !== this.#node.id && at !== undefined) this.#ports.host.times?.follow(at)
@@ -218,7 +219,7 @@ export class Ownership {
       if (address !== undefined) addresses.set(partition, address)
       const known = this.#owned.get(partition)
       if (known !== undefined && epoch > known) lost.push(partition)
-      // A claim went through whose answer was lost.
+      // The table has a claim of this node whose answer was lost.
       else if (known === undefined && nodeId === this.#node.id && this.#isNews(partition, epoch))
         gained.push({ partition, epoch })
     }
@@ -265,7 +266,7 @@ export class Ownership {
     if (!this.#isWaiting()) this.#giveUp(give)
   }
 
-  /** Whether this unfit node still has to see how the others fare (W6). */
+  /** Whether this unfit node still waits to see how the others fare (W6). */
   #isWaiting(): boolean {
     if (this.#node.isUnfit !== true) return false
     return this.#worked || this.#ports.clock.ticks() - this.#judgedAt < LIMITS.ownershipUnfitMs / 2
@@ -286,13 +287,13 @@ export class Ownership {
     try {
       await this.#ports.host.handOver(claims.map(({ partition }) => partition))
       for (const { partition, epoch } of claims) {
-        // Lost meanwhile, and perhaps ours again.
+        // It was lost meanwhile, and perhaps gained again.
         if (this.#owned.get(partition) !== epoch) continue
         this.#owned.delete(partition)
         this.#handedOver.set(partition, epoch)
       }
     } catch (error) {
-      // They stay ours, and are handed over with another round.
+      // This node keeps them, and another round hands them over.
       this.#ports.host.failed(error)
     }
     for (const { partition } of claims) this.#leaving.delete(partition)

@@ -1,6 +1,6 @@
-// Who should have which partitions: as many for each node as for any other, and nothing moves that need not.
-// A node that cannot work has no share while another one can.
-// Every node computes it for itself, from the same table, with the same outcome; the table settles what overlaps.
+// Who should have which partitions. Nodes get equal shares, and nothing moves without need. A node that cannot work has no
+// share while another one can. Every node computes this for itself from the same table, with the same result. The table
+// resolves conflicts.
 import { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { OwnershipState } from '../../ports/ownership.ts'
@@ -18,7 +18,7 @@ export function shareOf(
   count: number = LIMITS.partitions,
 ): Share {
   const fit = nodes.filter(({ isUnfit }) => isUnfit !== true)
-  // Where nobody can work, nothing is gained by moving.
+  // If no node can work, moving partitions gains nothing.
   const ids = (fit.length > 0 ? fit : nodes).map(({ id }) => id).sort()
   const held = new Map<string, Partition[]>(nodes.map(({ id }) => [id, []]))
   const free = new Map(Array.from({ length: count }, (_, p) => [Partition(p), 0]))
@@ -41,7 +41,7 @@ export function shareOf(
   return { take: [], give }
 }
 
-/** Some have one more than others: those that have it already. */
+/** If the shares cannot be equal, the nodes that already have more keep one more than the others. */
 function wantedCounts(
   all: number,
   ids: readonly string[],

@@ -1,9 +1,9 @@
-// What happened, from the store's outbox into ClickHouse: in batches, in order, tried until it is there.
+// Moves history from the store's outbox into ClickHouse: in batches, in order, retried until stored.
 //
-// - The outbox is the only memory of what is on its way: what an earlier incarnation left is nothing special.
-// W2. A batch is cleared after its rows are stored. Between the two anything may die; a row inserted again is the same
-//     row.
-// W3. What ClickHouse refuses for good is given up with a fault. No log has these rows, so a refused block is halved until
+// - The outbox is the only memory of rows on their way, so rows of an earlier incarnation need no special care.
+// W2. A batch is cleared after its rows are stored. A crash between the two is harmless: a row that is inserted again is
+//     the same row.
+// W3. Rows that ClickHouse refuses for good are given up with a fault. No log has them, so a refused block is halved until
 //     it is a single save, and only that is given up. If much is refused, the rows are not to blame, and it ends sooner.
 import { HistoryColumns } from '../../domain/history/columns.ts'
 import { LIMITS } from '../../limits.ts'
@@ -15,7 +15,7 @@ import { Latch } from '../latch.ts'
 import type { HistorySignal } from '../signals.ts'
 import { Inserter } from './inserter.ts'
 
-/** Saves of one round that are looked for one by one. */
+/** How many refused saves are looked for one by one in a round. */
 const REFUSED_MAX = 16
 const BOUNDS = { rowsMax: LIMITS.historyBatchRowsMax, bytesMax: LIMITS.historyBlockBytesMax }
 
@@ -29,7 +29,7 @@ export class HistoryWriter {
   readonly #history = new HistoryColumns()
   readonly #audit = new HistoryColumns()
   readonly #latch = new Latch()
-  /** Blocks of the insert under way that ClickHouse refused. */
+  /** The refused blocks of the insert in flight. */
   #refused: HistorySignal[] = []
   #isClosing = false
   #isClosed = false
@@ -41,7 +41,7 @@ export class HistoryWriter {
     readonly schedule: Schedule
     readonly ticks: () => number
     readonly signal: (signal: HistorySignal) => void
-    /** The store will never hand out or clear rows in this process again. */
+    /** Called when the store will never hand out or clear rows in this process again. */
     readonly fatal: (fault: Fault) => void
   }) {
     const { outbox, telemetry, schedule, ticks, signal, fatal } = options
@@ -58,7 +58,7 @@ export class HistoryWriter {
         if (about.kind === 'insert_refused') this.#refused.push(about)
         else signal(about)
       },
-      // There are no messages among these rows.
+      // These rows contain no messages.
       park: async () => {},
     })
   }
@@ -67,12 +67,12 @@ export class HistoryWriter {
     this.#running = this.#run()
   }
 
-  /** There are rows in the outbox. */
+  /** Called when there are rows in the outbox. */
   poke(): void {
     this.#latch.set()
   }
 
-  /** Stores what waits if it can within `deadlineMs`; the rest is there for the next incarnation. */
+  /** Stores what it can within `deadlineMs`. The rest stays in the outbox for the next incarnation. */
   async close(deadlineMs: number): Promise<void> {
     const until = this.#ticks() + deadlineMs
     this.#isClosing = true
@@ -91,12 +91,12 @@ export class HistoryWriter {
         if (this.#isClosing) return
         await this.#latch.wait()
       }
-      // More will follow: one insert for all of it. An insert costs ClickHouse far more than a row does.
+      // Waits for more rows, so that one insert takes them all. An insert costs ClickHouse far more than a row does.
       if (!this.#isClosing) await this.#schedule.sleep(LIMITS.historyDelayMs)
     }
   }
 
-  /** `much`: about as much as goes at once, so that there will be more. */
+  /** Returns `much` if the batch was about as large as one may be, so that more rows probably wait. */
   async #write(): Promise<'nothing' | 'little' | 'much' | 'failed'> {
     try {
       const batches = await this.#outbox.outbox(BOUNDS)
@@ -109,13 +109,13 @@ export class HistoryWriter {
         await this.#outbox.clearHistory(batches.map(({ key }) => key))
       return isMuch ? 'much' : 'little'
     } catch (error) {
-      // Rows inserted and not cleared are inserted again (W2).
+      // Rows that were inserted but not cleared are inserted again (W2).
       if (!this.#isClosed) this.#failed(toFault(error))
       return 'failed'
     }
   }
 
-  /** Resolves once all of it is stored or refused for good (W3); `false` if the inserter was closed before. */
+  /** Resolves once everything is stored or refused for good (W3), or with false if the inserter was closed before. */
   async #insert(
     batches: readonly OutboxBatch[],
     blocks: readonly Block[],
@@ -141,12 +141,12 @@ export class HistoryWriter {
     else this.#fatal(fault)
   }
 
-  /** One block of each kind, or several where one save alone is too large for one. */
+  /** One block of each kind, or more if a single save is too large for one block. */
   #encode(batches: readonly OutboxBatch[]): readonly Block[] {
     const blocks: Block[] = []
     for (const { rows } of batches)
       for (const row of rows) {
-        // These rows follow from what the service itself timed: that is when they were received.
+        // The service itself set the times of these rows, so these are also their receive times.
         const kind = row.kind === 'audit' ? 'audit' : 'history'
         const columns = this.#columnsOf(kind)
         columns.add(row, row.at)

@@ -1,8 +1,8 @@
-// Rows on their way to ClickHouse: one insert at a time, in order, tried until stored.
+// Rows on their way to ClickHouse: one insert at a time, in order, retried until stored.
 //
-// - Blocks of one shard are inserted in the order they were cut, so "the last one is stored" means all are.
-// - What ClickHouse refuses for good is never retried for ever. Of a block of telemetry only the messages that are
-//   refused go, and become dead letters (`refused-block.ts`).
+// - Blocks of one shard are inserted in the order in which they were cut, so once the last one is stored, all are.
+// - What ClickHouse refuses for good is not retried for ever. Of a block of telemetry, only the refused messages are left
+//   out, and become dead letters (`refused-block.ts`).
 import { LIMITS } from '../../limits.ts'
 import { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
@@ -28,7 +28,7 @@ export class Inserter {
     schedule: Schedule
     ticks: () => number
     signal: (signal: InsertSignal) => void
-    /** Keeps messages that are refused. Called until it resolves. */
+    /** Keeps refused messages as dead letters. Called again until it resolves. */
     park: (letters: readonly DeadLetter[]) => Promise<void>
   }) {
     this.#telemetry = options.telemetry
@@ -38,7 +38,7 @@ export class Inserter {
     this.#park = options.park
   }
 
-  /** Resolves once these blocks, and all before them, are stored; `false` if it was closed before. */
+  /** Resolves once these blocks and all earlier ones are stored, or with false if the inserter was closed before. */
   insert(blocks: readonly Block[]): Promise<boolean> {
     for (const block of blocks) {
       this.#waiting++
@@ -64,7 +64,7 @@ export class Inserter {
     return this.#rowsWaiting
   }
 
-  /** Gives up what is not stored yet: the log still has it. */
+  /** Gives up what is not stored yet. The log still has it. */
   close(): void {
     this.#isClosed = true
   }
@@ -73,7 +73,7 @@ export class Inserter {
     const fault = await this.#try(block)
     if (fault === undefined) return
     const { letters, givenUp } = await separate(block, fault, (part) => this.#try(part))
-    // What was not tried any more is neither stored nor refused.
+    // Blocks that were not tried any more are neither stored nor refused.
     if (this.#isClosed) return
     for (const { block: part, fault: why } of givenUp)
       this.#signal({ kind: 'insert_refused', block: part, fault: why })
@@ -86,7 +86,7 @@ export class Inserter {
     this.#signal({ kind: 'messages_refused', block, messages: letters.length, fault })
   }
 
-  /** Resolves with the fault if it is refused; with nothing once it is stored, or given up because of `close`. */
+  /** Resolves with the fault if the block is refused. Undefined once it is stored, or given up because of `close`. */
   async #try(block: Block): Promise<Fault | undefined> {
     for (let attempt = 0; !this.#isClosed; attempt++) {
       const startedAt = this.#ticks()

@@ -1,8 +1,8 @@
-// What becomes of a block that ClickHouse refuses: it is halved until what is refused is a single message, which becomes a
+// What happens to a block that ClickHouse refuses: it is halved until the refused part is a single message. That becomes a
 // dead letter, and everything else is stored.
 //
-// B1. Every cut of a part costs two inserts, so cuts are bounded. If nothing at all is taken, the rows are not to blame,
-//     and it ends sooner. What is still together then is given up: the log has it for its retention time.
+// B1. Each cut costs two inserts, so cuts are limited. If nothing at all is accepted, the rows are not to blame, and it
+//     ends sooner. Parts that are not cut any further are given up. The log has their messages for its retention time.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { topicOf } from '../../../schemas/topics.ts'
@@ -24,20 +24,20 @@ interface RefusedPart {
 }
 
 export interface Separation {
-  /** Messages that are refused by themselves. */
+  /** Messages that are refused on their own. */
   readonly letters: readonly DeadLetter[]
   /** Parts that were not cut any further (B1). */
   readonly givenUp: readonly Pick<RefusedPart, 'block' | 'fault'>[]
 }
 
-/** `insert` resolves with the fault if the part is refused. */
+/** `insert` resolves with a fault if the part is refused. */
 export async function separate(
   block: Block,
   fault: Fault,
   insert: (part: Block) => Promise<Fault | undefined>,
 ): Promise<Separation> {
   const { kind } = block
-  // Rows of other tables come from the store, and whoever wrote them looks for the one that is refused.
+  // Rows of other tables come from the store, and their writer looks for the refused ones itself.
   const read = kind === 'points' || kind === 'texts' ? readRows(block) : undefined
   if (read === undefined) return { letters: [], givenUp: [{ block, fault }] }
   const letters = new Map<string, DeadLetter>()
@@ -68,7 +68,7 @@ export async function separate(
   return { letters: [...letters.values()], givenUp }
 }
 
-/** Undefined for bytes that are no block: then ClickHouse is right to refuse all of it. */
+/** Undefined if the bytes are not a valid block. Then ClickHouse is right to refuse all of it. */
 function readRows({ bytes }: Block): ReadBlock | undefined {
   try {
     return readBlock(bytes)
@@ -77,7 +77,7 @@ function readRows({ bytes }: Block): ReadBlock | undefined {
   }
 }
 
-/** The log has the message as it was sent. Here it is made again from its values, so that it can be replayed. */
+/** Rebuilds the message from its values, so that it can be replayed. The log has it as it was sent. */
 function letterOf(row: Row, { message }: Fault): DeadLetter {
   // Written by the shard from a valid device id.
   const deviceId = row.deviceId as DeviceId

@@ -1,10 +1,10 @@
-// Rollups: hour by hour recomputed from raw, some minutes after the hour is over, and again where late points came.
-// One node does it for all.
+// Rollups: each hour is computed from raw data some minutes after its end, and again if late points came. One node does it
+// for all.
 //
-// - A new horizon is announced first; then all rows received before are stored; only then is it computed. So a
-//   point of a settled hour is either in the computation or marked late.
-// T2. Late hours are taken before they are computed: what marks them meanwhile marks them anew. What is taken is kept
-//     aside until it is done, counts as late until then, and is computed by whoever leads next.
+// - A new horizon is first announced; then all rows received before are stored; only then are rollups computed. So a point
+//   of a settled hour is either in the computation or marked late.
+// T2. Marks of late hours are taken before these are computed, so that points which come meanwhile mark them again. Taken
+//     hours are kept aside until they are computed, count as late until then, and are inherited by the next leader.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { Millis as toMillis } from '../../../schemas/ids.ts'
 import { hoursWithin } from '../../domain/telemetry/late-hours.ts'
@@ -13,7 +13,7 @@ import type { Claim, Facts, LateHour, LateHours } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 
 const HOUR_MS = 3_600_000
-/** How long after its end an hour is settled: most late points are less late than this. */
+/** How long after its end an hour is settled. Most late points are less late than this. */
 const GRACE_MS = 300_000
 const HORIZON = 'rollup_horizon'
 const TAKEN = 'rollup_late'
@@ -29,11 +29,11 @@ export interface SettlerPorts {
   readonly store: Facts & LateHours
   readonly telemetry: Pick<Telemetry, 'isUp' | 'horizon' | 'settle'>
   readonly clock: Clock
-  /** Resolves once all rows received before are stored, and what comes now knows the horizon. */
+  /** Resolves once all rows received before are stored, and everything received from now on knows the horizon. */
   readonly flush: (horizon: Millis) => Promise<void>
   /** The leader's claims, under which it writes: a leader that was paused must not undo what the next one has done. */
   readonly claims: () => readonly Claim[]
-  /** Whether this node settles for all. */
+  /** Whether this node settles rollups for all nodes. */
   readonly isLeading: () => boolean
 }
 
@@ -41,7 +41,7 @@ export class Settler {
   readonly #ports: SettlerPorts
   #announced = toMillis(0)
   #isRunning = false
-  /** The fact's text as last read, and what it contains. */
+  /** The text of the fact `rollup_late` as last read. `#taken` is what it contains. */
   #takenText: string | undefined
   #taken: readonly LateHour[] = []
 
@@ -50,7 +50,7 @@ export class Settler {
     this.look()
   }
 
-  /** Telemetry before this instant is marked late from now on. */
+  /** Telemetry before this instant is marked late. */
   horizon(): Millis {
     return toMillis(Math.max(this.#ports.telemetry.horizon(), this.#announced))
   }
@@ -60,8 +60,8 @@ export class Settler {
     if (horizon > this.#announced) this.#announced = horizon
   }
 
-  /** Learns what was announced before. ClickHouse was never further than that. A horizon in the future was announced under
-   *  a wrong clock, and would make all telemetry late until then. */
+  /** Reads what was announced before. ClickHouse was never further than that. A horizon in the future was announced with a
+   *  wrong clock and would make all telemetry late until then. */
   look(): void {
     const announced = toMillis(Number(this.#ports.store.getFact(HORIZON) ?? 0))
     if (announced <= this.#ports.clock.now() + HOUR_MS) this.announced(announced)
@@ -77,7 +77,7 @@ export class Settler {
     return hoursWithin([...marks, ...taken.filter(({ deviceId }) => asked.has(deviceId))], span)
   }
 
-  /** One round, if one is due. A `Fault` leaves everything to the next round. */
+  /** Settles once if it is time. After a `Fault`, everything is left to the next round. */
   async settle(): Promise<void> {
     const { telemetry, isLeading } = this.#ports
     if (this.#isRunning || !telemetry.isUp() || !isLeading()) return
@@ -107,7 +107,7 @@ export class Settler {
     if (late.length > 0) await store.putFact(TAKEN, NOTHING, claims)
   }
 
-  /** Takes late hours and keeps them aside (T2). */
+  /** Takes the marks of late hours and keeps them aside (T2). */
   async #take(claims: readonly Claim[]): Promise<readonly LateHour[]> {
     const { store } = this.#ports
     const before = this.#readTaken()
@@ -126,7 +126,7 @@ export class Settler {
   #readTaken(): readonly LateHour[] {
     const text = this.#ports.store.getFact(TAKEN) ?? NOTHING
     if (text === this.#takenText) return this.#taken
-    // Written by #take.
+    // Written by `#take`.
     const marks = JSON.parse(text) as readonly (readonly [DeviceId, number, (number | null)?])[]
     this.#takenText = text
     this.#taken = marks.map(([deviceId, hour, until]) => ({ deviceId, hour, ...(until && { until }) }))
