@@ -1,5 +1,5 @@
-// The rules and silences as this node knows them, in memory: what the leader has written, and what the device types ask
-// for. Whenever they change, this node's shards are told (A4).
+// The rules and silences that this node knows, in memory: those that the leader has written, and those that device types
+// bring. Whenever they change, this node's shards are told (A4).
 import type { RuleId } from '../../../schemas/ids.ts'
 import type { Rule } from '../../domain/alert/rule.ts'
 import type { AlertSettings } from '../../domain/alert/rule-book.ts'
@@ -59,7 +59,7 @@ export class AlertBook {
     return this.#settings.rules.find((rule) => rule.rule_id === id)
   }
 
-  /** Resolves once what is written now counts here: one document, or all of them. */
+  /** Resolves once what is written now takes effect on this node. Reads one document, or all without `id`. */
   refresh(collection?: string, id?: string): Promise<void> {
     this.#reading = this.#reading.then(() => this.#read(collection, id))
     return this.#reading
@@ -73,7 +73,7 @@ export class AlertBook {
         this.#publish()
         return
       } catch (error) {
-        // Until it is read, the shards go on with what they have.
+        // Until the read succeeds, shards keep what they have.
         failed(error)
         await schedule.sleep(LIMITS.dutyRetryMs)
       }

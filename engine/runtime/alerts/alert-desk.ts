@@ -1,4 +1,4 @@
-// The leader's duty of rules and silences: it alone changes them, one after the other, and fenced by its claim (R2).
+// The leader's duty for rules and silences. It alone changes them, one after the other, and its claim fences it (R2).
 import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { RuleId } from '../../../schemas/ids.ts'
@@ -35,20 +35,20 @@ export class AlertDesk {
     this.#ports = ports
   }
 
-  /** Knows everything that earlier leaders have written. */
+  /** Reads everything that earlier leaders have written. */
   async open(): Promise<void> {
     await this.#ports.book.refresh()
   }
 
   close(): void {
-    // What is under way is fenced by its claims.
+    // Nothing to stop: changes under way are fenced by their claims.
   }
 
-  /** Resolves once the change is saved and counts on this node. */
+  /** Resolves once the change is saved and in effect on this node. */
   change(change: AlertChange): Promise<AlertChangeOutcome> {
     const turn = this.#last.then(() => this.#change(change))
     this.#last = turn.catch(() => {
-      // Its caller is told.
+      // The caller gets the error.
     })
     return turn
   }
@@ -80,7 +80,7 @@ export class AlertDesk {
     const outcome = createRule(wish, { id, by, now: clock.now() })
     if (outcome.kind === 'mistakes') return mistaken(outcome)
     const known = book.rule(outcome.rule.rule_id)
-    // The same request again, by its Idempotency-Key.
+    // The same request was sent again with its Idempotency-Key.
     if (known !== undefined) return { kind: 'changed', rule: known }
     if (book.settings.rules.filter(({ source }) => source === 'api').length >= LIMITS.rulesMax)
       return refused('LIMIT_REACHED', { limit: LIMITS.rulesMax })
@@ -103,7 +103,7 @@ export class AlertDesk {
       if (fixed.length > 0 || isWhole)
         return refused('RULE_OF_TYPE', { rule_id: id, fields: fixed, allowed: TYPE_RULE_FIELDS })
     }
-    // A whole wish has all that is needed, by its schema.
+    // The schema of a whole wish makes sure that nothing is missing.
     const whole = (isWhole ? wish : { ...toWish(before), ...wish }) as RuleWishBody
     const outcome = replaceRule(before, whole, clock.now())
     return outcome.kind === 'mistakes' ? mistaken(outcome) : this.#keepRule(outcome.rule, before)
@@ -123,7 +123,8 @@ export class AlertDesk {
     return { kind: 'changed', rule }
   }
 
-  /** What the rule named `before` may be gone by now: that is no reason to refuse a change of something else. */
+  /** Checks only names that the rule did not have `before`. Those it had may be gone, but the change may be about
+   *  something else. */
   async #keepRule(rule: Rule, before?: Rule): Promise<AlertChangeOutcome> {
     const named = before?.channels ?? []
     const isNew = (rule.channels ?? []).some((channel) => !named.includes(channel))
@@ -163,7 +164,7 @@ export class AlertDesk {
     if (isNew && known !== undefined) return { kind: 'changed', silence: known }
     if (!isNew && known === undefined) return refused('NOT_FOUND', { message: 'no such silence' })
     const now = clock.now()
-    // Those that are over are kept for reading as long as nobody needs their room.
+    // Silences that are over stay readable until their room is needed.
     const excess = isNew ? silences.length + 1 - LIMITS.silencesMax : 0
     const over = silences
       .filter(({ ends_at: endsAt }) => endsAt <= now)
@@ -185,7 +186,7 @@ export class AlertDesk {
   }
 }
 
-/** The rules whose alerts a condition about the fleet counts. */
+/** The ids of the rules whose alerts a condition about the fleet counts. */
 function countedRules(condition: Condition): readonly string[] {
   return leavesOf(condition).flatMap((leaf) =>
     leaf.kind === 'fleet' && 'rule_id' in leaf.of ? [leaf.of.rule_id] : [],

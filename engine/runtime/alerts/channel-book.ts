@@ -1,4 +1,4 @@
-// The channels, as documents of the leader.
+// The channels. The leader keeps them as documents.
 import { type ChannelId, Millis } from '../../../schemas/ids.ts'
 import {
   type Channel,
@@ -21,16 +21,16 @@ export interface ChannelBookPorts {
   readonly clock: Clock
   readonly http: HttpOut
   readonly hasMail: boolean
-  /** The names of the rules that name this channel. */
+  /** The ids of the rules that use this channel. */
   readonly rulesUsing: (id: ChannelId) => Promise<readonly string[]>
-  /** The channel has another state than before, and that is saved. */
+  /** Called when the channel's state has changed and that is saved. */
   readonly moved: (channel: Channel) => void
 }
 
 type Removal = { readonly kind: 'removed' } | EngineRefusal
 type Outcome = { readonly kind: 'channel'; readonly channel: Channel } | EngineRefusal
 
-/** The collection of their documents. */
+/** The collection of the channels' documents. */
 export const CHANNELS = 'alert-channels'
 const packr = newPackr()
 
@@ -45,7 +45,7 @@ export class ChannelBook {
 
   async open(): Promise<void> {
     for (const { bytes } of await this.#ports.store.documents.list(CHANNELS)) {
-      // Written by #save.
+      // Written by `#save`.
       const channel = packr.unpack(bytes) as Channel
       this.#channels.set(channel.id, channel)
     }
@@ -76,7 +76,7 @@ export class ChannelBook {
     return this.#save({ ...settings, target: withSecret(settings.target), id, health: HEALTHY, ...made })
   }
 
-  /** An edited channel starts anew: what was wrong with it may be what was edited. */
+  /** Replaces the settings and resets the health, because the edit may have fixed the problem. */
   replace(id: ChannelId, settings: ChannelSettings, revision: number): Promise<Outcome> {
     return this.#inTurn(() => this.#replace(id, settings, revision))
   }
@@ -122,7 +122,7 @@ export class ChannelBook {
     return { kind: 'removed' }
   }
 
-  /** Resolves once it is kept. Does not count as an edit. Deliveries end side by side, and each change sees the one before. */
+  /** Resolves once the change is saved. Does not count as an edit. Changes run one after the other. */
   changeHealth(id: ChannelId, change: (health: ChannelHealth) => ChannelHealth): Promise<void> {
     return this.#inTurn(async () => {
       const channel = this.#channels.get(id)

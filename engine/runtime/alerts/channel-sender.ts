@@ -1,4 +1,4 @@
-// Sends a message the way its channel wants it. What went wrong is told by a code: answers and errors may hold secrets.
+// Sends a message as its channel asks. Failures are reported by a code, because answers and errors may contain secrets.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { Channel } from '../../domain/alert/channel.ts'
 import { chatBody } from '../../domain/alert/chat/chat-format.ts'
@@ -51,7 +51,7 @@ export async function sendToChannel(
 
 function bodyOf(template: string | undefined, message: AlertMessage): string {
   const parsed = template === undefined ? undefined : parseJsonTemplate(template)
-  // A template was parsed when it was saved, and is none that cannot be.
+  // Templates were checked when they were saved. If this one cannot be parsed all the same, the usual body is sent.
   return parsed?.kind === 'parsed'
     ? fillJsonTemplate(parsed.tree, templateValuesOf(message))
     : JSON.stringify(webhookBody(message))

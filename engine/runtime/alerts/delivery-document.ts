@@ -1,9 +1,9 @@
-// A delivery as it is kept. One that collects thousands of alerts is written anew with every part of a storm, so what it is
-// about is written in columns: without the names of fields, and each name of a rule once.
+// How a delivery is stored. A delivery that collects thousands of alerts is written again with every part of a storm. So
+// its members are stored in columns, without field names, and with the name of each rule once.
 import type { Delivery, DeliveryMember } from '../../domain/alert/delivery.ts'
 import { newPackr } from '../../domain/packing.ts'
 
-/** Each of a few names once, and for each member the place of its name. */
+/** Lists each distinct name once. `places` has the index of each member's name. */
 interface NameColumn<Name> {
   readonly names: readonly Name[]
   readonly places: readonly number[]
@@ -24,7 +24,7 @@ export function packDelivery({ members, ...head }: Delivery): Uint8Array {
 }
 
 export function unpackDelivery(bytes: Uint8Array): Delivery {
-  // Written by `packDelivery`, or by an earlier release with its members.
+  // Written by `packDelivery`, or by an earlier release, which stored `members`.
   const kept = packr.unpack(bytes) as KeptDelivery | Delivery
   if ('members' in kept) return kept
   const { columns, ...head } = kept
@@ -58,7 +58,7 @@ function membersOf({
   events,
   severities,
 }: MemberColumns): readonly DeliveryMember[] {
-  // The columns are equally long.
+  // All columns have the same length.
   return alertIds.map((alertId, i) => ({
     alertId,
     revision: revisions[i] ?? 0,

@@ -1,5 +1,5 @@
-// A delivery of a queue. One that collects thousands of alerts changes with each of them, so that what it is about is
-// found by alert, and the delivery as a value is made when somebody asks for it.
+// A delivery while it is in a queue. A delivery that collects thousands of alerts changes with each of them, so its members
+// are found by alert, and the delivery is made as a value only when it is asked for.
 import type { AlertId } from '../../../schemas/ids.ts'
 import {
   type Delivery,
@@ -12,11 +12,11 @@ import {
 
 export class DeliveryGroup {
   #delivery: Delivery
-  /** Made with the first change. Folded and redelivered ones may say two things of one alert. */
+  /** Built at the first change. A folded or redelivered delivery may have two members for one alert. */
   #byAlert: Map<AlertId, readonly DeliveryMember[]> | undefined
   #told: Delivery['told']
   #size: number
-  /** Whether there are changes that the delivery does not have yet. */
+  /** Whether `#delivery` lacks some changes. */
   #isChanged = false
 
   constructor(delivery: Delivery) {
@@ -25,7 +25,7 @@ export class DeliveryGroup {
     this.#size = delivery.members.length
   }
 
-  /** Everything but what it is about. */
+  /** The delivery without its members and their texts. */
   get head(): Omit<Delivery, 'members' | 'told'> {
     return this.#delivery
   }
@@ -53,7 +53,7 @@ export class DeliveryGroup {
     this.#isChanged = true
   }
 
-  /** Takes an alert out of which something newer is said. At least one other has to be left. */
+  /** Removes an alert because there is newer news of it. At least one other alert must remain. */
   leave(alertId: AlertId): void {
     const members = this.#members()
     this.#size -= members.get(alertId)?.length ?? 0
@@ -62,7 +62,7 @@ export class DeliveryGroup {
     this.#isChanged = true
   }
 
-  /** Whether it is about this alert and no other. */
+  /** Whether all members are about this alert. */
   isOnlyOf(alertId: AlertId): boolean {
     return (this.#members().get(alertId)?.length ?? 0) === this.#size
   }

@@ -1,8 +1,8 @@
-// The deliveries of one channel that are not over.
+// The unfinished deliveries of one channel.
 //
-// Q1. An alert is in at most one delivery that is not under way. What is newer takes its place: an alert that resolves
-//     before anybody was told of it is one message.
-// - While a delivery is under way, whatever else is to be said about its alerts waits.
+// Q1. An alert is in at most one delivery that is not in flight. Newer news replaces older: an alert that is resolved
+//     before anybody was told of it makes one message.
+// - While a delivery is in flight, other news about its alerts waits.
 import type { AlertId, Millis } from '../../../schemas/ids.ts'
 import { type Channel, isOpen } from '../../domain/alert/channel.ts'
 import {
@@ -18,11 +18,11 @@ import {
 import { LIMITS } from '../../limits.ts'
 import { DeliveryGroup } from './delivery-group.ts'
 
-/** Told of every delivery that is not as it was. */
+/** Called with every delivery that changes. */
 export interface DeliveryListener {
-  /** It is open: whoever needs its value later reads it then, with what was added meanwhile. */
+  /** An open delivery changed. Read its value when it is needed, so that it includes what is added until then. */
   readonly changed: (group: DeliveryGroup) => void
-  /** It is over, as this says, or it is no more. */
+  /** A delivery has finished with this value. Undefined means that it no longer exists. */
   readonly ended: (id: string, delivery: Delivery | undefined) => void
   readonly dropped: (reason: DropReason, alerts: number) => void
 }
@@ -35,23 +35,23 @@ export class DeliveryQueue {
   readonly #listener: DeliveryListener
   readonly #open = new Map<string, DeliveryGroup>()
   readonly #underWay = new Set<string>()
-  /** Where an alert waits to be told of (Q1). */
+  /** The delivery in which an alert waits (Q1). */
   readonly #waiting = new Map<AlertId, string>()
-  /** The delivery of each key that is still added to, and when one of that key was last sent. */
+  /** The delivery of each key that still takes more alerts. `#lastSentAt` is when one with that key was last sent. */
   readonly #joinable = new Map<string, string>()
   readonly #lastSentAt = new Map<string, Millis>()
   readonly #sentAt: Millis[] = []
   #members = 0
   #digestAt = 0
   #probedAt = 0
-  /** The time before which nothing is due, unless something changes. */
+  /** Nothing is due before this time unless something changes. */
   #quietUntil = 0
 
   constructor(listener: DeliveryListener) {
     this.#listener = listener
   }
 
-  /** The number of alerts that wait. */
+  /** How many alerts wait. */
   get size(): number {
     return this.#members
   }
@@ -60,7 +60,7 @@ export class DeliveryQueue {
     return this.#underWay.size
   }
 
-  /** Takes up a delivery as an earlier leader left it. */
+  /** Continues with a delivery of an earlier leader. */
   restore(delivery: Delivery): void {
     this.#put(delivery)
     if (delivery.tries === 0) this.#joinable.set(delivery.key, delivery.id)
@@ -70,12 +70,12 @@ export class DeliveryQueue {
     this.#lastSentAt.set(key, Math.max(at, this.#lastSentAt.get(key) ?? 0) as Millis)
   }
 
-  /** Returns false if it was dropped. */
+  /** Returns false if the item was dropped. */
   add(item: Item, channel: Channel, now: Millis): boolean {
     const { alertId, event } = item.notice
     const waitingIn = this.#waiting.get(alertId)
     if (waitingIn !== undefined) {
-      // It will be told that it fires.
+      // The first message will say that it fires.
       if (event === 'repeat') return true
       this.#supersede(waitingIn, alertId)
     }
@@ -99,12 +99,12 @@ export class DeliveryQueue {
     return true
   }
 
-  /** A delivery that came about otherwise: a redelivery, or another channel's. */
+  /** Adds a delivery that was made elsewhere: a redelivery, or one passed on by another channel. */
   put(delivery: Delivery): void {
     this.#put(delivery)
   }
 
-  /** The deliveries to send now, marked as under way. `isSaved` says which may be sent at all. */
+  /** The deliveries to send now, marked as in flight. Only those for which `isSaved` returns true may be sent. */
   next(
     channel: Channel,
     now: Millis,
@@ -132,7 +132,7 @@ export class DeliveryQueue {
     return begun
   }
 
-  /** The result of one that was under way. */
+  /** Takes the result of a delivery that was in flight. */
   settle(delivery: Delivery, isOver: boolean): void {
     this.#underWay.delete(delivery.id)
     this.#quietUntil = 0
@@ -141,7 +141,7 @@ export class DeliveryQueue {
       this.#listener.ended(delivery.id, delivery)
       return
     }
-    // What was said about its alerts meanwhile takes their place (Q1).
+    // Newer news about its alerts replaces what this delivery says (Q1).
     const gone = new Set<AlertId>()
     for (const { alertId } of delivery.members) {
       const waitingIn = this.#waiting.get(alertId)
@@ -153,7 +153,7 @@ export class DeliveryQueue {
     else this.#drop(delivery)
   }
 
-  /** Gives everything up, because the channel is gone. */
+  /** Drops all deliveries, because the channel is gone. */
   drop(now: Millis): void {
     for (const group of this.#open.values()) {
       if (this.#underWay.has(group.head.id)) continue
@@ -188,7 +188,7 @@ export class DeliveryQueue {
     )
   }
 
-  /** One try a minute, of the oldest, until the channel works. */
+  /** Tries the first due delivery once a minute until the channel works. */
   #probe(due: readonly DeliveryGroup[], now: Millis, isSaved: (id: string) => boolean): readonly Delivery[] {
     if (this.#underWay.size > 0 || now < this.#probedAt + LIMITS.channelProbeMs) return []
     const probe = due.find(({ head }) => isSaved(head.id))
@@ -226,7 +226,7 @@ export class DeliveryQueue {
     return this.#sentAt.length >= channel.ratePerMinute
   }
 
-  /** A critical one has a place of its own, so that it never waits behind a lower severity. */
+  /** A critical delivery has an extra place, so that it never waits behind a lower severity. */
   #hasRoom(delivery: Delivery): boolean {
     const max = LIMITS.deliveriesInFlightPerChannelMax
     return this.#underWay.size < (delivery.severity === 'critical' ? max + 1 : max)
@@ -265,7 +265,7 @@ export class DeliveryQueue {
     else this.#listener.ended(id, undefined)
   }
 
-  /** Repeats go first, then what is only information. Critical alerts are taken in any case. */
+  /** Drops a repeat, or else a delivery with severity `info`. Critical alerts are accepted even without room. */
   #makeRoomFor({ notice }: Item): boolean {
     const isLesser = [
       ({ event }: DeliveryGroup['head']) => event === 'repeat',
@@ -296,7 +296,7 @@ export class DeliveryQueue {
     this.#listener.changed(group)
   }
 
-  /** What was removed from the queue is over, and nobody is told. */
+  /** Marks a removed delivery as dropped. Nobody gets it. */
   #drop(delivery: Delivery): void {
     this.#listener.ended(delivery.id, { ...delivery, state: 'dropped', nextAttemptAt: undefined })
   }

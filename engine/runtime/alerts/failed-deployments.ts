@@ -1,4 +1,4 @@
-// Deployments that failed, as the leader knows them, and whom they are about.
+// The failed deployments that the leader knows, and which devices they are about.
 import type { DeploymentId, DeviceId } from '../../../schemas/ids.ts'
 import type { IsMember } from '../../domain/alert/target.ts'
 import { type DeploymentFailure, failureOf } from '../../domain/ota/deployment-failure.ts'
@@ -7,7 +7,7 @@ import type { Directory } from '../../ports/store.ts'
 
 export interface FailedDeployments {
   all(): readonly DeploymentFailure[]
-  /** Whether one of its devices is a member of a rule's target. */
+  /** Whether a device of the deployment is a member of a rule's target. */
   isCovered(failure: DeploymentFailure, isMember: IsMember): Promise<boolean>
 }
 

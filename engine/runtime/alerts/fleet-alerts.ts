@@ -1,11 +1,11 @@
-// The leader's duty of rules about the fleet: it judges them by what the owners of devices count, keeps their alerts, and
-// lets people act on them.
+// The leader's duty for rules about the fleet: it judges them by the counts of all owners, keeps their alerts, and lets
+// users act on them.
 //
-// L1. What it decides is saved with the leader's claim, and with the notices and rows that follow from it, before anybody
-//     sees it. A save that fails may have been carried out all the same, so it is tried until it is known to be:
-//     whoever decided again would open another alert.
-// L2. Without the counts of every owner nothing is judged: a part of the fleet that cannot be seen is not well.
-// - One thing at a time: a request of a person and a round never decide side by side.
+// L1. Decisions are saved with the leader's claim, together with their notices and rows, before anybody sees them. A
+//     failed save may have been carried out all the same, so it is retried until it is known to be saved: deciding again
+//     would open a second alert.
+// L2. Nothing is judged without the counts of every owner: what cannot be seen must not count as well.
+// - One thing at a time: a user's request and a round never decide at the same time.
 import type { AlertId, RuleId } from '../../../schemas/ids.ts'
 import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
@@ -52,16 +52,16 @@ export interface FleetAlertsPorts {
   readonly book: AlertBook
   readonly clock: Pick<Clock, 'now'>
   readonly schedule: Pick<Schedule, 'every' | 'sleep'>
-  /** What the owners of all devices count. `sums`: leaves whose values they are to add up, too. */
+  /** Asks the owners of all devices for their counts. `sums`: leaves whose values they also sum up. */
   readonly counts: (sums: readonly LeafName[]) => Promise<FleetCounts>
   readonly failures: FailedDeployments
   readonly tell: (events: readonly FeedEvent[]) => void
-  /** Rows of the history wait in the outbox. */
+  /** Called when rows of the history wait in the outbox. */
   readonly stored: () => void
   readonly failed: (error: unknown) => void
 }
 
-/** How long what is over is kept for reading. The history has it for longer. */
+/** How long finished alerts stay readable here. The history has them for longer. */
 const KEPT_MS = 86_400_000
 const METRIC_EVERY_SEC = 60
 const QUIET_ROUNDS = 10
@@ -69,7 +69,7 @@ const QUIET_ROUNDS = 10
 export class FleetAlerts {
   readonly #ports: FleetAlertsPorts
   readonly #instances = new Map<string, FleetInstance>()
-  /** What each leaf last showed, for people: it moves without being saved. */
+  /** The last values of each leaf, for display. They change without being saved. */
   readonly #sights = new Map<string, readonly LeafSight[]>()
   readonly #summedAt = new Map<string, number>()
   #rules = new RuleBook({ revision: -1, rules: [], silences: [] })
@@ -84,7 +84,7 @@ export class FleetAlerts {
     this.#ports = ports
   }
 
-  /** Goes on with what earlier leaders have saved. */
+  /** Continues with what earlier leaders have saved. */
   async open(): Promise<void> {
     const { store, schedule } = this.#ports
     for (const instance of await readFleetInstances(store.documents))
@@ -97,7 +97,7 @@ export class FleetAlerts {
     this.#stop?.()
   }
 
-  /** One round, unless one is under way. */
+  /** Runs one round unless one is running. */
   async look(): Promise<void> {
     if (this.#isLooking) return
     this.#isLooking = true
@@ -125,7 +125,7 @@ export class FleetAlerts {
     return fleetCountsOf(seen.map((instance) => ({ instance, ...this.#about(instance, now) })))
   }
 
-  /** What a person does to an alert. Resolves once it is saved. */
+  /** Applies a user's action to an alert. Resolves once it is saved. */
   act(id: AlertId, wish: AlertAct, by: Author): Promise<FleetActOutcome> {
     return this.#inTurn(() => this.#act(id, wish, by))
   }
@@ -165,7 +165,7 @@ export class FleetAlerts {
     await this.#keep(judged)
   }
 
-  /** Without rules about the fleet there is only to see whether there is room for alerts. */
+  /** Without rules about the fleet, counts are only needed to see whether there is room for alerts, so fewer rounds ask. */
   #isCountDue(): boolean {
     const isQuiet = this.#rules.fleet.length === 0 && this.#instances.size === 0
     return !isQuiet || this.#rounds++ % QUIET_ROUNDS === 0
@@ -189,7 +189,7 @@ export class FleetAlerts {
     const found = counts.rules.find(
       ({ ruleId, revision }) => ruleId === rule.id && revision === rule.rule.revision,
     )
-    // Somebody has not heard of the rule as it is now.
+    // Not every owner knows this revision of the rule yet.
     if (found === undefined) return []
     const groups = groupLevelOf(rule.rule.condition) === undefined ? [''] : groupsOf(found)
     const known = [...this.#instances.values()].filter(({ ruleId }) => ruleId === rule.id)
@@ -199,7 +199,7 @@ export class FleetAlerts {
       const isNew = before === undefined
       if (isNew && known.length >= LIMITS.fleetGroupsMax) return []
       const sights = fleetSights(rule, found, { group, before: before?.truths ?? [] })
-      // What never was true is not kept.
+      // An instance whose leaves were never true is not kept.
       if (isNew && !sights.some(({ truth }) => truth === TRUTH.yes) && !hasNegation(rule)) return []
       return this.#judgeOne(rule, group, sights)
     })
@@ -238,7 +238,7 @@ export class FleetAlerts {
     return this.#changed(before, { instance: after.instance, moves: [...moves, ...after.moves] })
   }
 
-  /** Alerts of rules that are gone, off, or about something else by now, and instances that nobody needs. */
+  /** Ends alerts whose rule is gone, disabled or about something else now, and removes instances that are not needed. */
   #endOrphans(): readonly InstanceChange[] {
     const judged = new Set<RuleId>([FULL.id, ...this.#rules.fleet.map(({ id }) => id)])
     const keptSince = Millis(this.#ports.clock.now() - KEPT_MS)
@@ -331,7 +331,7 @@ export class FleetAlerts {
     return { rule, now, sights, silences: this.#rules.silences, isFiring, alerts }
   }
 
-  /** Keeps the newest value of each leaf; a leaf that was not looked at keeps the one before. */
+  /** Keeps the newest value of each leaf. A leaf without a value keeps its previous one. */
   #seen({ ruleId, group }: FleetInstance, leaves: readonly LeafSight[]): void {
     const key = fleetKey(ruleId, group)
     const before = this.#sights.get(key)
@@ -341,7 +341,7 @@ export class FleetAlerts {
     )
   }
 
-  /** Every judgement happens at a moment of its own. */
+  /** The time of a judgement. No two judgements have the same. */
   #now(): Micros {
     this.#lastMicros = Math.max(this.#ports.clock.now() * 1_000, this.#lastMicros + 1)
     return Micros(this.#lastMicros)
@@ -350,7 +350,7 @@ export class FleetAlerts {
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {
-      // Its caller is told.
+      // The caller gets the error.
     })
     return turn
   }
@@ -358,14 +358,14 @@ export class FleetAlerts {
 
 interface InstanceChange {
   readonly before: FleetInstance
-  /** Undefined: it is forgotten. */
+  /** Undefined if the instance is removed. */
   readonly after: FleetJudgement | undefined
   readonly by?: Author
 }
 
 const FULL = fullRule()
 
-/** Its condition may be true although no leaf is. */
+/** With a negation, the condition may be true although no leaf is. */
 function hasNegation({ rule }: CompiledRule): boolean {
   return JSON.stringify(rule.condition).includes('"not"')
 }

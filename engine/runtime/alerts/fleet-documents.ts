@@ -21,7 +21,7 @@ export async function readFleetInstances(documents: Documents): Promise<readonly
   return (await documents.list(FLEET_ALERTS)).map(({ bytes }) => packr.unpack(bytes) as FleetInstance)
 }
 
-/** Tells instances apart, in memory as in the store. */
+/** The key of an instance, in memory and in the store. */
 export function fleetKey(ruleId: string, group: string): string {
   return `${ruleId} ${group}`
 }

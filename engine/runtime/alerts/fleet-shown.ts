@@ -1,5 +1,5 @@
-// Alerts about the fleet as people see them, and what follows from their moves: frames of /ws, rows of the history, and
-// notices for the channels.
+// Alerts about the fleet as users see them, and the effects of their moves: frames of /ws, rows of the history, and notices
+// for the channels.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, type Millis, type RuleId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -23,13 +23,13 @@ import type { Notice } from '../../ports/notices.ts'
 import { alertEventOf } from '../shard/alert-effects.ts'
 import { versionOf } from '../shard/history-rows.ts'
 
-/** What is known of an instance besides itself. */
+/** What else is known about an instance. */
 export interface FleetAbout {
   readonly rule: CompiledRule | undefined
   readonly now: Millis
   readonly sights: readonly LeafSight[] | undefined
   readonly silences: readonly CompiledSilence[]
-  /** Whether another rule fires for the same group. */
+  /** Whether the other rule fires for the same group. */
   readonly isFiring: (id: RuleId) => boolean
 }
 
@@ -42,7 +42,7 @@ export function fleetMutedBy(
   { rule, now, silences, isFiring }: Omit<FleetAbout, 'sights'>,
 ): (severity: AlertSeverity) => readonly string[] {
   const { place: group, ruleId } = instance
-  // It is no device, so it is matched by its group alone.
+  // An alert about the fleet has no device, so a silence matches it by its group alone.
   const member = {
     ...{ id: '' as DeviceId, name: '', type: '', group, tags: [] },
     ...{ status: 'online' as const, parentId: undefined, firmwareVersion: undefined },
@@ -92,7 +92,7 @@ export function fleetCountsOf(
   )
 }
 
-/** What is told of an instance that counts its `for_sec` now, and did not before. */
+/** The events for an instance that has just become pending. */
 export function fleetPendingNews(
   before: FleetInstance,
   instance: FleetInstance,
@@ -110,7 +110,7 @@ function fleetPending(instance: FleetInstance, rule: CompiledRule): JsonObject {
   return pendingBody(rule, placeOf(instance), Micros(startedAt))
 }
 
-/** What the leader decides has no place in the log. */
+/** The leader's decisions have no place in the log. */
 const SWEPT = { place: undefined }
 
 interface FleetOutlet {
@@ -127,7 +127,7 @@ interface FleetOutlet {
   ): void
 }
 
-/** Collects what follows from moves, to be saved with them. */
+/** Collects the effects of moves, to be saved with them. */
 export function fleetOutlet(): FleetOutlet {
   const outlet: FleetOutlet = {
     feed: [],
@@ -147,7 +147,7 @@ export function fleetOutlet(): FleetOutlet {
         writtenRow({
           deviceId: FLEET,
           kind: 'alert',
-          // Several moves of one alert are in order by their number, and those of others are told apart by what they tell.
+          // The number keeps the moves of one alert in order. Moves of other alerts differ by their version.
           at: Micros(now * 1_000 + (outlet.history.length % 1_000)),
           version: versionOf(SWEPT, alert.id, alert.revision),
           body: { event: name, ...told, actor },
@@ -177,7 +177,7 @@ function phaseIn({ alerts, since, ruleId }: FleetInstance, { rule, now }: FleetA
   return phaseOf(alerts, rule, { since: since.slice(0, roots), clearSince }, now * 1_000)
 }
 
-/** The alert with the value and count of now, which move without being saved in it. */
+/** The alert with its current value and count, which change without a save. */
 function current(alert: Alert, { count }: FleetInstance, { sights = [] }: FleetAbout): Alert {
   if (alert.resolvedAt !== undefined) return alert
   const sight = sights.find(({ truth }) => truth === TRUTH.yes) ?? sights[0]

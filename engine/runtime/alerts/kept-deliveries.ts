@@ -1,6 +1,6 @@
-// What the notifier keeps in the store: deliveries, and which channels know of which alerts. Everything that changed is
-// written together, in one save that also removes the notices it follows from. A save that fails is tried again, so
-// what is sent was saved before.
+// What the notifier keeps in the store: deliveries, and which channels know about which alerts. All changes are written
+// together, in one save that also removes the notices they follow from. A failed save is retried. So everything that is
+// sent was saved before.
 import { AlertId, type ChannelId } from '../../../schemas/ids.ts'
 import { type Delivery, isFinal } from '../../domain/alert/delivery.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -28,7 +28,7 @@ const packr = newPackr()
 interface DocumentWrite {
   readonly collection: string
   readonly id: string
-  /** Asked for when it is written. */
+  /** Called when the document is written. Undefined removes the document. */
   readonly bytes: (() => Uint8Array) | undefined
 }
 
@@ -40,16 +40,16 @@ interface FinishedDelivery {
 
 export class KeptDeliveries {
   readonly #ports: KeptDeliveriesPorts
-  /** What the next save writes, by collection and id. It is encoded then, once for all changes. */
+  /** What the next save writes, by collection and id. Encoded only then, once for all changes. */
   #changed = new Map<string, DocumentWrite>()
-  /** What the present save writes. */
+  /** What the current save writes. */
   #saving: ReadonlyMap<string, DocumentWrite> = new Map()
   #gone: string[] = []
   #lastSave: Promise<void> = Promise.resolve()
   #isClosed = false
-  /** Finished ones, the oldest first. */
+  /** Finished deliveries, oldest first. */
   readonly #finished = new Map<string, FinishedDelivery>()
-  /** The channels that were told, or will be, that an alert fires. */
+  /** The channels that were told, or will be told, that an alert fires. */
   readonly #told = new Map<AlertId, ReadonlySet<ChannelId>>()
   readonly #notified = new NotifiedIndex()
 
@@ -57,10 +57,10 @@ export class KeptDeliveries {
     this.#ports = ports
   }
 
-  /** Returns the deliveries in the order in which they were made. */
+  /** Returns all deliveries in the order in which they were created. */
   async open(): Promise<readonly Delivery[]> {
     const { documents } = this.#ports.store
-    // Written by #tell.
+    // Written by `tell`.
     for (const { id, bytes } of await documents.list(TOLD))
       this.#told.set(AlertId(id), new Set(packr.unpack(bytes) as ChannelId[]))
     const deliveries = (await documents.list(DELIVERIES)).map(({ bytes }) => unpackDelivery(bytes))
@@ -74,7 +74,7 @@ export class KeptDeliveries {
     this.#isClosed = true
   }
 
-  /** Keeps an open one as it is when it is saved: with everything that was added until then. */
+  /** Keeps an open delivery as it is at the time of the save, with everything added until then. */
   putOpen(group: DeliveryGroup): void {
     const { id } = group.head
     this.#write(DELIVERIES, id, () => packDelivery(group.delivery()))
@@ -91,7 +91,7 @@ export class KeptDeliveries {
     this.#finished.set(id, { id, channelId, createdAt })
   }
 
-  /** Removes the oldest that are over, beyond their time or number. */
+  /** Removes the oldest finished deliveries that are too old or too many. */
   forget(before: number): void {
     for (const { id, createdAt } of this.#finished.values()) {
       if (createdAt >= before && this.#finished.size <= LIMITS.deliveriesKeptMax) return
@@ -109,7 +109,7 @@ export class KeptDeliveries {
     this.#write(TOLD, alertId, channels.size === 0 ? undefined : () => packr.pack([...channels]))
   }
 
-  /** The channels that were told of the alert, and what came of it. */
+  /** The channels that were told of the alert, with the state of their deliveries. */
   notifiedOf(alertId: AlertId): readonly ChannelNotice[] {
     return this.#notified.of(alertId)
   }
@@ -123,19 +123,19 @@ export class KeptDeliveries {
     return [...this.#finished.values()].filter((each) => each.channelId === channelId).map(({ id }) => id)
   }
 
-  /** Reads what is saved. Deliveries that are not over are in their queues. */
+  /** Reads a saved delivery. Unfinished deliveries are in their queues and may be newer there. */
   async read(id: string): Promise<Delivery | undefined> {
     await this.#lastSave
     const bytes = await this.#ports.store.documents.read(DELIVERIES, id)
     return bytes === undefined ? undefined : unpackDelivery(bytes)
   }
 
-  /** Removes notices with the next save, which writes what followed from them. */
+  /** Removes these notices with the next save, which also writes what followed from them. */
   gone(keys: readonly string[]): void {
     this.#gone.push(...keys)
   }
 
-  /** Resolves once everything that changed before is saved. Rejects if another leader has taken over. */
+  /** Resolves once all earlier changes are saved. Rejects if another leader has taken over. */
   save(): Promise<void> {
     const turn = this.#lastSave.then(() => this.#saveNow())
     this.#lastSave = turn.catch(() => undefined)

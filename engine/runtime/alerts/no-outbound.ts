@@ -1,4 +1,4 @@
-// For an engine without ways out to people: every address is forbidden.
+// For an engine that cannot reach the outside: every address is forbidden.
 import type { Outbound } from '../../ports/outbound.ts'
 
 export const NO_OUTBOUND: Outbound = {

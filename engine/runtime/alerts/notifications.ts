@@ -1,4 +1,4 @@
-// Channels and the notifier together: the leader's duty, and what the API asks of it.
+// The channels and the notifier together: the leader's duty, and the answers to the API's calls.
 import type { ChannelId, Millis } from '../../../schemas/ids.ts'
 import { type Channel, shownState } from '../../domain/alert/channel.ts'
 import {
@@ -30,7 +30,7 @@ export interface NotificationsPorts {
   readonly clock: Clock
   readonly schedule: Schedule
   readonly dice: () => number
-  /** Time between two looks at what is due, if it is not the usual one. */
+  /** The time between two looks for due deliveries. Default: `LIMITS.noticesPollMs`. */
   readonly pollMs?: number
   readonly rulesUsing: (id: ChannelId) => Promise<readonly string[]>
   readonly signal: (signal: NotifierSignal) => void
@@ -49,7 +49,7 @@ export class Notifications {
   readonly #ports: NotificationsPorts
   readonly #book: ChannelBook
   readonly #notifier: Notifier
-  /** When each channel was tested within the last minute. */
+  /** The times of each channel's tests within the last minute. */
   readonly #testedAt = new Map<ChannelId, readonly Millis[]>()
 
   constructor(ports: NotificationsPorts) {
@@ -81,7 +81,7 @@ export class Notifications {
     this.#notifier.close()
   }
 
-  /** The number of alerts that wait to be told of. */
+  /** How many alerts wait to be sent. */
   waiting(): number {
     return this.#notifier.waiting()
   }
@@ -115,7 +115,7 @@ export class Notifications {
     }
   }
 
-  /** Sends a sample past groups, rates and the channel's state. */
+  /** Sends a sample at once, without regard to groups, rates or the channel's state. */
   async #test(id: ChannelId, name: string): Promise<ChannelAnswer> {
     const { clock, outbound, schedule } = this.#ports
     const channel = this.#book.get(id)

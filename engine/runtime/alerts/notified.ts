@@ -1,4 +1,4 @@
-// Who was told of which alert, in memory: what deliveries say, found by alert.
+// Who was told of which alert: an index of deliveries by alert, in memory.
 import type { AlertId } from '../../../schemas/ids.ts'
 import type { Delivery } from '../../domain/alert/delivery.ts'
 import { LIMITS } from '../../limits.ts'
@@ -8,22 +8,22 @@ import type { DeliveryGroup } from './delivery-group.ts'
 type OfAlert = Map<string, ChannelNotice>
 
 export class NotifiedIndex {
-  /** The alerts that were told of last are at the end. */
+  /** The alerts that were told most recently are at the end. */
   readonly #byAlert = new Map<AlertId, OfAlert>()
-  /** Open ones that changed. One that collects thousands of alerts changes often, so it is read when somebody asks. */
+  /** Open deliveries that changed. One that collects thousands of alerts changes often, so it is read only when needed. */
   readonly #open = new Map<string, DeliveryGroup>()
 
   noteOpen(group: DeliveryGroup): void {
     this.#open.set(group.head.id, group)
   }
 
-  /** What an open one has become. Undefined if another says what it said. */
+  /** Notes the value of a delivery. Undefined if another delivery has replaced it. */
   note(id: string, delivery: Delivery | undefined): void {
     this.#open.delete(id)
     if (delivery !== undefined) this.#read(delivery)
   }
 
-  /** Sorted by the time of their notification. */
+  /** Sorted by the time of the notification. */
   of(alertId: AlertId): readonly ChannelNotice[] {
     for (const group of this.#open.values()) this.#read(group.delivery())
     this.#open.clear()

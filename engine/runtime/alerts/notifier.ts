@@ -1,9 +1,9 @@
-// Tells channels of alerts: takes the notices that moved alerts left, makes deliveries of them, sends them and notes what
-// came of it. A duty of the leader.
+// The notifier tells channels of alerts. It takes the notices that moved alerts left, makes deliveries of them, sends these
+// and notes the results. It is a duty of the leader.
 //
-// - Deliveries are saved together with the end of the notices that they follow from, and sent afterwards. A crash at
-//   any point loses none, and repeats at most those that were under way, under the same ids.
-// N2. Who was never told that an alert fires is not told that it resolved; whoever was told is.
+// - Deliveries are saved together with the removal of their notices, and sent afterwards. A crash at any point loses none,
+//   and repeats at most those that were in flight, under the same ids.
+// N2. A channel is told that an alert resolved if, and only if, it was told that the alert fires.
 import type { AlertId, ChannelId } from '../../../schemas/ids.ts'
 import type { DeliveryEvent } from '../../../schemas/vocabulary.ts'
 import { type Channel, healthAfter, isOpen, takes } from '../../domain/alert/channel.ts'
@@ -35,7 +35,7 @@ export type NotifierSignal =
       readonly channelType: Channel['target']['kind']
       readonly event: DeliveryEvent
       readonly result: 'delivered' | 'retry' | 'failed' | 'gone'
-      /** Time since the message was made; undefined unless it was delivered. */
+      /** Time since the message was created. Undefined unless it was delivered. */
       readonly seconds: number | undefined
     }
   | { readonly kind: 'notifications_dropped'; readonly reason: string; readonly alerts: number }
@@ -78,7 +78,7 @@ export class Notifier {
       if (!isFinal(delivery)) queue.restore(delivery)
       for (const { at } of delivery.attempts) queue.restoreSent(delivery.key, at)
     }
-    // What was read is as it was saved.
+    // Reading changes nothing, so this save only marks the read deliveries as saved.
     await kept.save()
     this.#stop = schedule.every(pollMs, () => this.look())
   }
@@ -89,12 +89,12 @@ export class Notifier {
     this.#ports.kept.close()
   }
 
-  /** The number of alerts that wait to be told of. */
+  /** How many alerts wait to be sent. */
   waiting(): number {
     return [...this.#queues.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Takes what the shards left and sends what is due. */
+  /** Takes the notices that shards left, and sends what is due. */
   look(): void {
     if (this.#isClosed) return
     if (!this.#isTaking && this.#ports.notices.noticeCounts().waiting > 0) void this.#take()
@@ -118,7 +118,7 @@ export class Notifier {
     return alertIds.map((id) => this.#ports.kept.notifiedOf(id))
   }
 
-  /** Sends one that is over once more, under the same ids. Undefined if there is none. */
+  /** Sends a finished delivery once more, under the same ids. Undefined if there is no such delivery. */
   async redeliver(id: string): Promise<Delivery | undefined> {
     const { kept, clock, book } = this.#ports
     const delivery = await kept.read(id)
@@ -130,7 +130,7 @@ export class Notifier {
     return again
   }
 
-  /** Keeps one that went its own way: a test. */
+  /** Keeps a delivery that did not go through a queue, such as a test. */
   async note(delivery: Delivery): Promise<void> {
     this.#ports.kept.put(delivery.id, delivery)
     await this.#saved()
@@ -146,7 +146,7 @@ export class Notifier {
     try {
       const taken = await notices.notices(LIMITS.noticesTakenMax)
       for (let from = 0; from < taken.length; from += LIMITS.noticesAtOnceMax) {
-        // In a storm, messages of other devices wait for a part only.
+        // In a storm, other work only waits for one part of the notices.
         if (from > 0) await schedule.sleep(0)
         if (this.#isClosed) return
         this.#takeNow(taken.slice(from, from + LIMITS.noticesAtOnceMax))
@@ -154,7 +154,7 @@ export class Notifier {
       kept.forget(this.#ports.clock.now() - LIMITS.deliveriesKeptMs)
       await kept.save()
     } catch (error) {
-      // The next look tries again, a moment later.
+      // The next look tries again shortly after.
       signal({ kind: 'notifier_failed', error })
       return
     } finally {
@@ -163,7 +163,7 @@ export class Notifier {
     this.look()
   }
 
-  /** Without a pause: whatever is saved has both what follows from a notice and its end. */
+  /** Runs without a pause, so that every save has both the deliveries of a notice and its removal. */
   #takeNow(notices: Awaited<ReturnType<Notices['notices']>>): void {
     for (const { bytes } of notices) this.#enqueue(bytes)
     this.#ports.kept.gone(notices.map(({ key }) => key))
@@ -199,7 +199,7 @@ export class Notifier {
     kept.tell(notice.alertId, told)
   }
 
-  /** Tells the end to whoever was told that it fires, or is about to be, whatever the rule says by now (N2). */
+  /** Tells the end to each channel that was or will be told that the alert fires, whatever the rule says now (N2). */
   #enqueueEnd(item: Item): void {
     const { kept, book, clock } = this.#ports
     const { alertId, sendResolved } = item.notice
@@ -215,7 +215,7 @@ export class Notifier {
     const { clock, book } = this.#ports
     const isQueued = this.#queueOf(channel.id).add(item, channel, clock.now())
     if (isQueued) told.add(channel.id)
-    // A channel that fails keeps trying, and somebody else is told at once.
+    // A failing channel keeps trying, and its fallback is told at once.
     const fallback = channel.health.state === 'failing' ? this.#fallbackOf(channel) : undefined
     if (fallback === undefined || told.has(fallback.id) || book.get(fallback.id) === undefined) return
     if (this.#queueOf(fallback.id).add(item, fallback, clock.now())) told.add(fallback.id)
@@ -237,7 +237,7 @@ export class Notifier {
       room -= begun.length
       for (const delivery of begun) void this.#deliver(channel, delivery, queue)
     }
-    // What is being taken is saved as a whole: a delivery that collects thousands of alerts is written with each save.
+    // Not while notices are taken: a delivery that collects thousands of alerts is written as a whole with each save.
     if (!this.#isTaking) void this.#saved()
   }
 
@@ -253,7 +253,7 @@ export class Notifier {
     if (this.#isClosed) return
     const now = clock.now()
     const latencyMs = Math.round(clock.ticks() - began)
-    // The channel may have been edited while this was under way.
+    // The channel may have been edited while the delivery was in flight.
     const health = book.get(channel.id)?.health ?? channel.health
     const isFailing = health.state === 'failing'
     const after = afterAttempt(delivery, result, { startedAt, now, latencyMs, dice: dice(), isFailing })
@@ -271,7 +271,7 @@ export class Notifier {
     this.look()
   }
 
-  /** A delivery that failed for good goes to the fallback channel, and nobody counts as told by this one (N2). */
+  /** Passes a delivery that failed for good to the fallback channel. This channel then counts as not told (N2). */
   #passOn(channel: Channel, delivery: Delivery): void {
     const { kept, clock } = this.#ports
     const fallback = this.#fallbackOf(channel)

@@ -1,17 +1,17 @@
-// Which moves of alerts were taken from the notices, so that none is told in two messages.
+// Which moves of alerts were taken from notices, so that no move is told in two messages.
 //
-// - A save that failed and was carried out all the same is tried again, and brings back a notice that was taken, maybe
-//   by an earlier leader: what that one made of it is in its deliveries.
+// - A failed save may have been carried out all the same. It is retried and brings back a notice that was taken, perhaps
+//   by an earlier leader, whose deliveries show what it had taken.
 import type { AlertId } from '../../../schemas/ids.ts'
 import type { Delivery } from '../../domain/alert/delivery.ts'
 import type { Notice } from '../../domain/alert/notice.ts'
 import { LIMITS } from '../../limits.ts'
 
 export class TakenMoves {
-  /** The highest revision of each alert. The alerts that were taken last are at the end. */
+  /** The highest revision of each alert. The alerts taken most recently are at the end. */
   readonly #revisions = new Map<AlertId, number>()
 
-  /** Takes up what an earlier leader made of notices. */
+  /** Notes what an earlier leader has taken. */
   restore({ members }: Pick<Delivery, 'members'>): void {
     for (const { alertId, revision } of members) this.#note(alertId, revision)
   }

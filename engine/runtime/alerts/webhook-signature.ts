@@ -1,4 +1,4 @@
-// Signatures as Standard Webhooks has them (https://www.standardwebhooks.com).
+// Signatures as specified by Standard Webhooks (https://www.standardwebhooks.com).
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Millis } from '../../../schemas/ids.ts'
 
@@ -15,7 +15,7 @@ interface SignedMessage {
   readonly body: string
 }
 
-/** One signature per secret, so that a receiver may know either. */
+/** One signature per secret, so that a receiver needs to know only one of them. */
 export function signatureHeaders(
   { id, at, body }: SignedMessage,
   secrets: readonly string[],

@@ -1,5 +1,5 @@
-// The newest broadcasts as they are saved: a document each, and the members that wait for their command in another one,
-// which is written once. So noting progress costs little, however large the group is.
+// The newest broadcasts as they are stored: a document each. The members that wait for their command are in a second
+// document, which is written only once. So noting progress is cheap even for large groups.
 import type { BroadcastId, DeviceId } from '../../../schemas/ids.ts'
 import type { Broadcast, StatusCounts } from '../../domain/command/broadcast.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -8,12 +8,12 @@ import type { SavedDocument } from '../../ports/documents.ts'
 import { type Claim, NO_SAVE, type Store } from '../../ports/store.ts'
 
 export interface SavedBroadcast {
-  /** Its number. The newest broadcasts are kept. */
+  /** The broadcast's number. The newest broadcasts are kept. */
   readonly n: number
   readonly broadcast: Broadcast
-  /** How many members have been asked to take their command; undefined once all have. */
+  /** How many members have been asked to take their command. Undefined once all have been asked. */
   readonly handedOut: number | undefined
-  /** What came of it, once all its commands have ended. */
+  /** The result, once all commands have ended. */
   readonly counts: StatusCounts | undefined
 }
 
@@ -34,7 +34,7 @@ export class BroadcastBook {
 
   async open(): Promise<void> {
     const documents = await this.#store.documents.list(BROADCASTS)
-    // Written by #write.
+    // Written by `#write`.
     const saved = documents.map(({ bytes }) => packr.unpack(bytes) as SavedBroadcast)
     for (const each of saved.sort((a, b) => a.n - b.n)) {
       this.#kept.set(each.broadcast.id, each)
@@ -51,10 +51,10 @@ export class BroadcastBook {
     return [...this.#kept.values()]
   }
 
-  /** All members of a broadcast that is being handed out, in their order. */
+  /** All members of a broadcast that is being handed out, in order. */
   async membersOf(id: BroadcastId): Promise<readonly DeviceId[]> {
     const bytes = await this.#store.documents.read(MEMBERS, id)
-    // Written by add.
+    // Written by `add`.
     return bytes === undefined ? [] : (packr.unpack(bytes) as readonly DeviceId[])
   }
 
@@ -70,7 +70,7 @@ export class BroadcastBook {
     return saved
   }
 
-  /** Members are forgotten once all have been asked. */
+  /** Saves progress. Forgets the members once all have been asked. */
   async save(saved: SavedBroadcast): Promise<void> {
     const { id } = saved.broadcast
     if (!this.#kept.has(id)) return

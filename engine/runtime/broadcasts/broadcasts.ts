@@ -1,10 +1,10 @@
-// Commands to many devices. Each member gets a command of its own, through the log like any other, and a record of the whole
+// Commands to many devices. Each member gets a command of its own, through the log like any other. A record of the whole
 // broadcast survives a crash.
 //
-// G1. The record is saved before the first member gets its command. Who was promised a broadcast gets all of it: what
-//     was not handed out before a crash is handed out after it, each member's command once.
-// - Every member's time counts from the broadcast's: what is handed out late is not sent late.
-// G3. What came of it is counted from its commands while they are kept, and written down once they have all ended.
+// G1. The record is saved before the first member gets its command. A broadcast that was promised is carried out in full:
+//     commands that were not handed out before a crash are handed out after it, each once.
+// - Every member's time limit counts from the start of the broadcast, so a late command is not sent after it.
+// G3. The result is counted from the commands while these are kept, and saved once all have ended.
 
 import { Buffer } from 'node:buffer'
 import { type BroadcastId, CommandId, type DeviceId, Millis } from '../../../schemas/ids.ts'
@@ -48,7 +48,7 @@ import { BroadcastBook, type SavedBroadcast } from './broadcast-book.ts'
 
 export interface BroadcastPorts {
   readonly store: Pick<Store, 'save' | 'documents' | 'devices'>
-  /** The leader's, which every save carries. */
+  /** The leader's claims, which every save carries. */
   readonly claims: readonly Claim[]
   readonly broker: Broker
   readonly clock: Clock
@@ -83,7 +83,7 @@ export class Broadcasts {
     this.#book = new BroadcastBook(ports.store, ports.claims)
   }
 
-  /** Goes on with what an earlier incarnation began (G1). */
+  /** Continues with what an earlier incarnation began (G1). */
   async open(): Promise<void> {
     await this.#book.open()
     for (const saved of this.#book.all()) {
@@ -104,7 +104,7 @@ export class Broadcasts {
     const { group, chosen, command: name, data, priority, timeoutSec, by, broadcastId: id } = request
     const now = this.#ports.clock.now()
     const wish = { name, data, priority, timeoutSec }
-    // Refused for one is refused for all.
+    // If the command is invalid for one device, it is for all.
     const probe = createCommand([], wish, { id: CommandId(id), by, now })
     if (probe.kind === 'refused') return probe
     const members = await this.#membersOf(request)
@@ -126,7 +126,7 @@ export class Broadcasts {
     return { kind: 'done', broadcast: this.#book.find(id)?.broadcast ?? broadcast }
   }
 
-  /** What each has come to is counted for the page alone. */
+  /** Counts results only for the broadcasts of the page. */
   async list({ offset, limit, by, within }: BroadcastsQuery): Promise<BroadcastList> {
     const seen = this.#book
       .all()
@@ -175,7 +175,7 @@ export class Broadcasts {
     const open = (await this.#ports.children(id)).filter(({ status }) => isOpen(status))
     for (const some of chunks(open, AT_ONCE))
       await Promise.all(
-        // One that has ended meanwhile is refused, and has ended.
+        // A command that has ended meanwhile is refused, which does no harm.
         some.map(({ deviceId, commandId }) =>
           this.#ports.submit(deviceId, { kind: 'cancel', id: commandId }, { by: userAuthor(by) }),
         ),
@@ -212,7 +212,7 @@ export class Broadcasts {
     const add = ({ id: deviceId, status, type }: DeviceSummary | DeviceRecord) =>
       members.push({ deviceId, status, unfit: own(unfit, type) })
     if (chosen?.members.kind === 'named') {
-      // At most as many as a request may name.
+      // Not in steps, because a request may name only a limited number of devices.
       for (const id of new Set(chosen.members.deviceIds)) {
         const device = store.devices.summary(id)
         if (device !== undefined) add(device)
@@ -243,7 +243,7 @@ export class Broadcasts {
   async #handOut(begun: SavedBroadcast, members: readonly DeviceId[]): Promise<void> {
     let { broadcast, handedOut: from = 0 } = begun
     for (let unsaved = 0, atOnce = AT_ONCE; from < members.length; ) {
-      // Goes on after a restart.
+      // The rest is handed out after a restart.
       if (this.#isClosed) return
       if (this.#cancelled.has(broadcast.id)) {
         broadcast = { ...broadcast, accepted: broadcast.accepted - (members.length - from) }
@@ -268,7 +268,7 @@ export class Broadcasts {
     await this.#book.save({ ...begun, broadcast, handedOut: undefined })
   }
 
-  /** The broadcast with those skipped that would not take it; undefined if the log fails, then all are asked again. */
+  /** Returns the broadcast without the members that refused. Undefined if the log failed: then all are asked again. */
   async #handTo(
     members: readonly DeviceId[],
     { broadcast, from }: { readonly broadcast: Broadcast; readonly from: number },

@@ -1,4 +1,4 @@
-// Which devices a deployment would reach, and what must not be begun at all.
+// Which devices a deployment would reach, and which deployments must not begin at all.
 
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { chunks } from '../../domain/chunks.ts'
@@ -42,7 +42,7 @@ export class DeploymentAdmission {
     this.#membersMax = membersMax
   }
 
-  /** Finds out who would get a job. */
+  /** Decides whether the deployment may begin, and finds out who would get a job. */
   async admit(request: DeploymentRequest): Promise<EngineRefusal | Admission> {
     const { id, spec, kind, firmwareId } = request
     const record = this.#ports.firmwares.get(firmwareId)
@@ -113,7 +113,7 @@ function invalid(path: string, message: string): EngineRefusal {
   return refused('VALIDATION_FAILED', { message, errors: [{ path, code: 'OUT_OF_RANGE', message }] })
 }
 
-/** A few of them by name. */
+/** Some of the ids, as a text. */
 function named(ids: readonly DeviceId[]): string {
   return ids.length > 5 ? `${ids.slice(0, 5).join(', ')} and others` : ids.join(', ')
 }

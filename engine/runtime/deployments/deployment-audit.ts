@@ -1,11 +1,11 @@
-// What a deployment decides by itself, as entries of the audit: nobody called for it.
+// Entries of the audit for what a deployment decides by itself, without a call to the API.
 import type { AuditEntry } from '../../domain/audit/entry.ts'
 import type { Deployment } from '../../domain/ota/deployment.ts'
 import type { Grant } from '../../domain/ota/grant-plan.ts'
 
 const ACTOR = { type: 'ota', id: 'ota' } as const
 
-/** Undefined unless the deployment stopped in this step because of its own thresholds. */
+/** Undefined unless the deployment was aborted in this step by its own thresholds. */
 export function abortEntry(before: Deployment, after: Deployment): AuditEntry | undefined {
   if (after.abortedAt === undefined || before.abortedAt !== undefined) return undefined
   return {
@@ -17,7 +17,7 @@ export function abortEntry(before: Deployment, after: Deployment): AuditEntry | 
   }
 }
 
-/** Devices that a deployment takes back. */
+/** Entries for the devices that a deployment rolls back. */
 export function rollbackEntries(grants: readonly Grant[]): readonly AuditEntry[] {
   return grants
     .filter(({ kind }) => kind === 'back')

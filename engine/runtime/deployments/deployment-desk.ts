@@ -1,4 +1,4 @@
-// What people ask of deployments, on the leader: to make one, to stop one, to see who is how far.
+// The leader's desk for deployments: it creates them, acts on them, and shows how far each device is.
 
 import { type DeploymentId, type DeviceId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
@@ -55,7 +55,7 @@ export class DeploymentDesk {
     if (deviceId === undefined) return all
     const [state] = await this.#ports.firmwareOf([deviceId])
     const own = new Set(state?.firmware.jobs.map(({ plan }) => plan.deploymentId))
-    // A member that has no job yet, or was skipped, is in the members of a deployment that runs.
+    // Members without a job, because it is not there yet or they were skipped, are only known to a running deployment.
     return all.filter(
       ({ deployment: { id, spec } }) =>
         own.has(id) ||
@@ -69,7 +69,7 @@ export class DeploymentDesk {
     return this.#orchestrator.all()
   }
 
-  /** The devices that have, or had, a job of it. */
+  /** The devices that have or had a job of the deployment. */
   async deviceIdsOf(id: DeploymentId): Promise<readonly DeviceId[]> {
     return (await this.#orchestrator.membersOf(id))?.stages.flat() ?? []
   }
@@ -82,7 +82,7 @@ export class DeploymentDesk {
     return this.#orchestrator.inTurn(() => this.#create(request))
   }
 
-  /** Only says who would be a member. */
+  /** Only tells who would be a member. */
   plan(request: DeploymentRequest): Promise<PlannedMembers> {
     return this.#orchestrator.inTurn(() => this.#plan(request))
   }
@@ -91,7 +91,7 @@ export class DeploymentDesk {
     return this.#orchestrator.inTurn(() => this.#act(id, action, ifRevision))
   }
 
-  /** Aborts what is not final. */
+  /** Aborts those of the deployments that are not final. */
   abortAll(isMeant: (deployment: Deployment) => boolean, reason: string): Promise<void> {
     return this.#orchestrator.inTurn(async () => {
       for (const { deployment } of this.#orchestrator.all())
@@ -100,7 +100,7 @@ export class DeploymentDesk {
     })
   }
 
-  /** Devices that would go back to this firmware. */
+  /** How many devices would go back to this firmware in a rollback. */
   async wayBackOf(id: FirmwareId): Promise<number> {
     const record = this.#ports.firmwares.get(id)
     if (record === undefined) return 0
@@ -112,7 +112,7 @@ export class DeploymentDesk {
     return devices
   }
 
-  /** An image that cannot be read stops whoever would need it, until a person lets it go on. */
+  /** Pauses deployments whose image cannot be read, until somebody resumes them. */
   imageMissing(isMeant: (deployment: Deployment) => boolean): Promise<void> {
     return this.#orchestrator.inTurn(async () => {
       for (const { deployment } of this.#orchestrator.all()) {
@@ -200,7 +200,7 @@ export class DeploymentDesk {
     return { kind: 'done', state }
   }
 
-  /** Older jobs that have not begun make room. A rollback also ends what has begun and changed nothing yet. */
+  /** Cancels older jobs that have not begun. A rollback also cancels jobs that have begun but changed nothing yet. */
   async #supersede(aspirants: readonly Aspirant[], withRunning: boolean): Promise<void> {
     for (const { state } of aspirants)
       for (const { plan, status, isGranted } of state.firmware.jobs)
@@ -291,7 +291,7 @@ function acted(deployment: Deployment, action: DeploymentAction, now: Millis): D
   if (action === 'pause') return moved(deployment, 'paused', now, 'user')
   const goesOn = status === 'paused' && (statusReason === 'approval' || statusReason === 'gate_failed')
   const stages = deployment.stages.map((stage, i) =>
-    // It was looked at now: it is not stalled for another day.
+    // Somebody has just looked at it, so it does not count as stalled for another day.
     i === deployment.stage && stage.state === 'running' ? { ...stage, since: now } : stage,
   )
   const on = goesOn ? next(deployment, now) : { ...deployment, stages }

@@ -1,4 +1,4 @@
-// How deployments are stored: a document each, their members in another one, and the grants that are under way.
+// How deployments are stored: a document each, a second one for their members, and one for the grants in flight.
 import type { DeploymentId } from '../../../schemas/ids.ts'
 import type { Deployment, Members } from '../../domain/ota/deployment.ts'
 import type { Grant } from '../../domain/ota/grant-plan.ts'

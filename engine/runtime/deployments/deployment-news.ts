@@ -1,5 +1,5 @@
-// What became of deployments, for those who listen: every change of status at once, and progress at most once a second for
-// each. It follows from the documents that every node reads, so it needs no way of its own between nodes.
+// The news of deployments for listeners: every change of status at once, and progress at most once a second for each. News
+// follows from documents that every node reads, so nodes need not send it to each other.
 import type { DeploymentId } from '../../../schemas/ids.ts'
 import type { Deployment } from '../../domain/ota/deployment.ts'
 import { LIMITS } from '../../limits.ts'
@@ -19,7 +19,7 @@ export class DeploymentNews {
   readonly #ports: DeploymentNewsPorts
   readonly #listeners = new Set<Listener>()
   readonly #toldAt = new Map<DeploymentId, number>()
-  /** Progress that waits for its second to be over. */
+  /** Progress that waits until the deployment's second is over. */
   readonly #waiting = new Map<DeploymentId, Deployment>()
 
   constructor(ports: DeploymentNewsPorts) {
@@ -31,7 +31,7 @@ export class DeploymentNews {
     return () => this.#listeners.delete(listener)
   }
 
-  /** `before` is undefined for a deployment that this node hears of for the first time. */
+  /** `before` is undefined for a deployment that is new to this node. */
   learned(before: Deployment | undefined, after: Deployment): void {
     if (before === undefined) this.#tell('deployment.created', after)
     else if (isMoved(before, after)) this.#tell('deployment.status', after, before.status)
@@ -61,7 +61,7 @@ export class DeploymentNews {
 
   #tell(event: DeploymentEvent['event'], deployment: Deployment, previous?: Deployment['status']): void {
     const { id, finishedAt } = deployment
-    // A status tells the counts, too.
+    // News of a status includes the counts, so waiting progress is obsolete.
     this.#waiting.delete(id)
     if (finishedAt === undefined) this.#toldAt.set(id, this.#now())
     else this.#toldAt.delete(id)
@@ -70,7 +70,7 @@ export class DeploymentNews {
       try {
         listener(told)
       } catch (error) {
-        // One listener's mistake is not the others'.
+        // A bug in one listener must not affect the others.
         this.#ports.failed(error)
       }
   }

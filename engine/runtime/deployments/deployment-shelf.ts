@@ -1,5 +1,5 @@
-// The deployments in memory of every node, as the leader saved them: for downloads and for changes of firmware, which
-// must not wait for anybody.
+// The deployments as the leader saved them, in the memory of every node. Downloads and changes of firmware use them and
+// must not wait for another node.
 
 import { DeploymentId, type DeviceId, type FirmwareId } from '../../../schemas/ids.ts'
 import type { DeploymentStatus } from '../../../schemas/vocabulary.ts'
@@ -29,7 +29,7 @@ export interface DeploymentShelfPorts {
   readonly failed: (error: unknown) => void
 }
 
-/** Jobs that were cancelled one by one, which no record of a deployment tells. */
+/** How many single jobs are remembered per list. Records of deployments do not tell which jobs were cancelled alone. */
 const CANCELLED_MAX = 10_000
 const ACTIVE = [
   'pending',
@@ -43,9 +43,9 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
   readonly #deployments = new Map<DeploymentId, Deployment>()
   readonly #cancelled = new Set<string>()
   readonly #began = new Set<string>()
-  /** Bytes of each job that this node sent, until the job's next move takes them along. */
+  /** Bytes of each job that this node has sent, until they are added to the job at its next move. */
   readonly #sent = new Map<string, number>()
-  /** When each job's download was last sent away. */
+  /** When each job's download was last refused. */
   readonly #refused = new Map<string, number>()
   readonly #news: DeploymentNews
   #isClosed = false
@@ -57,7 +57,7 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
 
   listen = (listener: (event: DeploymentEvent) => void) => this.#news.listen(listener)
 
-  /** Returns a function that ends it. */
+  /** Returns a function that stops it. */
   open(): () => void {
     const { documents, feed } = this.#ports
     const stops = [
@@ -88,7 +88,7 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     return counts
   }
 
-  /** Jobs of deployments that have not finished. */
+  /** Counts the jobs of unfinished deployments by status. */
   countJobs(): Readonly<Record<string, number>> {
     const sum: Record<string, number> = {}
     for (const { counts, finishedAt } of this.#deployments.values())
@@ -97,7 +97,7 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     return sum
   }
 
-  /** Those that have begun and are not over. */
+  /** The number of deployments that have begun and are not final. */
   active(): number {
     const counts = this.countByStatus()
     return ACTIVE.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
@@ -154,7 +154,7 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
       const key = keyOf(plan.deploymentId, event.deviceId)
       if (at !== 'notified' && at !== 'downloading')
         this.#tellSent({ deploymentId: plan.deploymentId, deviceId: event.deviceId })
-      // Another attempt fetches the image anew.
+      // Another attempt downloads the image again.
       if (status === 'pending') this.#began.delete(key)
       if (status !== 'cancelled') this.#cancelled.delete(key)
       else {
@@ -164,7 +164,7 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     }
   }
 
-  /** Kept with a move that was saved anyway, so that bytes alone cost no save (U8). */
+  /** Adds the bytes sent to a job that has just moved, as that move was saved anyway. Bytes alone cause no save (U8). */
   #tellSent(job: JobName): void {
     const key = keyOf(job.deploymentId, job.deviceId)
     const bytes = this.#sent.get(key)
@@ -181,7 +181,7 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     if (found === undefined) return
     const ids = new Set(found.map(({ id }) => id))
     for (const id of this.#deployments.keys()) if (!ids.has(id)) this.#deployments.delete(id)
-    // What is there at the start, or was missed, is no news but as a change of what was known.
+    // A deployment that was not known here is not announced, because it may be old. A change of a known one is.
     for (const deployment of found) this.#learn(deployment, { isNews: this.#deployments.has(deployment.id) })
   }
 
@@ -211,7 +211,7 @@ function keyOf(deploymentId: DeploymentId, deviceId: DeviceId): string {
   return `${deploymentId} ${deviceId}`
 }
 
-/** The oldest go first. */
+/** Removes the oldest key if the collection is full. */
 function bounded(keys: Set<string> | Map<string, unknown>): void {
   if (keys.size < CANCELLED_MAX) return
   for (const key of keys.keys()) {

@@ -1,5 +1,5 @@
-// Deployments that have finished, as the leader keeps them. Their status stands; their counts follow the jobs for as long
-// as a device may still prove late that it runs the firmware.
+// The finished deployments that the leader keeps. Their status is final. Their counts follow the jobs for as long as a
+// device may still prove late that it runs the firmware.
 import type { DeploymentId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from '../../domain/ota/deployment.ts'
 import { LIMITS } from '../../limits.ts'
@@ -24,8 +24,7 @@ export class FinishedDeployments {
     this.#byId.delete(id)
   }
 
-  /** Those whose jobs have to be counted again now. Not asked for in every round: each count looks at every device that
-   *  has jobs. */
+  /** Deployments whose jobs must be counted again now. Mostly empty, because each count looks at every device with jobs. */
   toCount(now: Millis): readonly Deployment[] {
     if (now < this.#countedAt + LIMITS.otaLateCountMs) return []
     this.#countedAt = now
@@ -33,7 +32,7 @@ export class FinishedDeployments {
   }
 }
 
-/** The jobs that did not succeed ended before the deployment did. */
+/** Only jobs that did not succeed can change, and every job ended before its deployment did. */
 function mayChange({ counts, finishedAt }: Deployment, now: Millis): boolean {
   const isOpen = finishedAt !== undefined && finishedAt + LIMITS.otaLateMs + LIMITS.otaLateCountMs > now
   return isOpen && (counts.failed ?? 0) + (counts.timed_out ?? 0) + (counts.cancelled ?? 0) > 0

@@ -1,11 +1,11 @@
-// What telemetry says about the metrics of a gate: one query per metric and span, over all devices together.
+// What telemetry says about the metrics of a gate: one query per metric and span, for all devices together.
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { GateQuestion, GateValue } from '../../domain/ota/stage-gate.ts'
 import type { SeriesQuery, Telemetry } from '../../ports/telemetry.ts'
 
 export interface GateSource {
   readonly series: Telemetry['series']
-  /** Hours of these devices whose rollups are known to be stale. */
+  /** Hours of these devices whose rollups are known to be out of date. */
   readonly lateHours: (
     deviceIds: readonly DeviceId[],
     span: { readonly from: number; readonly to: number },
@@ -34,7 +34,7 @@ interface Question extends Pick<SeriesQuery, 'deviceIds'> {
   readonly to: number
 }
 
-/** One bucket that is the whole span. */
+/** A single bucket that covers the whole span. */
 async function overSpan(
   { deviceIds, metric, agg, from, to }: Question,
   { series, lateHours }: GateSource,

@@ -1,5 +1,5 @@
-// Asks telemetry about the metrics of a gate, beside the rounds: a slow database holds up no other deployment. A gate
-// without an answer is not passed, and the question is asked again.
+// Asks telemetry about the metrics of a gate. Does not run in the rounds, so that a slow database does not delay other
+// deployments. A gate without an answer is not passed, and the question is asked again.
 import type { GateQuestion, GateValue } from '../../domain/ota/stage-gate.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts'
 interface GateWatchPorts {
   readonly ask: (question: GateQuestion) => Promise<readonly GateValue[]>
   readonly clock: Pick<Clock, 'ticks'>
-  /** Has a round begin, because there is an answer. */
+  /** Makes a round begin, because there is an answer. */
   readonly wake: () => void
   readonly failed: (error: unknown) => void
 }
@@ -22,7 +22,7 @@ export class GateWatch {
     this.#ports = ports
   }
 
-  /** Undefined until the question is answered. Answers at once in any case. */
+  /** Undefined until the question is answered. Never waits for the answer. */
   valuesFor(question: GateQuestion | undefined): readonly GateValue[] | undefined {
     if (question === undefined) return undefined
     const { clock } = this.#ports
@@ -37,7 +37,7 @@ export class GateWatch {
   }
 
   async #ask(key: string, question: GateQuestion): Promise<void> {
-    // Until it is answered or has failed.
+    // No second question until this one is answered or has failed.
     this.#askAgainAt = Number.POSITIVE_INFINITY
     const { ask, clock, wake, failed } = this.#ports
     try {

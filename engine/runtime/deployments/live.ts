@@ -1,4 +1,4 @@
-// A deployment that has not finished, as the leader works on it.
+// An unfinished deployment as the leader works on it.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { HeldReason } from '../../../schemas/vocabulary.ts'
 import type { Deployment, Members } from '../../domain/ota/deployment.ts'
@@ -13,12 +13,12 @@ import type { Pace } from './pace.ts'
 export interface Live {
   deployment: Deployment
   readonly members: Members
-  /** Members that have their job, counted through all stages. */
+  /** How many members have their job, counted through all stages. */
   enlisted: number
   readonly pace: Pace
   readonly gate: GateWatch
   count: DeploymentCount
-  /** Devices that wait for their gateway or a sub-device, as of the last round. */
+  /** Devices that waited for their gateway or a sub-device in the last round. */
   heldByFamily: ReadonlySet<DeviceId>
 }
 
@@ -57,7 +57,7 @@ export function toLive(deployment: Deployment, members: Members, own: Pick<Live,
   return {
     deployment,
     members,
-    // Who has a job already is told again, which changes nothing.
+    // Members that have a job already are asked again, which changes nothing.
     enlisted: 0,
     ...own,
     count: countOf(deployment, NOTHING),
@@ -69,7 +69,7 @@ export function isEnlisted({ members, enlisted }: Live): boolean {
   return enlisted >= members.stages.reduce((sum, ids) => sum + ids.length, 0)
 }
 
-/** Up to `most` members with their stages, behind the first `skipped` of all stages. */
+/** Up to `most` members with their stages, after skipping the first `skipped` of all stages together. */
 export function membersFrom({ stages }: Members, skipped: number, most: number) {
   const some: { readonly deviceId: DeviceId; readonly stage: number }[] = []
   let before = 0
@@ -81,7 +81,7 @@ export function membersFrom({ stages }: Members, skipped: number, most: number) 
   return some
 }
 
-/** A rollback of the whole deployment takes those back as well that succeeded. */
+/** If the whole deployment is rolled back, devices that succeeded go back, too. */
 export function withScope({ deployment, count }: Live): DeploymentCount {
   if (deployment.status !== 'rolling_back' || deployment.spec.rollbackScope !== 'deployment') return count
   const known = new Set(count.returners.map(({ deviceId }) => deviceId))
@@ -89,7 +89,7 @@ export function withScope({ deployment, count }: Live): DeploymentCount {
   return { ...count, returners: [...count.returners, ...more] }
 }
 
-/** Jobs that may have a place at a time: no more than the pace allows, nor the stage. */
+/** How many jobs may have a place at the same time. Both the pace and the stage limit it. */
 export function windowOf({ deployment: { spec, stage }, pace }: Live): number {
   return Math.min(pace.window, spec.stages?.[stage]?.maxConcurrent ?? Number.POSITIVE_INFINITY)
 }
@@ -98,7 +98,7 @@ export function toState(live: Live, now: Millis): DeploymentState {
   return { deployment: live.deployment, held: heldOf(live, now), window: windowOf(live) }
 }
 
-/** Why a job that could start does not. */
+/** Why a job that is ready does not start. */
 export function heldByDeployment(
   deployment: Deployment,
   {

@@ -1,4 +1,4 @@
-// A member's part in a deployment, as lists show it.
+// A member's part in a deployment, as shown in lists.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from '../../domain/ota/deployment.ts'
 import { isUnfinished, jobOf } from '../../domain/ota/firmware-jobs.ts'

@@ -1,11 +1,11 @@
 // The leader's duty for deployments: it enlists members, gives places to jobs, counts, and decides how each deployment
-// goes on.
+// continues.
 //
-// - What it counts it counts anew each time, from the jobs: it remembers nothing that a crash could take away.
-// O2. A grant is saved with the leader's claim before it is sent, and stands until it was answered. So a leader who does
-//     not know yet that another one leads can give no place any more, and the next one first repeats what may be under
-//     way: a repetition changes nothing. Together places are never exceeded.
-// O3. One thing at a time: a request of a person and a round never decide side by side.
+// - Everything is counted again from the jobs in each round. Nothing is remembered that a crash could take away.
+// O2. A grant is saved with the leader's claim before it is sent, and kept until it is answered. So a leader that does not
+//     know yet that another one leads cannot give places any more, and the next leader first repeats the grants that may
+//     be in flight. Repeating a grant changes nothing. So there are never more jobs than places.
+// O3. One thing at a time: a user's request and a round never decide at the same time.
 
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
@@ -45,7 +45,7 @@ import { Pace } from './pace.ts'
 
 export interface OrchestratorPorts {
   readonly store: Pick<Store, 'save' | 'documents' | 'devices'>
-  /** The leader's, which every save carries. */
+  /** The leader's claims, which every save carries. */
   readonly claims: readonly Claim[]
   readonly firmwares: Pick<Firmwares, 'get' | 'all'>
   readonly clock: Clock
@@ -55,7 +55,7 @@ export interface OrchestratorPorts {
   readonly firmwareOf: (ids: readonly DeviceId[]) => Promise<readonly (FirmwareState | undefined)[]>
   /** Asks telemetry. */
   readonly gateValues: (question: GateQuestion) => Promise<readonly GateValue[]>
-  /** Told how long each round took. */
+  /** Called with the duration of each round. */
   readonly roundTook: (seconds: number) => void
   readonly downloadsMax: number
   readonly retentionMs: number
@@ -71,7 +71,7 @@ export class Orchestrator {
   readonly #ports: OrchestratorPorts
   readonly #leaps: Leaps
   readonly #live = new Map<DeploymentId, Live>()
-  /** Those that have finished. */
+  /** Finished deployments. */
   readonly #past = new FinishedDeployments()
   #grants: readonly Grant[] = []
   #turn: Promise<unknown> = Promise.resolve()
@@ -83,7 +83,7 @@ export class Orchestrator {
     this.#leaps = new Leaps(ports.clock)
   }
 
-  /** Goes on with what earlier leaders began (O2). */
+  /** Continues with what earlier leaders began (O2). */
   async open(): Promise<void> {
     const { store, clock } = this.#ports
     const { documents } = store
@@ -104,7 +104,7 @@ export class Orchestrator {
     this.#wake()
   }
 
-  /** Runs after everything that began before it (O3). */
+  /** Runs the work after everything that was queued before it (O3). */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(work)
     this.#turn = done.catch(() => undefined)
@@ -126,7 +126,7 @@ export class Orchestrator {
     return deployment && { deployment, held: {}, window: 0 }
   }
 
-  /** Stops it as if its jobs had failed. */
+  /** Stops the deployment as if its jobs had failed. */
   async abort(id: DeploymentId, reason: string): Promise<void> {
     const live = this.#live.get(id)
     if (live === undefined) return
@@ -142,7 +142,7 @@ export class Orchestrator {
     return this.#live.get(id)?.heldByFamily.has(deviceId) ?? false
   }
 
-  /** Whether the device is among the members of a deployment that has not finished. */
+  /** Whether the device is a member of an unfinished deployment. */
   isMember(id: DeploymentId, deviceId: DeviceId): boolean {
     const { stages = [], skipped = [] } = this.#live.get(id)?.members ?? {}
     return stages.some((ids) => ids.includes(deviceId)) || skipped.some((each) => each.deviceId === deviceId)
@@ -152,7 +152,7 @@ export class Orchestrator {
     return this.#live.get(id)?.members ?? readMembers(this.#ports.store.documents, id)
   }
 
-  /** Resolves once the deployment would survive a crash. */
+  /** Resolves once the deployment is saved. */
   async begin(deployment: Deployment, members: Members): Promise<void> {
     const { store, claims } = this.#ports
     const documents = [deploymentDocument(deployment), membersDocument(deployment.id, members)]
@@ -162,15 +162,15 @@ export class Orchestrator {
     this.#wake()
   }
 
-  /** Replaces the record of a deployment that is not finished. */
+  /** Replaces the record of an unfinished deployment. */
   async change(deployment: Deployment): Promise<void> {
     await this.#save([deployment])
     this.#wake()
   }
 
-  /** One round: everybody is counted, decided upon, and given what they may have. */
+  /** One round: counts all jobs, decides about every deployment, and gives places to jobs. */
   async round(): Promise<void> {
-    // Nothing is counted before everything that may be under way was answered (O2).
+    // All grants in flight must be answered before anything is counted (O2).
     await this.#giveOut()
     await this.#recount()
     await this.#forget(this.#ports.clock.now())
@@ -195,7 +195,7 @@ export class Orchestrator {
     await this.#giveNew(live, now)
   }
 
-  /** Jobs that were proved after their deployment had finished count for it, too. */
+  /** Counts again for finished deployments, because jobs that are proved late count, too. */
   async #recount(): Promise<void> {
     const finished = this.#past.toCount(this.#ports.clock.now())
     if (finished.length === 0) return
@@ -221,7 +221,7 @@ export class Orchestrator {
   async #run(): Promise<void> {
     const { schedule, failed } = this.#ports
     while (!this.#isClosed) {
-      // Whatever wakes it during a round is meant for the next one.
+      // If it is woken during a round, the next round begins at once.
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -234,7 +234,7 @@ export class Orchestrator {
     }
   }
 
-  /** Each member gets its job; one that does not take it any more is left out. */
+  /** Asks members to take their jobs. A member that no longer takes its job is left out. */
   async #enlist(live: Live): Promise<void> {
     const { deployment, members } = live
     if (isFinalStatus(deployment.status)) return
@@ -250,7 +250,7 @@ export class Orchestrator {
     if (!isEnlisted(live)) this.#wake()
   }
 
-  /** Tells whoever can still be told that the deployment has stopped. */
+  /** Tells those devices that can still stop that the deployment has stopped. */
   async #stop({ deployment, count }: Live): Promise<void> {
     const { status, statusReason } = deployment
     const isOver = isFinalStatus(status) || status === 'rolling_back'
@@ -281,7 +281,7 @@ export class Orchestrator {
       each.heldByFamily = new Set(waiting.get(each.deployment.id)?.map(({ deviceId }) => deviceId))
     if (grants.length === 0) return
     const { store, claims } = this.#ports
-    // It replaces the ones before, which were all answered.
+    // Replaces the previous grants, which have all been answered.
     await store.save({ ...NO_SAVE, claims, documents: [grantsDocument(grants)] })
     this.#grants = grants
     this.#note(rollbackEntries(grants))
@@ -305,7 +305,7 @@ export class Orchestrator {
     return this.#submit(deviceId, request)
   }
 
-  /** The image of a version for this device's type. */
+  /** The firmware with this version for the device's type. */
   #goalOf(deviceId: DeviceId, version: string | undefined): JobGoal | undefined {
     const type = this.#ports.store.devices.get(deviceId)?.type
     for (const record of this.#ports.firmwares.all())
@@ -343,12 +343,12 @@ export class Orchestrator {
     this.#note(entries)
   }
 
-  /** What was decided stands, whether or not its entry can be kept. */
+  /** Adds entries to the audit. If that fails, the decisions stand all the same. */
   #note(entries: readonly AuditEntry[]): void {
     if (entries.length > 0) this.#ports.record(entries).catch((error: unknown) => this.#ports.failed(error))
   }
 
-  /** Those that are over for long enough. */
+  /** Forgets deployments that finished longer ago than the retention time. */
   async #forget(now: Millis): Promise<void> {
     const old = this.#past
       .all()

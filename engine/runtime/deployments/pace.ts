@@ -1,4 +1,4 @@
-// How fast a deployment goes: its places, which a ramp widens and narrows, and its starts within a minute.
+// How fast a deployment goes: how many places it has, which a ramp raises and lowers, and how many starts in a minute.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { DeploymentSpec } from '../../domain/ota/deployment.ts'
 import type { DeploymentCount } from '../../domain/ota/deployment-count.ts'
@@ -8,17 +8,18 @@ const MINUTE_MS = 60_000
 export class Pace {
   readonly #spec: DeploymentSpec
   #window: number
-  /** Successes in a row since the window was last changed. */
+  /** Successes in a row since the last change of the window. */
   #row = 0
   #succeeded = 0
   #failed = 0
   #starts: Millis[] = []
 
-  /** `resumedAt`: another leader began with it. Its ramp begins anew, narrower than it might be and never wider. */
+  /** `resumedAt`: when this leader took over from another. The ramp then starts again, so it may be too narrow but never
+   *  too wide. */
   constructor(spec: DeploymentSpec, resumedAt?: Millis) {
     this.#spec = spec
     this.#window = Math.min(spec.maxConcurrent, spec.ramp?.start ?? spec.maxConcurrent)
-    // What an earlier leader started within this minute is not known here.
+    // How many jobs an earlier leader started within this minute is not known here, so the minute counts as used up.
     if (spec.ratePerMinute !== undefined && resumedAt !== undefined)
       this.#starts = new Array<Millis>(spec.ratePerMinute).fill(resumedAt)
   }

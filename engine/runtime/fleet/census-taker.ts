@@ -1,6 +1,6 @@
-// Counts the fleet once a minute, as the leader does for all nodes.
+// Counts the fleet once a minute. The leader does this for all nodes.
 //
-// CT1. A minute that ClickHouse did not take is a gap: a later count says nothing of it.
+// CT1. If ClickHouse does not take a count, that minute stays a gap, because a later count would not be true for it.
 import { Millis } from '../../../schemas/ids.ts'
 import { Census, encodeCensus } from '../../domain/fleet/census.ts'
 import { LIMITS } from '../../limits.ts'
@@ -43,7 +43,7 @@ export class CensusTaker {
     try {
       await this.#count()
     } catch (error) {
-      // by CT1; `/readyz` tells of a ClickHouse that is away.
+      // Left out by CT1. If ClickHouse does not answer, `/readyz` says so.
       if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
     } finally {
       this.#isCounting = false
@@ -58,7 +58,7 @@ export class CensusTaker {
     for (const id of devices.matching({})) {
       const device = devices.summary(id)
       if (device !== undefined) census.add(device.group, device.status)
-      // Other work is not held up for long.
+      // Gives way, so that other work does not wait for long.
       if (++looked % LIMITS.censusDevicesAtOnce === 0) await schedule.sleep(0)
     }
     const block = encodeCensus(census.rows(LIMITS.censusGroupsMax), at)

@@ -1,9 +1,9 @@
-// Keeps the table `devices` in ClickHouse as the records are, as the leader does for all nodes.
+// Keeps the table `devices` in ClickHouse equal to the records. The leader does this for all nodes.
 //
-// DC1. The records are the truth and the table follows from them. A leader begins with a copy of all, and copies all again
-//      from time to time, so nothing that died between the two stays wrong.
-// DC2. A row is newer than every row that was made before it, whatever the clocks of leaders say: the store keeps how far
-//      versions have gone.
+// DC1. The records are the truth, and the table follows from them. A leader begins with a copy of all devices and repeats
+//      it from time to time, so a crash between the two leaves nothing wrong for long.
+// DC2. A row is newer than every row made before it, whatever the clocks of the leaders say: the store keeps the highest
+//      version used.
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import { descriptionOf, encodeDevices } from '../../domain/fleet/device-rows.ts'
 import { LIMITS } from '../../limits.ts'
@@ -13,7 +13,7 @@ import type { Schedule } from '../../ports/schedule.ts'
 import type { Directory, Store } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 
-/** The fact that tells all nodes that the table has every device. */
+/** A fact in the store. Once it is set, the table has every device. */
 export const DEVICES_COPIED = 'devices_copied'
 
 const NEWEST_VERSION = 'devices_version'
@@ -29,7 +29,7 @@ export interface DeviceCopierPorts {
 
 export class DeviceCopier {
   readonly #ports: DeviceCopierPorts
-  /** What the row of each device says. */
+  /** The content of each device's row, as last copied. */
   #copied = new Map<DeviceId, string>()
   #allAt = Number.NEGATIVE_INFINITY
   #stop: (() => void) | undefined
@@ -50,7 +50,7 @@ export class DeviceCopier {
     this.#allAt = Number.NEGATIVE_INFINITY
   }
 
-  /** Copies what has changed, or everything. Rejects if ClickHouse does not take it. */
+  /** Copies the changed devices, or all. Rejects if ClickHouse does not take the rows. */
   async copy({ isWhole }: { readonly isWhole: boolean }): Promise<number> {
     const { devices, schedule } = this.#ports
     let fresh = new Map<DeviceId, string>()
@@ -67,7 +67,7 @@ export class DeviceCopier {
       if (description !== undefined && (isWhole || this.#copied.get(id) !== description))
         fresh.set(id, description)
       if (fresh.size >= LIMITS.devicesCopiedAtOnce) await insert()
-      // Other work is not held up for long.
+      // Gives way, so that other work does not wait for long.
       if (++looked % LIMITS.censusDevicesAtOnce === 0) await schedule.sleep(0)
     }
     await insert()
@@ -96,7 +96,7 @@ export class DeviceCopier {
     const { clock, store, telemetry } = this.#ports
     if (fresh.size === 0) return 0
     const version = Math.max(clock.now(), Number(store.getFact(NEWEST_VERSION) ?? 0) + 1)
-    // First, so that whoever comes next is beyond it, whether or not the rows arrive (DC2).
+    // Saved first, so that the next leader's versions are higher whether or not these rows arrive (DC2).
     await store.putFact(NEWEST_VERSION, String(version))
     const block = encodeDevices(fresh, Millis(version))
     if (block === undefined) return 0
@@ -105,7 +105,7 @@ export class DeviceCopier {
     return block.rows
   }
 
-  /** A purge removes a device's row with everything else. The id may be registered again. */
+  /** Forgets devices that no longer exist. A purge removes their rows, and an id may be registered again. */
   #forget(there: readonly DeviceId[]): void {
     if (this.#copied.size <= there.length) return
     const known = new Set(there)

@@ -1,4 +1,4 @@
-// What the leader writes into ClickHouse about the fleet as a whole.
+// The leader's duties that write about the whole fleet into ClickHouse.
 import type { Store } from '../../ports/store.ts'
 import { CensusTaker } from './census-taker.ts'
 import { DeviceCopier, type DeviceCopierPorts } from './device-copier.ts'

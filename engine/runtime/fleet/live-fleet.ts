@@ -1,6 +1,6 @@
-// Keeps the table of the whole fleet on one node, by asking every shard for what has changed.
+// Keeps the table of the whole fleet on one node, by asking every shard what has changed.
 //
-// - Nothing is asked while nobody wants the table, and one question runs at a time: answers come in order.
+// - While nobody wants the table, no questions are asked. One question runs at a time, so answers come in order.
 import type { FleetVersions } from '../../domain/fleet/row.ts'
 import { FleetTable } from '../../domain/fleet/table.ts'
 import { LIMITS } from '../../limits.ts'
@@ -29,7 +29,7 @@ export class LiveFleet implements FleetPort {
   readonly #listeners = new Set<Listener>()
   #table: FleetTable | undefined
   #known: FleetVersions = {}
-  /** When the table had which version, for as long as anybody looks back. */
+  /** When the table had which version, as far back as any reader needs. */
   #past: { readonly at: number; readonly version: number }[] = []
   #pulledAt = Number.NEGATIVE_INFINITY
   #pulling: Promise<FleetTable> | undefined
@@ -74,13 +74,13 @@ export class LiveFleet implements FleetPort {
 
   /** Never rejects. */
   async #tick(): Promise<void> {
-    // A slow answer is not asked for again.
+    // The previous answer is still on its way.
     if (this.#pulling !== undefined) return
     try {
       const table = await this.#pull()
       for (const listener of this.#listeners) listener(table)
     } catch (error) {
-      // While partitions change hands there is no answer; the next tick asks again.
+      // While partitions move there is no answer, and the next tick asks again.
       if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
     }
   }

@@ -1,4 +1,4 @@
-// What only the leader does.
+// The duties of the leader.
 
 import type { AlertDesk } from '../alerts/alert-desk.ts'
 import type { FleetAlerts } from '../alerts/fleet-alerts.ts'
@@ -10,7 +10,7 @@ import type { DeviceCopier } from '../fleet/device-copier.ts'
 import type { FirmwareDesk } from '../ota/firmware-desk.ts'
 import type { PurgeDesk } from '../purges/purge-desk.ts'
 
-/** Something that only the leader does. It begins with what earlier leaders have saved. */
+/** A duty of the leader. It begins with what earlier leaders have saved. */
 export interface Duty {
   open(): void | Promise<void>
   close(): void

@@ -1,5 +1,5 @@
-// What one node does for all: the duties of the leader. It is the node that owns the first partition, from when its claim
-// went through.
+// The leader works for all nodes: it has duties that only one node may have. The leader is the node that owns the first
+// partition, from the moment its claim has gone through.
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Claim } from '../../ports/store.ts'
 import { insist } from '../insist.ts'
@@ -16,8 +16,8 @@ export class Leader {
   #current: { readonly duties: Duties; readonly opened: Promise<void> } | undefined
   #terms = 0
 
-  /** `make`: the duties of one term. Whatever they save carries its claims, so that a leader who does not know yet that
-   *  another one leads saves nothing any more (R2). */
+  /** `make`: creates the duties of one term. Everything they save carries its claims, so a leader that does not know yet
+   *  that another one leads cannot save any more (R2). */
   constructor({
     shards,
     make,
@@ -54,7 +54,7 @@ export class Leader {
     this.#current = undefined
   }
 
-  /** Resolves once they know what earlier leaders have saved. Rejects where another leads. */
+  /** Resolves once the duties know what earlier leaders have saved. Rejects if another node leads. */
   async duties(): Promise<Duties> {
     const current = this.#current
     await current?.opened
@@ -62,7 +62,7 @@ export class Leader {
     return current.duties
   }
 
-  /** The duties as they are now, opened or not. Undefined where another leads. */
+  /** The duties, whether opened yet or not. Undefined if another node leads. */
   current(): Duties | undefined {
     return this.#current?.duties
   }

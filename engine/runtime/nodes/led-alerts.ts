@@ -1,4 +1,4 @@
-// Alerts as any node's API uses them: the owners of devices answer, and the leader for those of the fleet.
+// Alerts as the API of any node uses them. The owners of devices answer about devices, and the leader about the fleet.
 import { isFleetAlertId } from '../../domain/alert/alert-id.ts'
 import { joinedAlerts, joinedCounts } from '../../domain/alert/found.ts'
 import type { AlertsPort } from '../../ports/alerts.ts'

@@ -1,4 +1,4 @@
-// Deployments as any node's API uses them: the leader answers.
+// Deployments as the API of any node uses them. The leader answers.
 import type { Deployments } from '../../ports/deployments.ts'
 import { LEADING, type Nodes } from './nodes.ts'
 

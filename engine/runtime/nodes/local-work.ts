@@ -1,4 +1,4 @@
-// What this node does for the devices whose partitions are its own, whoever asks for it.
+// Work that this node does for the devices it owns, whichever node asks for it.
 import { isOpen } from '../../domain/command/moves.ts'
 import type { Command } from '../../domain/command/record.ts'
 import { partitionOf } from '../../domain/partition.ts'
@@ -72,7 +72,7 @@ export class LocalWork {
   }
 
   do<Work extends NodeWork>(work: Work): Promise<OutcomeOf<Work>> {
-    // The table has the right one under each kind, which its type says and a lookup loses.
+    // The table has the right function for each kind. Its type says so, but a lookup loses that.
     const run = this.#doers[work.kind] as unknown as (work: Work) => Promise<OutcomeOf<Work>>
     return run(work)
   }

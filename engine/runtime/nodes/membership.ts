@@ -1,4 +1,4 @@
-// This node among the others: what it owns follows the table, and so does whether it leads.
+// This node as a member of the cluster. What it owns follows from the table of owners, and so does whether it leads.
 import type { Partition } from '../../../schemas/ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/engine.ts'
@@ -16,11 +16,11 @@ export interface MembershipPorts {
   readonly shards: Shards
   readonly newId: () => string
   readonly times: ReceiveTimes
-  /** Called with each change. */
+  /** Called whenever this node becomes or stops being the leader. */
   readonly led: (isLeading: boolean) => void
   /** The table of owners did not answer. */
   readonly failed: (error: unknown) => void
-  /** False while the store or ClickHouse is away from here. */
+  /** False while this node cannot reach the store or ClickHouse. */
   readonly works: () => boolean
   readonly unfit: (isUnfit: boolean) => void
 }
@@ -30,9 +30,9 @@ export interface Membership {
   addressOf(partition: Partition): string | undefined
   /** False while another node may have taken over partitions of this one. */
   isCertain(): boolean
-  /** Whether this node may do something for the partition at this moment, under this claim. */
+  /** Whether this node may act for the partition at this moment, under this claim. */
   mayAct(claim: Claim): boolean
-  /** Hands everything over. */
+  /** Hands all partitions over. */
   close(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function joinOwners(ports: MembershipPorts): Membership {
     table,
     clock,
     schedule,
-    // One that was taken out comes back as another; where it is found stays the same.
+    // An expelled node comes back under another id, at the same address.
     newNode: () => ({ id: newId(), address: mesh.address }),
     host: {
       gained(claims) {

@@ -1,11 +1,11 @@
-// Finds the node that can do a piece of work: this one, another one, or none just now.
+// Finds the node that can do a piece of work: this one, another one, or at the moment none.
 //
-// N1. Work that a node refuses because it does not own the partition, or because the node is gone, was not done. It is
-//     tried again for a while, so that an owner that is just taking over is found. After any other failure nobody knows
-//     whether it was done.
-// N2. A question that concerns several owners goes to all of them at once; without one of them there is no answer.
-// N3. When a node dies over a question, one that only reads is asked again, and any other is given up: nobody knows whether
-//     it was done.
+// N1. If a node refuses work because it does not own the partition, or if the node is absent, the work was not done. It is
+//     tried again for a while, because a new owner may be taking over. After any other failure nobody knows whether it
+//     was done.
+// N2. A question that concerns several owners goes to all of them at once. If one does not answer, there is no answer.
+// N3. If a node dies while it has a question, a question that only reads is asked again. Any other is given up, because
+//     nobody knows whether it was done.
 import { BroadcastId, type DeviceId, type Millis, type Partition } from '../../../schemas/ids.ts'
 import { ALL_PARTITIONS, partitionOf } from '../../domain/partition.ts'
 import { LIMITS } from '../../limits.ts'
@@ -24,7 +24,7 @@ import { GoneFault, UnderWay } from './under-way.ts'
 import { askNode, serveNode } from './wire.ts'
 import type { NodeWork, OutcomeOf } from './work.ts'
 
-/** The other nodes, where there may be any. */
+/** The way to the other nodes, in a cluster. */
 export interface Others {
   readonly mesh: Mesh
   /** Undefined while the partition has no owner. */
@@ -39,7 +39,7 @@ export interface NodesPorts {
   readonly schedule: Pick<Schedule, 'sleep'>
 }
 
-/** The owner of this partition leads: it hands out broadcasts and settles rollups for all. */
+/** The owner of this partition is the leader, which has the duties for all nodes. */
 export const LEADING = partitionAt(0)
 
 const READS: ReadonlySet<NodeWork['kind']> = new Set([
@@ -51,16 +51,16 @@ const READS: ReadonlySet<NodeWork['kind']> = new Set([
   'figures',
 ])
 
-/** The address of a node without others. */
+/** The address shown for a node outside a cluster. */
 const ALONE = 'local'
 
-/** A question about it only tells whether somebody answers. */
+/** Used in a question that only tests whether owners answer. */
 const NO_BROADCAST = BroadcastId('')
 
 export class Nodes {
   readonly #ports: NodesPorts
   readonly #underWay: UnderWay
-  /** Number of calls that wait for an owner. */
+  /** How many calls are waiting for an owner. */
   #searching = 0
 
   constructor(ports: NodesPorts) {
@@ -70,7 +70,7 @@ export class Nodes {
     this.#underWay = new UnderWay({ clock, schedule, addresses })
   }
 
-  /** Serves the other nodes. */
+  /** Begins to serve other nodes. */
   serve(): void {
     const { here, others } = this.#ports
     if (others !== undefined) serveNode(others.mesh, (work) => here.do(work))
@@ -83,13 +83,13 @@ export class Nodes {
     return this.#found(async () => this.#send(addressIn(others, partition), work))
   }
 
-  /** Does the work on the node that owns this device. One node alone need not work out its partition. */
+  /** Does the work on the node that owns this device. A single node need not work out the partition. */
   async atDevice<Work extends NodeWork>(deviceId: DeviceId, work: Work): Promise<OutcomeOf<Work>> {
     const { here, others } = this.#ports
     return others === undefined ? here.do(work) : this.at(partitionOf(deviceId), work)
   }
 
-  /** The answer sees every message acknowledged before the call (N2). */
+  /** The answer includes every message acknowledged before the call (N2). */
   ask<A extends Ask>(ask: A): Promise<AnswerOf<A>> {
     const after = isAboutAll(ask) ? this.#allEnds() : this.ends(devicesOf(ask))
     const { here, others } = this.#ports
@@ -102,7 +102,7 @@ export class Nodes {
     return this.#found(() => fanOut(owners, { ask, after }))
   }
 
-  /** The log's end for these devices: everything acknowledged lies at or before it. */
+  /** The end of the log for these devices. Everything acknowledged is at or before it. */
   ends(deviceIds: readonly DeviceId[]): readonly Position[] {
     const ends = this.#ports.log.ends()
     return deviceIds.map((id) => {
@@ -116,7 +116,8 @@ export class Nodes {
     return ALL_PARTITIONS.map((partition) => ({ partition, seq: ends[partition] ?? 0 }))
   }
 
-  /** Waits for an owner (N1), but no longer than most callers would, and only for a bounded number of calls. */
+  /** Retries until there is an owner (N1), but not for longer than most callers wait, and only for a limited number of
+   *  calls. */
   async #found<Outcome>(send: () => Promise<Outcome>): Promise<Outcome> {
     const { clock, schedule } = this.#ports
     let until = clock.ticks() + LIMITS.ownerSearchMs
@@ -124,7 +125,7 @@ export class Nodes {
       try {
         return await send()
       } catch (error) {
-        // Somebody may have waited long at a node that then died: the next owner is known by now.
+        // The call may have waited long at a node that then died. By now the next owner may be known.
         if (!isSearching) until = Math.max(until, clock.ticks() + LIMITS.ownershipTimeoutMs)
         if (!isNotDone(error) || clock.ticks() >= until) throw error
         if (!isSearching && this.#searching >= LIMITS.ownerSearchesMax) throw error
@@ -137,7 +138,7 @@ export class Nodes {
     }
   }
 
-  /** Flushes every node that owns anything; rejects if a partition has no owner. */
+  /** Flushes every node that owns anything. Rejects if a partition has no owner. */
   async flush(horizon: Millis): Promise<void> {
     const { here, others } = this.#ports
     if (others === undefined) {
@@ -150,7 +151,7 @@ export class Nodes {
     )
   }
 
-  /** This node and every owner of a partition, by address. Who does not answer is among them. */
+  /** The figures of this node and of every owner of a partition. Nodes that do not answer are listed without figures. */
   async figures(): Promise<readonly NodeState[]> {
     const { here, others } = this.#ports
     if (others === undefined) return [{ address: ALONE, figures: await here.do({ kind: 'figures' }) }]
@@ -193,7 +194,7 @@ export class Nodes {
   }
 }
 
-/** A test of a channel waits for somebody outside. */
+/** A test of a channel takes longer, because it waits for an outside server. */
 function isTest(work: NodeWork): boolean {
   return work.kind === 'channels' && work.call.op === 'test'
 }
@@ -204,8 +205,8 @@ function addressIn(others: Others, partition: Partition): string {
   return address
 }
 
-/** Commands of a broadcast and jobs exist once the requests that made them are answered: there is nothing to wait
- *  for. */
+/** Questions about all devices get no positions here. For commands of a broadcast and jobs there is nothing to wait for:
+ *  they exist once the requests that created them are answered. */
 function devicesOf(ask: Ask): readonly DeviceId[] {
   if (ask.kind === 'children' || ask.kind === 'jobs') return []
   if (ask.kind === 'fleet' || ask.kind === 'fleet_counts') return []
@@ -219,7 +220,7 @@ function isAboutAll({ kind }: Ask): boolean {
   return kind === 'alerts' || kind === 'alert_counts' || kind === 'kept_commands'
 }
 
-/** True if nobody has begun with the work. */
+/** Whether it is certain that no node has begun the work. */
 function isNotDone(error: unknown): boolean {
   return error instanceof Fault && (error.code === 'NOT_OWNED' || error.code === 'NODE_ABSENT')
 }

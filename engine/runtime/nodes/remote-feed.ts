@@ -1,16 +1,16 @@
-// The feed of one node, which hears the devices of all: what its listeners want is told to the others, and they send
-// what settled batches tell (R4). Without other nodes it is the feed of this one.
+// The feed of one node, which hears the devices of all nodes. Each node tells the others what its listeners want, and they
+// send it those events of their settled batches (R4). A node outside a cluster has its own events only.
 //
-// F1. A wish is told before `want` returns. What is asked of another node after that, over the same mesh, is asked of
-//     one that knows the wish: a snapshot and the events that follow it have no hole between them.
-// - A wish that is not told again is forgotten: its node is gone. Changes of a wish count only on top of the one
-//   before them, or they wait for the whole.
-// - The events of a device come in order, from its owner alone. When its partition moves they come from two nodes:
-//   each event from the one that saved it and never from both, in order of each. An owner that handed over had told
-//   everything before; one that stood still may tell late what it had saved, after newer events of the next owner.
-//   Versions and times in the events say so. What a node had saved and not told when it died, nobody tells.
-//   Telemetry and log lines need no save: what the one before had read since its last one, the next owner tells again.
-// - Telling is at most once. Whoever must not miss anything reads it.
+// F1. A wish is sent before `want` returns. A question sent to another node after that, over the same mesh, reaches a node
+//     that knows the wish. So there is no gap between a snapshot and the events that follow it.
+// - A wish that is not repeated is forgotten, because its node is gone. A change of a wish counts only on top of the
+//   previous change. If one was missed, the listener waits for the whole wish.
+// - The events of a device come in order, from its owner alone. When its partition moves, they come from two nodes: each
+//   event only from the node that saved it, and in order from each node. An owner that handed over has sent everything
+//   before. An owner that was paused may send what it had saved late, after newer events of the next owner. Versions and
+//   times in the events show that. Events that a node saved but did not send before it died are never sent. Telemetry and
+//   log lines need no save: what the previous owner read since its last save, the next owner sends again.
+// - Events are sent at most once. Whoever must not miss anything has to read it.
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Feed, FeedEvent, Wants } from '../../ports/feed.ts'
@@ -22,27 +22,27 @@ import { pack, unpack } from '../versioned.ts'
 import { bounded, changed, changeOf, isFor, isSame, unionOf, type WantsChange } from './wants.ts'
 
 export interface RemoteFeedPorts {
-  /** Undefined if this node is the only one. */
+  /** Undefined outside a cluster. */
   readonly mesh: Mesh | undefined
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'every'>
-  /** Tells this node's shards which events all nodes together want. */
+  /** Called with the events that all nodes together want of this node's shards. */
   readonly onWant: (wants: Wants) => void
   readonly signal: (signal: FeedSignal) => void
 }
 
-/** A node's wish for events, as it tells the others. */
+/** The events a node wants, as it tells the other nodes. */
 interface Wish {
   readonly node: string
-  /** Counts the changes. */
+  /** The number of the wish. Each change increments it. */
   readonly n: number
   readonly isListening: boolean
-  /** True: `change` starts from nothing. False: from the wish with the number before. */
+  /** Whether `change` starts from nothing. Otherwise it starts from the wish with the previous number. */
   readonly isWhole: boolean
   readonly change: WantsChange
 }
 
-/** A node that listens. */
+/** Another node that listens to events. */
 interface Listener {
   readonly n: number
   readonly wants: Wants
@@ -50,7 +50,7 @@ interface Listener {
 }
 
 const WISHES = 'wants'
-/** A new node asks for the wishes of all. */
+/** Asks all nodes for their wishes. A new node sends it. */
 const WISHES_ASKED = 'wants.asked'
 const NOTHING = new Uint8Array(0)
 
@@ -60,7 +60,7 @@ export class RemoteFeed implements Feed {
   readonly #hearers = new Map<string, Listener>()
   #listeners = 0
   #wants = NO_WANTS
-  /** The wish that the others know, and its number. */
+  /** The wish that other nodes know. `#n` is its number. */
   #told = NO_WANTS
   #n = 0
   #isUnionDue = false
@@ -75,12 +75,12 @@ export class RemoteFeed implements Feed {
     )
   }
 
-  /** The others are heard from here on. */
+  /** Begins to hear other nodes. */
   start(): void {
     const { mesh, schedule } = this.#ports
     if (mesh === undefined) return
     this.#stops = [
-      // Each is told below, by a node like this one.
+      // Sent by `#tellWish` of any node.
       mesh.hear(WISHES, (news) => this.#read(news, (wish) => this.#hear(wish as Wish))),
       mesh.hear(feedOf(mesh.address), (news) =>
         this.#read(news, (events) => this.#local.tell(events as readonly FeedEvent[])),
@@ -92,7 +92,7 @@ export class RemoteFeed implements Feed {
     this.#tellWhole()
   }
 
-  /** The others send nothing here any more. */
+  /** Makes other nodes stop sending events to this one. */
   close(): void {
     for (const stop of this.#stops) stop()
     if (this.#listeners > 0) this.#tellGone()
@@ -113,10 +113,10 @@ export class RemoteFeed implements Feed {
     this.#local.want(wants)
   }
 
-  /** Tells the events of a batch of this node, once it is settled. */
+  /** Sends the events of a batch of this node. Called once the batch is settled. */
   tell(events: readonly FeedEvent[]): void {
     const { mesh } = this.#ports
-    // Then shards make what is wanted here and nothing else.
+    // Outside a cluster, shards make only events that are wanted here.
     if (mesh === undefined) {
       this.#local.tell(events)
       return
@@ -175,7 +175,7 @@ export class RemoteFeed implements Feed {
     const { mesh, clock } = this.#ports
     const now = clock.ticks()
     this.#tellWhole()
-    // While nobody can be heard nobody is forgotten.
+    // While no node can be heard, none is forgotten.
     for (const [node, hearer] of this.#hearers)
       if (mesh?.isUp() === false) this.#hearers.set(node, { ...hearer, heardAt: now })
       else if (now - hearer.heardAt > LIMITS.feedWantsForgottenMs) {
@@ -188,7 +188,7 @@ export class RemoteFeed implements Feed {
     this.#ports.onWant(unionOf([this.#wants, ...[...this.#hearers.values()].map(({ wants }) => wants)]))
   }
 
-  /** Several wishes arrive together, and before a question that came after them is asked of a shard (F1). */
+  /** Waits for wishes that arrive together, but not longer than until the next question is passed to a shard (F1). */
   #tellUnionSoon(): void {
     if (this.#isUnionDue) return
     this.#isUnionDue = true

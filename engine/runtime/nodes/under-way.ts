@@ -1,5 +1,5 @@
-// Questions under way to other nodes, by node. A node that dies answers nothing, and nobody is told: the mesh waits for as
-// long as an answer may take. So a question is given up when the table of owners no longer has the node that it was put to.
+// Questions in flight to other nodes. A node that dies never answers, and the mesh does not notice: it waits for as long as
+// an answer may take. So a question is given up once its node is no longer in the table of owners.
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fault } from '../../ports/fault.ts'
@@ -8,13 +8,13 @@ import type { Schedule } from '../../ports/schedule.ts'
 export interface UnderWayPorts {
   readonly clock: Pick<Clock, 'ticks'>
   readonly schedule: Pick<Schedule, 'sleep'>
-  /** Addresses of all nodes that own anything. */
+  /** The addresses of all nodes that own anything. */
   readonly addresses: () => ReadonlySet<string | undefined>
 }
 
 interface AskedNode {
   readonly giveUp: Set<() => void>
-  /** Since when the node owns nothing. One that stops in order still answers for a moment. */
+  /** Since when the node owns nothing. A node that stops in order still answers for a moment. */
   goneSince: number | undefined
 }
 
@@ -27,7 +27,7 @@ export class UnderWay {
     this.#ports = ports
   }
 
-  /** Resolves with the answer, or rejects when the node is gone. */
+  /** Resolves with the answer. Rejects once the node is gone. */
   async watch<Answer>(address: string, asked: Promise<Answer>): Promise<Answer> {
     const entry = this.#asked.get(address) ?? { giveUp: new Set(), goneSince: undefined }
     this.#asked.set(address, entry)

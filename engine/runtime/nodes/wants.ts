@@ -1,4 +1,4 @@
-// What nodes want to hear of, what changes of it, and what they want together.
+// Which events nodes want, how that changes, and what they want together.
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
@@ -11,7 +11,7 @@ interface WantChange {
   readonly dropped: readonly DeviceId[]
 }
 
-/** Plain data. The change from `NO_WANTS` says all. */
+/** Plain data. The change from `NO_WANTS` is the whole wish. */
 export type WantsChange = Readonly<Record<WantedKind, WantChange>>
 
 export function changeOf(before: Wants, after: Wants): WantsChange {
@@ -40,7 +40,7 @@ export function changed(before: Wants, change: WantsChange): Wants {
   })
 }
 
-/** Too wide a wish loses nothing; too long a list would be told again and again. */
+/** Widens long lists to all devices. That loses no event, but a long list would be sent again and again. */
 export function bounded(wants: Wants): Wants {
   return forEachKind((kind) => {
     const { all, devices } = wants[kind]
@@ -55,7 +55,7 @@ export function unionOf(wishes: readonly Wants[]): Wants {
   })
 }
 
-/** Events of the other kinds are for everybody. */
+/** Whether the event is wanted. Events of the kinds without a wish are for every node. */
 export function isFor(event: FeedEvent, wants: Wants): boolean {
   switch (event.kind) {
     case 'telemetry':

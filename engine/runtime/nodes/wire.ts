@@ -1,4 +1,4 @@
-// Work and its outcome on their way between nodes. A fault is an outcome like others: the asker gets it as it was.
+// Work and its outcome between nodes. A fault is an outcome like any other, so the asking node gets it as it was.
 import { FAULT_CODES, Fault, type FaultCode } from '../../ports/fault.ts'
 import type { Mesh } from '../../ports/mesh.ts'
 import { pack, unpack } from '../versioned.ts'
@@ -14,25 +14,25 @@ type WorkReply =
       readonly message: string
     }
 
-/** Has another node do it. Throws the fault that it ended with there, or the mesh's. */
+/** Has another node do the work. Throws the fault that the work ended with there, or a fault of the mesh. */
 export async function askNode<Work extends NodeWork>(
   mesh: Pick<Mesh, 'ask'>,
   work: Work,
   { address, timeoutMs }: { readonly address: string; readonly timeoutMs: number },
 ): Promise<OutcomeOf<Work>> {
-  // Written by serveNode.
+  // Written by `serveNode`.
   const answered = unpack(await mesh.ask(address, pack(work), timeoutMs)) as WorkReply
-  // What this kind of work comes back with.
+  // The outcome has the type that belongs to this kind of work.
   if (answered.kind === 'done') return answered.outcome as OutcomeOf<Work>
   const { code, retryable, message } = answered
   throw new Fault(isFaultCode(code) ? code : 'NODE_FAILED', { retryable, message })
 }
 
-/** Does what the others ask for. What is not a `Fault` reaches them as `NODE_FAILED`. */
+/** Does the work that other nodes ask for. An error that is not a `Fault` reaches them as `NODE_FAILED`. */
 export function serveNode(mesh: Pick<Mesh, 'serve'>, perform: (work: NodeWork) => Promise<Outcome>): void {
   mesh.serve(async (question) => {
     try {
-      // Written by askNode.
+      // Written by `askNode`.
       const work = unpack(question) as NodeWork
       return packReply({ kind: 'done', outcome: await perform(work) })
     } catch (error) {
@@ -46,6 +46,6 @@ export function serveNode(mesh: Pick<Mesh, 'serve'>, perform: (work: NodeWork) =
 const packReply = (answered: WorkReply): Uint8Array => pack(answered)
 
 function isFaultCode(code: string): code is FaultCode {
-  // Any text may be looked up.
+  // `includes` wants a code, but any text may be looked up.
   return (FAULT_CODES as readonly string[]).includes(code)
 }

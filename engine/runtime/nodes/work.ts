@@ -1,4 +1,4 @@
-// Work that one node has another one do: the owner of a device's partition, or the leader. Plain data both ways.
+// Work that one node has another node do: the owner of a device's partition, or the leader. Plain data both ways.
 import type {
   AlertId,
   BroadcastId,
@@ -64,7 +64,7 @@ export type NodeWork =
       readonly kind: 'ask'
       readonly ask: Ask
       readonly after: readonly Position[]
-      /** What the question is about. The asker believes all of them to be this node's. */
+      /** The partitions the question is about. The asking node believes that this node owns all of them. */
       readonly partitions: readonly Partition[]
     }
   | {
@@ -96,13 +96,13 @@ export type NodeWork =
   | { readonly kind: 'firmware_remove'; readonly removal: FirmwareRemoval }
   | { readonly kind: 'channels'; readonly call: ChannelCall }
   | { readonly kind: 'alert_change'; readonly change: AlertChange }
-  /** Alerts about the fleet, which the leader keeps. */
+  /** Asks for alerts about the fleet, which the leader keeps. */
   | { readonly kind: 'fleet_alerts'; readonly query: AlertsQuery }
   | { readonly kind: 'fleet_alert_counts'; readonly within: readonly string[] | undefined }
   | { readonly kind: 'fleet_alert_act'; readonly id: AlertId; readonly act: AlertAct; readonly by: Author }
-  /** What the node says of itself. */
+  /** Asks for the node's figures. */
   | { readonly kind: 'figures' }
-  /** Telemetry before the horizon is marked late from now on, and what was received before is stored. */
+  /** Marks telemetry before the horizon late from now on. Done once everything received before is stored. */
   | { readonly kind: 'flush'; readonly horizon: Millis; readonly partitions: readonly Partition[] }
 
 /** The outcome of each kind of work. */

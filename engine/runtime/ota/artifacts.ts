@@ -1,5 +1,5 @@
-// The links under which devices load images, and the signed manifests beside them. A link names the device, the deployment
-// and its own end, and an HMAC binds them and the firmware together, so that whoever serves it needs to ask nobody.
+// The links by which devices download images, and the signed manifests that go with them. A link names the device, the
+// deployment and its own expiry. An HMAC binds these to the firmware, so whoever serves the link need not ask anybody.
 import { createHmac, sign, timingSafeEqual } from 'node:crypto'
 import { DeploymentId, FirmwareId, Millis, parseDeviceId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
@@ -33,13 +33,13 @@ export class SignedLinks implements Artifacts {
     }
   }
 
-  /** The link alone, for a device that asks for it itself. */
+  /** Only the link, for a device that asks for it. */
   linkOf(record: FirmwareRecord, job: JobName, now: Millis): string {
     return this.#url(record, { ...job, expiresAt: this.#endOf(now) })
   }
 
   #endOf(from: number): Millis {
-    // Whole seconds, as JWTs and the link have them.
+    // JWTs and links have whole seconds.
     return Millis(Math.ceil((from + this.#settings.urlTtlMs) / 1_000) * 1_000)
   }
 
@@ -55,7 +55,7 @@ export class SignedLinks implements Artifacts {
     return `${this.#settings.baseUrl()}${path}?${query}`
   }
 
-  /** Undefined unless the link is one of ours, as it was made. Whether it is over is for the caller to say. */
+  /** Undefined unless this service made the link as it is. The caller must check whether it has expired. */
   read(firmwareId: string, { device, deployment, expires, signature }: LinkQuery): Link | undefined {
     const deviceId = parseDeviceId(device)
     if (deviceId === undefined || deployment === undefined || !/^\d{1,12}$/.test(expires ?? ''))
@@ -73,12 +73,12 @@ export class SignedLinks implements Artifacts {
   }
 
   #mac({ firmwareId, deviceId, deploymentId, expiresAt }: Link): Buffer {
-    // A list as JSON: no two lists are the same text.
+    // As a JSON list, because different lists never give the same text.
     const text = JSON.stringify([firmwareId, deviceId, deploymentId, expiresAt])
     return createHmac('sha256', this.#settings.urlKey).update(text).digest()
   }
 
-  /** A compact JWS [RFC 7515], signed at once: a message may not overtake another while it waits for its signature. */
+  /** A compact JWS [RFC 7515], signed synchronously, because a message that waits for its signature could be overtaken. */
   #manifest(record: FirmwareRecord, about: SentAttempt, expiresAt: Millis): string | undefined {
     const { signing } = this.#settings
     if (signing === undefined) return undefined

@@ -1,4 +1,4 @@
-// The parts of firmware, made in the order in which they are needed.
+// The parts of firmware, created in the order in which they need each other.
 import type { Blobs } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DownloadJobs, FirmwareUse, OtaSettings } from '../../ports/ota.ts'

@@ -1,7 +1,7 @@
-// The leader's duty for firmware: it alone writes the records, one change after the other, so that two uploads of one
+// The leader's duty for firmware. It alone writes the records, one change after the other, so two uploads of the same
 // version cannot both win.
 //
-// - An image is there before the record that names it is saved, and is removed after the last such record.
+// - An image is stored before the record that names it, and removed after the last such record.
 import type { FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { editFirmware, withImage } from '../../domain/ota/firmware-moves.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
@@ -24,7 +24,7 @@ import { storageOf } from './storage.ts'
 
 export interface FirmwareDeskPorts {
   readonly store: Pick<Store, 'save' | 'documents'>
-  /** The leader's, which every save carries. */
+  /** The leader's claims, which every save carries. */
   readonly claims: readonly Claim[]
   readonly images: Images
   readonly use: FirmwareUse
@@ -97,7 +97,7 @@ export class FirmwareDesk {
     return { kind: 'done', record, isNew: true }
   }
 
-  /** An upload that is sent again. It also brings back an image that was lost. */
+  /** Answers an upload that is sent again. It also restores an image that was lost. */
   async #repeat(
     twin: FirmwareRecord,
     { sha256, imageKey }: NewFirmware,
@@ -154,7 +154,7 @@ export class FirmwareDesk {
     })
     this.#records.delete(id)
     const isShared = [...this.#records.values()].some(({ imageKey }) => imageKey === record.imageKey)
-    // The record is gone whether or not its image can be removed now; the sweep removes it later.
+    // The record is gone even if its image cannot be removed now. The sweep removes the image later.
     if (!isShared) await this.#ports.images.remove(record.imageKey).catch(this.#ports.failed)
     return { kind: 'done', record }
   }
@@ -184,7 +184,7 @@ export class FirmwareDesk {
     this.#records.set(record.id, record)
   }
 
-  /** Changes wait for each other, whatever becomes of them. */
+  /** Runs changes one after the other, even if one fails. */
   #inTurn<Outcome>(run: () => Promise<Outcome>): Promise<Outcome> {
     const turn = this.#last.then(run, run)
     this.#last = turn

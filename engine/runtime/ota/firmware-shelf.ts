@@ -1,4 +1,4 @@
-// The firmware records in memory of every node. They follow what the leader writes.
+// The firmware records in the memory of every node, as the leader writes them.
 import { FirmwareId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import type { Documents } from '../../ports/documents.ts'
@@ -16,7 +16,7 @@ export class FirmwareShelf {
   readonly #ports: ShelfPorts
   readonly #records = new Map<FirmwareId, FirmwareRecord>()
   #loaded: Promise<void> | undefined
-  /** Numbers the looks at the store: a slow one must not undo what a later one saw. */
+  /** Numbers the reads of the store, so that a slow one does not undo what a later one saw. */
   #looks = 0
   #isClosed = false
 
@@ -24,7 +24,7 @@ export class FirmwareShelf {
     this.#ports = ports
   }
 
-  /** Returns a function that ends it. */
+  /** Returns a function that stops it. */
   open(): () => void {
     const stop = this.#ports.documents.onWritten((collection, id) => {
       if (collection === undefined) void this.#load()
@@ -49,7 +49,7 @@ export class FirmwareShelf {
     return this.#records.values()
   }
 
-  /** What the leader has just answered, so that a caller reads here what was written there. */
+  /** Takes the leader's answer over at once, so that a caller can read here what was written there. */
   learn(record: FirmwareRecord): void {
     const known = this.#records.get(record.id)
     if (known === undefined || known.revision < record.revision) this.#records.set(record.id, record)

@@ -1,4 +1,4 @@
-// The hashes of images beside SHA-256, which clients of hawkBit know.
+// Hashes of images beside SHA-256, for clients of hawkBit's API.
 import { createHash } from 'node:crypto'
 import type { ImageHashes } from '../../ports/ota.ts'
 

@@ -1,9 +1,9 @@
-// The images of firmware: blobs that are stored as they arrive and handed out only if they are the record's.
+// The images of firmware: blobs that are stored as they arrive, and handed out only if their bytes match the record.
 //
-// I1. An image is stored before its record. What a crash leaves without a record is removed when it is old enough that no
-//     upload can still be on its way to one.
-// I2. No byte goes out that is not the record's: the size is compared at every open, the SHA-256 at the first one since
-//     the start.
+// I1. An image is stored before its record. After a crash it may have no record. It is removed once it is so old that no
+//     upload can still be about to save one.
+// I2. No byte goes out that does not match the record: the size is checked at every open, and the SHA-256 at the first
+//     open since the start.
 import { createHash } from 'node:crypto'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import { LIMITS } from '../../limits.ts'
@@ -15,7 +15,7 @@ import type { ImageAddress, OpenImage, StoredImage } from '../../ports/ota.ts'
 const PREFIX = 'firmware/'
 
 interface ImagesPorts {
-  /** Undefined where no place for images was set. */
+  /** Undefined if no place for images is configured. */
   readonly blobs: Blobs | undefined
   readonly clock: Clock
   readonly newId: () => string
@@ -25,7 +25,7 @@ type ImageFacts = Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>
 
 export class Images {
   readonly #ports: ImagesPorts
-  /** Whether the image under a key was the record's, and when that was checked. */
+  /** Whether the image under a key matches its record, and when that was checked. */
   readonly #checks = new Map<string, { readonly isRight: Promise<boolean>; readonly at: number }>()
 
   constructor(ports: ImagesPorts) {
@@ -44,7 +44,7 @@ export class Images {
     await this.#blobs().delete(key)
   }
 
-  /** Whether an image of the right size is there. */
+  /** Whether there is an image of the right size. */
   async isThere({ imageKey, sizeBytes }: ImageFacts): Promise<boolean> {
     return (await this.#blobs().head(imageKey))?.bytes === sizeBytes
   }
@@ -59,7 +59,7 @@ export class Images {
     return { kind: 'missing' }
   }
 
-  /** Undefined where images cannot be loaded but through this process. It is as sure of the bytes as `open` (I2). */
+  /** Undefined if images can only be loaded through this process. Checks the bytes as `open` does (I2). */
   async address(record: ImageFacts, about: BlobAddress): Promise<ImageAddress | undefined> {
     const blobs = this.#blobs()
     if (blobs.address === undefined) return undefined
@@ -70,14 +70,14 @@ export class Images {
     return { kind: 'missing' }
   }
 
-  /** Reads a whole image that is known to be the record's. */
+  /** Reads a whole image that matches its record. */
   async *read(record: ImageFacts): AsyncGenerator<Uint8Array> {
     const opened = await this.open(record)
     if (opened.kind === 'missing') throw missing()
     yield* partsOf(opened.blob)
   }
 
-  /** Removes images that no record has for long enough (I1). `kept` is asked when the images are listed. */
+  /** Removes images that have had no record for long enough (I1). `kept` is called after images are listed. */
   async sweep(kept: () => ReadonlySet<string>): Promise<void> {
     const { blobs } = this.#ports
     if (blobs === undefined) return
@@ -92,7 +92,7 @@ export class Images {
     }
   }
 
-  /** One check at a time, however many ask. A failed one counts for a while, because a check reads the whole image. */
+  /** Runs one check at a time per image. A failed check counts for a while, because each check reads the whole image. */
   async #isRight(record: ImageFacts): Promise<boolean> {
     const { imageKey } = record
     const now = this.#ports.clock.ticks()
@@ -136,7 +136,7 @@ async function* partsOf(blob: OpenBlob): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** When the upload of an image began: its key says so. A key that does not is no image of ours, and stays. */
+/** When the upload of an image began, according to its key. A key of another form belongs to somebody else and stays. */
 function beganAt(key: string): number {
   const [, millis] = /^firmware\/(\d{1,15})-/.exec(key) ?? []
   return millis === undefined ? Number.POSITIVE_INFINITY : Number(millis)

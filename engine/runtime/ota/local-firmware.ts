@@ -1,4 +1,4 @@
-// Firmware as a node's API uses it: records from memory, changes by the leader, images from where they are kept.
+// Firmware as the API of any node uses it: records from memory, changes by the leader, images from their store.
 import type { FirmwareId } from '../../../schemas/ids.ts'
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 import { LIMITS } from '../../limits.ts'
@@ -25,7 +25,7 @@ import { hashesOf, ImageHashing } from './image-hashes.ts'
 import type { Images } from './images.ts'
 import { storageOf } from './storage.ts'
 
-/** Changes as the leader makes them, wherever it is. */
+/** Changes by the leader, on whichever node it is. */
 export interface FirmwareChanges {
   add(firmware: NewFirmware): Promise<AddedFirmware>
   edit(editing: FirmwareEditing): Promise<FirmwareOutcome>
@@ -45,7 +45,7 @@ interface LocalFirmwarePorts {
   readonly failed: (error: unknown) => void
 }
 
-/** Ends an upload for which there is no room beside the others. */
+/** Ends an upload that has no room beside the other uploads. */
 class NoRoom extends Error {}
 
 export class LocalFirmware implements FirmwareLibrary {
@@ -81,8 +81,8 @@ export class LocalFirmware implements FirmwareLibrary {
   readLink = (firmwareId: string, query: LinkQuery): Link | undefined =>
     this.#ports.links.read(firmwareId, query)
 
-  /** Uploads that arrive together share what room is left. One that is alone is judged when all of it is known, because
-   *  it may be a repetition of what is stored. */
+  /** Uploads at the same time share the room that is left. A single upload is judged only when it is complete, because it
+   *  may repeat what is stored. */
   async storeImage(content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<StoredImage> {
     const upload = { bytes: 0 }
     this.#arriving.add(upload)
@@ -99,7 +99,7 @@ export class LocalFirmware implements FirmwareLibrary {
     }
   }
 
-  /** Bytes that arrived since the start, whatever became of them. */
+  /** Bytes that arrived since the start, even those of failed uploads. */
   uploadedBytes = () => this.#uploadedBytes
 
   hashesOf(record: FirmwareRecord): Promise<ImageHashes> {
@@ -112,7 +112,7 @@ export class LocalFirmware implements FirmwareLibrary {
   }
 
   #keep(key: string, hashes: Promise<ImageHashes>): Promise<ImageHashes> {
-    // As many as there can be records: whatever is in excess belongs to images that are gone.
+    // There can be no more images than records, so a full cache has hashes of images that are gone.
     if (this.#hashes.size >= LIMITS.firmwareRecordsMax) this.#hashes.clear()
     this.#hashes.set(key, hashes)
     return hashes
@@ -141,7 +141,7 @@ export class LocalFirmware implements FirmwareLibrary {
     const { leader, shelf, images, failed } = this.#ports
     const added = await leader.add(firmware)
     if (added.kind === 'done') shelf.learn(added.record)
-    // If the answer was lost, the record may name the image: the sweep decides then.
+    // If the answer was lost, the record may name the image all the same. The sweep decides later.
     const isUsed = added.kind === 'done' && added.record.imageKey === firmware.imageKey
     if (!isUsed) await images.remove(firmware.imageKey).catch(failed)
     return added

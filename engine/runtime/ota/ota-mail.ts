@@ -1,4 +1,4 @@
-// The messages about firmware that devices get, made when they are sent.
+// The messages about firmware to devices, created when they are sent.
 import { type DeviceId, type Millis, toIso } from '../../../schemas/ids.ts'
 import { type DownlinkMessage, toDownlink } from '../../domain/downlink.ts'
 import type { OtaSend } from '../../domain/ota/job-telling.ts'
@@ -18,7 +18,7 @@ export class OtaMail {
     this.#artifacts = artifacts
   }
 
-  /** Undefined for a firmware that is never sent again. Its job ends by its timers. */
+  /** Undefined if the firmware must never be sent again. The job then ends by its timers. */
   messageOf(deviceId: DeviceId, send: OtaSend): OtaMessage | undefined {
     const record = this.#firmwares.get(send.firmwareId)
     if (record === undefined || (record.status === 'yanked' && send.action !== 'cancel')) return undefined

@@ -1,6 +1,6 @@
 import type { FirmwareRecord } from '../../domain/ota/firmware-record.ts'
 
-/** Bytes of all images together: one that several records share counts once. */
+/** The bytes of all images together. An image that several records share counts once. */
 export function storageOf(records: Iterable<FirmwareRecord>): number {
   const sizes = new Map<string, number>()
   for (const { imageKey, sizeBytes } of records) sizes.set(imageKey, sizeBytes)

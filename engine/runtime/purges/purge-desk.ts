@@ -1,8 +1,9 @@
-// The leader's duty of purges: everything about a device goes, in steps that may each be repeated.
+// The leader's duty for purges. Everything about a device is removed, in steps that can all be repeated.
 //
-// - A purge is written down before its first step and struck off after its last: whoever leads goes on with it.
-// - The record goes last. Until then the device is decommissioned, so nobody registers the id anew, and no new rows come.
-// - `createdAt` tells the device from a later one with the same id, which a repeated step leaves alone.
+// - A purge is saved before its first step and removed after its last, so the next leader continues it.
+// - The device's record goes last. Until then the device is decommissioned, so its id cannot be registered again, and no
+//   new rows come.
+// - `createdAt` tells the device from a later one with the same id, which repeated steps must leave alone.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { DeviceRequest } from '../../domain/device/events.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -50,7 +51,7 @@ export class PurgeDesk {
 
   async open(): Promise<void> {
     for (const { bytes } of await this.#ports.store.documents.list(PURGES)) {
-      // Written by #save.
+      // Written by `#save`.
       const purge = packr.unpack(bytes) as Purge
       this.#purges.set(purge.deviceId, purge)
     }
@@ -63,7 +64,7 @@ export class PurgeDesk {
     this.#stop = undefined
   }
 
-  /** Resolves once the device is gone, or after a while with what it is until then. */
+  /** Resolves once the device is gone, or after a while with its view so far. */
   async purge(purge: Purge): Promise<PurgeOutcome> {
     const { deviceId, createdAt, signed } = purge
     if (!this.#purges.has(deviceId) && this.#purges.size >= LIMITS.purgesMax)
@@ -82,7 +83,7 @@ export class PurgeDesk {
     return { kind: 'done', view: submitted.view, isOver: !this.#purges.has(deviceId) }
   }
 
-  /** Waits for the end of a round, but not longer than this. */
+  /** Waits for the end of a round, but no longer than `until`. */
   #turn(until: number): Promise<void> {
     const ended = new Promise<void>((resolve) => {
       this.#ended.push(resolve)
@@ -90,7 +91,7 @@ export class PurgeDesk {
     return Promise.race([ended, this.#ports.schedule.sleep(until - this.#ports.clock.now())])
   }
 
-  /** One round over all purges that are under way. Never rejects. */
+  /** One round over all open purges. Never rejects. */
   async #work(): Promise<void> {
     if (this.#isWorking || this.#purges.size === 0 || this.#stop === undefined) return
     this.#isWorking = true
@@ -113,17 +114,17 @@ export class PurgeDesk {
       const again = await submit(deviceId, { kind: 'decommission', reason: 'purged', createdAt }, signed)
       if (again.kind === 'done') there.push(purge)
       else {
-        // The record is gone, but whoever removed it may have died before it told the broker.
+        // The record is gone, but the leader that removed it may have died before it told the broker.
         await broker.free(deviceId)
         await this.#strike(purge)
       }
     })
     if (there.length > 0) failed.push(...(await this.#forget(there)))
-    // Told once the others are through.
+    // Thrown only after the others are through.
     if (failed.length > 0) throw failed[0]
   }
 
-  /** Removes what is left of devices that are decommissioned. Resolves with what failed. */
+  /** Removes what is left of decommissioned devices. Resolves with the errors. */
   async #forget(there: readonly Purge[]): Promise<readonly unknown[]> {
     const { flush, telemetry, clock, submit, broker } = this.#ports
     const now = clock.now()
@@ -138,7 +139,7 @@ export class PurgeDesk {
     })
   }
 
-  /** Waits until the history of what happened before this time has left the outbox. */
+  /** Waits until the history up to this time has left the outbox. */
   async #written(at: Millis): Promise<void> {
     const { store, schedule, clock } = this.#ports
     for (const until = clock.now() + LIMITS.purgeOutboxMs; ; ) {
@@ -164,7 +165,7 @@ export class PurgeDesk {
   }
 }
 
-/** Takes a step of all beside each other. Resolves with what failed, once all are over. */
+/** Runs a step for all purges at the same time. Resolves with the errors once all have ended. */
 async function ofEach(purges: readonly Purge[], step: (purge: Purge) => Promise<void>): Promise<unknown[]> {
   const outcomes = await Promise.allSettled(purges.map(step))
   return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))

@@ -1,5 +1,5 @@
-// Some partitions' rows, read again: a shard of its own takes the log's entries as a restart does, in which all is
-// applied already. So it decides nothing, and its rows are to the bit those of the first reading (R11).
+// Reads the rows of some partitions again. A shard of its own reads the log's entries as after a restart at which
+// everything was applied already. So it decides nothing, and its rows are the same, bit for bit, as the first time (R11).
 import { Micros, Millis, type Partition } from '../../../schemas/ids.ts'
 import { readItems } from '../../domain/bundle.ts'
 import { LIMITS } from '../../limits.ts'
@@ -12,7 +12,7 @@ import type { ShardThread } from '../runner/thread.ts'
 import { newProgress, suspectOf } from '../shard/progress.ts'
 import type { ShardSettings, WorkResult, WorkTask } from '../shard/protocol.ts'
 
-/** Messages of one entry were received within less. */
+/** The receive times of messages in one entry differ by less than this. */
 const BESIDE_MS = 60_000
 
 export interface RowsAgainOptions {
@@ -24,15 +24,15 @@ export interface RowsAgainOptions {
   /** Receive times. */
   readonly from: Millis
   readonly to: Millis
-  /** Messages that killed earlier readings are left out. */
+  /** Leaves out messages that killed earlier readings. */
   readonly poison: Poison
-  /** Distinct per reading. */
+  /** Unique per reading. */
   readonly incarnation: string
-  /** Resolves once they are stored. */
+  /** Resolves once the blocks are stored. */
   readonly insert: (blocks: readonly Block[]) => Promise<unknown>
-  /** An entry of that time was read. */
+  /** Called when an entry of this time was read. */
   readonly read: (at: Millis) => void
-  /** So many more messages had rows. */
+  /** Called with the number of further messages that had rows. */
   readonly counted: (messages: number) => void
 }
 
@@ -43,7 +43,7 @@ export class RowsAgain {
   readonly #progress = newProgress()
   readonly #thread: ShardThread
   readonly #reader: LogReader
-  /** The end of each partition when the reading began. */
+  /** The end of each partition when the reading began, while it is not reached. */
   readonly #left: Map<Partition, number>
   #isBehindProposal = false
 
@@ -64,12 +64,12 @@ export class RowsAgain {
     })
   }
 
-  /** Ends `run` soon. */
+  /** Makes `run` end soon. */
   stop(): void {
     this.#reader.close()
   }
 
-  /** Resolves once all rows are stored, or it was stopped. Rejects when its shard died: another reading may do. */
+  /** Resolves once all rows are stored or it was stopped. Rejects if its shard died. Another reading may succeed then. */
   async run(): Promise<void> {
     try {
       await this.#load()
@@ -78,7 +78,7 @@ export class RowsAgain {
         if (pulled === undefined) return
         const found = pulled.map((entry) => ({ entry, time: this.#timeOf(entry) }))
         const entriesOf = (time: Time) => found.filter((each) => each.time === time).map(({ entry }) => entry)
-        // Without rows, and yet read: which of two copies of a message counts follows from what came before.
+        // Read without rows: which of two copies of a message counts depends on the entries before.
         await this.#work(entriesOf('before'), { rows: false, cut: 'due' })
         await this.#work(entriesOf('within'), { rows: true, cut: 'due' })
       }
@@ -95,13 +95,13 @@ export class RowsAgain {
     const load = { kind: 'load', applied, now: clock.now() } as const
     await this.#thread.run({ ...load, devices: [] })
     for await (const devices of store.load(partitions)) {
-      // Vitals are those of today: the log is read as from its beginning.
+      // The saved vitals are today's, but the log is read as from its beginning.
       const stored = devices.map((device) => ({ ...device, vitals: undefined }))
       await this.#thread.run({ ...load, devices: stored })
     }
   }
 
-  /** Judged by the entry's first message. A partition that is past the span or its end is done. */
+  /** Classifies an entry by its first message. A partition that is past the span or its end is done. */
   #timeOf({ partition, seq, body }: Entry): Time {
     const { from, to, read } = this.#options
     const end = this.#left.get(partition)
@@ -132,7 +132,7 @@ export class RowsAgain {
     const task: WorkTask = {
       ...wanted,
       kind: 'work',
-      // Nothing was proposed: all that this says is that the rows count.
+      // Nothing was proposed. This only tells the shard that the rows count.
       settle: this.#isBehindProposal,
       entries,
       asks: [],

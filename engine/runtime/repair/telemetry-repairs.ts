@@ -1,8 +1,8 @@
-// Repairs of ClickHouse: one at a time in all processes, the latest one wins. What it has done so far is a fact of the
-// store: any process can tell, and one that died with its work is seen by the time standing still.
+// Repairs of ClickHouse. Only one runs in all processes, and the latest one wins. Its progress is a fact in the store, so
+// any process can report it, and if its process died, the time in the fact stands still.
 //
-// P1. Rollups are computed again only for hours of which the log has all: what is missing for good must not take
-//     away from what was computed while it was there.
+// P1. Rollups are computed again only for hours that the log has in full: if raw data is missing for good, the rollups
+//     computed while it was there must stay.
 import { errorText } from '../../../schemas/error-text.ts'
 import { Millis, Partition } from '../../../schemas/ids.ts'
 import { unreachable } from '../../domain/unreachable.ts'
@@ -20,7 +20,7 @@ import { RowsAgain } from './rows-again.ts'
 const FACT = 'telemetry_repair'
 const HOUR_MS = 3_600_000
 const TELL_EVERY_MS = 1_000
-/** Readings of the same partitions. A message that kills its shard is left out after some of them. */
+/** How often the same partitions are read. A message that kills its shard is left out after some readings. */
 const READINGS_MAX = 10
 
 export interface TelemetryRepairsOptions {
@@ -41,7 +41,7 @@ export class TelemetryRepairs implements Repairs {
     const { ports, host } = this.#options
     if (this.#isClosed) throw shuttingDown()
     const now = ports.clock.now()
-    // Receive times are those of the broker's clock.
+    // Receive times come from the broker's clock.
     const newest = Math.max(now, Math.ceil(ports.log.latestAt() / 1000))
     const repair: Repair = {
       id: host.newId(),
@@ -58,7 +58,7 @@ export class TelemetryRepairs implements Repairs {
       detail: undefined,
     }
     await ports.store.putFact(FACT, JSON.stringify(repair))
-    // Each holds a thread and devices: however often one is begun, few are under way.
+    // A repair holds a thread and devices. So however often one is begun, only few are running.
     const before = this.#stop()
     const work = new Work(repair, this.#options)
     const ended = before.then(() => work.run()).finally(() => this.#running.delete(running))
@@ -76,7 +76,7 @@ export class TelemetryRepairs implements Repairs {
     await this.#stop()
   }
 
-  /** A database that does not answer is not waited for. */
+  /** Does not wait for a database that does not answer. */
   async #stop(): Promise<void> {
     const ended = [...this.#running].map(({ work, ended }) => {
       work.stop()
@@ -88,7 +88,7 @@ export class TelemetryRepairs implements Repairs {
 
 function latestOf({ store }: TelemetryRepairsOptions['ports']): Repair | undefined {
   const text = store.getFact(FACT)
-  // Written by this file.
+  // Written in this file.
   return text === undefined ? undefined : (JSON.parse(text) as Repair)
 }
 
@@ -113,7 +113,7 @@ class Work {
       schedule: host.schedule,
       ticks: () => ports.clock.ticks(),
       signal: (signal) => this.#hear(signal),
-      // They are dead letters since they were first refused, or were discarded since.
+      // These messages became dead letters when they were first refused, or were discarded since.
       park: async () => {},
     })
   }
@@ -180,7 +180,7 @@ class Work {
     this.#reading?.stop()
   }
 
-  /** Some partitions after others: all their devices are held in memory meanwhile. */
+  /** Reads a few partitions at a time, because all their devices are in memory meanwhile. */
   async #rows(): Promise<void> {
     const { host, ports } = this.#options
     for (
@@ -188,7 +188,7 @@ class Work {
       first < LIMITS.partitions && !this.#isStopped;
       first += LIMITS.repairPartitionsAtOnce
     ) {
-      // The shard that owns it has parked the message that kills; here it is only left out.
+      // The shard that owns the message has parked it. Here it is only left out.
       const poison = new Poison(ports.store, async () => {})
       for (let reading = 1, isRead = false; !isRead; reading++) {
         this.#reading = this.#newReading(first, { poison, reading })
@@ -231,7 +231,7 @@ class Work {
     })
   }
 
-  /** Recomputes hours that the log has in full (P1), with a margin for device times that run ahead. */
+  /** Computes the hours again that the log has in full (P1), with a margin for device times that run ahead. */
   async #rollups(): Promise<void> {
     const { logFrom, from, to } = this.#repair
     if (logFrom === undefined) return
@@ -245,7 +245,7 @@ class Work {
     this.#repair = { ...this.#repair, rollups: span }
   }
 
-  /** The table of devices follows from the records, whatever the log has. */
+  /** Copies the table of devices, which follows from the records, whatever the log has. */
   async #devices(): Promise<void> {
     const { host, ports } = this.#options
     const { schedule } = host
@@ -276,7 +276,7 @@ class Work {
   async #tell(): Promise<void> {
     const { ports, host } = this.#options
     if (latestOf(ports)?.id !== this.#repair.id) {
-      // A later one does it all.
+      // A later repair does everything.
       this.stop()
       return
     }
