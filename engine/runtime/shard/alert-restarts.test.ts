@@ -1,4 +1,4 @@
-// What a shard remembers of alerts over a crash, and what it forgets with its rule.
+// What a shard remembers about alerts across a crash, and what it forgets when a rule is deleted.
 import { expect, test } from 'vitest'
 import type { RuleWishBody } from '../../../schemas/alert-rule.ts'
 import { Millis } from '../../../schemas/ids.ts'
@@ -27,7 +27,7 @@ const savedAlerts = ({ proposal }: WorkResult) =>
 const firing = { states: ['firing', 'recovering'], limit: 9 } as const
 const countIn = (bench: ShardBench) => bench.ask({ kind: 'alerts', query: firing }).alerts[0]?.['count']
 
-/** A shard that applies these one by one, is lost, and is opened again with what it saved. */
+/** Applies these items one by one in a shard that is then lost, and opens it again with what was saved. */
 function crashed(rule: Rule, items: readonly TestItem[]) {
   const bench = new ShardBench([online])
   bench.work({ alertSettings: settingsOf(1, rule) })
@@ -52,7 +52,7 @@ function crashed(rule: Rule, items: readonly TestItem[]) {
   return { bench, again, entries, saves }
 }
 
-test('how often a message was parked is kept with the alert, and reading the log again adds nothing', () => {
+test('the count of parked messages is saved with the alert, and reading the log again adds nothing', () => {
   const items = [1, 2, 3].map((ms) => telemetry('a', ms, 'no json'))
   const { bench, again, entries, saves } = crashed(ruleOf({ kind: 'dead_letter' }), items)
   expect([countIn(bench), saves, countIn(again)]).toEqual([3, 3, 3])
@@ -63,7 +63,7 @@ test('how often a message was parked is kept with the alert, and reading the log
   expect(countIn(again)).toBe(4)
 })
 
-test('how often a line was logged is counted again from the log, without a save per line', () => {
+test('the count of log lines is restored from the log, without a save per line', () => {
   const line = (ms: number): TestItem => ({
     ...telemetry('a', ms, { level: 'error', message: 'too hot' }),
     suffix: 'log',
@@ -77,7 +77,7 @@ test('how often a line was logged is counted again from the log, without a save 
   expect(countIn(again)).toBe(3)
 })
 
-test('what is remembered of a rule goes with the first change after the rule is gone', () => {
+test('memory of a deleted rule is dropped with the next change of the device', () => {
   const bench = new ShardBench([online])
   const [hot, cold] = [
     ruleOf({ kind: 'threshold', metric: 't', op: '>', value: 10 }, 'rul_hot'),

@@ -4,7 +4,7 @@ import { Deadlines } from './deadlines.ts'
 const dueIn = (deadlines: Deadlines, now: number) =>
   deadlines.due(now, { from: 0, until: deadlines.used, max: Number.POSITIVE_INFINITY })
 
-test('a sweep of 50 000 finds the due ones, also after a deadline was moved', () => {
+test('a sweep of 50 000 slots finds the due ones, even after deadlines were moved', () => {
   const deadlines = new Deadlines()
   for (let slot = 0; slot < 50_000; slot++) {
     deadlines.setPresence(deadlines.claim(), slot)
@@ -15,7 +15,7 @@ test('a sweep of 50 000 finds the due ones, also after a deadline was moved', ()
   expect(dueIn(deadlines, 100_000).length).toBe(50_000)
 })
 
-test('a slot is due for whichever of its deadlines comes first, once', () => {
+test('a slot is due at the earlier of its deadlines, and is cleared once', () => {
   const deadlines = new Deadlines()
   const slot = deadlines.claim()
   deadlines.setPresence(slot, 10)
@@ -25,13 +25,13 @@ test('a slot is due for whichever of its deadlines comes first, once', () => {
   expect(dueIn(deadlines, 10)).toEqual([])
 })
 
-test('a slot that was claimed and not set is never due', () => {
+test('a slot that was claimed but never set is never due', () => {
   const deadlines = new Deadlines()
   deadlines.claim()
   expect(dueIn(deadlines, Number.MAX_SAFE_INTEGER)).toEqual([])
 })
 
-test('only the first of a range are found, as many as are asked for', () => {
+test('only the requested number of due slots is found, from the start of the range', () => {
   const deadlines = new Deadlines()
   for (let slot = 0; slot < 10; slot++) deadlines.setOther(deadlines.claim(), slot)
   expect(deadlines.due(7, { from: 2, until: 10, max: 3 })).toEqual([2, 3, 4])

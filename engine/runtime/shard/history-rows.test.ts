@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { versionOf } from './history-rows.ts'
 
-test('a row that a message made goes by its place in the log, whatever it tells', () => {
+test('the place in the log identifies the row of a message, whatever its content', () => {
   expect(versionOf({ place: 65_537 }, 'c1', 'expired')).toBe(65_537)
 })
 
-test('rows of two sweeps at one moment, as after the clock was set back, are told apart by what they tell', () => {
+test('rows of two sweeps at the same moment, as after the clock was set back, differ by their content', () => {
   const sweep = { place: undefined }
   const steps = [
     ['c1', 'expired', 1],

@@ -1,4 +1,4 @@
-// What the ends of connections mean for a device that is being updated, and when its timers may run out.
+// What the end of a connection means for a device that is being updated, and when its timers may run out.
 import { describe, expect, test } from 'vitest'
 import { Millis } from '../../../schemas/ids.ts'
 import type { Device } from '../../domain/device/record.ts'
@@ -27,7 +27,7 @@ describe('a device that confirms', () => {
   ] as const satisfies readonly (readonly [EndCause, string, number])[])(
     'whose connection ends by %s is %s, with %i losses',
     (cause, status, losses) => {
-      // The first session is known to have been there: the loss is that of its end alone.
+      // The service has seen the first session begin, so its end counts as the only loss.
       const bench = new ShardBench([confirming])
       bench.apply([opened('a', 1)])
       expect(jobIn(bench)).toMatchObject({ status: 'confirming', losses: 0, since: at(1) })
@@ -36,7 +36,7 @@ describe('a device that confirms', () => {
     },
   )
 
-  test('loses nothing with a service that dies, and begins its wait anew', () => {
+  test('counts no loss when the service dies, and its wait starts again', () => {
     const before = new ShardBench([confirming])
     before.apply([opened('a', 1)])
     const [vitals] = before.work({ vitals: true }).vitals
@@ -45,14 +45,14 @@ describe('a device that confirms', () => {
     expect(jobIn(after)).toMatchObject({ status: 'confirming', losses: 0, since: at(10) })
   })
 
-  test('is lost when another session takes the place of the one it had', () => {
+  test('is lost when another session replaces its own', () => {
     const bench = new ShardBench([confirming])
     bench.apply([opened('a', 1), opened('a', 2)])
     expect(jobIn(bench)).toMatchObject({ status: 'rebooting', losses: 1 })
   })
 })
 
-describe('what a device said before its restart, and sends again because nobody acknowledged it', () => {
+describe('a status from before a restart that is sent again because it was not acknowledged', () => {
   const says = (time: number, version: string, boot: string) =>
     status('a', time, { status: 'online', firmware_version: version, boot_id: boot })
   const { firmware: parts } = updateAt('rebooting').device
@@ -60,7 +60,7 @@ describe('what a device said before its restart, and sends again because nobody 
     ...{ status: 'online', firmwareVersion: '1.0', firmware: { ...parts, bootId: '1' } },
   })
 
-  test('is no restart to what it ran before, also over another death of the service', () => {
+  test('does not count as a restart to the old firmware, even after another crash of the service', () => {
     const bench = new ShardBench([rebooting])
     bench.apply([opened('a', 1), says(2, '2.0', '2'), says(3, '1.0', '1')])
     expect(jobIn(bench)).toMatchObject({ status: 'confirming', error: undefined })
@@ -72,26 +72,26 @@ describe('what a device said before its restart, and sends again because nobody 
     expect(jobIn(after)).toMatchObject({ status: 'confirming', error: undefined })
   })
 
-  test('is what it runs where another connection begins with it', () => {
+  test('counts if it is the first one in another connection', () => {
     const bench = new ShardBench([rebooting])
     bench.apply([opened('a', 1), says(2, '2.0', '2'), opened('a', 3), says(4, '1.0', '1')])
     expect(jobIn(bench)).toMatchObject({ status: 'failed', error: { code: 'ROLLED_BACK_BY_DEVICE' } })
   })
 })
 
-/** The firmware of a device that reboots since then. */
+/** The firmware of a device that has been rebooting since this time. */
 function rebootingSince(since: Millis): Device['firmware'] {
   const { firmware: parts } = updateAt('rebooting').device
   return { ...parts, jobs: parts.jobs.map((job) => ({ ...job, since })) }
 }
 
-describe('what a device without boot ids said before its restart, and sends again', () => {
+describe('a repeated status from before a restart, of a device without boot ids', () => {
   const says = (time: number, version: string, sessionId?: string) => {
     const born = sessionId === undefined ? {} : { session_id: sessionId }
     return status('a', time, { status: 'online', firmware_version: version, ...born })
   }
   const firmware = rebootingSince(at(0))
-  /** It has had connections with these session ids, and has another one now. */
+  /** A device that had connections with these session ids and now has another connection. */
   const restarted = (...ids: readonly string[]) => {
     const bench = new ShardBench([deviceOf('a', { status: 'online', firmwareVersion: '1.0', firmware })])
     for (const [n, id] of ids.entries())
@@ -101,17 +101,17 @@ describe('what a device without boot ids said before its restart, and sends agai
   }
   const rolledBack = { status: 'failed', error: { code: 'ROLLED_BACK_BY_DEVICE' } }
 
-  test('is of an earlier connection once it has said another session id in this one', () => {
+  test('belongs to an earlier connection if the device announced another session id in this one', () => {
     const bench = restarted('one')
     bench.apply([says(5, '2.0', 'two'), says(6, '1.0', 'one')])
     expect(jobIn(bench)).toMatchObject({ status: 'confirming', error: undefined })
     expect(bench.ask({ kind: 'firmware', deviceIds: [idOf('a')] })[0]?.firmwareVersion).toBe('2.0')
-    // Its last will is still that of this connection.
+    // Its last will still belongs to this connection.
     bench.apply([will('a', 7, { status: 'offline', session_id: 'one' })])
     expect(bench.ask({ kind: 'views', deviceIds: [idOf('a')] })[0]?.device.status).toBe('online')
   })
 
-  test('leaves it a moment to say what it runs now', () => {
+  test('gives the device a moment to say what it runs now', () => {
     const bench = restarted('one')
     bench.apply([says(5, '1.0', 'one'), says(6, '1.0', 'one')])
     expect(jobIn(bench)).toMatchObject({ status: 'rebooting', error: undefined })
@@ -120,7 +120,7 @@ describe('what a device without boot ids said before its restart, and sends agai
     expect(jobIn(bench)).toMatchObject({ status: 'confirming', error: undefined })
   })
 
-  test('is what it runs if nothing else follows', () => {
+  test('counts if nothing else follows', () => {
     const bench = restarted('one')
     bench.apply([says(5, '1.0', 'one')])
     bench.work({ sweep: at(5_006) })
@@ -136,7 +136,7 @@ describe('what a device without boot ids said before its restart, and sends agai
     expect(jobIn(bench)).toMatchObject(rolledBack)
   })
 
-  test('is what it runs after it proved the update under the same id', () => {
+  test('counts after the update was proved under the same session id', () => {
     const bench = restarted('one')
     bench.apply([says(5, '2.0', 'one')])
     expect(jobIn(bench)).toMatchObject({ status: 'confirming', isProved: true })
@@ -144,7 +144,7 @@ describe('what a device without boot ids said before its restart, and sends agai
     expect(jobIn(bench)).toMatchObject(rolledBack)
   })
 
-  test('hides no proof of a device that counts its connections anew after each restart', () => {
+  test('does not hide the proof of a device that counts its session ids from one after each restart', () => {
     const bench = restarted('1', '2')
     bench.apply([says(5, '2.0', '1'), says(6, '2.0', '1')])
     expect(jobIn(bench)).toMatchObject({ status: 'confirming', isProved: true })
@@ -158,14 +158,14 @@ describe('the timers of a job', () => {
     return jobIn(bench)?.status
   }
 
-  test('wait for a moment after the service was away, and not where only the shard was', () => {
+  test('start again after the service was down, but not if only the shard was lost', () => {
     const bench = new ShardBench([rebooting], { resumedAt: at(0) })
     expect(statusAt(bench, { sweep: at(59_999) })).toBe('rebooting')
     expect(statusAt(bench, { sweep: at(60_000) })).toBe('timed_out')
     expect(statusAt(new ShardBench([rebooting]), { sweep: at(1) })).toBe('timed_out')
   })
 
-  test('do not count how far the clock was set', () => {
+  test('do not count time by which the clock was set', () => {
     const hour = 3_600_000
     const leaps = [{ at: at(100_000 + hour), ms: hour }]
     const bench = new ShardBench([deviceOf('a', { status: 'online', firmware: rebootingSince(at(0)) })])
@@ -174,7 +174,7 @@ describe('the timers of a job', () => {
     expect(statusAt(bench, { sweep: at(hour + 600_000), leaps })).toBe('timed_out')
   })
 
-  test('behind the log run up to where it is read, unless devices come late whose lane nobody read', () => {
+  test('run up to the last entry read while the shard is behind, unless a lane without a reader may come late', () => {
     const late = [telemetry('b', 70_000, { x: 1 })]
     const [embedded, cluster] = [at(-1_000), Millis(0)].map((bootAt) => {
       const bench = new ShardBench([rebooting, deviceOf('b')], { bootAt })

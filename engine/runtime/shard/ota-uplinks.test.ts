@@ -1,4 +1,4 @@
-// What becomes of a message on `ota/status` that says nothing about an update.
+// How a shard handles messages on `ota/status` that change no job.
 import { describe, expect, test } from 'vitest'
 import { updateAt } from '../../domain/ota/testing/updated-device.ts'
 import { deviceOf, idOf, type TestItem, telemetry } from './testing/items.ts'
@@ -41,7 +41,7 @@ describe('the status of an update', () => {
     expect([proposal.deadLetters, proposal.changed, counts.ignored]).toEqual([[], [], 1])
   })
 
-  test('a sub-device’s is parked for the sub-device, under the topic that was used', () => {
+  test('a sub-device’s status is parked for the sub-device, with the topic that was used', () => {
     const gateway = deviceOf('gw', { type: 'gateway', status: 'online' })
     const bench = new ShardBench([gateway, deviceOf('a', { parentId: gateway.id, status: 'online' })])
     const { proposal } = bench.apply([{ ...said(1, 'done'), via: 'gw' }])
@@ -60,9 +60,9 @@ describe('progress of an update', () => {
   const progressIn = (bench: ShardBench) =>
     bench.ask({ kind: 'firmware', deviceIds: [idOf('a')] })[0]?.firmware.jobs[0]?.progress
 
-  test('costs no save, and is kept with the next change of the job', () => {
+  test('causes no save, and is kept with the next change of the job', () => {
     const bench = new ShardBench([deviceOf('a', { status: 'online', firmwareVersion: '1.0', firmware })])
-    // The second comes too soon to be told.
+    // The second report comes too soon to be told.
     const [first, second] = [
       says(1, { status: 'downloading', progress: 40 }),
       says(2, { status: 'downloading', progress: 60 }),
@@ -73,7 +73,7 @@ describe('progress of an update', () => {
     expect(progressIn(bench)).toBe(60)
   })
 
-  test('is that of its attempt, and says nothing about another one', () => {
+  test('belongs to its attempt and does not count for another one', () => {
     const again = { ...firmware, jobs: firmware.jobs.map((each) => ({ ...each, attempt: 2 })) }
     const bench = new ShardBench([
       deviceOf('a', { status: 'online', firmwareVersion: '1.0', firmware: again }),

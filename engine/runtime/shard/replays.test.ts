@@ -12,14 +12,14 @@ const replayed = (letter: number, n = letter) => ({
   flags: FLAG_REPLAY,
 })
 
-test('a dead letter that is replayed twice counts once, and others count, too', () => {
+test('a dead letter that is replayed twice counts once, and other letters count, too', () => {
   const bench = new ShardBench([online])
   bench.apply([replayed(1), replayed(1), replayed(2)])
   bench.apply([replayed(2), replayed(3), telemetry('a', ++clock, { n: 9 })])
   expect(valuesOf(bench.rows())).toEqual([1, 2, 3, 9])
 })
 
-test('one that was dropped with its proposal counts when it is read again', () => {
+test('a letter whose proposal was dropped counts when it is read again', () => {
   const bench = new ShardBench([online])
   bench.work({ entries: [bench.entry(1, [replayed(1)])] })
   const again = new ShardBench([online])
@@ -27,7 +27,7 @@ test('one that was dropped with its proposal counts when it is read again', () =
   expect(valuesOf(again.rows())).toEqual([1])
 })
 
-test('a restart reads the rows of the one that counted, and not those of its repetition', () => {
+test('after a restart the letter that counted makes rows again, and its repetition does not', () => {
   const log = [[replayed(1, 1)], [replayed(1, 2)], [replayed(2, 3)]]
   const first = new ShardBench([online])
   let device: Device = online
@@ -41,7 +41,7 @@ test('a restart reads the rows of the one that counted, and not those of its rep
   expect(valuesOf(later.rows())).toEqual([1, 3])
 })
 
-test('the record remembers the newest ones', () => {
+test('the record remembers the newest letters only', () => {
   const bench = new ShardBench([online])
   const many = Array.from({ length: LIMITS.replaysKeptMax + 1 }, (_, n) => {
     const origin = Buffer.alloc(16)

@@ -35,7 +35,7 @@ const audit = ({ proposal }: WorkResult) =>
     .filter(({ kind }) => kind === 'audit')
     .map(({ body, ...key }) => ({ ...key, body: JSON.parse(body) }))
 
-test('what a signed request did has its entry in the same save', () => {
+test('the audit entry of a signed request is saved together with what it did', () => {
   const result = new ShardBench([online]).apply([signed('a', 10, edit)])
   expect(result.proposal.changed.map(({ name }) => name)).toEqual(['New'])
   const number = numberOfPlace({ partition: Partition(0), seq: 1, index: 0 })
@@ -63,7 +63,7 @@ test('what a signed request did has its entry in the same save', () => {
   ])
 })
 
-test('what a signed request was refused has its code, also where there is no device', () => {
+test('the audit entry of a refused request has the code, even if there is no such device', () => {
   const bench = new ShardBench([online])
   const again: DeviceRequest = { kind: 'register', name: 'x', type: 'simulator' }
   const result = bench.apply([signed('a', 10, again), signed('nobody', 11, edit)])
@@ -73,11 +73,11 @@ test('what a signed request was refused has its code, also where there is no dev
   ])
 })
 
-test('a request that is read again, for its rows, has no second entry', () => {
+test('a request that is read again for its rows gets no second entry', () => {
   expect(audit(new ShardBench([online], { applied: 1 }).apply([signed('a', 10, edit)]))).toEqual([])
 })
 
-test('what a device said before its decommissioning in the log counts in a replay, too, if it was received later', () => {
+test('a message before the decommissioning in the log counts in a replay, even if it was received later', () => {
   const bench = new ShardBench([online])
   bench.apply([telemetry('a', 30, { n: 1 })])
   const { proposal } = bench.apply([signed('a', 20, { kind: 'decommission', reason: undefined })])

@@ -13,7 +13,7 @@ import { deviceOf, request, START, telemetry } from './testing/items.ts'
 import { at, ShardBench } from './testing/shard.ts'
 
 const online = deviceOf('a', { status: 'online' })
-/** Alerts that may be open in a shard of one partition. */
+/** How many alerts may be open in a shard of one partition. */
 const ROOM = Math.ceil(LIMITS.alertsOpenMax / LIMITS.partitions)
 
 function ruleOf(wish: Partial<RuleWishBody> = {}, id = 'rul_1'): Rule {
@@ -41,16 +41,16 @@ describe('rules that change again and again', () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f']
   const often = (revision: number) => ({ ...ruleOf({ repeat_interval_sec: 60 }), revision })
 
-  test('neither put off a reminder nor keep the sweep from any device', () => {
+  test('do not postpone reminders, and the sweep still reaches every device', () => {
     const devices = ids.map((id) => deviceOf(id, { status: 'online' }))
     const bench = new ShardBench(devices, { dueDevicesPerTaskMax: 1 })
     bench.work({ alertSettings: settingsOf(often(1)) })
     expect(told(bench.apply(ids.map((id) => telemetry(id, 1, '{"t":11}'))))).toHaveLength(6)
-    // They are still online when they are due.
+    // Keeps the devices online until they are due.
     bench.apply(ids.map((id) => telemetry(id, 30_000, '{"t":11}')))
     const reminded: string[] = []
     let isCut = false
-    // One device is judged in each task, so all of them are in six.
+    // Each task judges one device, so six tasks judge all.
     for (let task = 0; task < 12; task++) {
       const result = bench.work({
         alertSettings: settingsOf(often(task + 2)),
@@ -62,7 +62,7 @@ describe('rules that change again and again', () => {
     expect(reminded).toEqual(ids.map((id) => `repeat ${id}`))
   })
 
-  test('are taken up by some devices at once, by others with the sweep, or with what they say before', () => {
+  test('take effect at once on some devices, and on the others with the sweep or their next message', () => {
     const atOnce = LIMITS.dueDevicesPerTaskMax
     const devices = Array.from({ length: atOnce + 4 }, (_, i) => deviceOf(`d${i}`, { status: 'online' }))
     const bench = new ShardBench(devices, { dueDevicesPerTaskMax: atOnce + 1 })
@@ -104,7 +104,7 @@ describe('a rule that fits a device', () => {
     expect(savedAlerts(over)).toMatchObject([{ open: [], resolved: [{ reason: 'recovered', value: 9 }] }])
   })
 
-  test('counts `for_sec` by itself, and not before the backlog was read', () => {
+  test('counts its `for_sec` without messages, but not before the backlog was read', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf({ for_sec: 10 })) })
     bench.apply([telemetry('a', 1_000, '{"t":11}')])
@@ -118,7 +118,7 @@ describe('a rule that fits a device', () => {
     expect(told(bench.work({ sweep: at(12_000) }))).toEqual([])
   })
 
-  test('tells once that it counts its `for_sec`, and nothing is kept of it', () => {
+  test('tells once that its alert is pending, and saves nothing for that', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf({ for_sec: 10 })) })
     const pending = bench.apply([telemetry('a', 1_000, '{"t":11}')])
@@ -144,7 +144,7 @@ describe('a rule that fits a device', () => {
     expect(told(bench.work({ sweep: at(250) }))).toEqual(['alert.fired'])
   })
 
-  test('about a value that is true or false shows it as that', () => {
+  test('shows a boolean value as a boolean', () => {
     const bench = new ShardBench([online])
     const rule = ruleOf({ condition: { kind: 'threshold', metric: 'door', op: '==', value: true } })
     bench.work({ alertSettings: settingsOf(rule) })
@@ -154,7 +154,7 @@ describe('a rule that fits a device', () => {
     ])
   })
 
-  test('without room for its alert waits, judged again only once there is room', () => {
+  test('waits if there is no room for its alert, and is judged again only once there is', () => {
     const ids = Array.from({ length: ROOM + 2 }, (_, i) => `d${i}`)
     const devices = ids.map((id) => deviceOf(id, { status: 'online' }))
     const bench = new ShardBench(devices, { dueDevicesPerTaskMax: ROOM + 3 })
@@ -184,7 +184,7 @@ describe('a rule that fits a device', () => {
     expect(noticesOf(over)).toMatchObject([{ event: 'resolved', alert: { reason: 'rule_deleted' } }])
   })
 
-  test('that is off and on again opens another alert on what is still true', () => {
+  test('that is disabled and enabled again opens another alert if its condition is still true', () => {
     const bench = new ShardBench([online])
     const rule = ruleOf()
     const settle = (revision: number, enabled: boolean) => {
@@ -198,7 +198,7 @@ describe('a rule that fits a device', () => {
     expect(settle(3, true)).toEqual(['alert.fired'])
   })
 
-  test('follows the status of the device, whoever moves it', () => {
+  test('follows the status of the device, even if a user changes it', () => {
     const rule = ruleOf({ condition: { kind: 'state', in: ['maintenance'] }, during_maintenance: 'evaluate' })
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(rule) })
@@ -208,7 +208,7 @@ describe('a rule that fits a device', () => {
     expect(told(bench.apply([request('a', 2, back)]))).toEqual(['alert.resolved'])
   })
 
-  test('takes what people do to its alert', () => {
+  test('accepts what users do to its alert', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf()) })
     const fired = bench.apply([telemetry('a', 1, '{"t":11}')])
@@ -218,7 +218,7 @@ describe('a rule that fits a device', () => {
     expect(acked.proposal.replies).toMatchObject([{ kind: 'done' }])
     const ended = bench.apply([request('a', 3, { kind: 'alert', id, act: { kind: 'resolve' } })])
     expect(noticesOf(ended)).toMatchObject([{ event: 'resolved', alert: { reason: 'user' } }])
-    // It is still true, which is no new alert.
+    // The condition is still true, but that is no new alert.
     expect(told(bench.apply([telemetry('a', 4, '{"t":12}')]))).toEqual([])
     expect(told(bench.apply([telemetry('a', 5, '{"t":9}')]))).toEqual([])
     expect(told(bench.apply([telemetry('a', 6, '{"t":12}')]))).toEqual(['alert.fired'])
@@ -226,14 +226,14 @@ describe('a rule that fits a device', () => {
     expect(again.proposal.replies).toMatchObject([{ kind: 'refused', code: 'INVALID_STATE_TRANSITION' }])
   })
 
-  test('hears of a message that was parked', () => {
+  test('fires for a parked message', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf({ condition: { kind: 'dead_letter' } })) })
     expect(told(bench.apply([telemetry('a', 1, 'no json')]))).toEqual(['alert.fired'])
   })
 })
 
-test('reading the log again decides nothing twice, and goes on where it was', () => {
+test('reading the log again decides nothing twice and goes on from the saved state', () => {
   const rule = ruleOf({ for_sec: 10, keep_firing_for_sec: 5 })
   const settings = settingsOf(rule)
   const bench = new ShardBench([online])
@@ -265,7 +265,7 @@ test('reading the log again decides nothing twice, and goes on where it was', ()
   expect(noticesOf(over)).toMatchObject([{ event: 'resolved', alertId: noticesOf(fired)[0]?.alertId }])
 })
 
-test('after lost time, counts for the fleet say nothing before the next sweep', () => {
+test('after lost time, counts for the fleet are not valid before the next sweep', () => {
   const bench = new ShardBench([online])
   const isCaughtUp = () => bench.ask({ kind: 'fleet_counts', sums: [] }).isCaughtUp
   bench.work({ alertSettings: settingsOf(ruleOf()), sweep: at(1_000) })
@@ -277,7 +277,7 @@ test('after lost time, counts for the fleet say nothing before the next sweep', 
 })
 
 describe('the figures of a shard', () => {
-  test('are told when they change, and count each judgement once', () => {
+  test('are sent when they change, and count each judgement once', () => {
     const bench = new ShardBench([online])
     const none = { info: 0, warning: 0, critical: 0 }
     const quiet = { pending: none, firing: none, recovering: none }

@@ -44,7 +44,7 @@ const edges = ({ proposal }: WorkResult) =>
 const written = ({ proposal }: WorkResult) =>
   proposal.commands.flatMap(({ bytes }) => (bytes === undefined ? [] : [decodeCommand(bytes).status]))
 
-/** Connected, and subscribed to commands. */
+/** A device that is connected and subscribed to commands. */
 function listeningBench(): ShardBench {
   const bench = new ShardBench([online])
   bench.apply([opened('a', 1), listening('a', 2, 1)])
@@ -64,7 +64,7 @@ test('a device shows which topics of the service its connection has subscribed t
 })
 
 describe('a command', () => {
-  test('goes from its request to its answer, each step saved, told and remembered', () => {
+  test('goes from request to answer, and each step is saved, told and remembered', () => {
     const bench = listeningBench()
     const created = bench.apply([request('a', 10, wish('c1'))])
     expect([topics(created), edges(created), written(created)]).toEqual([
@@ -85,7 +85,7 @@ describe('a command', () => {
     ])
   })
 
-  test('waits for a session that takes commands, and is sent again in the next', () => {
+  test('waits for a session that is subscribed to commands, and is sent again in the next one', () => {
     const bench = new ShardBench([online])
     expect(topics(bench.apply([request('a', 1, wish('c1')), opened('a', 2)]))).toEqual([])
     expect(topics(bench.apply([listening('a', 3, 2)]))).toEqual(['command'])
@@ -94,13 +94,13 @@ describe('a command', () => {
     expect(sent(again)).toMatchObject([['command', { request_id: 'c1' }]])
   })
 
-  test('is not sent to a session that was told of late, after it was over', () => {
+  test('is not sent to a session whose subscription is reported after its end', () => {
     const bench = new ShardBench([online])
     bench.apply([opened('a', 1), opened('a', 5), request('a', 6, wish('c1'))])
     expect(topics(bench.apply([listening('a', 7, 1)]))).toEqual([])
   })
 
-  test('expires when nobody answers, and is sent again before when nobody acknowledged it', () => {
+  test('is sent again while nobody acknowledges it, and expires if nobody answers', () => {
     const bench = listeningBench()
     bench.apply([request('a', 10, wish('c1', { timeoutSec: 15 }))])
     expect(topics(bench.work({ sweep: at(10_009), now: at(10_009) }))).toEqual([])
@@ -109,13 +109,13 @@ describe('a command', () => {
     expect([topics(over), edges(over)]).toEqual([[], ['expired']])
   })
 
-  test('a command of a backlog is not sent once its time is over, whatever its message says', () => {
+  test('a command of a backlog is not sent after its time limit, whatever time its message has', () => {
     const bench = listeningBench()
     const late = bench.apply([request('a', 10, wish('c1', { timeoutSec: 5 }))], { now: at(5_010) })
     expect([topics(late), edges(late)]).toEqual([[], ['pending']])
   })
 
-  test('is answered among telemetry, too; an answer to nothing and a bad one are parked, a repeated one is ignored', () => {
+  test('is answered within telemetry, too; unknown and malformed answers are parked, repeated ones are ignored', () => {
     const bench = listeningBench()
     bench.apply([request('a', 10, wish('c1'))])
     expect(edges(bench.apply([telemetry('a', 20, { request_id: 'c1', status: 'failed' })]))).toEqual([
@@ -133,7 +133,7 @@ describe('a command', () => {
     expect(bad.proposal.deadLetters.map(({ reason }) => reason)).toEqual(['MALFORMED_ACK'])
   })
 
-  test('is told what was wrong with an answer that cannot be read, once, and goes on', () => {
+  test('stays open after an answer that cannot be read, and its history says once what was wrong', () => {
     const bench = listeningBench()
     bench.apply([request('a', 10, wish('cmd_1'))])
     const wrong = { command_id: 'cmd_1', status: 'done' }
@@ -146,7 +146,7 @@ describe('a command', () => {
     expect(edges(bench.apply([message('a', 22, 'command/ack', right)]))).toEqual(['completed'])
   })
 
-  test('that is applied already is neither sent nor told again (S1)', () => {
+  test('that was applied before is neither sent nor told again (S1)', () => {
     const bench = new ShardBench([online], { applied: 1 })
     const { proposal } = bench.apply([
       opened('a', 1),
@@ -158,7 +158,7 @@ describe('a command', () => {
     expect([proposal.outbound, proposal.feed, proposal.history, proposal.replies]).toEqual([[], [], [], []])
   })
 
-  test('ends with its device, which is told nothing any more', () => {
+  test('ends with its device, to which nothing more is sent', () => {
     const bench = listeningBench()
     bench.apply([request('a', 10, wish('c1'))])
     const gone = bench.apply([request('a', 11, { kind: 'decommission' }), request('a', 12, wish('c2'))])
@@ -170,7 +170,7 @@ describe('a command', () => {
 describe('a shadow', () => {
   const desire = (patch: object): DeviceRequest => ({ kind: 'desire', patch: { ...patch }, mode: 'merge' })
 
-  test('is written by itself: the record stays, the new state, its history and its delta go out', () => {
+  test('is saved without the record; the new state, its history and its delta are sent', () => {
     const bench = new ShardBench([online])
     const result = bench.apply([request('a', 1, desire({ speed: 2 }))])
     const { changed, parts, replies, history } = result.proposal
@@ -193,7 +193,7 @@ describe('a shadow', () => {
     })
   })
 
-  test('is told to a device that connects, asks for it, or forges it', () => {
+  test('is sent to a device that connects, asks for it, or forges it', () => {
     const bench = new ShardBench([online])
     bench.apply([request('a', 1, desire({ speed: 2 }))])
     expect(topics(bench.apply([opened('a', 2)]))).toEqual(['shadow/desired'])
@@ -206,7 +206,7 @@ describe('a shadow', () => {
     ])
   })
 
-  test('takes a report, and refuses what is stale or no report', () => {
+  test('takes a report, and refuses a stale or malformed one', () => {
     const bench = new ShardBench([online])
     const report = (when: number, body: object | string) =>
       sent(bench.apply([message('a', when, 'shadow/reported', body)]))
@@ -222,7 +222,7 @@ describe('a shadow', () => {
   })
 })
 
-test('what is kept is loaded as it was', () => {
+test('saved parts of a device are loaded as they were', () => {
   const bench = listeningBench()
   const results = [
     bench.apply([request('a', 10, wish('c2', { data: { to: [1, null] } })), request('a', 11, wish('c1'))]),

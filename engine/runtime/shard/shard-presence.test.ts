@@ -24,7 +24,7 @@ describe('presence', () => {
     expect([sweep(bench, TIMEOUT_MS + 4_999), sweep(bench, TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
   })
 
-  test('the timeout of the type counts before that of the service, and that of the device before both', () => {
+  test('the timeout of the device comes first, then that of its type, then that of the service', () => {
     const typeHeartbeatMs = new Map([[online.type, 10_000]])
     const slow = { ...deviceOf('b', { status: 'online' }), heartbeatTimeoutSec: 900 }
     const bench = new ShardBench([online, slow], { typeHeartbeatMs })
@@ -33,7 +33,7 @@ describe('presence', () => {
     expect([sweep(bench, 904_999), sweep(bench, 905_000)]).toEqual([[], ['b offline']])
   })
 
-  test('a timeout that is changed counts from then on, for the silence that has begun, too', () => {
+  test('a changed timeout takes effect at once, even for a silence that has begun', () => {
     const bench = new ShardBench([online])
     bench.apply([telemetry('a', 5_000, { x: 1 })])
     bench.apply([request('a', 6_000, { kind: 'edit', replace: false, heartbeatTimeoutSec: 5 })])
@@ -43,14 +43,14 @@ describe('presence', () => {
     expect([sweep(bench, 16_000), sweep(bench, 11_000 + TIMEOUT_MS)]).toEqual([[], ['a offline']])
   })
 
-  test('a restart invents no silence, nor does time that was lost', () => {
+  test('neither a restart nor lost time makes a device silent', () => {
     const bench = new ShardBench([deviceOf('a', { status: 'online', seenAt: at(-500_000) })])
     expect(sweep(bench, TIMEOUT_MS - 1)).toEqual([])
     bench.work({ forgiveAt: at(50_000) })
     expect([sweep(bench, 109_999), sweep(bench, 110_000)]).toEqual([[], ['a offline']])
   })
 
-  test('a will is no sign of life; one of an earlier session says nothing', () => {
+  test('a will is no sign of life, and a will of an earlier session changes nothing', () => {
     const bench = new ShardBench([online])
     bench.apply([status('a', 1, { status: 'online', session_id: 'B' })])
     expect(statuses(bench.apply([will('a', 2, { status: 'offline', session_id: 'A' })]))).toEqual([])
@@ -59,13 +59,13 @@ describe('presence', () => {
     expect(bench.view('a')?.lastSeenAt).toBe(at(1))
   })
 
-  test('what cannot be read does not make the next message silent', () => {
+  test('an unreadable will does not affect the message after it', () => {
     const bench = new ShardBench([online, deviceOf('b')])
     const heard = bench.apply([will('a', 1, '{'), telemetry('b', 2, { x: 1 })])
     expect(statuses(heard)).toEqual(['b online'])
   })
 
-  test('the end of a session that was taken over leaves the later one', () => {
+  test('the end of a session that was taken over does not end the later one', () => {
     const bench = new ShardBench([online])
     bench.apply([opened('a', 1), opened('a', 2), closed('a', 3, 1)])
     expect(bench.view('a')?.connected).toBe(true)
@@ -73,7 +73,7 @@ describe('presence', () => {
     expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
   })
 
-  test('the end of a session with an unknown number ends the one that had begun by then, and no later one', () => {
+  test('the end of a session with an unknown number ends the session that had begun by then, and no later one', () => {
     const bench = new ShardBench([online])
     bench.apply([opened('a', 10), closed('a', 30, 20)])
     expect(bench.view('a')).toMatchObject({ connected: false, connectionReason: 'lost' })
@@ -81,29 +81,29 @@ describe('presence', () => {
     expect(bench.view('a')?.connected).toBe(true)
   })
 
-  test('one that is decommissioned and still talks, or connects, is cut off again', () => {
+  test('a decommissioned device that still sends or connects is cut off again', () => {
     const gone = deviceOf('a', { status: 'decommissioned', statusSince: at(0) })
     const bench = new ShardBench([gone], { applied: 1 })
     const cuts = (items: readonly TestItem[]) => bench.apply(items).proposal.cuts
-    // Decided before.
+    // Sent before it was decommissioned.
     expect(cuts([telemetry('a', 1, { x: 1 })])).toEqual([])
     expect(cuts([telemetry('a', 2, { x: 1 })])).toEqual(['a'])
     expect(cuts([opened('a', 3)])).toEqual(['a'])
     expect(cuts([closed('a', 4, 3)])).toEqual([])
   })
 
-  test('one that connects with a token of before the last revocation is let go', () => {
+  test('a device that connects with a revoked token is disconnected', () => {
     const bench = new ShardBench([deviceOf('a', { tokensValidFrom: at(5) })])
     const endedBy = (item: TestItem) => bench.apply([item]).proposal.ended
     expect(endedBy(opened('a', 10, Millis(at(5) - 1)))).toEqual(['a'])
     expect(endedBy(opened('a', 11, at(5)))).toEqual([])
-    // By a certificate, or a broker that has judged it.
+    // Connected with a certificate, or through a broker that has checked the token.
     expect(endedBy(opened('a', 12))).toEqual([])
-    // The token is its gateway's.
+    // The token is the gateway's.
     expect(endedBy({ ...opened('a', 13, at(4)), via: 'gw' })).toEqual([])
   })
 
-  test('one that connects is told online and connected, and never connected and away', () => {
+  test('a device that connects is shown as online and connected, never as connected and offline', () => {
     const bench = new ShardBench([deviceOf('a')])
     const { feed } = bench.apply([opened('a', 1), closed('a', 2, 1)]).proposal
     expect(
@@ -117,13 +117,13 @@ describe('presence', () => {
     ])
   })
 
-  test('behind its log a shard only knows of silence what it has read, less what may be unread', () => {
+  test('a shard behind its log knows of silence up to what it has read, less what may be unread', () => {
     const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
     const behind = (ms: number) => statuses(bench.apply([telemetry('b', ms, { x: 1 })], { sweep: 'behind' }))
     expect([behind(TIMEOUT_MS + 4_000), behind(TIMEOUT_MS + 5_000)]).toEqual([[], ['a offline']])
   })
 
-  test('behind its log a shard knows nothing of silence where devices come late whose lane nobody read', () => {
+  test('a shard behind its log knows nothing of silence if a lane without a reader may come late', () => {
     const devices = [online, deviceOf('b', { status: 'online' })]
     const bench = new ShardBench(devices, { bootAt: Millis(0) })
     const later = telemetry('b', TIMEOUT_MS + 5_000, { x: 1 })
@@ -134,7 +134,7 @@ describe('presence', () => {
 
 describe('flapping', () => {
   const connects = [1, 2, 3, 4, 5].flatMap((ms) => [opened('a', ms * 10), closed('a', ms * 10 + 5, ms * 10)])
-  /** The fifth of them. */
+  /** The time of the fifth connect. */
   const LAST_MS = 50
   const isFlapping = (bench: ShardBench, ms: number) => {
     const [view] = bench.ask({ kind: 'views', deviceIds: [idOf('a')] }, { now: at(ms) })
@@ -143,7 +143,7 @@ describe('flapping', () => {
   const told = ({ proposal }: WorkResult) =>
     proposal.feed.flatMap((event) => (event.kind === 'device' ? [[event.event, event.view.flapping]] : []))
 
-  test('shows from the fifth connect on, for a while, and its end is told once', () => {
+  test('begins with the fifth connect, lasts for a while, and its end is told once', () => {
     const bench = new ShardBench([online])
     const connectivity = told(bench.apply(connects))
     expect(connectivity.map(([, flapping]) => flapping)).toEqual([...Array(8).fill(false), true, true])
@@ -160,13 +160,13 @@ describe('flapping', () => {
     expect(sweeps.map(moved)).toEqual([[], [['device.connectivity', false]], []])
   })
 
-  test('outlives the shard, out of vitals or out of the log, and no connect counts twice (R6)', () => {
+  test('survives the shard, from vitals or from the log, and no connect counts twice (R6)', () => {
     const before = new ShardBench([online])
     before.apply(connects.slice(0, 8))
     const [vitals] = before.work({ vitals: true }).vitals
     const options = { bootAt: at(LAST_MS), ...(vitals && { vitals: vitals.bytes }) }
     const restored = new ShardBench([online], options)
-    // Rows were not yet stored: some of it is read again.
+    // Rows were not stored yet, so some entries are read again.
     restored.apply(connects.slice(4, 8))
     expect(isFlapping(restored, LAST_MS)).toBe(false)
     restored.apply(connects.slice(8))
@@ -178,7 +178,7 @@ describe('flapping', () => {
   })
 })
 
-test('the timeline has each move of the status with its cause, from the registration on', () => {
+test('the timeline has every change of status with its cause, beginning with the registration', () => {
   const bench = new ShardBench()
   const rows = [
     bench.apply([registration('a', 0)]),
@@ -216,7 +216,7 @@ describe('diagnostics', () => {
     telemetry('a', ms, { diagnostics: { level, name: 'motor' } })
   const sweep = (bench: ShardBench, ms: number) => statuses(bench.work({ sweep: at(ms) }))
 
-  test('a fault is entered at once and left ten seconds after all turned well', () => {
+  test('a fault counts at once and ends ten seconds after all faults were reported well', () => {
     const bench = new ShardBench([online])
     expect(statuses(bench.apply([diagnosed(0, 'error')]))).toEqual(['a error'])
     bench.apply([diagnosed(1_000, 'ok')])
@@ -229,7 +229,7 @@ describe('diagnostics', () => {
     expect(sweep(bench, 10_001)).toEqual(['a online'])
   })
 
-  test('a fault that comes again stays, whatever was due before', () => {
+  test('a fault that comes back stays, although it was about to end', () => {
     const bench = new ShardBench([online])
     bench.apply([diagnosed(0, 'error')])
     bench.apply([diagnosed(1_000, 'ok')])
@@ -242,7 +242,7 @@ describe('diagnostics', () => {
   const said = (ms: number, levels: Readonly<Record<string, number>>) =>
     telemetry('a', ms, { diagnostics: Object.entries(levels).map(([name, level]) => ({ level, name })) })
 
-  test('every named fault has to turn well, and a message about others says nothing about it', () => {
+  test('every named fault must be reported well, and messages about other names do not matter', () => {
     const bench = new ShardBench([online])
     bench.apply([said(0, { motor: 2, lidar: 3, battery: 0 })])
     expect(bench.view('a')?.device.issues).toEqual(['lidar', 'motor'])
@@ -263,7 +263,7 @@ describe('diagnostics', () => {
     expect(sweep(bench, 31_000)).toEqual(['a online'])
   })
 
-  test('a restart knows which faults turned well, out of vitals or out of the log (R6)', () => {
+  test('a restart knows which faults were reported well, from vitals or from the log (R6)', () => {
     const before = new ShardBench([online])
     before.apply([said(0, { motor: 2, lidar: 2 }), said(1, { motor: 0 })])
     const [vitals] = before.work({ vitals: true }).vitals
@@ -282,7 +282,7 @@ describe('diagnostics', () => {
     }
   })
 
-  test('a record that was saved without names has its fault named by its text', () => {
+  test('a fault in a record that was saved without names is named by its text', () => {
     const bench = new ShardBench([deviceOf('a', { status: 'error', issues: ['motor: hot'] })])
     bench.apply([said(0, { lidar: 0 })])
     expect(sweep(bench, 10_000)).toEqual([])
@@ -290,7 +290,7 @@ describe('diagnostics', () => {
     expect(sweep(bench, 21_000)).toEqual(['a online'])
   })
 
-  test('a restart keeps the end of a fault, out of vitals or out of the log (R6)', () => {
+  test('a restart keeps the time at which a fault ends, from vitals or from the log (R6)', () => {
     const before = new ShardBench([online])
     before.apply([diagnosed(0, 'error')])
     before.apply([diagnosed(1_000, 'ok')])
@@ -305,7 +305,7 @@ describe('diagnostics', () => {
   })
 })
 
-test('a device that is loaded with vitals of an earlier run is not connected any more', () => {
+test('a device loaded with vitals of an earlier run is no longer connected', () => {
   const before = new ShardBench([online])
   before.apply([opened('a', 1), telemetry('a', 2, { x: 1 })])
   const [vitals] = before.work({ vitals: true }).vitals

@@ -12,7 +12,7 @@ const message = (at: number, suffix: string, body: object | string = {}): TestIt
 const letters = ({ proposal }: WorkResult) =>
   proposal.deadLetters.map(({ topic, reason, detail }) => [topic, reason, detail])
 
-test('a message on a topic that nothing takes is parked, with the topic that was probably meant', () => {
+test('a message on an unknown topic is parked, with the topic that was probably meant', () => {
   const bench = new ShardBench([online])
   expect(letters(bench.apply([message(1, 'telemtry'), message(2, 'a/b/c')]))).toEqual([
     ['fleet/a/telemtry', 'UNKNOWN_TOPIC', 'nothing takes messages on telemtry; did you mean telemetry?'],
@@ -20,7 +20,7 @@ test('a message on a topic that nothing takes is parked, with the topic that was
   ])
 })
 
-test('a message on a topic of the service or of another device is parked under the topic that was used', () => {
+test('a message on a topic of the service or of another device is parked with the topic that was used', () => {
   const bench = new ShardBench([online])
   const strays = [message(1, 'command'), message(2, toForbiddenSuffix('fleet/b/telemetry'))]
   expect(letters(bench.apply(strays))).toEqual([
@@ -29,13 +29,13 @@ test('a message on a topic of the service or of another device is parked under t
   ])
 })
 
-test('a report that cannot be read is parked, and rejected as before', () => {
+test('a report that cannot be read is parked and rejected', () => {
   const { proposal } = new ShardBench([online]).apply([message(1, 'shadow/reported', '[1]')])
   expect(proposal.deadLetters.map(({ reason }) => reason)).toEqual(['MALFORMED_REPORT'])
   expect(proposal.outbound.map((each) => each.message.suffix)).toEqual(['shadow/reported/rejected'])
 })
 
-test('a flood of useless messages brings as many dead letters as a second may, and the next second more', () => {
+test('a flood of bad messages makes a limited number of dead letters per second', () => {
   const bench = new ShardBench([online])
   const flood = Array.from({ length: 500 }, () => message(1, 'nowhere'))
   const first = bench.apply(flood)

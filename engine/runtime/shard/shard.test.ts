@@ -23,7 +23,7 @@ import {
 import { at, NOTHING, online, P, ShardBench, statuses, valuesOf } from './testing/shard.ts'
 
 describe('a proposal', () => {
-  test('shows nowhere before it is settled', () => {
+  test('is not visible before it is settled', () => {
     const bench = new ShardBench()
     bench.apply([registration('a', 0)])
     const views = bench.ask({ kind: 'views', deviceIds: [idOf('a')] }, { settle: false })
@@ -43,7 +43,7 @@ describe('a proposal', () => {
     expect(bench.view('b')).toMatchObject({ connected: true, device: { status: 'online' } })
   })
 
-  test('keeps its rows until it is settled, and says so', () => {
+  test('holds its rows back until it is settled, and `covered` says so', () => {
     const bench = new ShardBench([online])
     const proposed = bench.apply([telemetry('a', 1, { x: 1 })])
     expect([proposed.blocks.length, proposed.covered[P], proposed.isAllOut]).toEqual([0, 0, true])
@@ -53,7 +53,7 @@ describe('a proposal', () => {
     expect([valuesOf(settled.blocks), settled.covered[P], settled.isAllOut]).toEqual([[1], 1, true])
   })
 
-  test('without a change names what is applied and nothing to save (R7)', () => {
+  test('without a change has applied positions and nothing to save (R7)', () => {
     const bench = new ShardBench([online])
     const { proposal } = bench.apply([telemetry('a', 1, { x: 1 }), telemetry('a', 2, { x: 2 })])
     expect(proposal.applied).toEqual([{ partition: P, seq: 1 }])
@@ -61,10 +61,10 @@ describe('a proposal', () => {
   })
 })
 
-describe('an entry that is applied already', () => {
+describe('an entry that was applied before', () => {
   const items = [registration('b', 1), telemetry('a', 2, { x: 1 }), telemetry('a', 3, '{')]
 
-  test('gives its rows and its snapshot again, and no record, reply, event or dead letter', () => {
+  test('makes its rows and its snapshot again, but no record, reply, event or dead letter', () => {
     const bench = new ShardBench([online], { applied: 1 })
     const all = { all: true, devices: new Set<never>() }
     const wants = { telemetry: all, timeline: all, log: all }
@@ -80,7 +80,7 @@ describe('an entry that is applied already', () => {
     expect([valuesOf(bench.rows()), bench.snapshot('a')]).toEqual([[1], { x: 1 }])
   })
 
-  test('gives the same points once more when rows are caught up with', () => {
+  test('makes the same points once more when its rows are read later', () => {
     const bench = new ShardBench([online])
     const entry = bench.entry(1, [telemetry('a', 2, { x: 1 })])
     bench.work({ entries: [entry], rows: false })
@@ -91,7 +91,7 @@ describe('an entry that is applied already', () => {
     expect([valuesOf(after.blocks), after.covered[P]]).toEqual([[1], 1])
   })
 
-  test('takes no vital back while rows are caught up with', () => {
+  test('does not take vitals back when its rows are read later', () => {
     const bench = new ShardBench([online])
     const first = bench.entry(1, [opened('a', 1), status('a', 2, { status: 'online', session_id: 'A' })])
     bench.work({ entries: [first], rows: false })
@@ -100,14 +100,14 @@ describe('an entry that is applied already', () => {
     const before = bench.view('a')
     bench.work({ entries: [first] })
     expect(bench.view('a')).toEqual(before)
-    // So the will of the session that is the latest still counts.
+    // So the will of the latest session still counts.
     const gone = bench.work({
       entries: [bench.entry(3, [will('a', 6, { status: 'offline', session_id: 'B' })])],
     })
     expect(statuses(gone)).toEqual(['a offline'])
   })
 
-  test('never moves back how far rows reach', () => {
+  test('never lowers the position that rows have reached', () => {
     const bench = new ShardBench([online])
     const entries = [1, 2].map((seq) => bench.entry(seq, [telemetry('a', seq, { x: seq })]))
     bench.work({ entries })
@@ -128,24 +128,24 @@ describe('a device that was registered by a node whose clock is ahead', () => {
     return [valuesOf(first.rows()), valuesOf(replay.rows())]
   }
 
-  test('keeps its first messages in a replay, although their times are before its own', () => {
+  test('keeps its first messages in a replay, although they have earlier times than its registration', () => {
     expect(replayOf([registered, early])).toEqual([[1], [1]])
   })
 
-  test('does not get those of an earlier device with its id', () => {
+  test('does not get messages of an earlier device with its id', () => {
     expect(replayOf([early, registered])).toEqual([[], []])
   })
 })
 
 describe('telemetry', () => {
-  test('older than the horizon marks its hour late, and that is to be saved', () => {
+  test('older than the horizon marks its hour late, and the mark is saved', () => {
     const bench = new ShardBench([online])
     const stamped = (ms: number) => telemetry('a', 0, { timestamp: new Date(at(ms)).toISOString(), x: 1 })
     const { proposal } = bench.apply([stamped(-3_600_001), stamped(-1), stamped(0)], { horizon: at(0) })
     expect(proposal.late.map(({ hour }) => hour * 1000 - START)).toEqual([-7_200_000, -3_600_000])
   })
 
-  test('received after its device was decommissioned is ignored by time, in a replay as at first', () => {
+  test('received after its device was decommissioned is ignored by its time, in a replay as well', () => {
     const items = [
       telemetry('a', 1, { x: 1 }),
       request('a', 2, { kind: 'decommission' }),
@@ -160,20 +160,20 @@ describe('telemetry', () => {
     expect(valuesOf(replay.rows())).toEqual([1])
   })
 
-  test('a message on a topic that only looks alike is not stored', () => {
+  test('on a topic that only looks similar is not stored', () => {
     const bench = new ShardBench([online])
     bench.apply([{ ...telemetry('a', 1, { x: 1 }), suffix: 'thermally' }])
     expect(bench.rows()).toEqual([])
   })
 
-  test('is told to whom it concerns', () => {
+  test('is told only to those who want it', () => {
     const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
     const wants = { ...NO_WANTS, telemetry: { all: false, devices: new Set([idOf('b')]) } }
     const { proposal } = bench.apply([telemetry('a', 1, { x: 1 }), telemetry('b', 2, { x: 2 })], { wants })
     expect(proposal.feed).toEqual([{ kind: 'telemetry', deviceId: 'b', at: at(2), data: { x: 2 }, seq: 1 }])
   })
 
-  test('is told with its place in the log, up to which a snapshot says it reaches', () => {
+  test('is told with its place in the log, and a snapshot says up to which place it reaches', () => {
     const bench = new ShardBench([online])
     const partition = partitionOf(idOf('a'))
     const entry = (seq: number, x: number) => ({
@@ -184,7 +184,7 @@ describe('telemetry', () => {
     const wants = { ...NO_WANTS, telemetry: { all: true, devices: new Set<never>() } }
     bench.work({ entries: [entry(4, 1)] })
     expect(reach()).toMatchObject({ data: { x: 1 }, seq: 4 })
-    // Its proposal is not settled yet, and its values are there.
+    // The snapshot has values of a proposal that is not settled yet.
     const { proposal } = bench.work({ entries: [entry(6, 2)], wants })
     expect(proposal.feed).toMatchObject([{ kind: 'telemetry', seq: 6 }])
     expect(reach()).toMatchObject({ data: { x: 2 }, seq: 6 })
@@ -200,7 +200,7 @@ describe('the feed', () => {
   const told = ({ proposal }: WorkResult, kind: 'log' | 'timeline') =>
     proposal.feed.flatMap((event) => (event.kind === kind ? [event.row] : []))
 
-  test('has lines of a log only while somebody wants them, and as the history has them', () => {
+  test('has log lines only while somebody wants them, in the form of the history', () => {
     const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
     expect(told(bench.apply([log('a', 1, lines)]), 'log')).toEqual([])
     bench.rows()
@@ -214,7 +214,7 @@ describe('the feed', () => {
     expect(block && readHistoryBlock(block.bytes).slice(0, 2)).toEqual(rows)
   })
 
-  test('has the rows of the timeline as they are saved, for whom they are wanted', () => {
+  test('has the rows of the timeline as they are saved, for the devices that are wanted', () => {
     const wants = { ...NO_WANTS, timeline: { all: false, devices: new Set([idOf('a')]) } }
     const result = new ShardBench().apply([registration('a', 1), registration('b', 2)], { wants })
     expect(told(result, 'timeline')).toEqual(
@@ -224,8 +224,8 @@ describe('the feed', () => {
   })
 })
 
-describe('what cannot be taken', () => {
-  test('is parked with its place and its reason, and the others go on (R10)', () => {
+describe('a message that cannot be processed', () => {
+  test('is parked with its place and its reason, and the other messages go on (R10)', () => {
     const bench = new ShardBench([online])
     const { proposal } = bench.apply([
       telemetry('a', 1, '{'),
@@ -239,7 +239,7 @@ describe('what cannot be taken', () => {
     expect(valuesOf(bench.rows())).toEqual([2])
   })
 
-  test('keeps no more of the log in memory than is shown of it', () => {
+  test('keeps no more bytes in memory than its dead letter shows', () => {
     const bench = new ShardBench([online])
     const { proposal } = bench.apply([
       telemetry('a', 1, `{${'x'.repeat(100_000)}`),
@@ -249,7 +249,7 @@ describe('what cannot be taken', () => {
     expect([letter?.payload.buffer.byteLength, letter?.payloadBytes]).toEqual([4_096, 100_001])
   })
 
-  test('a bundle that is cut short loses only its rest', () => {
+  test('in a truncated bundle affects only the rest of the bundle', () => {
     const bench = new ShardBench([online])
     const body = bundle([telemetry('a', 1, { x: 1 }), telemetry('a', 2, { x: 2 })]).slice(0, -1)
     const { proposal } = bench.work({ entries: [{ partition: P, seq: 1, body }] })
@@ -258,7 +258,7 @@ describe('what cannot be taken', () => {
   })
 })
 
-test('a shard that was not loaded does not work', () => {
+test('a shard that was not loaded refuses to work', () => {
   const settings = {
     partitions: [P],
     heartbeatTimeoutMs: 1,

@@ -49,7 +49,7 @@ function family(...more: readonly Device[]): ShardBench {
   return new ShardBench([gateway, child, stranger, ...more])
 }
 
-/** The gateway has connected, listens to its sub-devices' commands, and the sub-device has spoken. */
+/** A connected gateway that is subscribed to its sub-device's commands, and a sub-device that has sent a message. */
 function together(): ShardBench {
   const bench = family()
   bench.apply([
@@ -61,8 +61,8 @@ function together(): ShardBench {
   return bench
 }
 
-describe('what a gateway says', () => {
-  test('for its sub-device is the sub-device’s own: telemetry, status and answers', () => {
+describe('what a gateway sends', () => {
+  test('for its sub-device counts as the sub-device’s own: telemetry, status and answers', () => {
     const bench = family()
     const result = bench.apply([
       via(telemetry('c', 1, { x: 7 })),
@@ -73,13 +73,13 @@ describe('what a gateway says', () => {
     expect(bench.snapshot('gw')).toEqual({})
     expect(statuses(result)).toEqual(['c online'])
     expect(result.proposal.changed[0]?.firmwareVersion).toBe('2.0')
-    // The answer goes the way of the question.
+    // The answer goes back the way the question came.
     expect(sent(result)).toEqual(['gw>c shadow/reported/accepted'])
     expect(valuesOf(bench.rows())).toEqual([7])
     expect(letters(result)).toEqual([])
   })
 
-  test('for a device that is not its own has no effect and is a dead letter of the gateway', () => {
+  test('for a device that is not its own has no effect and becomes a dead letter of the gateway', () => {
     const bench = family(deviceOf('d', { ...born, parentId: idOf('other') }))
     const result = bench.apply([
       via(telemetry('s', 1, { x: 1 })),
@@ -103,13 +103,13 @@ describe('what a gateway says', () => {
     expect(bench.rows()).toEqual([])
   })
 
-  test('badly for its sub-device is a dead letter of the sub-device, on the topic it came on', () => {
+  test('as a malformed message for its sub-device becomes a dead letter of the sub-device, with the topic used', () => {
     expect(letters(family().apply([via(status('c', 1, 'asleep'))]))).toEqual([
       ['c', 'fleet/gw/sub/c/status', 'MALFORMED_STATUS'],
     ])
   })
 
-  test('for nobody, or without being a gateway, is its own dead letter', () => {
+  test('for no device, or without being a gateway, becomes its own dead letter', () => {
     const result = family().apply([
       on(telemetry('gw', 1, { x: 1 }), 'sub/c'),
       on(telemetry('s', 2, { x: 1 }), 'sub/c/telemetry'),
@@ -120,7 +120,7 @@ describe('what a gateway says', () => {
     ])
   })
 
-  test('for a decommissioned sub-device is refused, also when it is read again', () => {
+  test('for a decommissioned sub-device is refused, and has no effect when it is read again', () => {
     const bench = together()
     const gone = bench.apply([request('c', 10, { kind: 'decommission' })])
     expect(sent(gone)).toEqual(['>gw sub/c/shadow/desired'])
@@ -153,18 +153,18 @@ describe('a sub-device that is registered while the gateway speaks for it', () =
     return [valuesOf(first.rows()), valuesOf(replay.rows()), told]
   }
 
-  test('gets what comes behind its registration, though a clock that was set back gives it no later time', () => {
+  test('gets messages after its registration, although a clock that was set back gives them no later time', () => {
     expect(takes([registered, spoken(1_000)])).toEqual([[1_000], [1_000], []])
     expect(takes([registered, spoken(400)])).toEqual([[400], [400], []])
   })
 
-  test('does not get what came before it, in a replay as at first', () => {
+  test('does not get messages from before its registration, in a replay as well', () => {
     expect(takes([spoken(1_000), registered])).toEqual([[], [], ['UNKNOWN_DEVICE']])
   })
 })
 
 describe('signs of life', () => {
-  test('a sub-device lives by its own messages, the gateway by all that its session says', () => {
+  test('a sub-device lives by its own messages, and a gateway by everything in its session', () => {
     const bench = together()
     const later = TIMEOUT_MS - 1_000
     bench.apply([telemetry('gw', later, { x: 1 }), via(opened('c', later + 1))])
@@ -175,7 +175,7 @@ describe('signs of life', () => {
     expect(statuses(still)).toEqual([])
   })
 
-  test('a gateway’s farewell for its sub-device is believed, by the session that said it', () => {
+  test('a gateway’s farewell for its sub-device counts if it names the current session', () => {
     const bench = together()
     bench.apply([via(status('c', 4, { status: 'online', session_id: 's2' }))])
     const old = bench.apply([via(status('c', 5, { status: 'offline', session_id: 's1' }))])
@@ -184,7 +184,7 @@ describe('signs of life', () => {
     expect(statuses(now)).toEqual(['c offline'])
   })
 
-  test('connectivity is that of the gateway while the device has no connection of its own', () => {
+  test('a sub-device without a connection of its own is connected through its gateway', () => {
     const bench = together()
     const seen = () => {
       const { connected, connectionReason } = bench.view('c') ?? {}
@@ -195,14 +195,14 @@ describe('signs of life', () => {
     expect(seen()).toEqual([true, 'connect'])
     bench.apply([closed('c', 11, 10)])
     expect(seen()).toEqual([true, 'gateway'])
-    // A newer connection of the gateway comes before the end of the older one.
+    // The gateway's newer connection comes before the end of its older one.
     bench.apply([via(opened('c', 12)), via(closed('c', 13, 1))])
     expect(seen()).toEqual([true, 'gateway'])
     bench.apply([via(closed('c', 14, 12))])
     expect(seen()).toEqual([false, 'gateway lost'])
   })
 
-  test('a connection of the gateway does not outlive the process that had it', () => {
+  test('a connection of the gateway does not survive a restart of the service', () => {
     const bench = together()
     const [vitals] = bench
       .work({ vitals: true })
@@ -215,17 +215,17 @@ describe('signs of life', () => {
   })
 })
 
-describe('what a sub-device is told', () => {
-  test('a command goes through the gateway, or the device’s own session if it has one', () => {
+describe('what is sent to a sub-device', () => {
+  test('a command goes through the gateway, unless the device has a session of its own', () => {
     const bench = together()
     expect(sent(bench.apply([command('c1', 10)]))).toEqual(['gw>c command'])
     bench.apply([opened('c', 11)])
     expect(sent(bench.apply([command('c2', 12)]))).toEqual([])
-    // Both: what the gateway did not acknowledge is sent again in the other session.
+    // Both commands: the first, which the gateway did not acknowledge, is sent again in the other session.
     expect(sent(bench.apply([listening('c', 13, 11)]))).toEqual(['>c command', '>c command'])
   })
 
-  test('commands wait while it is silent behind its gateway; the critical ones do not', () => {
+  test('commands wait while it is silent behind its gateway, except critical ones', () => {
     const bench = together()
     bench.apply([via(status('c', 4, 'offline'))])
     expect(sent(bench.apply([command('c1', 5)]))).toEqual([])
@@ -243,7 +243,7 @@ describe('what a sub-device is told', () => {
     expect(sent(bench.apply([via(listening('c', 7, 6))]))).toEqual(['gw>c command'])
   })
 
-  test('its desired state is retained for itself and for its gateway, and told to a gateway that connects', () => {
+  test('its desired state is retained for it and for its gateway, and sent to a gateway that connects', () => {
     const bench = family()
     expect(sent(bench.apply([desire(1)]))).toEqual(['>c shadow/desired'])
     const both = ['>c shadow/desired', 'gw>c shadow/desired']

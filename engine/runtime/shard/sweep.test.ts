@@ -17,7 +17,7 @@ const told = ({ proposal }: WorkResult) =>
   )
 
 describe('a sweep with more devices due than one task may judge', () => {
-  test('goes on with the next tasks until it has judged each of them, once', () => {
+  test('goes on in the next tasks until each device was judged once', () => {
     const bench = fleet(NAMES, 2)
     const sweep = at(TIMEOUT_MS)
     const tasks = [bench.work({ sweep }), bench.work({ sweep: 'rest' }), bench.work({ sweep: 'rest' })]
@@ -29,7 +29,7 @@ describe('a sweep with more devices due than one task may judge', () => {
     expect(statuses(bench.work({ sweep: at(TIMEOUT_MS + 250) }))).toEqual([])
   })
 
-  test('answers and applies what comes in between', () => {
+  test('answers questions and applies messages in between', () => {
     const bench = fleet(NAMES, 2)
     bench.work({ sweep: at(TIMEOUT_MS) })
     const between = bench.apply([telemetry('a', TIMEOUT_MS + 1, { x: 1 })])
@@ -49,7 +49,7 @@ describe('a sweep with more devices due than one task may judge', () => {
     expect(statuses(bench.work({ sweep: 'rest' }))).toEqual([])
   })
 
-  test('leaves out a device that was heard before it began', () => {
+  test('leaves out a device that was heard before the sweep began', () => {
     const bench = fleet(NAMES, 2)
     bench.work({ sweep: at(TIMEOUT_MS) })
     expect(told(bench.apply([telemetry('e', TIMEOUT_MS - 1, { x: 1 })]))).toEqual([])
@@ -57,7 +57,7 @@ describe('a sweep with more devices due than one task may judge', () => {
     expect(rest.flatMap(statuses)).toEqual(['c offline', 'd offline'])
   })
 
-  test('ends although devices come and are due meanwhile', () => {
+  test('ends even if devices join and become due meanwhile', () => {
     const bench = fleet(['a', 'b'], 1)
     bench.work({ sweep: at(TIMEOUT_MS) })
     bench.shard.load([{ device: deviceOf('z'), vitals: undefined, parts: {}, commands: [] }], [], at(0))
@@ -65,7 +65,7 @@ describe('a sweep with more devices due than one task may judge', () => {
     expect(bench.work({ sweep: 'rest' }).isSweepCut).toBe(false)
   })
 
-  test('tells once of each device that flaps no more, also of one that changed meanwhile', () => {
+  test('tells the end of flapping once per device, even for a device that changed meanwhile', () => {
     const bench = fleet(['a', 'b'], 1)
     const connects = (name: string) => Array.from({ length: 10 }, (_, n) => opened(name, n + 1))
     bench.apply([...connects('a'), ...connects('b')])
@@ -75,7 +75,7 @@ describe('a sweep with more devices due than one task may judge', () => {
           ? [event.view.device.id]
           : [],
       )
-    // Both are silent long before, so that nothing else is due.
+    // Both devices fall silent long before, so that nothing else is due.
     const early = bench.work({ sweep: at(TIMEOUT_MS + 100) })
     while (early.isSweepCut && bench.work({ sweep: 'rest' }).isSweepCut);
     const edit = request('b', 600_001, { kind: 'edit', replace: false, name: 'B' })

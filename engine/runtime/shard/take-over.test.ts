@@ -20,7 +20,7 @@ const DEVICES = [
   deviceOf('long-gone', { status: 'decommissioned', statusSince: at(-LIMITS.takeOverMs - 1) }),
 ]
 
-test('a new owner publishes again what was just desired or done, and cuts those off that were just decommissioned', () => {
+test('a new owner publishes recent shadows again and cuts off devices that were just decommissioned', () => {
   const bench = new ShardBench(DEVICES, { bootAt: Millis(0) })
   const { proposal } = bench.work({ sweep: at(1) })
   expect(
@@ -37,9 +37,9 @@ test('a new owner publishes again what was just desired or done, and cuts those 
   expect([again.outbound, again.cuts]).toEqual([[], []])
 })
 
-test('a new owner ends sessions whose tokens are revoked, if the owner before may have died with that unsaid', () => {
+test('a new owner ends sessions with revoked tokens, because the previous owner may not have done so', () => {
   const revoked = (id: string) => deviceOf(id, { status: 'online', tokensValidFrom: at(5) })
-  // The owner before had saved what followed from the connects.
+  // The previous owner had saved the effects of the connects.
   const replaying = new ShardBench([revoked('void'), revoked('valid')], { bootAt: Millis(0), applied: 1 })
   replaying.apply([opened('void', 10, at(4)), opened('valid', 10, at(5))])
   expect(replaying.work({ sweep: at(20) }).proposal.ended).toEqual(['void'])
@@ -54,12 +54,12 @@ test('a new owner ends sessions whose tokens are revoked, if the owner before ma
   expect(loading('valid').work({ sweep: at(30) }).proposal.ended).toEqual([])
 })
 
-test('where the sessions of devices ended with the process, they ask for it themselves', () => {
+test('nothing is sent again where all sessions ended with the process, because devices ask when they connect', () => {
   const { proposal } = new ShardBench(DEVICES).work({ sweep: at(1) })
   expect([proposal.outbound, proposal.cuts]).toEqual([[], []])
 })
 
-test('a failover does not say everything at once', () => {
+test('after a failover only a limited number of messages is sent per sweep', () => {
   const many = Array.from({ length: LIMITS.takeOverPerSweep + 1 }, (_, n) =>
     deviceOf(`d-${n}`, { status: 'online', shadow: shadow(START - 1) }),
   )

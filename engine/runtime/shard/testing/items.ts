@@ -1,4 +1,4 @@
-// Bundles and devices for tests of what stands behind the log.
+// Bundles and devices for tests of everything that reads the log.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, Micros, Millis, parseDeviceId } from '../../../../schemas/ids.ts'
 import { BundleWriter, FLAG_WILL, ITEM, type ItemKind } from '../../../domain/bundle.ts'
@@ -25,7 +25,7 @@ export interface TestItem {
   readonly at: number
   readonly suffix?: string
   readonly payload: Uint8Array
-  /** The gateway it came through. */
+  /** The gateway that it came through. */
   readonly via?: string
   readonly flags?: number
   /** The broker's name for the message. */

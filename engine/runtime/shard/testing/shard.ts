@@ -74,12 +74,12 @@ export class ShardBench {
     })
   }
 
-  /** One task; the proposal before it was saved. */
+  /** Runs one task. By default the previous proposal counts as saved. */
   work(parts: Partial<WorkTask> = {}): WorkResult {
     return this.shard.work({ ...NOTHING, ...parts })
   }
 
-  /** The next entry of the log, with these items. */
+  /** Applies the next entry of the log, with these items. */
   apply(items: readonly TestItem[], parts: Partial<WorkTask> = {}): WorkResult {
     return this.work({ entries: [this.entry(++this.#seq, items)], ...parts })
   }
@@ -89,7 +89,7 @@ export class ShardBench {
   }
 
   ask<A extends Ask>(ask: A, parts: Partial<WorkTask> = {}): AnswerOf<A> {
-    // The answer to the only question asked.
+    // The answer to the only question.
     return this.work({ ...parts, asks: [ask] }).answers[0] as AnswerOf<A>
   }
 
@@ -101,7 +101,7 @@ export class ShardBench {
     return this.ask({ kind: 'snapshot', deviceId: idOf(id) })?.data
   }
 
-  /** All rows that are out by now. */
+  /** Hands out all rows so far. */
   rows(): readonly Block[] {
     return this.work({ cut: 'all' }).blocks
   }
