@@ -21,7 +21,7 @@ test('a question waits until everything acknowledged before it is applied', asyn
   expect(asks.take([0, 9], ALL)).toEqual([])
 })
 
-test('a task takes so many and no more, the oldest first', () => {
+test('a task takes a limited number of questions, oldest first', () => {
   const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
   const count = LIMITS.asksPerBatchMax + 3
   for (let i = 0; i < count; i++) void asks.add({ ...ask, deviceId: idOf(`d${i}`) }, after(0))
@@ -31,7 +31,7 @@ test('a task takes so many and no more, the oldest first', () => {
   expect(asks.take([0, 0], ALL).length).toBe(3)
 })
 
-test('a lost shard is asked again, but not for ever', async () => {
+test('questions of a lost shard are asked again, but not for ever', async () => {
   const asks = new Asks({ ticks: () => 0, later: (run) => run(), ready: () => {} })
   const answer = codeOf(asks.add(ask, after(0)))
   for (let loss = 0; loss < 3; loss++) {
@@ -43,7 +43,7 @@ test('a lost shard is asked again, but not for ever', async () => {
   expect(await answer).toBe('SHARD_LOST')
 })
 
-test('who waits too long, or would be one too many, is told so', async () => {
+test('a caller that waits too long, or comes when too many wait, gets a fault', async () => {
   let ticks = 0
   const asks = new Asks({ ticks: () => ticks, later: (run) => run(), ready: () => {} })
   const answers = Array.from({ length: LIMITS.asksWaitingMax }, () => codeOf(asks.add(ask, after(1))))
@@ -53,7 +53,7 @@ test('who waits too long, or would be one too many, is told so', async () => {
   expect(new Set(await Promise.all(answers))).toEqual(new Set(['OVERLOADED']))
 })
 
-test('questions of one turn go together, at its end', () => {
+test('questions of one turn of the event loop go together, at its end', () => {
   const turn: (() => void)[] = []
   const asks = new Asks({ ticks: () => 0, later: (run) => turn.push(run), ready: () => {} })
   for (const name of ['a', 'b']) void asks.add({ ...ask, deviceId: idOf(name) }, after(0))

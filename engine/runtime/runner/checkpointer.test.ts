@@ -69,7 +69,7 @@ class Bench {
     this.checkpointer.take(result, inserted, Array.from(result.covered))
   }
 
-  /** Whether the request was answered by now. */
+  /** The state of a request, updated when it is answered. */
   request(): { readonly state: string } {
     const request = { state: 'open' }
     this.checkpointer.request().then(
@@ -84,18 +84,18 @@ class Bench {
   }
 }
 
-test('is due every few seconds, and when a request can be answered', async () => {
+test('a checkpoint is due every few seconds, and when it can answer a request', async () => {
   const { checkpointer, time } = new Bench()
   expect(checkpointer.isDue(upTo(0), upTo(0))).toBe(false)
   await time.advance(LIMITS.checkpointEveryMs)
   expect(checkpointer.isDue(upTo(0), upTo(0))).toBe(true)
   const asked = new Bench().checkpointer
   void asked.request()
-  // What is applied is fixed when it is first looked at: rows have to reach that, not what comes after.
+  // The target is what was applied at the first look. Rows must reach that, not what is applied later.
   expect([asked.isDue(upTo(3), upTo(2)), asked.isDue(upTo(9), upTo(3))]).toEqual([false, true])
 })
 
-test('nothing is promised before the rows are stored; one is under way at a time', async () => {
+test('nothing is promised before the rows are stored, and only one checkpoint is under way at a time', async () => {
   const bench = new Bench()
   let store = (_: boolean) => {}
   const request = bench.request()
@@ -120,7 +120,7 @@ test('nothing is promised before the rows are stored; one is under way at a time
   expect([request.state, bench.trimmed]).toEqual(['answered', [2]])
 })
 
-test('rows that were given up promise nothing', async () => {
+test('rows that were given up lead to no checkpoint', async () => {
   const bench = new Bench()
   bench.take(resultOf(2), Promise.resolve(false))
   await bench.time.advance(10_000)
@@ -139,7 +139,7 @@ test('a request is not answered by a checkpoint that does not reach it', async (
   expect(request.state).toBe('answered')
 })
 
-test('a failing save is tried some times, and its vitals go with the next', async () => {
+test('a failing save is given up after some attempts, and its vitals go with the next checkpoint', async () => {
   const bench = new Bench()
   bench.faults = Array.from(
     { length: LIMITS.attemptsMax },
@@ -155,7 +155,7 @@ test('a failing save is tried some times, and its vitals go with the next', asyn
   ])
 })
 
-test('a checkpoint of a shard that is gone is not saved, and its requests wait for the next incarnation', async () => {
+test('a checkpoint of a lost shard is not saved, and its requests wait for the next incarnation', async () => {
   const bench = new Bench()
   let store = (_: boolean) => {}
   const request = bench.request()
@@ -175,7 +175,7 @@ test('a checkpoint of a shard that is gone is not saved, and its requests wait f
   expect([bench.saved.map(({ vitals }) => vitals), request.state]).toEqual([[vitalsOf('new')], 'answered'])
 })
 
-test('what is saved already is not written again', async () => {
+test('what is saved is not written again', async () => {
   const bench = new Bench()
   for (let i = 0; i < 3; i++) {
     bench.take(resultOf(2))
@@ -184,7 +184,7 @@ test('what is saved already is not written again', async () => {
   expect(bench.saved.length).toBe(1)
 })
 
-test('a store that is dead ends the process, and a stop refuses who still waits', async () => {
+test('a store that is dead ends the process, and closing rejects open requests', async () => {
   const bench = new Bench()
   bench.faults = [new Fault('STORE_UNAVAILABLE', { retryable: false })]
   const request = bench.request()

@@ -14,7 +14,7 @@ function stored(id: string): StoredDevice {
   return { device: deviceOf(id), vitals: undefined, parts: {}, commands: [] }
 }
 
-/** Loads what was gained while the store fails behind each of these numbers of pieces, one after the other. */
+/** Loads gained partitions from a store that fails each time after this many pieces. */
 async function loadWhile(failures: readonly { readonly behind: number; readonly fault: Fault }[]) {
   const time = new SimTime(Millis(1_000))
   const left = [...failures]

@@ -13,12 +13,12 @@ function setUp(count: number) {
   }
 }
 
-test('a partition lags for as long as an entry waits, whatever is appended behind it', () => {
+test('a partition lags for as long as its oldest entry waits, whatever is appended after it', () => {
   const look = setUp(1)
   expect(look(1_000, [5], [5])).toEqual({ lagsMs: [0], entries: 0 })
   expect(look(2_000, [9], [5])).toEqual({ lagsMs: [0], entries: 4 })
   expect(look(5_000, [20], [8])).toEqual({ lagsMs: [3_000], entries: 12 })
-  // The entries that were seen first are applied, and later ones wait since this look at most.
+  // The entries seen first are applied. Later ones may have waited since this look.
   expect(look(6_000, [20], [9])).toEqual({ lagsMs: [0], entries: 11 })
   expect(look(7_500, [20], [9])).toEqual({ lagsMs: [1_500], entries: 11 })
   expect(look(8_000, [20], [20])).toEqual({ lagsMs: [0], entries: 0 })

@@ -26,11 +26,11 @@ function setUp(known: readonly DeadLetter[] = []) {
   return { letters, poison: new Poison(store, async ({ deadLetters }) => void letters.push(...deadLetters)) }
 }
 
-test('a message its shard dies on again and again is parked; the others of its bundle go on', async () => {
+test('a message at which its shard dies repeatedly is parked, and the others of its bundle go on', async () => {
   const { letters, poison } = setUp()
   for (let deaths = 1; deaths < LIMITS.attemptsMax; deaths++) {
     await poison.died(entries, suspect)
-    // Replays that pass in between do not hide it.
+    // Batches that pass in between do not reset the count of the message.
     poison.passed()
   }
   expect([letters, poison.disarm(entries)]).toEqual([[], entries])
@@ -44,7 +44,7 @@ test('a message its shard dies on again and again is parked; the others of its b
   ])
 })
 
-test('nothing else changes in a bundle without its poison, and the log keeps it', async () => {
+test('only the poison is left out of a bundle, and the log keeps it', async () => {
   const { poison } = setUp()
   for (let deaths = 0; deaths < LIMITS.attemptsMax; deaths++) await poison.died(entries, suspect)
   const [, disarmed] = poison.disarm(entries)
@@ -66,7 +66,7 @@ test('deaths at different messages, or at none, park nothing', async () => {
   expect(poison.deaths).toBe(0)
 })
 
-test('one that an earlier incarnation parked kills only once more', async () => {
+test('a message that an earlier incarnation parked kills only once more', async () => {
   const first = setUp()
   for (let deaths = 0; deaths < LIMITS.attemptsMax; deaths++) await first.poison.died(entries, suspect)
   const second = setUp(first.letters)
@@ -75,7 +75,7 @@ test('one that an earlier incarnation parked kills only once more', async () => 
   expect(second.letters).toEqual([])
 })
 
-test('while the store is away, a message that was parked before is tried again, and parked anew after as many deaths', async () => {
+test('while the store does not answer, a parked message is tried again and parked again after as many deaths', async () => {
   const letters: DeadLetter[] = []
   const away = new Fault('STORE_UNAVAILABLE', { retryable: true })
   const poison = new Poison({ deadLetters: () => Promise.reject(away) }, async ({ deadLetters }) => {

@@ -24,7 +24,7 @@ const A = partitionOf(idOf('a'))
 /** A runner with one device that is online. */
 async function setUp(): Promise<RunnerBench> {
   const bench = new RunnerBench()
-  // A device gets in only after it is registered.
+  // A device may connect only after it is registered.
   for (const item of [registration('a', 0), opened('a', 1)]) {
     await bench.append(item)
     await bench.time.advance(500)
@@ -33,8 +33,8 @@ async function setUp(): Promise<RunnerBench> {
   return bench
 }
 
-describe('a sweep that is cut', () => {
-  /** Two devices will be found silent by the sweep at this time. */
+describe('a sweep that does not finish in one task', () => {
+  /** A sweep at this time finds two silent devices. */
   const SILENT_MS = 1_000 + HEARTBEAT_MS
   async function setUpTwo(): Promise<RunnerBench> {
     const bench = await setUp()
@@ -47,14 +47,14 @@ describe('a sweep that is cut', () => {
   }
   const sweeps = ({ tasks }: RunnerBench) => tasks.flatMap(({ sweep }) => sweep ?? [])
 
-  test('goes on at once, without waiting for the time of the next one', async () => {
+  test('goes on at once, without waiting for the time of the next sweep', async () => {
     const bench = await setUpTwo()
     await bench.time.advance(LIMITS.sweepEveryMs)
     expect(bench.announced()).toEqual(['device.status a', 'device.status b'])
     expect(sweeps(bench)).toEqual([START + SILENT_MS, 'rest'])
   })
 
-  test('ends with its shard; the devices that it did not come by are due again', async () => {
+  test('ends with its shard, and the devices it did not visit are due again', async () => {
     const bench = await setUpTwo()
     bench.fates.push('dies after')
     await bench.time.advance(LIMITS.sweepEveryMs)
@@ -64,7 +64,7 @@ describe('a sweep that is cut', () => {
   })
 })
 
-test('after a pause of the process, what devices said meanwhile counts before what is due', async () => {
+test('after a pause of the process, messages sent meanwhile count before anything that is due', async () => {
   const bench = await setUp()
   const condition = { kind: 'threshold', metric: 'x', op: '>', value: 10 } as const
   const wish = { name: 'hot', target: { type: 'all' }, condition, for_sec: 10 } as const
@@ -82,9 +82,9 @@ test('after a pause of the process, what devices said meanwhile counts before wh
   expect(notices.map(({ bytes }) => decodeNotice(bytes).device?.id)).toEqual(['b'])
 })
 
-test('rules that are set while the shard is loaded reach it', async () => {
+test('rules that are set while the shard is being loaded reach it', async () => {
   const bench = new RunnerBench()
-  // Its first task is under way already, and has no rules.
+  // The first task is in flight already and has no rules.
   const settings = { revision: 1, rules: [], silences: [] }
   bench.runner.rule(settings)
   await bench.time.advance(1_000)
@@ -92,7 +92,7 @@ test('rules that are set while the shard is loaded reach it', async () => {
 })
 
 describe('a question', () => {
-  test('sees every message that was acknowledged before it', async () => {
+  test('sees every message acknowledged before it', async () => {
     const bench = await setUp()
     for (let n = 1; n <= 200; n++) {
       await bench.append(telemetry('a', n, { n }))
@@ -102,7 +102,7 @@ describe('a question', () => {
     }
   })
 
-  test('is answered while a proposal cannot be saved, but not about that', async () => {
+  test('is answered while a proposal is being saved, without the changes of that proposal', async () => {
     const bench = await setUp()
     bench.store.fails = true
     await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
@@ -144,7 +144,7 @@ describe('a proposal', () => {
     expect([bench.announced(), bench.store.devices.get(idOf('a'))?.name]).toEqual([['device.updated a'], 'B'])
   })
 
-  test('that was decided when its shard died is decided again, and told once', async () => {
+  test('whose shard died after deciding it is decided again, and told once', async () => {
     for (const fate of ['dies before', 'dies after'] as const) {
       const bench = await setUp()
       bench.fates.push(fate)
@@ -158,7 +158,7 @@ describe('a proposal', () => {
     }
   })
 
-  test('that is being saved when its shard is lost is waited for, not decided twice', async () => {
+  test('that is being saved when its shard is lost is waited for and not decided twice', async () => {
     const bench = await setUp()
     bench.store.fails = true
     await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
@@ -181,12 +181,12 @@ describe('a proposal', () => {
     expect([bench.announced(), bench.losses]).toEqual([['telemetry a'], 1])
   })
 
-  test('is saved with the positions of everything it follows from', async () => {
+  test('is saved with the positions of everything it depends on', async () => {
     const bench = await setUp()
     bench.telemetry.isAway = true
     await bench.append(telemetry('a', 2, { n: 1 }))
     await bench.time.advance(HEARTBEAT_MS + 2_000)
-    // Silence says nothing of the log, but it comes after the message.
+    // The silence is no entry of the log, but it was decided after the message.
     expect(bench.store.devices.get(idOf('a'))?.status).toBe('offline')
     expect(bench.store.applied()[A]).toBe(bench.log.ends()[A])
   })
@@ -203,7 +203,7 @@ describe('a shard', () => {
     expect([await answer, bench.losses]).toEqual([{ n: 1 }, 1])
   })
 
-  test('that dies on a message dies on it no more than five times, and the others go on (R10)', async () => {
+  test('that dies at a message does so at most five times, and the other messages go on (R10)', async () => {
     const bench = await setUp()
     bench.deadly.add('deadly')
     await bench.append(telemetry('a', 2, { n: 1 }), registration('b', 2))
@@ -215,29 +215,29 @@ describe('a shard', () => {
     expect(await answers).toEqual([{ n: 2 }, { n: 3 }])
     const { letters } = await bench.store.deadLetters({ offset: 0, limit: 10 })
     expect(letters.map(({ reason }) => reason)).toEqual(['SHARD_CRASH'])
-    // Listeners, the audit and the device learn of it as of any other dead letter.
+    // Listeners, the audit and the device hear of it as of any other dead letter.
     expect(bench.performed.flatMap(({ deadLetters }) => deadLetters)).toEqual(letters)
     expect(bench.losses).toBe(LIMITS.attemptsMax)
   })
 
-  test('whose host cannot go on ends the process', async () => {
+  test('ends the process if its store is dead', async () => {
     const bench = await setUp()
     bench.store.isDead = true
     await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
     await bench.time.advance(1_000)
     expect(bench.fatal).toMatchObject([{ code: 'STORE_UNAVAILABLE', retryable: false }])
-    // Nor does anything follow from what was not saved.
+    // Nothing follows from the proposal that was not saved.
     bench.runner.want({ ...NO_WANTS, telemetry: { all: true, devices: new Set() } })
     await bench.append(telemetry('a', 3, { n: 1 }))
     await bench.time.advance(1_000)
     expect([bench.announced(), bench.fatal.length]).toEqual([[], 1])
   })
 
-  test('calls nobody silent whose messages it has not read', async () => {
+  test('takes no device for silent before it has read what the device sent', async () => {
     const bench = await setUp()
     bench.store.fails = true
     await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
-    // The heartbeats are in the log, the shard waits for its store.
+    // The heartbeats are in the log while the shard waits for its store.
     for (let ms = 10_000; ms <= 100_000; ms += 10_000) {
       await bench.time.advance(10_000)
       await bench.append(telemetry('a', ms, { n: ms }))
@@ -257,7 +257,7 @@ describe('a flush', () => {
     return state
   }
 
-  test('resolves once all rows of what is applied are stored, and a restart starts behind them', async () => {
+  test('resolves once all rows of what is applied are stored, so that a restart begins after them', async () => {
     const bench = await setUp()
     await bench.append(telemetry('a', 2, { n: 1 }))
     await bench.time.advance(10)
@@ -271,11 +271,11 @@ describe('a flush', () => {
     expect(bench.store.inserted()[A]).toBe(bench.log.ends()[A])
   })
 
-  test('waits for rows that are still to be read again', async () => {
+  test('waits for rows that must still be read again', async () => {
     const bench = await setUp()
     bench.telemetry.isAway = true
     let n = 0
-    // Until there is no room for more blocks, and then some that are applied without their rows.
+    // First until there is no room for blocks, and then some more, which are applied without their rows.
     for (; n < 40; n++) {
       await bench.append(telemetry('a', n + 2, { n }))
       await bench.time.advance(500)
@@ -286,7 +286,7 @@ describe('a flush', () => {
     expect([flush.done, await bench.telemetry.countPoints()]).toEqual([true, n])
   })
 
-  test('is answered although the shard is lost meanwhile', async () => {
+  test('is answered even if the shard is lost meanwhile', async () => {
     const bench = await setUp()
     await bench.append(telemetry('a', 2, { n: 1 }))
     await bench.time.advance(10)
@@ -296,7 +296,7 @@ describe('a flush', () => {
     expect([flush.done, bench.losses, await bench.telemetry.countPoints()]).toEqual([true, 1, 1])
   })
 
-  test('with nothing to do is answered at once, and writes nothing', async () => {
+  test('resolves at once if there is nothing to do, and writes nothing', async () => {
     const bench = await setUp()
     const first = isDone(bench.runner.flush())
     await bench.time.advance(500)
@@ -318,7 +318,7 @@ describe('closing', () => {
     return isClosed
   }
 
-  test('works off the log and stores its rows first', async () => {
+  test('first works through the log and stores its rows', async () => {
     const bench = await setUp()
     for (let n = 1; n <= 50; n++) await bench.append(telemetry('a', n, { n }))
     expect(await close(bench, 200)).toBe(true)
@@ -329,7 +329,7 @@ describe('closing', () => {
     await expect(bench.snapshot('a')).rejects.toThrow('shutting down')
   })
 
-  test('does not wait for ClickHouse longer than it may', async () => {
+  test('does not wait longer for ClickHouse than it may', async () => {
     const bench = await setUp()
     bench.telemetry.isAway = true
     await bench.append(telemetry('a', 2, { n: 1 }))
@@ -338,7 +338,7 @@ describe('closing', () => {
     expect(bench.store.inserted()[A]).toBeLessThan(bench.log.ends()[A] ?? 0)
   })
 
-  test('performs nothing that could not be saved', async () => {
+  test('performs nothing of a proposal that could not be saved', async () => {
     const bench = await setUp()
     bench.store.fails = true
     await bench.append(request('a', 2, { kind: 'edit', replace: false, name: 'B' }))
@@ -355,7 +355,7 @@ describe('closing', () => {
   })
 })
 
-test('a store that has lost everything is made again from what the log still has', async () => {
+test('a store that has lost everything is rebuilt from what the log still has', async () => {
   const log = new MemoryLog({ retentionMs: 0 })
   const append = async (...items: readonly TestItem[]) => {
     for (const item of items)
@@ -375,13 +375,13 @@ test('a store that has lost everything is made again from what the log still has
   await bench.time.advance(100)
   expect(await snapshot).toEqual({ n: 1 })
   const { letters } = await bench.store.deadLetters({ offset: 0, limit: 10 })
-  // Of the device that is older than the log; trimming has left its last message.
+  // They belong to the device whose registration is no longer in the log. Trimming has left its last message.
   const parked = letters.map(({ deviceId, reason }) => `${reason} ${deviceId}`)
   expect(parked).toEqual(['UNKNOWN_DEVICE a', 'UNKNOWN_DEVICE a'])
   expect(bench.store.inserted()[A]).toBe(log.ends()[A])
 })
 
-test('what waits in the log is the backlog', async () => {
+test('the backlog is the number of entries in the log that are not applied', async () => {
   const bench = await setUp()
   bench.store.fails = true
   for (let n = 0; n < 3; n++)

@@ -45,7 +45,7 @@ function setUp() {
   return { time, faults, saved, told, saver, store }
 }
 
-test('a save that fails is tried until it succeeds', async () => {
+test('a failed save is retried until it succeeds', async () => {
   const { time, faults, saved, told, saver } = setUp()
   faults.push(new Fault('STORE_UNAVAILABLE', { retryable: true }), new Error('anything'))
   const isSaved = saver.save(saveOf(position(0, 1)))
@@ -67,7 +67,7 @@ test('years of old points leave few marks of late hours, which cover every hour'
     late: hours.map((n) => ({ deviceId: idOf(id), hour: hourOf(n) })),
   })
   await saver.save(late('b', 5, 7))
-  // Thousand reports in each of many messages, in no order.
+  // A thousand reports in each of many messages, in random order.
   const hours = Array.from({ length: 20_000 }, (_, n) => 10 + ((n * 7_919) % 200_000))
   for (let at = 0; at < hours.length; at += 1_000) await saver.save(late('a', ...hours.slice(at, at + 1_000)))
   expect(store.lateHoursOf(idOf('b'))).toEqual(late('b', 5, 7).late)
@@ -78,7 +78,7 @@ test('years of old points leave few marks of late hours, which cover every hour'
   expect(hours.filter((n) => !covered.has(hourOf(n)))).toEqual([])
 })
 
-test('a save carries what was applied without one, so that no past is applied to a later record', async () => {
+test('a save carries the positions of batches that were not saved, so that they are not applied again', async () => {
   const { saved, saver } = setUp()
   saver.passed([position(0, 7), position(1, 3)])
   await saver.save(saveOf(position(1, 4)))
@@ -87,7 +87,7 @@ test('a save carries what was applied without one, so that no past is applied to
   expect(saved.map(({ claims }) => claims)).toEqual([CLAIMS, CLAIMS])
 })
 
-test('a store that will not save any more ends the process, and is not asked again', async () => {
+test('a store that will never save again ends the process and is not asked again', async () => {
   const { faults, saved, told, saver } = setUp()
   faults.push(new Fault('STORE_UNAVAILABLE', { retryable: false }))
   expect(await saver.save(saveOf(position(0, 1)))).toBe(false)
@@ -95,7 +95,7 @@ test('a store that will not save any more ends the process, and is not asked aga
   expect([told, saved]).toEqual([['fatal STORE_UNAVAILABLE'], []])
 })
 
-test('a stop gives up what is not saved', async () => {
+test('closing gives up what is not saved', async () => {
   const { time, faults, saved, saver } = setUp()
   for (let i = 0; i < 10; i++) faults.push(new Fault('STORE_UNAVAILABLE', { retryable: true }))
   const isSaved = saver.save(saveOf(position(0, 1)))

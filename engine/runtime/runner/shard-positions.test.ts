@@ -8,7 +8,7 @@ const positions = (seq: number) => [seq, ...new Array<number>(LIMITS.partitions 
 const first = ({ applied, seen, covered }: ShardPositions) => [applied[P], seen[P], covered[P]]
 const entry = (seq: number) => ({ partition: P, seq, body: new Uint8Array(0) })
 
-test('a restart has applied what was saved or stored, and reads again what was not stored', () => {
+test('after a restart, what was saved or stored counts as applied, and what was not stored is read again', () => {
   const at = (applied: number, inserted: number) =>
     first(new ShardPositions({ applied: () => positions(applied), inserted: () => positions(inserted) }))
   expect([at(5, 3), at(3, 5)]).toEqual([
@@ -17,7 +17,7 @@ test('a restart has applied what was saved or stored, and reads again what was n
   ])
 })
 
-test('a new incarnation forgets what was seen and covered, never what was applied; nothing moves back by itself', () => {
+test('a new incarnation resets seen and covered positions but not applied ones, and no position falls by itself', () => {
   let inserted = positions(3)
   const shard = new ShardPositions({ applied: () => positions(3), inserted: () => inserted })
   shard.settled([{ partition: P, seq: 6 }], [entry(5), entry(6)])

@@ -10,7 +10,7 @@ function setUp() {
     ticks: () => state.ticks,
     watermark: () => (state.isHearing ? Millis(state.now - state.pending) : undefined),
   })
-  /** Time goes on, with a look every quarter second. */
+  /** Lets time pass, with a look every quarter second. */
   const pass = (ms: number) => {
     for (let gone = 0; gone < ms; gone += 250) {
       state.now += 250
@@ -31,7 +31,7 @@ test('a sweep is due once per look, at the time up to which everything is in the
   expect(sweep.takeSweep(false)).toBe('behind')
 })
 
-test('steady time forgives nothing', () => {
+test('nothing is forgiven while time is steady', () => {
   const { sweep, pass } = setUp()
   pass(120_000)
   expect(sweep.takeForgiveness()).toBeUndefined()
@@ -68,7 +68,7 @@ test.each([
 })
 
 describe('after a pause of the process', () => {
-  /** The numbers of the looks, 1 for the first, at which a sweep was due. */
+  /** The numbers of the looks at which a sweep was due. The first look is number 1. */
   function sweptAt(count: number, lost: (look: number) => number): readonly number[] {
     const { state, sweep, pass } = setUp()
     pass(1_000)
@@ -87,7 +87,7 @@ describe('after a pause of the process', () => {
     expect(sweptAt(8, (look) => (look === 1 ? 60_000 : 0))).toEqual([5, 6, 7, 8])
   })
 
-  test('a sweep that was due before it waits as well', () => {
+  test('a sweep that was already due waits, too', () => {
     const { state, sweep, pass } = setUp()
     pass(1_000)
     state.now += 60_000
@@ -96,13 +96,13 @@ describe('after a pause of the process', () => {
     expect(sweep.takeSweep(true)).toBeUndefined()
   })
 
-  test('a service that comes late again and again sweeps all the same', () => {
+  test('a service that loses time again and again sweeps all the same', () => {
     expect(sweptAt(12, () => 3_000)).toEqual([5, 10])
     expect(sweptAt(12, (look) => (look % 2 === 0 ? 3_000 : 0))).toEqual([1, 6, 7, 12])
   })
 })
 
-test('while the log fails nothing is swept, and then that time is forgiven', () => {
+test('while the log fails there are no sweeps, and that time is forgiven afterwards', () => {
   const { state, sweep, pass } = setUp()
   state.isHearing = false
   pass(30_000)

@@ -36,7 +36,7 @@ class Bench {
     )
   }
 
-  /** Takes the next portion, as the shard would. */
+  /** Takes the next portion as a runner would. */
   async next(room = ROOM): Promise<string> {
     const portion = this.source.next(this.covered, room) ?? (await this.#pulled(room))
     if (portion === undefined) return 'nothing'
@@ -52,7 +52,7 @@ class Bench {
   }
 }
 
-/** Its readers do not know at first that there is nothing to read. */
+/** A log whose readers do not know at first that there is nothing to read. */
 class LateLog extends MemoryLog {
   override reader(...args: Parameters<MemoryLog['reader']>): LogReader {
     const reader = super.reader(...args)
@@ -69,7 +69,7 @@ class LateLog extends MemoryLog {
   }
 }
 
-test('entries of its partitions come in order, old ones first, then live, and it says when there are more', async () => {
+test('entries come in order, first old ones and then live ones, and the source pokes when there are more', async () => {
   const bench = new Bench()
   await bench.append(P, OTHER, Q)
   await bench.append(P)
@@ -86,24 +86,24 @@ test('entries of its partitions come in order, old ones first, then live, and it
   expect([bench.pokes > pokes, await bench.next()]).toEqual([true, 'rows 1:2'])
 })
 
-test('a reader that learns only by pulling that nothing is there has caught up then', async () => {
+test('a reader that finds out by a pull that there is nothing to read counts as caught up', async () => {
   const bench = new Bench(new LateLog())
   expect(await bench.next()).toBe('nothing')
   expect(bench.source.isCaughtUp()).toBe(true)
   expect(bench.pokes).toBe(1)
 })
 
-test('entries that were pulled and are not at hand yet count as unread', async () => {
+test('entries that were pulled but are not at hand yet count as unread', async () => {
   const bench = new Bench()
   await bench.append(P)
-  // The pull has taken the entry already, and says so only some steps later.
+  // The pull has taken the entry already, but resolves a few steps later.
   expect(bench.source.next(bench.covered, ROOM)).toBeUndefined()
   expect(bench.source.isCaughtUp()).toBe(false)
   expect(await bench.next()).toBe('rows 0:1')
   expect([await bench.next(), bench.source.isCaughtUp()]).toEqual(['nothing', true])
 })
 
-test('with no room for rows records go on alone; rows are caught up with, none missed, and taken over', async () => {
+test('records go on without rows if there is no room; the rows are read later, and none is missing', async () => {
   const bench = new Bench()
   await bench.append(P)
   expect(await bench.next()).toBe('rows 0:1')
@@ -118,7 +118,7 @@ test('with no room for rows records go on alone; rows are caught up with, none m
   expect(await bench.next()).toBe('rows 1:2')
 })
 
-test('what arrives while rows are caught up with comes by both ways or by one, but always with its rows', async () => {
+test('entries that arrive while rows are read again always get their rows, whichever reader takes them', async () => {
   const bench = new Bench()
   const seen = new Set<string>()
   let appended = 0
@@ -133,7 +133,7 @@ test('what arrives while rows are caught up with comes by both ways or by one, b
   expect(seen.size).toBe(appended)
 })
 
-test('partitions that come later are read beside the others, and with them once they are as far', async () => {
+test('partitions gained later are read by a reader of their own, until it has caught up', async () => {
   const bench = new Bench()
   for (let n = 0; n < 3; n++) await bench.append(P, OTHER)
   expect(await bench.next()).toBe('rows 0:1 0:2 0:3')
@@ -149,11 +149,11 @@ test('partitions that come later are read beside the others, and with them once 
   expect([await bench.next(), bench.source.isCaughtUp()]).toEqual(['nothing', true])
 })
 
-test('each entry of partitions that come one after another has its rows, whatever room there is for rows', async () => {
+test('each entry of partitions gained one after another gets its rows, however much room there is', async () => {
   const bench = new Bench()
   const [seen, appended] = [new Set<string>(), new Map<Partition, number>()]
   for (let round = 0; round < 400; round++) {
-    // While rows are left out, and while they are caught up with.
+    // Joins while rows are left out, and while they are read again.
     if (round === 52) bench.source.join([OTHER], NOTHING)
     if (round === 113) bench.source.join([Partition(3)], NOTHING)
     const partitions = round < 300 ? [P, OTHER, Partition(3)].slice(round % 3) : []
@@ -166,7 +166,7 @@ test('each entry of partitions that come one after another has its rows, whateve
   expect(bench.source.isCaughtUp()).toBe(true)
 })
 
-test('after a batch whose save was large the next ones are smaller, until a save is small', async () => {
+test('after a large save the next batches are smaller, until a save is small', async () => {
   const bench = new Bench()
   for (let i = 0; i < 60; i++) await bench.append(P)
   const sizes: number[] = []
@@ -182,7 +182,7 @@ test('after a batch whose save was large the next ones are smaller, until a save
   expect(sizes).toEqual([80, 20, 4, 4, 52])
 })
 
-test('a log that cannot be read is said, and read again with the next look', async () => {
+test('a failing log is reported and read again at the next look', async () => {
   class BrokenLog extends MemoryLog {
     isBroken = true
     override reader(partitions: readonly Partition[], from: Positions): LogReader {

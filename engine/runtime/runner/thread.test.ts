@@ -35,7 +35,7 @@ const load = {
 } as const
 const work = { ...NOTHING, settle: false }
 
-test('a shard works in its thread as it does without one', async () => {
+test('a shard works in its thread as it does without a thread', async () => {
   const { thread, progress } = open()
   await thread.run(load)
   const entries = [{ partition: P, seq: 1, body: bundle([telemetry('a', 1, { x: 1 })]) }]
@@ -44,7 +44,7 @@ test('a shard works in its thread as it does without one', async () => {
   expect(suspectOf(progress)).toBeUndefined()
 })
 
-test('a thread that is ended says which message it was at, and does no more', async () => {
+test('a thread that is ended says which message it was working on, and does nothing more', async () => {
   const { thread, progress } = open()
   await thread.run(load)
   const body = bundle(Array.from({ length: 5_000 }, (_, i) => telemetry('a', i, { x: i })))
@@ -59,7 +59,7 @@ test('a thread that is ended says which message it was at, and does no more', as
   expect(suspectOf(progress)).toMatchObject({ partition: P })
 })
 
-test('a thread that was replaced by an empty one is lost', async () => {
+test('a thread that was replaced by an empty one counts as lost', async () => {
   const { thread } = open()
   await expect(thread.run(work)).rejects.toMatchObject({ code: 'SHARD_LOST' })
 })
@@ -74,7 +74,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** Those of the process's threads, as proc(5) has them. */
+/** The nice values of the process's threads, from proc(5). */
 function niceValues(): readonly number[] {
   return readdirSync('/proc/self/task').map((thread) => {
     const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')

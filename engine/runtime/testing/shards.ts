@@ -1,4 +1,4 @@
-// For tests: nodes with shards over one store and one log in simulated time.
+// Nodes with shards over one store and one log in simulated time, for tests.
 import { type DeviceId, Micros, Millis, type Partition } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
@@ -36,17 +36,17 @@ export class ShardsNode {
   readonly performed: Proposal[] = []
   readonly warnings: string[] = []
   isCertain = true
-  /** Saves wait while it is true. */
+  /** While true, saves wait. */
   isStuck = false
-  /** Saves are done and not answered while it is true. */
+  /** While true, saves are carried out but not answered. */
   isAnswerHeld = false
-  /** While true, the log's entries are read late. */
+  /** While true, entries of the log are read late. */
   isBehind = false
-  /** While it is set, this partition is not read, nor others that are read with it. */
+  /** While set, this partition is not read, nor are others that share its reader. */
   unread: Partition | undefined
-  /** Devices are loaded late while it is true. */
+  /** While true, devices are loaded late. */
   isLoadHeld = false
-  /** What follows from a proposal, saved under these claims. Returns the devices about which something was left unsaid. */
+  /** Performs a proposal that was saved under these claims. Returns the devices for which something was held back. */
   perform: (proposal: Proposal, claims: readonly Claim[]) => ReadonlySet<DeviceId> = () => new Set()
   readonly #place: SharedPlace
   #incarnations = 0
@@ -141,7 +141,7 @@ export class ShardsNode {
     schedule.every(LIMITS.sweepEveryMs, () => this.shards.sweep())
   }
 
-  /** The device's name, as a REST caller would be told. */
+  /** The device's name as a caller of REST would get it. */
   async nameOf(id: string): Promise<string | undefined> {
     const deviceId = idOf(id)
     const partition = partitionOf(deviceId)
@@ -154,7 +154,7 @@ export class ShardsNode {
     return view?.device.name
   }
 
-  /** Ids of the requests that were answered here, in order. */
+  /** The ids of the requests that were answered here, in order. */
   replied(): readonly string[] {
     return this.performed.flatMap(({ replies }) => replies.map(({ requestId }) => requestId))
   }

@@ -1,4 +1,4 @@
-// A runner with memory ports, simulated time, and a shard, a store and a ClickHouse that fail when they are told to.
+// A runner with memory ports and simulated time. Its shard, store and ClickHouse fail when a test says so.
 import { Micros, Millis, Partition } from '../../../../schemas/ids.ts'
 import { MemoryLog } from '../../../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../../../adapters/store/testing/memory.ts'
@@ -20,7 +20,7 @@ export const HEARTBEAT_MS = 60_000
 
 class FailingStore extends MemoryStore {
   fails = false
-  /** Set to fail as after a fault that only a restart mends. */
+  /** Makes saves fail with a fault that only a restart can end. */
   isDead = false
   saves: Save[] = []
 
@@ -58,9 +58,9 @@ export class RunnerBench {
   readonly performed: Proposal[] = []
   readonly fatal: unknown[] = []
   readonly tasks: WorkTask[] = []
-  /** Faults for the next work tasks, in place of their work. */
+  /** How the next work tasks fail. */
   readonly fates: ('dies before' | 'dies after' | 'hangs')[] = []
-  /** Payloads that kill their thread. */
+  /** Payloads that kill the thread. */
   readonly deadly = new Set<string>()
   losses = 0
   isHearing = true
@@ -93,7 +93,7 @@ export class RunnerBench {
         store: this.store,
         inserter,
         openThread: (settings) => {
-          // Two devices that are due make a sweep that is cut.
+          // One device per task, so that a sweep over two due devices is cut.
           const thread = inlineThread({ ...settings, dueDevicesPerTaskMax: 1 }, () => 0)
           let end = (_: Error) => {}
           const hang = () =>
@@ -124,7 +124,7 @@ export class RunnerBench {
     this.runner.start()
   }
 
-  /** An entry for each item. */
+  /** Appends one entry for each item. */
   async append(...items: readonly TestItem[]): Promise<void> {
     const bundles = items.map((item) => ({ partition: partitionOf(idOf(item.id)), body: bundle([item]) }))
     await this.log.append(bundles, Micros((START + ++this.#at) * 1000))
@@ -147,7 +147,7 @@ export class RunnerBench {
       )
   }
 
-  /** Time goes on without sweeps, as it does while the engine closes. */
+  /** Lets time pass without sweeps, as while the engine closes. */
   stopSweeping(): void {
     this.#stop()
   }
