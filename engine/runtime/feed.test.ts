@@ -35,7 +35,7 @@ test('a listener that throws does not keep events from the others', () => {
   expect([errors.length, heard]).toEqual([1, 1])
 })
 
-test('later changes to the caller's sets do not change what it asked for', () => {
+test('sets that the caller changes after its wish do not change the wish', () => {
   const wishes: Wants[] = []
   const feed = new LocalFeed(
     (wants) => wishes.push(wants),

@@ -94,7 +94,7 @@ test('a question about a partition just gained waits until its devices are loade
   expect(await name).toBe('a')
 })
 
-test('a question about a gained partition waits until its devices are loaded, even if there is nothing to read', async () => {
+test('a question about a gained partition waits until its devices are loaded, even if no entries are unread', async () => {
   const { place, one, two } = await setUp(1)
   const B = partitionOf(idOf('b'))
   await Promise.all([one.shards.handOver([B]), place.time.advance(3_000)])
