@@ -26,12 +26,12 @@ test.each([0, 1, 100])('a delivery about %i alerts more reads back as it was wri
   expect(unpackDelivery(packDelivery(delivery))).toEqual(delivery)
 })
 
-test('one that was written with its members is read as well', () => {
+test('a delivery that was stored with its members can be read, too', () => {
   const delivery = deliveryOf(3)
   expect(unpackDelivery(newPackr().pack(delivery))).toEqual(delivery)
 })
 
-test('one about thousands of alerts takes less than half of what its members would', () => {
+test('a delivery about thousands of alerts takes less than half the space of its members', () => {
   const delivery = deliveryOf(2_000)
   expect(2 * packDelivery(delivery).length).toBeLessThan(newPackr().pack(delivery).length)
 })

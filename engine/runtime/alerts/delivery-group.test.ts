@@ -8,7 +8,7 @@ import { aNotice, START } from './testing/notifier-world.ts'
 const AT = START
 const ALERTS = 30
 
-test('alerts join and leave a delivery as if it was copied each time', () => {
+test('alerts join and leave a delivery as if it were copied each time', () => {
   const step = fc.record({
     kind: fc.constantFrom('join', 'leave', 'read'),
     alert: fc.integer({ min: 1, max: ALERTS }),
@@ -44,7 +44,7 @@ test('alerts join and leave a delivery as if it was copied each time', () => {
   )
 })
 
-test('what two deliveries said of one alert leaves together', () => {
+test('all members for one alert leave together', () => {
   const item0 = item(0)
   const begun = beginDelivery(item0, { channelId: ChannelId('ch_1'), now: AT, dueAt: AT })
   const [member] = begun.members

@@ -1,4 +1,4 @@
-// The process ends at any moment while alerts are told of.
+// The process ends at any moment while alerts are being sent.
 import { beforeEach, expect, test } from 'vitest'
 import { AlertId } from '../../../schemas/ids.ts'
 import type { Notice } from '../../domain/alert/notice.ts'
@@ -18,7 +18,7 @@ const fired = (id: string, more: Partial<Notice> = {}) => world.at({ alertId: Al
 const resolved = (id: string, more: Partial<Notice> = {}) =>
   world.at({ alertId: AlertId(id), event: 'resolved', revision: 2, ...more })
 
-test('whenever it crashes, every alert is told in order, and what is told twice has one id', async () => {
+test('whenever it crashes, every alert is told in order, and repeated messages have the same id', async () => {
   for (let seed = 0; seed < 20; seed++) {
     world = new NotifierWorld({ pollMs: 40 })
     await world.open()
@@ -62,7 +62,7 @@ test('whenever it crashes, every alert is told in order, and what is told twice 
   }
 })
 
-test('a crash with 1 000 queued loses none and doubles at most those under way', async () => {
+test('a crash with 1 000 queued alerts loses none and repeats at most those in flight', async () => {
   await world.channel('ch_1', { groupWaitSec: 10 })
   const storm = Array.from({ length: 1_000 }, (_, i) => fired(`alt_${i}`))
   await world.notice(storm)
@@ -76,7 +76,7 @@ test('a crash with 1 000 queued loses none and doubles at most those under way',
   expect(world.received.length - totals.size).toBeLessThanOrEqual(32)
 })
 
-test('a crash during the wait for a retry keeps the time of the next one', async () => {
+test('a crash during the wait for a retry keeps the time of the retry', async () => {
   await world.channel('ch_1')
   world.answer = () => (world.received.length < 3 ? answered(500) : OK)
   await world.notice([fired('alt_1')])
@@ -87,9 +87,9 @@ test('a crash during the wait for a retry keeps the time of the next one', async
   expect(world.received.map(({ at }) => Math.round((at - (first?.at ?? 0)) / SEC))).toEqual([0, 1, 11])
 })
 
-// A shard's save that failed and was carried out all the same is tried again, with notices that were taken meanwhile.
+// A shard's save that failed may have been carried out. It is retried and brings back notices that were taken meanwhile.
 
-test('a notice that comes back after a crash is not told again among others', async () => {
+test('a notice that comes back after a crash is not told again together with others', async () => {
   await world.channel('ch_1', { groupWaitSec: 2 })
   const earlier = fired('alt_1', { groupBy: 'rule' })
   await world.advance(SEC)
@@ -113,7 +113,7 @@ test('a whole episode that comes back after a crash is not told again', async ()
   expect(world.told()).toEqual(['alt_1 resolved'])
 })
 
-test('what happens to an alert after a crash is told', async () => {
+test('news of an alert after a crash is told', async () => {
   await world.channel('ch_1')
   await world.notice([fired('alt_1')])
   await world.advance(SEC)
@@ -126,7 +126,7 @@ test('what happens to an alert after a crash is told', async () => {
   expect(world.told()).toEqual(['alt_1 fired', 'alt_1 repeat', 'alt_2 fired', 'alt_1 resolved'])
 })
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Random numbers from 0 to 1, the same for the same seed. */
 function randomFrom(seed: number): () => number {
   let state = seed * 2_654_435_761 + 1
   return () => {

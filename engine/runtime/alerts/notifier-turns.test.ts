@@ -1,11 +1,11 @@
-// A storm of alerts shares the process with the messages of other devices.
+// A storm of alerts shares the process with messages of other devices.
 import { expect, test } from 'vitest'
 import { AlertId } from '../../../schemas/ids.ts'
 import type { Notice } from '../../domain/alert/notice.ts'
 import { LIMITS } from '../../limits.ts'
 import { NotifierWorld, OK } from './testing/notifier-world.ts'
 
-test('others have their turn while many alerts are taken', async () => {
+test('other work gets its turn while many notices are taken', async () => {
   const world = new NotifierWorld()
   await world.open()
   await world.channel('ch_1', { groupWaitSec: 60 })
@@ -24,7 +24,7 @@ test('others have their turn while many alerts are taken', async () => {
   expect([seen, Math.max(...steps)]).toEqual([500, LIMITS.noticesAtOnceMax])
 })
 
-test('what is taken together is saved once, also if a message is delivered meanwhile', async () => {
+test('notices taken together are saved once, even if a message is delivered meanwhile', async () => {
   const world = new NotifierWorld()
   await world.open()
   await world.channel('ch_1', { groupWaitSec: 60 })
@@ -45,7 +45,7 @@ test('what is taken together is saved once, also if a message is delivered meanw
   expect(waitingWhenSaved).toEqual([500])
 })
 
-test('a store that cannot be read is asked again at the next look, not at once', async () => {
+test('a store that cannot be read is read again at the next look, not at once', async () => {
   const world = new NotifierWorld()
   await world.open()
   await world.channel('ch_1')

@@ -18,7 +18,7 @@ const resolved = (id: string, more: Partial<Notice> = {}) =>
   world.at({ alertId: AlertId(id), event: 'resolved', revision: 2, ...more })
 
 describe('who is told', () => {
-  test('a rule that names no channels tells the default ones, and one that names some tells these', async () => {
+  test('a rule without channels tells the default channels, and a rule with channels tells those', async () => {
     await world.channel('ch_default')
     await world.channel('ch_other', { isDefault: false })
     await world.notice([
@@ -33,7 +33,7 @@ describe('who is told', () => {
     ])
   })
 
-  test('filters of severity and group decide, by the highest severity of the episode', async () => {
+  test('filters for severity and group decide, by the highest severity of the episode', async () => {
     await world.channel('ch_1', { severity: ['critical'], group: 'north' })
     const south = { id: 'x', name: 'x', type: 'x', group: 'northern' }
     await world.notice([
@@ -45,7 +45,7 @@ describe('who is told', () => {
     expect(world.told()).toEqual(['alt_high fired'])
   })
 
-  test('what is muted is told to nobody, and neither is its end', async () => {
+  test('neither a muted alert nor its end is told', async () => {
     await world.channel('ch_1')
     await world.notice([fired('alt_1', { suppressedBy: ['silence:sil_1'] })])
     await world.advance(SEC)
@@ -54,7 +54,7 @@ describe('who is told', () => {
     expect(world.received).toEqual([])
   })
 
-  test('whoever was told that it fires hears of the end, whatever the rule says by then', async () => {
+  test('a channel that was told that an alert fires is told of its end, whatever the rule says then', async () => {
     await world.channel('ch_1')
     await world.notice([fired('alt_1')])
     await world.advance(SEC)
@@ -64,7 +64,7 @@ describe('who is told', () => {
     expect(world.told()).toEqual(['alt_1 fired', 'alt_1 resolved'])
   })
 
-  test('where the end is not wanted the next episode is told all the same', async () => {
+  test('a channel that does not want the end is still told of the next episode', async () => {
     await world.channel('ch_1', { sendResolved: false })
     for (const id of ['alt_1', 'alt_2']) {
       await world.notice([fired(id)])
@@ -75,7 +75,7 @@ describe('who is told', () => {
     expect(world.told()).toEqual(['alt_1 fired', 'alt_2 fired'])
   })
 
-  test('an alert that resolves before anybody was told is one message with both times', async () => {
+  test('an alert that resolves before anybody was told makes one message with both times', async () => {
     await world.channel('ch_1', { groupWaitSec: 10 })
     await world.notice([fired('alt_1')])
     await world.advance(5 * SEC)
@@ -87,7 +87,7 @@ describe('who is told', () => {
     )
   })
 
-  test('an alert that resolves while it is told of is told of in order', async () => {
+  test('an alert that resolves while it is being sent is told in order', async () => {
     await world.channel('ch_1')
     let release = () => {}
     world.answer = () => new Promise((resolve) => (release = () => resolve(OK)))
@@ -102,7 +102,7 @@ describe('who is told', () => {
     expect(world.told()).toEqual(['alt_1 fired', 'alt_1 resolved'])
   })
 
-  test('an alert that resolves while the receiver is away is one message once it is back', async () => {
+  test('an alert that resolves while the receiver is down makes one message once it is up again', async () => {
     const id = await world.channel('ch_1')
     world.answer = () => answered(503)
     await world.notice([fired('alt_1')])
@@ -119,13 +119,13 @@ describe('who is told', () => {
   })
 })
 
-describe('tries', () => {
+describe('attempts', () => {
   beforeEach(async () => {
     world = new NotifierWorld({ pollMs: 500 })
     await world.open()
   })
 
-  test('a receiver is tried six times under one id, further and further apart', async () => {
+  test('a receiver is tried six times under one id, at growing intervals', async () => {
     const id = await world.channel('ch_1')
     world.answer = () => answered(500)
     await world.notice([fired('alt_1')])
@@ -155,7 +155,7 @@ describe('tries', () => {
     expect(world.received).toHaveLength(tries)
   })
 
-  test('Retry-After is waited for', async () => {
+  test('Retry-After is respected', async () => {
     await world.channel('ch_1')
     world.answer = () => (world.received.length === 1 ? answered(429, 30) : OK)
     await world.notice([fired('alt_1')])
@@ -172,7 +172,7 @@ describe('tries', () => {
     expect(await world.deliveries(id)).toMatchObject([{ state: 'blocked' }])
   })
 
-  test('after the last try the fallback is told, and of the end too', async () => {
+  test('after the last attempt the fallback channel is told, of the end as well', async () => {
     const other = await world.channel('ch_2', { isDefault: false })
     await world.channel('ch_1', { fallbackChannelId: other })
     world.answer = ({ url }) => (url.includes('ch_1') ? answered(400) : OK)
@@ -187,7 +187,7 @@ describe('tries', () => {
     ])
   })
 
-  test('410 disables the channel, and an edit makes it work again', async () => {
+  test('410 disables the channel, and an edit enables it again', async () => {
     const id = await world.channel('ch_1')
     world.answer = () => answered(410)
     await world.notice([fired('alt_1'), fired('alt_2', { revision: 2 })])
@@ -206,7 +206,7 @@ describe('tries', () => {
     expect(world.told()).toContain('alt_4 fired')
   })
 
-  test('deliveries that fail side by side count one by one', async () => {
+  test('deliveries that fail at the same time are counted one by one', async () => {
     await world.channel('ch_1')
     world.answer = () => answered(400)
     await world.notice(['alt_1', 'alt_2', 'alt_3'].map((id) => fired(id)))
@@ -243,7 +243,7 @@ describe('tries', () => {
 })
 
 describe('many at once', () => {
-  test('alerts of one rule within the time to wait are one message', async () => {
+  test('alerts of one rule within the wait of its group make one message', async () => {
     await world.channel('ch_1', { groupWaitSec: 10, groupIntervalSec: 60 })
     const many = (from: number, count: number) =>
       Array.from({ length: count }, (_, i) => fired(`alt_${from + i}`, { groupBy: 'rule' }))
@@ -260,7 +260,7 @@ describe('many at once', () => {
     expect(world.received.map(({ total }) => total)).toEqual([100, 3])
   })
 
-  test('critical alerts wait for nobody', async () => {
+  test('critical alerts do not wait for a group', async () => {
     await world.channel('ch_1', { groupWaitSec: 10, groupIntervalSec: 60 })
     for (let n = 0; n < 3; n++) {
       await world.notice([
@@ -271,7 +271,7 @@ describe('many at once', () => {
     expect(world.received.map(({ at }) => at < 700)).toEqual([true, true, true])
   })
 
-  test('above its rate a channel gets one digest a minute that names the rules', async () => {
+  test('a channel above its rate gets one digest a minute that names the rules', async () => {
     await world.channel('ch_1', { ratePerMinute: 5 })
     const storm = Array.from({ length: 40 }, (_, i) =>
       fired(`alt_${i}`, { ruleId: RuleId(`rul_${i % 2}`), ruleName: `rule ${i % 2}` }),
@@ -287,7 +287,7 @@ describe('many at once', () => {
     )
   })
 
-  test('10 000 alerts in a second are at most 12 messages in five minutes, and nobody is left out', async () => {
+  test('10 000 alerts in a second make at most 12 messages in five minutes, and none is left out', async () => {
     await world.channel('ch_1', { groupWaitSec: 10, groupIntervalSec: 60, ratePerMinute: 60 })
     const storm = Array.from({ length: 10_000 }, (_, i) => fired(`alt_${i}`, { groupBy: 'rule' }))
     for (let at = 0; at < storm.length; at += 1_000) {
@@ -299,7 +299,7 @@ describe('many at once', () => {
     expect(world.received.reduce((sum, { total }) => sum + total, 0)).toBe(10_000)
   })
 
-  test('beyond the bound repeats and information go first, counted, and critical alerts never', async () => {
+  test('a full queue drops repeats first, then alerts of severity info, counts both, and never drops critical ones', async () => {
     await world.channel('ch_1', { groupWaitSec: 3_600 })
     const send = (count: number, name: string, more: Partial<Notice>) =>
       world.notice(Array.from({ length: count }, (_, i) => fired(`alt_${name}_${i}`, more)))

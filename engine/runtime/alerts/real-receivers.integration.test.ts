@@ -1,4 +1,4 @@
-// What a channel sends, at real receivers: a webhook that verifies signatures with the library of Standard Webhooks, and a
+// What a channel sends to real receivers: a webhook that verifies signatures with the library of Standard Webhooks, and a
 // mail server.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ afterEach(() => {
   for (const close of closes.splice(0)) close()
 })
 
-test('the library of Standard Webhooks verifies what is sent, with either secret after a rotation', async () => {
+test('the library of Standard Webhooks verifies messages, with either secret after a rotation', async () => {
   const sink = await openSink()
   const [secret, former] = [newWebhookSecret(), newWebhookSecret()]
   const target = {
@@ -47,14 +47,14 @@ test('the library of Standard Webhooks verifies what is sent, with either secret
   expect(headers).toMatchObject({ 'webhook-id': 'ntf_1', 'user-agent': 'fleet/1.2.3' })
 })
 
-test('a secret from before a rotation signs no longer once its time is over', async () => {
+test('a secret from before a rotation is no longer used for signing once its time is over', async () => {
   const sink = await openSink()
   const former = { secret: newWebhookSecret(), until: Millis(Date.now() - 1) }
   await send({ ...webhook(sink.url), former }, alertMessage())
   expect(String(sink.seen[0]?.headers['webhook-signature']).split(' ')).toHaveLength(1)
 })
 
-test('a template is sent with the method and the headers of its channel', async () => {
+test('a template is sent with the method and headers of its channel', async () => {
   const sink = await openSink()
   const template = '{"text":"{{alert.message}}","v":"{{alert.value:number}}","on":"{{device.id}}"}'
   await send({ ...webhook(sink.url), method: 'PUT', headers: { 'X-Token': 'x' }, template }, alertMessage())
@@ -66,7 +66,7 @@ test('a template is sent with the method and the headers of its channel', async 
   })
 })
 
-test('hostile values arrive by mail as they are, and make neither headers nor receivers', async () => {
+test('hostile values arrive by mail unchanged, and add neither headers nor receivers', async () => {
   const mails = await openMailServer()
   const mail = new SmtpMail({ url: mails.url, from: 'Fleet <fleet@example.com>' })
   closes.push(() => mail.close())
@@ -83,7 +83,7 @@ test('hostile values arrive by mail as they are, and make neither headers nor re
   }
 })
 
-test('a mail server that is away is tried again, and one that says no is not', async () => {
+test('a mail server that is down is tried again, and one that refuses is not', async () => {
   const away = new SmtpMail({ url: 'smtp://127.0.0.1:1', from: 'fleet@example.com' })
   const target = { kind: 'email', to: ['ops@example.com'], subject: undefined } as const
   expect(await send(target, alertMessage(), away)).toEqual({ kind: 'failed', code: 'SMTP' })
@@ -171,7 +171,7 @@ async function openMailServer({ refuses = false } = {}) {
 
 function listening(server: Server): Promise<number> {
   return new Promise((resolve) => {
-    // It listens on TCP.
+    // The server listens on TCP, so its address is an object.
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
 }

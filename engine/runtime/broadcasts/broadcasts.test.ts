@@ -17,14 +17,14 @@ import { Broadcasts } from './broadcasts.ts'
 const b1 = BroadcastId('b1')
 const stop: BroadcastRequest = { broadcastId: b1, group: 'hall', command: 'stop', by: 'usr_1' }
 
-/** Devices that keep their commands, a store that outlives the broadcasts. */
+/** Devices that keep their commands, and a store that outlives the broadcasts. */
 class Bench {
   readonly time = new SimTime(START)
   readonly store = new MemoryStore({ partitionOf })
   readonly commands = new Map<DeviceId, Command[]>()
   readonly full = new Set<string>()
   faults = 0
-  /** Milliseconds that a device takes to answer. */
+  /** How many milliseconds a device takes to answer. */
   answerMs = 0
   submitted = 0
   opened: Promise<void> = Promise.resolve()
@@ -86,7 +86,7 @@ class Bench {
   }
 }
 
-test('every member gets its own command, those that refuse are named, and the pages are in order', async () => {
+test('every member gets its own command, members that refuse are named, and pages are in order', async () => {
   const bench = new Bench()
   await bench.addDevices(250)
   bench.full.add('d7')
@@ -104,7 +104,7 @@ test('every member gets its own command, those that refuse are named, and the pa
   expect(await bench.broadcasts.state(BroadcastId('b9'), { offset: 0, limit: 1 })).toBeUndefined()
 })
 
-test('a group of nobody, and what every device would refuse, is refused', async () => {
+test('a broadcast to nobody, or with a command that every device would refuse, is refused', async () => {
   const bench = new Bench()
   await bench.addDevices(2)
   const create = (more: Partial<BroadcastRequest>) =>
@@ -130,7 +130,7 @@ test('devices whose type does not take the command are skipped, whatever their t
   })
 })
 
-test('the same id again is the same broadcast', async () => {
+test('a repeated request with the same id is the same broadcast', async () => {
   const bench = new Bench()
   await bench.addDevices(3)
   await bench.settled(bench.broadcasts.create(stop))
@@ -139,7 +139,7 @@ test('the same id again is the same broadcast', async () => {
   expect(bench.submitted).toBe(3)
 })
 
-test('while the log fails its members wait, and are asked again', async () => {
+test('while the log fails the members wait, and are asked again', async () => {
   const bench = new Bench()
   await bench.addDevices(3)
   bench.faults = 2
@@ -148,7 +148,7 @@ test('while the log fails its members wait, and are asked again', async () => {
   expect((await bench.broadcasts.state(b1, { offset: 0, limit: 9 }))?.counts.pending).toBe(3)
 })
 
-test('a shard that takes long for its answers is asked for many at once', async () => {
+test('a shard with slow answers is asked for many devices at once', async () => {
   const bench = new Bench()
   await bench.addDevices(10_000)
   bench.answerMs = 700
@@ -156,7 +156,7 @@ test('a shard that takes long for its answers is asked for many at once', async 
   expect(bench.submitted).toBe(10_000)
 })
 
-test('what a crash left is handed out after it, with the time of the broadcast (G1, G2)', async () => {
+test('commands left by a crash are handed out after it, with the time of the broadcast (G1, G2)', async () => {
   const bench = new Bench()
   await bench.addDevices(150)
   bench.faults = 1_000_000
@@ -171,7 +171,7 @@ test('what a crash left is handed out after it, with the time of the broadcast (
   expect(Math.max(...last)).toBe(60_000 + Math.floor((149 * 1_000) / LIMITS.broadcastPerSecDefault))
 })
 
-test('cancelling stops the handing out and cancels what is open', async () => {
+test('cancelling stops the handing out and cancels open commands', async () => {
   const bench = new Bench()
   await bench.addDevices(150)
   await bench.settled(bench.broadcasts.create(stop))
@@ -184,7 +184,7 @@ test('cancelling stops the handing out and cancels what is open', async () => {
   expect((await bench.settled(cancelling))?.broadcast.accepted).toBe(0)
 })
 
-test('its end is written down, for when the commands are not kept any more (G3)', async () => {
+test('the result is saved for when the commands are no longer kept (G3)', async () => {
   const bench = new Bench()
   await bench.addDevices(2)
   await bench.settled(bench.broadcasts.create({ ...stop, timeoutSec: 10 }))
@@ -202,7 +202,7 @@ test('its end is written down, for when the commands are not kept any more (G3)'
   expect(counts).toMatchObject({ completed: 2, pending: 0 })
 })
 
-test('only the newest are kept', async () => {
+test('only the newest broadcasts are kept', async () => {
   const bench = new Bench()
   await bench.addDevices(1)
   for (let n = 0; n <= LIMITS.broadcastsKeptMax; n++)

@@ -16,7 +16,7 @@ const request: DeploymentRequest = {
   mayPassBlocks: false,
 }
 
-/** A fleet of so many devices. */
+/** A fleet of this many devices. */
 function admissionTo(count: number): DeploymentAdmission {
   const ids = Array.from({ length: count }, (_, n) => `device-${n}` as DeviceId)
   const ports = {
@@ -28,7 +28,7 @@ function admissionTo(count: number): DeploymentAdmission {
   return new DeploymentAdmission(ports, () => 0, MEMBERS_MAX)
 }
 
-test('a deployment takes a bounded number of devices, and one to more is refused with the bound', async () => {
+test('a deployment to too many devices is refused with the limit', async () => {
   expect(await admissionTo(MEMBERS_MAX).admit(request)).toMatchObject({ kind: 'admitted' })
   expect(await admissionTo(MEMBERS_MAX + 1).admit(request)).toMatchObject({
     kind: 'refused',

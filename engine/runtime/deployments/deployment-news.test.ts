@@ -18,7 +18,7 @@ function openNews() {
 
 const at = (succeeded: number, more: object = {}) => deployment({ counts: { succeeded }, ...more })
 
-test('progress is told at most once a second, and its last word always is', async () => {
+test('progress is told at most once a second, and the latest always is', async () => {
   const { time, news, told } = openNews()
   news.learned(undefined, at(0))
   for (const succeeded of [1, 2, 3]) news.learned(at(succeeded - 1), at(succeeded))
@@ -30,7 +30,7 @@ test('progress is told at most once a second, and its last word always is', asyn
   expect(told.at(-1)).toBe('deployment.progress 4')
 })
 
-test('a change of status is told at once, and what waited with it', async () => {
+test('a change of status is told at once and replaces progress that waits', async () => {
   const { time, news, told } = openNews()
   news.learned(at(0), at(1))
   news.learned(at(1), at(2))
@@ -40,7 +40,7 @@ test('a change of status is told at once, and what waited with it', async () => 
   expect(told).toHaveLength(2)
 })
 
-test('a listener that fails takes nothing from the others', () => {
+test('a listener that fails does not keep events from the others', () => {
   const { news, told, failures } = openNews()
   news.listen(() => {
     throw new Error('mine')

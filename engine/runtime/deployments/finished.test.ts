@@ -14,25 +14,25 @@ function finished(counts: JobCounts = { failed: 1 }): FinishedDeployments {
   return all
 }
 
-test('a finished deployment is counted again as long as one of its jobs may be proved late, and not after that', () => {
+test('a finished deployment is counted again as long as one of its jobs may be proved late, and no longer', () => {
   const all = finished()
   expect(all.toCount(later(0)).map(({ id }) => id)).toEqual(['dep_1'])
   expect(all.toCount(later(LIMITS.otaLateMs))).toHaveLength(1)
   expect(all.toCount(later(LIMITS.otaLateMs + LIMITS.otaLateCountMs))).toEqual([])
 })
 
-test('it is not counted in every round', () => {
+test('finished deployments are not counted in every round', () => {
   const all = finished()
   expect(all.toCount(later(0))).toHaveLength(1)
   expect(all.toCount(later(LIMITS.otaLateCountMs - 1))).toEqual([])
   expect(all.toCount(later(LIMITS.otaLateCountMs))).toHaveLength(1)
 })
 
-test('nothing can change where every job succeeded, or was refused by its device', () => {
+test('nothing is counted if every job succeeded or was refused by its device', () => {
   expect(finished({ succeeded: 9, rejected: 1 }).toCount(later(0))).toEqual([])
 })
 
-test('one that is forgotten is not counted', () => {
+test('a forgotten deployment is not counted', () => {
   const all = finished()
   all.forget(DeploymentId('dep_1'))
   expect(all.toCount(later(0))).toEqual([])

@@ -6,7 +6,7 @@ import { partitionOf } from '../../domain/partition.ts'
 import { SimTime } from '../../testing/time.ts'
 import { Orchestrator } from './orchestrator.ts'
 
-test('a large deployment is enlisted without a rest, each member once and with its stage', async () => {
+test('a large deployment is enlisted without pauses, each member once and with its stage', async () => {
   const time = new SimTime(Millis(1_000_000))
   const enlisted: string[] = []
   const failures: unknown[] = []

@@ -39,7 +39,7 @@ function put(name: string, about: Partial<DescribedDevice> = {}): void {
   devices.set(id, { id, name, type: 't', status: 'online', group: 'g', tags: [], ...about })
 }
 
-/** A leader, and one round of it. */
+/** Starts a leader, and returns a function that runs one of its rounds. */
 function lead() {
   let round = () => {}
   const copier = new DeviceCopier({
@@ -85,7 +85,7 @@ test('a leader begins with a copy of all devices, then copies what has changed',
   expect([inGroup('g'), inGroup('h')]).toEqual([[idOf('b')], [idOf('a')]])
 })
 
-test('a decommissioned device is gone, with nothing said of it, and a purged id may come again', async () => {
+test('a decommissioned device is marked as gone and keeps no details, and a purged id may come again', async () => {
   const { go } = lead()
   await go()
   put('a', { status: 'decommissioned' })
@@ -99,7 +99,7 @@ test('a decommissioned device is gone, with nothing said of it, and a purged id 
   expect(new Set(inGroup('g'))).toEqual(new Set([idOf('a'), idOf('b')]))
 })
 
-test('what was not stored is copied by the next round, and by the next leader', async () => {
+test('devices whose rows were not stored are copied in the next round, and by the next leader', async () => {
   const first = lead()
   telemetry.isAway = true
   expect(await first.go()).toEqual([])
@@ -108,13 +108,13 @@ test('what was not stored is copied by the next round, and by the next leader', 
   expect(await first.go()).toHaveLength(2)
   put('b', { group: 'h' })
   first.copier.close()
-  // The clock of the next one may be behind.
+  // The next leader's clock may be behind.
   time.at -= 500
   expect(await lead().go()).toHaveLength(2)
   expect(inGroup('h')).toEqual([idOf('b')])
 })
 
-test('everything is copied again from time to time, so that a table that was lost comes back', async () => {
+test('everything is copied again from time to time, so that a lost table is restored', async () => {
   const { go } = lead()
   await go()
   await telemetry.forget([idOf('a'), idOf('b')])

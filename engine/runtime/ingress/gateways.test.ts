@@ -57,7 +57,7 @@ async function setUp(...devices: readonly Device[]) {
     listens: () => {},
     tokens: { asked: () => {}, expiring: () => {} },
   })
-  /** Items that came into the log since the last call. */
+  /** The items that came into the log since the last call. */
   const lines = async () => {
     await time.advance(10)
     return log.lines.splice(0)
@@ -93,7 +93,7 @@ const message = (suffix: string, more: Partial<UplinkMessage> = {}): UplinkMessa
   ...more,
 })
 
-test('a message for a sub-device goes into its partition, acknowledged to the gateway, once a sign of life of it', async () => {
+test('a gateway’s message goes to its sub-device’s partition, is acknowledged to the gateway, and proves it alive', async () => {
   const { host, lines } = await setUp(subDevice('c1'), subDevice('c2'))
   const live = session()
   host.opened(live)
@@ -112,7 +112,7 @@ test('a message for a sub-device goes into its partition, acknowledged to the ga
   expect(await lines()).toEqual(['message c1 via gw status'])
 })
 
-test('its sub-devices are told of its sessions and subscriptions, each once', async () => {
+test('sub-devices are told of the gateway’s sessions and subscriptions, each once', async () => {
   const { host, lines } = await setUp(subDevice('c1'), subDevice('c2', { status: 'decommissioned' }))
   const live = session()
   host.opened(live)
@@ -129,7 +129,7 @@ test('its sub-devices are told of its sessions and subscriptions, each once', as
   expect((await lines()).filter((line) => line.includes('via'))).toEqual(['closed c1 via gw'])
 })
 
-test('a sub-device that is registered later is told with its first message; a stranger is told nothing', async () => {
+test('a sub-device registered later is told with its first message, and a stranger is told nothing', async () => {
   const { host, lines, save } = await setUp(deviceOf('stranger'))
   const live = session()
   host.opened(live)
@@ -147,13 +147,13 @@ test('a sub-device that is registered later is told with its first message; a st
     'message c3 via gw telemetry',
     'message stranger via gw telemetry',
   ])
-  // The stranger does not make it more.
+  // The stranger does not count as a sender.
   expect(host.sendersOf?.(live)).toBe(2)
   host.closed(live, 'lost')
   expect((await lines()).filter((line) => line.includes('via'))).toEqual(['closed c3 via gw'])
 })
 
-test('a decommissioned sub-device is told that it is over, and of nothing after', async () => {
+test('a decommissioned sub-device is told of the end of the session, and nothing after that', async () => {
   const { host, gateways, lines, save } = await setUp(subDevice('c1'))
   const live = session()
   host.opened(live)
@@ -169,7 +169,7 @@ test('a decommissioned sub-device is told that it is over, and of nothing after'
   expect(await lines()).toEqual(['closed gw'])
 })
 
-test('who is no gateway, and what names no sub-device, stays with its sender', async () => {
+test('messages of a device that is no gateway, and messages that name no sub-device, stay with their sender', async () => {
   const { host, lines } = await setUp(subDevice('c1'), deviceOf('plain'))
   const [plain, live] = [session(idOf('plain')), session()]
   host.opened(plain)
@@ -181,7 +181,7 @@ test('who is no gateway, and what names no sub-device, stays with its sender', a
   expect([plain.acknowledged, live.acknowledged]).toEqual([1, 1])
 })
 
-test('sub-devices know a gateway that connected elsewhere, and are told of what comes and of its end', async () => {
+test('sub-devices of a gateway that connected at another node are told of its subscriptions and its end', async () => {
   const { host, lines } = await setUp(subDevice('c1'), subDevice('c2'))
   const live = session()
   live.isAssumed = true
@@ -194,7 +194,7 @@ test('sub-devices know a gateway that connected elsewhere, and are told of what 
   expect((await lines()).sort()).toEqual(['closed c1 via gw', 'closed c2 via gw', 'closed gw'])
 })
 
-test('a gateway whose session goes on elsewhere is told to be over there', async () => {
+test('the end of a gateway’s session that goes on at another node is not told to sub-devices here', async () => {
   const { host, lines } = await setUp(subDevice('c1'))
   const live = session()
   host.opened(live)
@@ -204,7 +204,7 @@ test('a gateway whose session goes on elsewhere is told to be over there', async
   expect(await lines()).toEqual(['closed gw'])
 })
 
-test('what a device acknowledged is told to whom the command was for', async () => {
+test('an acknowledgement goes to the device that the command was for', async () => {
   const { host, lines } = await setUp(subDevice('c1'))
   const live = session()
   host.delivered(live, 'command', 'cmd_1')

@@ -10,7 +10,7 @@ import type { Bundle } from '../../ports/log.ts'
 import { SimTime } from '../../testing/time.ts'
 import { Ingest } from './ingest.ts'
 
-/** A log whose appends wait for the test, and fail when it says so. */
+/** A log whose appends wait until the test releases them, and fail when it says so. */
 class HeldLog extends MemoryLog {
   readonly held: (() => void)[] = []
   readonly appended: Bundle[][] = []
@@ -69,7 +69,7 @@ function setUp({ isOutside = false } = {}) {
 const itemsOf = (bundles: readonly Bundle[] | undefined) =>
   (bundles ?? []).flatMap(({ body }) => [...readItems(body)])
 
-test('nothing is acknowledged before its append is durable, and then in runs per session', async () => {
+test('nothing is acknowledged before its append is durable, and then each session gets its count', async () => {
   const { time, ingest, release } = setUp()
   const [a, b] = [session('a'), session('b')]
   ingest.message(a, message('1'))
@@ -82,7 +82,7 @@ test('nothing is acknowledged before its append is durable, and then in runs per
   expect([a.acknowledged, b.acknowledged]).toEqual([[2, 1], [1]])
 })
 
-test('a mark is answered once all before it is durable, at once if it is already', async () => {
+test('a sync is acknowledged once everything before it is durable, and at once if it already is', async () => {
   const { time, ingest, release } = setUp()
   const [a, b] = [session('a'), session('b')]
   ingest.sync(a)
@@ -96,7 +96,7 @@ test('a mark is answered once all before it is durable, at once if it is already
   expect([a.acknowledged, b.acknowledged]).toEqual([[1, 1], [1]])
 })
 
-test('what arrives during an append makes the next one', async () => {
+test('messages that arrive during an append form the next one', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   ingest.message(a, message('1'))
@@ -108,7 +108,7 @@ test('what arrives during an append makes the next one', async () => {
   expect(log.appended.map((bundles) => itemsOf(bundles).length)).toEqual([1, 3])
 })
 
-/** Sends a message on `suffix` every three milliseconds besides what `act` does. Returns when appends began, and their sizes. */
+/** Sends a message on `suffix` every three milliseconds, and runs `act`. Returns when appends began, and their sizes. */
 async function gathered(suffix: string, act: (at: number, ingest: Ingest) => void) {
   const { time, log, ingest, release } = setUp({ isOutside: true })
   await time.advance(30)
@@ -124,17 +124,17 @@ async function gathered(suffix: string, act: (at: number, ingest: Ingest) => voi
   return { begun, sizes: log.appended.map((bundles) => itemsOf(bundles).length) }
 }
 
-test('messages that nobody waits for gather, and a request takes them along earlier', async () => {
+test('messages that nobody waits for gather, and a request makes them go earlier', async () => {
   const { deviceId, partition } = session('a')
   const { begun, sizes } = await gathered('command/ack', (at, ingest) => {
     if (at === 22) void ingest.request(deviceId, partition, new Uint8Array(1))
   })
-  // The first after a pause goes at once, and the request three milliseconds after the append before it.
+  // The first one after a pause goes at once. The request goes three milliseconds after the append before it.
   expect(begun).toEqual([0, 10, 20, 23, 33, 43, 53, 63])
   expect(sizes).toEqual([1, 3, 3, 2, 3, 4, 3, 3])
 })
 
-test('reports gather for longer, until anything else has waited ten milliseconds or there are many', async () => {
+test('reports gather for longer, until another message has waited ten milliseconds or there are many', async () => {
   expect((await gathered('telemetry', () => {})).begun).toEqual([0, 25, 50])
   const mixed = await gathered('telemetry', (at, ingest) => {
     if (at === 37) ingest.message(session('a'), { ...message('ack'), suffix: 'command/ack' })
@@ -147,7 +147,7 @@ test('reports gather for longer, until anything else has waited ten milliseconds
   expect(many.begun).toEqual([0, 25, 32, 57])
 })
 
-test('a failing append is tried again with the same bundles, and nothing overtakes it', async () => {
+test('a failed append is retried with the same bundles, and nothing overtakes it', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   log.fault = new Fault('LOG_FULL', { retryable: true })
@@ -169,7 +169,7 @@ test('a failing append is tried again with the same bundles, and nothing overtak
   expect(a.acknowledged).toEqual([1, 1])
 })
 
-test('requests of a failing append are refused at once and never happen; the messages around them do', async () => {
+test('requests of a failed append are refused at once and never happen, and the messages around them do', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   const ask = () =>
@@ -195,7 +195,7 @@ test('requests of a failing append are refused at once and never happen; the mes
   expect(ingest.counts().pendingBytes).toBe(0)
 })
 
-test('a request alone does not leave a fault behind that nothing would clear', async () => {
+test('a fault is cleared even if the failed append had nothing but a request', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   log.fault = new Fault('LOG_FULL', { retryable: true })
@@ -214,7 +214,7 @@ test('a request alone does not leave a fault behind that nothing would clear', a
   await taken
 })
 
-test('receive times are unique, increasing, and go on after a restart with an older clock', async () => {
+test('receive times are unique, increase, and continue after a restart with an older clock', async () => {
   const { time, log, ingest, release } = setUp()
   const times = Array.from({ length: 1_000 }, () => ingest.nextAt())
   expect(new Set(times).size).toBe(1_000)
@@ -247,7 +247,7 @@ test('an item is read back as it was written', async () => {
   expect(second?.kind).toBe(ITEM.opened)
 })
 
-test('a bundle that is full ends its append: each has one bundle of a partition', async () => {
+test('a full bundle closes its append, so that an append has one bundle per partition', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   const large = { ...message(''), payload: Buffer.alloc(200_000) }
@@ -264,7 +264,7 @@ test('a bundle that is full ends its append: each has one bundle of a partition'
   expect(a.acknowledged).toEqual([4, 4, 2])
 })
 
-test('a request that begins another append waits for that one', async () => {
+test('a request that opens a new append waits for that append', async () => {
   const { time, ingest, release } = setUp()
   const a = session('a')
   const large = { ...message(''), payload: Buffer.alloc(200_000) }
@@ -281,7 +281,7 @@ test('a request that begins another append waits for that one', async () => {
   await durable
 })
 
-test('a log that does not answer: nothing new is promised behind it, and a stop does not wait for it', async () => {
+test('while the log does not answer, new requests are refused, and closing does not wait for it', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   const under = ingest.request(a.deviceId, a.partition, Buffer.from('under way'))
@@ -303,7 +303,7 @@ test('a log that does not answer: nothing new is promised behind it, and a stop 
   expect(a.acknowledged).toEqual([])
 })
 
-test('an append is no larger than it may be; the rest goes with the next, each device in order', async () => {
+test('an append has a largest size, the rest goes with the next one, and each device keeps its order', async () => {
   const { time, log, ingest, release } = setUp()
   const sessions = Array.from({ length: 25 }, (_, i) => session(`device-${i}`))
   const large = (text: string) => ({ ...message(''), payload: Buffer.alloc(200_000, text) })
@@ -327,7 +327,7 @@ test('an append is no larger than it may be; the rest goes with the next, each d
   expect([acknowledged, ingest.counts().pendingBytes]).toEqual([Array(25).fill(4), 0])
 })
 
-test('requests in an append that waits behind a failing one are refused as well', async () => {
+test('requests in an append that waits behind a failing one are refused, too', async () => {
   const { time, log, ingest, release } = setUp()
   const a = session('a')
   log.fault = new Fault('LOG_FULL', { retryable: true })
@@ -347,7 +347,7 @@ test('requests in an append that waits behind a failing one are refused as well'
   expect([a.acknowledged.reduce((sum, count) => sum + count), ingest.counts().pendingBytes]).toEqual([51, 0])
 })
 
-test('a log that takes nothing more ends the process; nothing is acknowledged, and a stop does not wait', async () => {
+test('a log that takes nothing more ends the process; nothing is acknowledged, and closing does not wait', async () => {
   const { time, log, ingest, release, fatal } = setUp()
   const a = session('a')
   log.fault = new Fault('LOG_UNAVAILABLE', { retryable: false })
@@ -366,7 +366,7 @@ test('a log that takes nothing more ends the process; nothing is acknowledged, a
   await ingest.close()
 })
 
-test('it tells up to when everything received is durable', async () => {
+test('durableUpTo tells up to when everything received is durable', async () => {
   const { time, ingest, release } = setUp()
   expect(ingest.durableUpTo()).toBe(time.now())
   const receivedAt = time.now()
@@ -381,7 +381,7 @@ test('it tells up to when everything received is durable', async () => {
   expect(ingest.durableUpTo()).toBe(time.now())
 })
 
-test('a clock that is set back lets time go on at half its pace until the clock has caught up', async () => {
+test('after the clock is set back, time goes on at half its pace until the clock has caught up', async () => {
   const { time, ingest } = setUp()
   const before = ingest.now()
   ingest.nextAt()

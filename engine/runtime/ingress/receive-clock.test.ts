@@ -6,7 +6,7 @@ import { ReceiveClock } from './receive-clock.ts'
 
 const START = Millis(Date.UTC(2026, 0, 5))
 
-/** Receive clocks of nodes whose clocks are ahead by so many milliseconds. */
+/** Receive clocks of nodes whose clocks are this many milliseconds ahead. */
 function clocks(time: SimTime, ...skews: readonly number[]) {
   return skews.map(
     (skew) =>
@@ -17,7 +17,7 @@ function clocks(time: SimTime, ...skews: readonly number[]) {
   ) as [ReceiveClock, ReceiveClock]
 }
 
-test('a device that comes from a node whose clock is ahead gets later times (RC1)', async () => {
+test('a device that moves from a node whose clock is ahead still gets later times (RC1)', async () => {
   const time = new SimTime(START)
   const [ahead, behind] = clocks(time, 400, -400)
   await time.advance(5_000)
@@ -28,7 +28,7 @@ test('a device that comes from a node whose clock is ahead gets later times (RC1
   expect(behind.now()).toBeGreaterThanOrEqual(ahead.now())
 })
 
-test('times go on with the clock that was followed, as far as a lease reaches', async () => {
+test('times stay ahead of the clock that was followed until a dead node’s lease has ended', async () => {
   const time = new SimTime(START)
   const [ahead, behind] = clocks(time, 400, -400)
   behind.follow(ahead.now())
@@ -39,13 +39,13 @@ test('times go on with the clock that was followed, as far as a lease reaches', 
   expect(behind.nextAt()).toBeGreaterThan(last)
 })
 
-test('times of a new start lie in a later millisecond than the log, though the clock was set back', () => {
+test('times after a restart begin with a later millisecond than the log’s, even if the clock was set back', () => {
   const time = new SimTime(Millis(START - 3_600_000))
   const clock = new ReceiveClock(time, Micros(START * 1000 + 42))
   expect(clock.nextAt()).toBe((START + 1) * 1000)
 })
 
-test('a lead ends some time after the clock that caused it is right again, and a wrong clock is not followed', async () => {
+test('a lead shrinks to nothing, and a clock that is far ahead is not followed', async () => {
   const time = new SimTime(START)
   const [clock] = clocks(time, 0)
   clock.follow(Millis(time.now() + LIMITS.clockLeadMsMax + 1_000))

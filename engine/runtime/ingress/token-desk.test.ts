@@ -6,7 +6,7 @@ import type { DeviceSession, Downlink } from '../../ports/broker.ts'
 import type { TokenWish } from '../../ports/device-tokens.ts'
 import { TokenDesk } from './token-desk.ts'
 
-// Only these members are looked at.
+// The token desk reads only these members.
 const session = { deviceId: 'a' as DeviceId, tokenSec: 3_600 } as unknown as DeviceSession
 
 function stage() {
@@ -41,7 +41,7 @@ function stage() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a device that asks is given a token on token/accepted, with what its own token allows', async () => {
+test('a device that asks gets a token on token/accepted, and the lifetime of its own token is passed to the issuer', async () => {
   const { desk, wishes, sent } = stage()
   desk.asked(session, Buffer.from('{"ttl_sec":60,"client_token":"x"}'))
   await settled()
@@ -49,7 +49,7 @@ test('a device that asks is given a token on token/accepted, with what its own t
   expect(sent).toEqual([['a', 'token/accepted', { mqtt_token: 't', expires_at: 'later', client_token: 'x' }]])
 })
 
-test('a device is given one token in a while, however often it asks', async () => {
+test('a device gets at most one token in a while, however often it asks', async () => {
   const { desk, wishes, pass } = stage()
   for (let index = 0; index < 5; index++) desk.asked(session, Buffer.alloc(0))
   expect(wishes).toHaveLength(1)
@@ -68,13 +68,13 @@ test.each(['[]', '7', '{', '{"ttl_sec":59}', '{"ttl_sec":"60"}', '{"client_token
   },
 )
 
-test('a device whose credentials end soon is told on error', () => {
+test('a device whose credentials end soon is warned on error', () => {
   const { desk, sent } = stage()
   desk.expiring(session, Millis(2_000_000))
   expect(sent).toEqual([['a', 'error', 'TOKEN_EXPIRES']])
 })
 
-test('a device whose credentials end is noted once for each end, however often it connects', () => {
+test('each end of a device’s credentials is noted once, however often it connects', () => {
   const { desk, noted } = stage()
   for (const at of [2_000_000, 2_000_000, 3_000_000]) desk.expiring(session, Millis(at))
   expect(noted).toEqual([
@@ -83,7 +83,7 @@ test('a device whose credentials end is noted once for each end, however often i
   ])
 })
 
-test('the devices that were noted are bounded', () => {
+test('the number of devices that are remembered as noted is limited', () => {
   const { desk, noted } = stage()
   const expire = (id: string) =>
     desk.expiring({ deviceId: id } as unknown as DeviceSession, Millis(2_000_000))

@@ -9,7 +9,7 @@ import { Watermark } from './watermark.ts'
 const [ONE, TWO] = [Partition(1), Partition(2)]
 const at = (ms: number) => Millis(START + ms)
 
-/** An ingress, and a node that owns devices and has heard of the log up to `end`. */
+/** An ingress, and a node that owns devices and knows the log up to `known`. */
 function setUp() {
   const net = new MemoryNet()
   const time = new SimTime(START)
@@ -30,7 +30,7 @@ function setUp() {
   return { time, state, ingress, owner, signals, stranger: new MemoryMesh(net, 'stranger') }
 }
 
-test('nothing is known of devices of which no ingress has spoken', async () => {
+test('nothing is known about partitions that no ingress has reported on', async () => {
   const { time, ingress, owner } = setUp()
   ingress.handedOver([ONE], at(10))
   await time.advance(1_000)
@@ -45,7 +45,7 @@ test('the partition that is furthest behind decides the watermark', async () => 
   expect([owner.upTo([ONE, TWO]), owner.upTo([TWO])]).toEqual([at(10), at(500)])
 })
 
-test('what was heard counts once the log is known so far', async () => {
+test('a watermark counts once the log is known up to its end', async () => {
   const { time, state, ingress, owner } = setUp()
   ingress.handedOver([ONE], at(10))
   await time.advance(1_000)
@@ -59,7 +59,7 @@ test('what was heard counts once the log is known so far', async () => {
   expect(owner.upTo([ONE])).toBe(at(1_000))
 })
 
-test('what waits to become durable was not heard yet', async () => {
+test('a watermark does not reach messages that are not durable yet', async () => {
   const { time, state, ingress, owner } = setUp()
   state.durable = at(300)
   ingress.handedOver([ONE], at(500))
@@ -67,20 +67,20 @@ test('what waits to become durable was not heard yet', async () => {
   expect(owner.upTo([ONE])).toBe(at(300))
 })
 
-test('an ingress that is silent leaves time standing still', async () => {
+test('while an ingress reports nothing, the watermark stands still', async () => {
   const { time, ingress, owner } = setUp()
   ingress.handedOver([ONE], at(10))
   await time.advance(60_000)
   expect(owner.upTo([ONE])).toBe(at(10))
 })
 
-test('news of another release is not misread, and is said once', async () => {
+test('news from another release is not misread, and is reported once', async () => {
   const { time, owner, signals, stranger } = setUp()
   const news = pack([at(10), 7, [ONE]])
   for (const version of [WIRE_VERSION + 1, 0])
     stranger.tell('heard', Uint8Array.from([version, ...news.subarray(1)]))
   await time.advance(0)
-  // The other node of the test hears it, too.
+  // The other node of the test reports it, too.
   expect([owner.upTo([ONE]), signals]).toEqual([undefined, ['news_unreadable', 'news_unreadable']])
   stranger.tell('heard', news)
   await time.advance(0)

@@ -6,7 +6,7 @@ import { type TestNode, TestNodes } from './testing/nodes.ts'
 
 const IDS = Array.from({ length: 12 }, (_, n) => `device-${n}`)
 
-/** Two that own devices, and one that only asks. */
+/** Two nodes that own devices, and one that only asks. */
 async function setUp() {
   const nodes = new TestNodes()
   const [a, b, api] = [await nodes.open('a'), await nodes.open('b'), await nodes.open('api', 0)]
@@ -15,7 +15,7 @@ async function setUp() {
   return { nodes, a, b, api }
 }
 
-test('a request finds the owner from any node, and a question sees what was answered before it', async () => {
+test('a request finds the owner from any node, and a question sees what was acknowledged before it', async () => {
   const { nodes, a, b, api } = await setUp()
   const all = [a, b, api]
   for (const [n, id] of IDS.entries()) {
@@ -26,7 +26,7 @@ test('a request finds the owner from any node, and a question sees what was answ
   expect(await nodes.within(1_000, api.engine.views(IDS.map(idOf)))).toHaveLength(IDS.length)
 })
 
-test('a node that dies is followed within seconds, and nothing that was answered is lost', async () => {
+test('a dead node is replaced within seconds, and nothing that was acknowledged is lost', async () => {
   const { nodes, a, b, api } = await setUp()
   for (const id of IDS) await nodes.within(1_000, nodes.rename(api, id, 'before'))
   a.die()
@@ -38,7 +38,7 @@ test('a node that dies is followed within seconds, and nothing that was answered
   }
 })
 
-test('while a partition has no owner nobody answers for it', async () => {
+test('while a partition has no owner, requests and questions about it are refused', async () => {
   const { nodes, a, b, api } = await setUp()
   await a.close()
   await b.close()
@@ -51,7 +51,7 @@ test('while a partition has no owner nobody answers for it', async () => {
   expect(await nodes.nameOf(c, 'device-0')).toBe('device-0')
 })
 
-test('what is asked of a node that is gone waits for the next owner, and is done', async () => {
+test('requests to a node that is gone wait for the next owner, and are carried out', async () => {
   const { nodes, a, api } = await setUp()
   const asked = IDS.map((id) => nodes.rename(api, id, 'after'))
   await nodes.within(1_000, Promise.all(asked))
@@ -62,11 +62,11 @@ test('what is asked of a node that is gone waits for the next owner, and is done
   for (const id of IDS) expect(await nodes.nameOf(api, id)).toBe('later')
 })
 
-test('what a node was asked when it died is asked of the next owner, or refused in time', async () => {
+test('questions to a dying node go to the next owner, and its requests end in time', async () => {
   const { nodes, a, api } = await setUp()
   nodes.isBehind = true
   const at = nodes.time.now() - START
-  // The answer waits for what is in the log.
+  // Answers wait until these entries are read.
   for (const id of IDS) {
     const acknowledged = { partition: partitionOf(idOf(id)), body: bundle([telemetry(id, at, { n: 1 })]) }
     await nodes.log.append([acknowledged], Micros(nodes.time.now() * 1000))
@@ -80,7 +80,7 @@ test('what a node was asked when it died is asked of the next owner, or refused 
   expect(await nodes.within(500, changed)).toHaveLength(IDS.length)
 })
 
-test('nodes that come and go refuse nothing that was asked of them', async () => {
+test('while nodes join and leave, no request is refused', async () => {
   const { nodes, a, api } = await setUp()
   const outcomes: string[] = []
   const ask = (n: number) =>
@@ -101,7 +101,7 @@ test('nodes that come and go refuse nothing that was asked of them', async () =>
   expect(c.fatal).toEqual([])
 })
 
-test('a broadcast is handed out once to all, although its leader dies meanwhile', async () => {
+test('a broadcast is handed out once to all members, even if its leader dies meanwhile', async () => {
   const { nodes, a, b, api } = await setUp()
   const broadcastId = BroadcastId('brd_1')
   const request = { broadcastId, group: 'g', command: 'blink', by: 'usr_1' }
@@ -120,12 +120,12 @@ test('a broadcast is handed out once to all, although its leader dies meanwhile'
   a.die()
   await nodes.time.advance(6_000)
   expect(await nodes.counts(api, broadcastId)).toMatchObject({ pending: IDS.length })
-  // Asked for again, it is the same one.
+  // A repeated request is the same broadcast.
   await nodes.within(5_000, api.engine.broadcast(request))
   expect(await nodes.counts(b, broadcastId)).toMatchObject({ pending: IDS.length })
 })
 
-test('a caller at one node hears of the end of a command that another decides', async () => {
+test('a caller at one node learns of the end of a command that another node decides', async () => {
   const { nodes, api } = await setUp()
   const deviceId = idOf('device-3')
   const commandId = CommandId('cmd_1')
@@ -144,7 +144,7 @@ test('a caller at one node hears of the end of a command that another decides', 
   expect(await nodes.within(15_000, ended)).toMatchObject({ status: 'expired' })
 })
 
-test('a command is shown with what its device had acknowledged before', async () => {
+test('a command is shown with everything that its device acknowledged before', async () => {
   const { nodes, api } = await setUp()
   const deviceId = idOf('device-3')
   const commandId = CommandId('cmd_1')
@@ -169,7 +169,7 @@ test('a command is shown with what its device had acknowledged before', async ()
   expect(await nodes.within(1_000, command)).toMatchObject({ status: 'completed' })
 })
 
-test('any node tells how all owners are, and names one that does not answer', async () => {
+test('any node shows the figures of all owners, and lists one that does not answer', async () => {
   const { nodes, a, api } = await setUp()
   const state = await nodes.within(1_000, api.engine.system())
   if (typeof state === 'string') throw new Error(state)

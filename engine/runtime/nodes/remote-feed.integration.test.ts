@@ -1,4 +1,4 @@
-// Over a real server what a simulated mesh only promises: the places of wishes, questions and events.
+// Checks over a real server what a simulated mesh only promises: the order of wishes, questions and events.
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DeviceId } from '../../../schemas/ids.ts'
@@ -58,10 +58,10 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
     return new Node(link, address)
   }
 
-  test('a subscriber misses no event of a device after the answer to the next question', async () => {
+  test('a subscriber misses no event of a device after the answer to its next question', async () => {
     const [engine, api] = [await open('engine'), await open('api')]
     const counts = new Map<DeviceId, number>()
-    // An event of each device with every answer.
+    // Sends an event of each device with every answer.
     serveNode(engine.mesh, async (work) => {
       if (work.kind !== 'ask' || work.ask.kind !== 'snapshot') throw new Error('only snapshots')
       await turn()
@@ -77,7 +77,7 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a server that `npm 
       const n = counts.get(deviceId) ?? 0
       return { data: { n }, timestamp: START, seq: n }
     })
-    // Behind it on the same connection: the server knows who serves.
+    // Sent after `serve` on the same connection, so an answer means that the server knows who serves.
     const unanswered = engine.mesh.ask('nobody', new Uint8Array(1), 60_000)
     await expect(unanswered).rejects.toMatchObject({ code: 'NODE_ABSENT' })
     const heard = new Map<DeviceId, number[]>()

@@ -48,7 +48,7 @@ class Node {
   readonly feed: RemoteFeed
   readonly heard: FeedEvent[] = []
   readonly warnings: string[] = []
-  /** Events that its shards are asked to make. */
+  /** The events that this node's shards are asked to make. */
   wants = NO_WANTS
   stop = () => {}
 
@@ -91,7 +91,7 @@ class Nodes {
   }
 }
 
-test('without other nodes it is the feed of this one', () => {
+test('outside a cluster it is the feed of this node only', () => {
   const wishes: Wants[] = []
   const feed = new RemoteFeed({
     mesh: undefined,
@@ -110,7 +110,7 @@ test('without other nodes it is the feed of this one', () => {
   expect(heard).toEqual([telemetryOf(a)])
 })
 
-test('a node hears of other nodes’ devices what it wants, and the kinds that are for everybody, as they were', async () => {
+test('a node gets the events of other nodes that it wants, and those of kinds that all get, unchanged', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const [wide, narrow, deaf] = [
@@ -127,7 +127,7 @@ test('a node hears of other nodes’ devices what it wants, and the kinds that a
   expect([deaf.taken(), engine.taken()]).toEqual([[], []])
 })
 
-test('a node that listens to itself, too, hears each of its own events once, and of them what it wants', async () => {
+test('a node gets each of its own events once, and only those that it wants', async () => {
   const nodes = new Nodes()
   const [one, other] = [nodes.add().listen({ telemetry: of(a) }), nodes.add().listen({ telemetry: ALL })]
   await nodes.settle()
@@ -137,7 +137,7 @@ test('a node that listens to itself, too, hears each of its own events once, and
   expect(other.taken()).toEqual([telemetryOf(a), telemetryOf(b), shadowOf(c)])
 })
 
-test('shards make what any node wants, from its wish on until it wants it no more or listens no more', async () => {
+test('shards make the events that any node wants, until the node no longer wants them or no longer listens', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const [one, other] = [nodes.add().listen({ telemetry: of(a) }), nodes.add().listen({ telemetry: of(a, b) })]
@@ -160,7 +160,7 @@ test('shards make what any node wants, from its wish on until it wants it no mor
   expect(engine.wants).toEqual(NO_WANTS)
 })
 
-test('a node that comes later learns at once what is wanted', async () => {
+test('a node that joins later learns at once which events are wanted', async () => {
   const nodes = new Nodes()
   nodes.add().listen({ telemetry: of(a) })
   await nodes.settle(LIMITS.feedWantsEveryMs / 2)
@@ -169,7 +169,7 @@ test('a node that comes later learns at once what is wanted', async () => {
   expect(late.wants).toEqual({ ...NO_WANTS, telemetry: of(a) })
 })
 
-test('who does not tell its wish again is forgotten, and remembered when it does (F2)', async () => {
+test('a node that does not repeat its wish is forgotten, until it sends it again (F2)', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen({ telemetry: of(a) })
@@ -185,7 +185,7 @@ test('who does not tell its wish again is forgotten, and remembered when it does
   expect(engine.wants.telemetry).toEqual(of(a))
 })
 
-test('a node that is cut off itself forgets nobody', async () => {
+test('a node that is cut off forgets no other node', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   nodes.add().listen({ telemetry: of(a) })
@@ -195,7 +195,7 @@ test('a node that is cut off itself forgets nobody', async () => {
   expect(engine.wants.telemetry).toEqual(of(a))
 })
 
-test('a change on top of one that was lost counts for nothing, and the whole wish soon after (F2)', async () => {
+test('a change on top of a lost one is ignored, and the whole wish follows soon (F2)', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen({ telemetry: of(a) })
@@ -211,14 +211,14 @@ test('a change on top of one that was lost counts for nothing, and the whole wis
   expect(engine.wants.telemetry).toEqual(of(a, b, c))
 })
 
-test('a question that is asked after a wish finds its shards knowing it (F1)', async () => {
+test('a question after a wish reaches shards that know the wish (F1)', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen()
   const { schedule } = nodes.time.newIncarnation()
   let known: Wants | undefined
   engine.mesh.serve(async (question) => {
-    // As questions are put to shards: at the end of the turn.
+    // Questions go to shards at the end of the turn.
     await schedule.sleep(0)
     known = engine.wants
     return question
@@ -231,7 +231,7 @@ test('a question that is asked after a wish finds its shards knowing it (F1)', a
   expect(known?.telemetry).toEqual(of(a))
 })
 
-test('what is too much for one message is split, and stays in order', async () => {
+test('events that are too many for one message are split, and stay in order', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const api = nodes.add().listen({ log: ALL })
@@ -250,7 +250,7 @@ test('what is too much for one message is split, and stays in order', async () =
   expect(api.taken()).toEqual(single)
 })
 
-test('a node that wants very many devices is told of all, and shards of its own make only those', async () => {
+test('a node that wants very many devices gets all from other nodes, and only those from its own shards', async () => {
   const nodes = new Nodes()
   const engine = nodes.add()
   const many = Array.from({ length: LIMITS.feedDevicesWantedMax + 1 }, (_, n) => idOf(`d${n}`))
@@ -265,7 +265,7 @@ test('a node that wants very many devices is told of all, and shards of its own 
   expect(engine.wants.telemetry).toEqual(of(a))
 })
 
-test('what a node of another release tells is left out, and said so once', async () => {
+test('news from a node of another release is ignored, and reported once', async () => {
   const nodes = new Nodes()
   const [engine, stranger] = [nodes.add(), nodes.add()]
   await nodes.settle()
@@ -282,7 +282,7 @@ interface Step {
   readonly ids: readonly DeviceId[]
 }
 
-test('whatever comes and goes, each node hears in the end what it wants, once and in order', async () => {
+test('however nodes join and leave, in the end each gets the events that it wants, once and in order', async () => {
   const anyStep: fc.Arbitrary<Step> = fc.record({
     kind: fc.constantFrom('want', 'listen', 'stop', 'tell', 'cut', 'back', 'pass'),
     node: fc.nat({ max: 2 }),

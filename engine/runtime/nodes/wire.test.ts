@@ -15,19 +15,19 @@ type Outcome = NodeOutcomes[keyof NodeOutcomes]
 const FLUSH: NodeWork = { kind: 'flush', horizon: Millis(5), partitions: [] }
 const to = { address: 'b', timeoutMs: 10_000 }
 
-/** Has another node do the work over a mesh and returns the outcome. */
+/** Has another node do the work over a mesh, and returns the outcome. */
 async function over(work: NodeWork, perform: (work: NodeWork) => Promise<Outcome>): Promise<Outcome> {
   const net = new MemoryNet()
   serveNode(new MemoryMesh(net, 'b'), perform)
   return askNode(new MemoryMesh(net, 'a'), work, to)
 }
 
-/** Compares undefined fields, too, and fields of any name. */
+/** Compares undefined fields and fields of any name, too. */
 function expectSame(arrived: unknown, sent: unknown): void {
   deepStrictEqual(arrived, structuredClone(sent))
 }
 
-test('any work arrives as it was, and any outcome of it comes back', async () => {
+test('any work arrives unchanged, and so does any outcome', async () => {
   const anyCall = anyWork.chain((work) => fc.tuple(fc.constant(work), anyOutcome[work.kind]))
   const kinds = new Set<string>()
   await fc.assert(
@@ -44,7 +44,7 @@ test('any work arrives as it was, and any outcome of it comes back', async () =>
   expect([...kinds].sort()).toEqual(Object.keys(anyOutcome).sort())
 })
 
-test('a fault comes back as it was, with its code, and whether to try again', async () => {
+test('a fault comes back unchanged, with its code and whether to retry', async () => {
   for (const code of FAULT_CODES)
     for (const retryable of [true, false]) {
       const failed = over(FLUSH, () => Promise.reject(new Fault(code, { retryable, message: 'no room' })))
@@ -52,7 +52,7 @@ test('a fault comes back as it was, with its code, and whether to try again', as
     }
 })
 
-test('a mistake of the other node is a failure that is not to be repeated', async () => {
+test('a bug in the other node is a failure that must not be retried', async () => {
   const failed = over(FLUSH, () => Promise.reject(new TypeError('x is not a function')))
   await expect(failed).rejects.toMatchObject({
     code: 'NODE_FAILED',
@@ -61,7 +61,7 @@ test('a mistake of the other node is a failure that is not to be repeated', asyn
   })
 })
 
-test('nodes of two releases that do not understand each other say so', async () => {
+test('nodes of two incompatible releases report that they do not understand each other', async () => {
   const net = new MemoryNet()
   const node = new MemoryMesh(net, 'b')
   const other = new MemoryMesh(net, 'other')

@@ -39,7 +39,7 @@ const about: SentAttempt = {
   issuedAt: Millis(1_772_366_400_250),
 }
 
-test('a link says which device may load which firmware for how long, and is read as it was made', () => {
+test('a link says which device may download which firmware until when, and is read as it was made', () => {
   const { url, expiresAt } = links.sendable(record, about)
   expect(expiresAt).toBe(1_772_366_461_000)
   const { pathname, searchParams } = new URL(url)
@@ -52,7 +52,7 @@ test('a link says which device may load which firmware for how long, and is read
   })
 })
 
-test('a link of which anything is changed or left out is none', () => {
+test('a link is invalid if anything in it is changed or missing', () => {
   const query = Object.fromEntries(new URL(links.sendable(record, about).url).searchParams)
   expect(links.read('fw_2', query)).toBeUndefined()
   for (const name of ['device', 'deployment', 'expires', 'signature']) {

@@ -17,7 +17,7 @@ function recordOf(outcome: { kind: 'done'; record: FirmwareRecord } | { kind: 'r
 }
 
 describe('uploads', () => {
-  test('a version is there once, and its repetition is answered with it', async () => {
+  test('a version exists once, and a repeated upload is answered with it', async () => {
     const { library, upload, keys } = await openFirmware()
     const first = await upload('1.0.0', 'abc')
     expect(first).toMatchObject({ kind: 'done', isNew: true, record: { status: 'available', revision: 1 } })
@@ -33,7 +33,7 @@ describe('uploads', () => {
     expect((await keys()).length).toBe(2)
   })
 
-  test('two uploads of one version at once become one', async () => {
+  test('two uploads of one version at the same time become one', async () => {
     const { upload, keys } = await openFirmware()
     const outcomes = await Promise.all([
       upload('1.0.0', 'abc'),
@@ -48,7 +48,7 @@ describe('uploads', () => {
     expect((await keys()).length).toBe(1)
   })
 
-  test('uploads that arrive together share what room is left', async () => {
+  test('uploads at the same time share the room that is left', async () => {
     const { library, upload, keys } = await openFirmware({ settings: { storageBytesMax: 10 } })
     await upload('1.0.0', 'abc')
     let goOn = () => {}
@@ -67,7 +67,7 @@ describe('uploads', () => {
     expect((await keys()).length).toBe(2)
   })
 
-  test('the same bytes are stored once, and are removed with the last version that has them', async () => {
+  test('the same bytes are stored once, and removed with the last version that has them', async () => {
     const { library, upload, keys } = await openFirmware()
     const one = recordOf(await upload('1.0.0', 'abc'))
     const two = recordOf(await upload('2.0.0', 'abc'))
@@ -78,7 +78,7 @@ describe('uploads', () => {
     expect([await keys(), library.get(two.id)]).toEqual([[], undefined])
   })
 
-  test('an upload sent again brings back an image that was lost', async () => {
+  test('a repeated upload restores an image that was lost', async () => {
     const { library, upload, blobs } = await openFirmware()
     const lost = recordOf(await upload('1.0.0', 'abc'))
     await blobs.delete(lost.imageKey)
@@ -87,7 +87,7 @@ describe('uploads', () => {
     expect([back.id, back.revision, await library.hasImage(back)]).toEqual([lost.id, 2, true])
   })
 
-  test('more than the bound of all images is refused, with what is used', async () => {
+  test('an upload beyond the limit for all images is refused, with the bytes in use', async () => {
     const { upload, keys } = await openFirmware({ settings: { storageBytesMax: 5 } })
     await upload('1.0.0', 'abc')
     expect(await upload('2.0.0', 'abcd')).toEqual({
@@ -111,7 +111,7 @@ test('records survive a restart, and another node follows them', async () => {
   await expect.poll(() => second.library.get(record.id)).toBeUndefined()
 })
 
-test('a change for another revision than the present one is refused', async () => {
+test('a change for a revision other than the current one is refused', async () => {
   const { library, upload } = await openFirmware()
   const { id } = recordOf(await upload('1.0.0', 'abc'))
   const edit = (revision: number) => library.edit({ id, changelog: `of ${revision}`, revision, force: false })
@@ -123,13 +123,13 @@ test('a change for another revision than the present one is refused', async () =
 })
 
 describe('images', () => {
-  test('bytes that are not the record’s never go out', async () => {
+  test('bytes that do not match the record never go out', async () => {
     const { library, upload, blobs, time } = await openFirmware()
     const record = recordOf(await upload('1.0.0', 'abc'))
     await blobs.put(record.imageKey, contentOf('abd'), 10)
     expect(await library.openImage(record, { from: 0, to: 1 })).toEqual({ kind: 'missing' })
     await blobs.put(record.imageKey, contentOf('abc'), 10)
-    // A check reads the whole image, so a failed one counts for a while.
+    // A check reads the whole image, so a failed check counts for a while.
     expect(await library.openImage(record)).toEqual({ kind: 'missing' })
     time.at += 60_000
     expect(await textOf(await library.openImage(record, { from: 1, to: 3 }))).toBe('bc')
@@ -140,7 +140,7 @@ describe('images', () => {
     expect(await library.openImage(record)).toEqual({ kind: 'missing' })
   })
 
-  test('what a crash left is removed after a day, and nothing else', async () => {
+  test('images that a crash left are removed after a day, and no others', async () => {
     const { library, upload, keys, time, blobs } = await openFirmware()
     const kept = recordOf(await upload('1.0.0', 'abc'))
     await blobs.put('other/blob', contentOf('x'), 10)

@@ -1,4 +1,4 @@
-// The nodes' agreement over a real nats-server, in real time.
+// Agreement between nodes over a real nats-server, in real time.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Partition } from '../../../schemas/ids.ts'
 import { type NatsLink, openNats } from '../../adapters/nats/nats-link.ts'
@@ -50,7 +50,7 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a nats-server that 
     return { owned, ownership }
   }
 
-  test('a node that is cut off has stopped before another takes over, and comes back to its share', async () => {
+  test('a node that is cut off stops before another takes over, and gets its share again', async () => {
     const proxy = await CutProxy.open(server.url)
     const a = await start('a', proxy.url)
     await expect.poll(() => a.owned.size, DEADLINE).toBe(64)
@@ -65,7 +65,7 @@ describe.skipIf(NATS_SERVER === undefined)('over NATS (needs a nats-server that 
     expect(a.ownership.isCertain()).toBe(false)
     proxy.isClosed = false
     await expect.poll(() => [a.owned.size, b.owned.size], DEADLINE).toEqual([32, 32])
-    // While a server starts again nobody loses anything.
+    // While a server restarts, nobody loses anything.
     const before = [new Set(a.owned), new Set(b.owned)]
     await server.kill()
     await server.restart()

@@ -14,7 +14,7 @@ test('one node takes everything at once', async () => {
   expect(cluster.counts()).toEqual([64])
 })
 
-test('a node that comes takes its share and no more, as soon as it is handed over', async () => {
+test('a node that joins takes its share and no more, as soon as it is handed over', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   a.handOverMs = 700
@@ -27,7 +27,7 @@ test('a node that comes takes its share and no more, as soon as it is handed ove
   cluster.expectBalance([a, b, c])
 })
 
-test('a node that stops hands everything over, and the others have it at once', async () => {
+test('a node that stops hands everything over, and the others take it at once', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   a.handOverMs = 6_000
@@ -36,7 +36,7 @@ test('a node that stops hands everything over, and the others have it at once', 
     isClosed = true
   })
   await cluster.advance(5_950)
-  // It renews all the while.
+  // The node keeps renewing its lease meanwhile.
   expect([cluster.counts(), isClosed]).toEqual([[32, 32], false])
   await cluster.advance(100)
   await closing
@@ -44,10 +44,10 @@ test('a node that stops hands everything over, and the others have it at once', 
   expect(cluster.owners.nodes.size).toBe(1)
 })
 
-test('a node that takes over knows up to which time the one before it gave receive times', async () => {
+test('a node that takes over knows up to which time the previous owner gave receive times', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
-  // It gives times until the end, and has renewed itself shortly before that.
+  // The node gives times until the end, and renews its lease shortly before.
   Object.assign(a, { handOverMs: 30, answerMs: 40 })
   for (let at = 1; a.owned.size > 0; at++) {
     if (at === 725) void a.ownership.close()
@@ -60,7 +60,7 @@ test('a node that takes over knows up to which time the one before it gave recei
   expect(b.followed).toBe(last)
 })
 
-test('what a dead node owned is taken within five seconds, under greater epochs', async () => {
+test('the partitions of a dead node are taken within five seconds, with greater epochs', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   const before = new Map(a.owned)
@@ -72,7 +72,7 @@ test('what a dead node owned is taken within five seconds, under greater epochs'
   for (const [partition, epoch] of before) expect(b.owned.get(partition)).toBeGreaterThan(epoch)
 })
 
-test('a node that stood still does nothing before it knows what is still its own', async () => {
+test('a node that was paused does nothing before it knows what it still owns', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   a.isPaused = true
@@ -86,7 +86,7 @@ test('a node that stood still does nothing before it knows what is still its own
   cluster.expectBalance([a, b])
 })
 
-test('a node that was taken out gives up at once, before it knows what became of its partitions', async () => {
+test('a node that was expelled gives up at once, before it knows who owns its partitions', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   a.isPaused = true
@@ -98,7 +98,7 @@ test('a node that was taken out gives up at once, before it knows what became of
   expect([a.ownership.isCertain(), a.owned.size, a.lost.length]).toEqual([true, 0, 32])
 })
 
-test('a partition that another has entered itself for is lost', async () => {
+test('a partition that another node has claimed in the table is lost', async () => {
   const cluster = new Cluster()
   const a = cluster.add()
   await cluster.advance(1_000)
@@ -106,11 +106,11 @@ test('a partition that another has entered itself for is lost', async () => {
   const foreign = await new MemoryOwnership(cluster.owners).claim(Partition(7), 'somebody', epoch)
   await cluster.advance(1_000)
   expect(a.lost).toEqual([Partition(7)])
-  // It is nobody that lives.
+  // The other node does not exist, so the partition is taken back.
   expect(a.owned.get(Partition(7))).toBeGreaterThan(foreign ?? Number.POSITIVE_INFINITY)
 })
 
-test('a short pause costs nothing', async () => {
+test('a short pause changes nothing', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   a.isPaused = true
@@ -125,7 +125,7 @@ test.each(['before', 'after'] as const)(
   async (cut) => {
     const cluster = new Cluster()
     const [a, b] = await cluster.addTwo()
-    // Right after the one has looked, until right before it looks again: the other had no chance to renew.
+    // Right after one node has looked and right before it looks again, so the other had no chance to renew.
     await cluster.advance(LIMITS.ownershipRenewMs / 2 + 50)
     for (const node of cluster.nodes) node.cut = cut
     await cluster.advance(60_000 + LIMITS.ownershipRenewMs / 2)
@@ -136,7 +136,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('a node that cannot save gives its partitions to one that can, and takes its share again', async () => {
+test('a node that cannot save gives its partitions to one that can, and gets its share again', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   a.works = false
@@ -157,7 +157,7 @@ test('a node that cannot save gives its partitions to one that can, and takes it
   ])
 })
 
-test('while no node can save, nothing moves, and a short failure moves nothing either', async () => {
+test('if no node can save, nothing moves, and neither does it after a short failure', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   for (const node of cluster.nodes) node.works = false
@@ -172,7 +172,7 @@ test('while no node can save, nothing moves, and a short failure moves nothing e
   expect([cluster.counts(), a.handedOver, b.handedOver]).toEqual([[32, 32], [], []])
 })
 
-test('after everything stood still nobody is taken for dead', async () => {
+test('after all nodes were paused, none counts as dead', async () => {
   const cluster = new Cluster()
   const [a, b] = await cluster.addTwo()
   cluster.time.jump(120_000)
@@ -205,7 +205,7 @@ async function take(cluster: Cluster, { kind, node, ms }: Step, gone: Set<TestNo
   await cluster.advance(ms)
 }
 
-test('whatever happens to nodes, no partition has two at a time, and in the end each has one', async () => {
+test('whatever happens to nodes, no partition has two owners at a time, and in the end each has one', async () => {
   const step = fc.record({
     kind: fc.constantFrom<Step['kind']>('add', 'add', 'die', 'pause', 'resume', 'stop', 'cut', 'heal'),
     node: fc.nat(9),

@@ -33,7 +33,7 @@ test('the first node takes everything, whoever had it before', () => {
   expect([take.length, take[6]?.epoch, take[7]?.epoch]).toEqual([64, 0, 8])
 })
 
-test('a new node moves only what it takes', () => {
+test('a new node moves only the partitions that it takes', () => {
   const before = state(['a', 'b', 'c'], (p) => (p < 32 ? 'a' : 'b'))
   expect(['a', 'b', 'c'].map((id) => counts(shareOf(id, before)))).toEqual([
     [0, 10],
@@ -42,7 +42,7 @@ test('a new node moves only what it takes', () => {
   ])
 })
 
-test('what a dead node had is taken by the others, and nothing else moves', () => {
+test('the others take the partitions of a dead node, and nothing else moves', () => {
   const before = state(['a', 'b'], (p) => ['a', 'b', 'gone'][p % 3])
   expect(['a', 'b'].map((id) => counts(shareOf(id, before)))).toEqual([
     [10, 0],
@@ -50,7 +50,7 @@ test('what a dead node had is taken by the others, and nothing else moves', () =
   ])
 })
 
-test('from any table all nodes together take every free partition once, and end balanced', () => {
+test('from any table, all nodes together take every free partition once, and end balanced', () => {
   const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'), { minLength: 1 })
   const owners = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'gone', undefined), {
     minLength: 64,
@@ -59,7 +59,7 @@ test('from any table all nodes together take every free partition once, and end 
   fc.assert(
     fc.property(ids, owners, (living, owned) => {
       const now: (string | undefined)[] = [...owned]
-      // What is given is free in the next round.
+      // Partitions given away are free in the next round.
       for (let round = 0; round < 2; round++) {
         const shares = living.map(
           (id) =>
@@ -85,7 +85,7 @@ test('from any table all nodes together take every free partition once, and end 
   )
 })
 
-test('lanes of the ingress are shared alike', () => {
+test('lanes of the ingress are shared in the same way', () => {
   const lanes = (id: string, owner: string | undefined) => {
     const { nodes, owners } = state(['a', 'b', 'c'], (p) => (p < 16 ? owner : undefined))
     return shareOf(id, { nodes, owners }, 16)

@@ -12,7 +12,7 @@ const a = idOf('a')
 const purge = { deviceId: a, createdAt: START, signed: { by: { kind: 'user', id: 'usr_1' } } } as const
 const DONE: RequestOutcome = { kind: 'done', view: undefined as never }
 
-test('a purge is not over before the broker lets the id in, even if the record went in an earlier process', async () => {
+test('a purge ends only after the broker has freed the id, even if an earlier process removed the record', async () => {
   const store = new MemoryStore({ partitionOf })
   const time = new SimTime(START)
   const devices = new Set([a])
@@ -52,7 +52,7 @@ test('a purge is not over before the broker lets the id in, even if the record w
   expect([freed, await left()]).toEqual([['a'], 0])
 })
 
-test('the purges of one round go beside each other, and one that fails holds up no other', async () => {
+test('purges of one round run at the same time, and one that fails does not delay the others', async () => {
   const store = new MemoryStore({ partitionOf })
   const time = new SimTime(START)
   const { schedule, end } = time.newIncarnation()

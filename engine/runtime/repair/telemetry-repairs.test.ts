@@ -14,7 +14,7 @@ const DEVICES = ['a', 'b', 'c', 'gone', 'stranger']
 
 class GatedTelemetry extends MemoryTelemetry {
   readonly resettled: (readonly [number, number])[] = []
-  /** Inserts wait for it. */
+  /** Inserts wait for this. */
   gate: Promise<void> = Promise.resolve()
 
   override async insert(block: Parameters<MemoryTelemetry['insert']>[0]): Promise<void> {
@@ -32,7 +32,7 @@ const log = (id: string, at: number, message: string): TestItem => ({
   suffix: 'log',
 })
 
-/** Two hours of messages: of devices that come and go, and of one that nobody knows. */
+/** Two hours of messages, from devices that come and go and from a device that nobody knows. */
 async function world() {
   const bench = new RunnerBench()
   for (const id of ['a', 'b', 'c', 'gone']) {
@@ -70,7 +70,7 @@ function repairsOf(
   return { repairs, target, ended }
 }
 
-/** All rows there are. */
+/** All rows in the database. */
 async function dump(target: MemoryTelemetry, minutes: readonly [number, number] = [0, 999]) {
   const [from, to] = minutes.map((minute) => Millis(START + minute * MINUTE)) as [Millis, Millis]
   const found: unknown[] = []
@@ -83,7 +83,7 @@ async function dump(target: MemoryTelemetry, minutes: readonly [number, number] 
   return found
 }
 
-test('all rows that the log has come back as they were, and nothing else', async () => {
+test('all rows that the log has are restored as they were, and nothing else changes', async () => {
   const bench = await world()
   const { repairs, target, ended } = repairsOf(bench)
   const saves = bench.store.saves.length
@@ -92,17 +92,17 @@ test('all rows that the log has come back as they were, and nothing else', async
   expect(await repairs.start({})).toMatchObject({ status: 'running', progress: 0 })
   expect(await ended()).toMatchObject({ status: 'done', progress: 1, messages: 120 * 4 + 60 })
   expect(await dump(target)).toEqual(before)
-  // It reads: no record, no position and no letter moves.
+  // A repair only reads the store: no record, position or letter changes.
   expect(bench.store.saves.length).toBe(saves)
 })
 
-test('the repair of a span brings back what was received in it', async () => {
+test('the repair of a span restores what was received in it', async () => {
   const bench = await world()
   const { repairs, target, ended } = repairsOf(bench)
   await repairs.start({ from: Millis(START + 30 * MINUTE), to: Millis(START + 50 * MINUTE) })
   await ended()
   expect(await dump(target, [30, 51])).toEqual(await dump(bench.telemetry, [30, 51]))
-  // A minute beside it is read, too.
+  // A minute on either side is read, too.
   const points = await target.points({
     deviceId: idOf('a'),
     metric: 'n',
@@ -113,14 +113,14 @@ test('the repair of a span brings back what was received in it', async () => {
   expect(points.map(({ value }) => value)).toEqual(Array.from({ length: 23 }, (_, i) => 29 + i))
 })
 
-test('rollups are computed again where the log has the whole hour', async () => {
+test('rollups are computed again for hours that the log has in full', async () => {
   const bench = await world()
   const { repairs, target, ended } = repairsOf(bench)
   await repairs.start({ from: Millis(START + 70 * MINUTE), to: Millis(START + 80 * MINUTE) })
   await ended()
   await repairs.start({ to: Millis(START + 115 * MINUTE) })
   const repair = await ended()
-  // The log begins at START: what a device had said before of that hour is not there.
+  // The log begins at START, so it lacks what devices sent earlier in that hour.
   expect(target.resettled).toEqual([
     [HOUR, 2 * HOUR],
     [HOUR, 2 * HOUR],
@@ -128,7 +128,7 @@ test('rollups are computed again where the log has the whole hour', async () => 
   expect(repair).toMatchObject({ logFrom: START, rollups: { from: START + HOUR, to: START + 2 * HOUR } })
 })
 
-test('a later repair takes the place of one that runs', async () => {
+test('a later repair replaces one that is running', async () => {
   const bench = await world()
   const { repairs, target, ended } = repairsOf(bench)
   let open = () => {}
@@ -144,7 +144,7 @@ test('a later repair takes the place of one that runs', async () => {
   expect(repairs.latest()).toMatchObject({ id: second.id, status: 'done' })
 })
 
-test('a stop of the process ends it, and says so', async () => {
+test('closing ends a repair and reports it', async () => {
   const bench = await world()
   const { repairs } = repairsOf(bench)
   await repairs.start({})
@@ -156,7 +156,7 @@ test('a stop of the process ends it, and says so', async () => {
   await expect(repairs.start({})).rejects.toThrow('shutting down')
 })
 
-test('a stop does not wait for a database that stands still', async () => {
+test('closing does not wait for a database that hangs', async () => {
   const bench = await world()
   const { repairs, target } = repairsOf(bench)
   let isStuck = false
@@ -171,7 +171,7 @@ test('a stop does not wait for a database that stands still', async () => {
   await closed
 })
 
-test('a message that kills its shard is left out, and all others come back', async () => {
+test('a message that kills its shard is left out, and all others are restored', async () => {
   const bench = await world()
   let deaths = 0
   const { repairs, target, ended } = repairsOf(bench, (settings) => {
@@ -198,7 +198,7 @@ test('a message that kills its shard is left out, and all others come back', asy
   expect(await rows(target)).toEqual(await rows(bench.telemetry))
 })
 
-test('the table of devices comes back, whatever the log has', async () => {
+test('the table of devices is restored, whatever the log has', async () => {
   const bench = await world()
   const { repairs, target, ended } = repairsOf(bench)
   await repairs.start({})
@@ -207,7 +207,7 @@ test('the table of devices comes back, whatever the log has', async () => {
   expect([...all].sort()).toEqual(['a', 'b', 'c'].map(idOf))
 })
 
-test('a shard that dies of it is a repair that failed, with the reason', async () => {
+test('a repair whose shard keeps dying fails with the reason', async () => {
   const bench = await world()
   const { repairs, ended } = repairsOf(bench, () => ({
     run: () => Promise.reject(new Error('no memory')),

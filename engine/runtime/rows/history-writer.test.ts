@@ -16,7 +16,7 @@ const AT = Date.UTC(2026, 2, 1) * 1000
 
 const REFUSED = new Fault('TELEMETRY_REFUSED', { retryable: false })
 
-/** ClickHouse as the test wants it to be. */
+/** A ClickHouse that behaves as the test says. */
 class Database extends MemoryTelemetry {
   readonly blocks: Block[] = []
   fault: Fault | undefined
@@ -64,7 +64,7 @@ const save = (store: MemoryStore, ...rows: readonly HistoryRow[]) =>
   store.save({ ...NO_SAVE, history: rows.map(writtenRow) })
 const stored = (telemetry: Database) => telemetry.countHistory({ deviceId, kinds: ['shadow'] })
 
-test('rows of several saves go together, within the delay', async () => {
+test('rows of several saves are inserted together, after a short delay', async () => {
   const { store, telemetry, time, events, writer } = setUp()
   for (const n of [1, 2, 3]) {
     await save(store, row(n))
@@ -78,7 +78,7 @@ test('rows of several saves go together, within the delay', async () => {
   expect(store.outboxCounts()).toEqual({ rows: 0, dropped: 0 })
 })
 
-test('entries of the audit go to a table of their own', async () => {
+test('audit entries go into a table of their own', async () => {
   const { store, telemetry, time, events, writer } = setUp()
   const entry = { actor: { type: 'user', id: 'usr_a' }, action: 'register', outcome: 'success' } as const
   const kept = auditRow(entry, { at: toMillis(Micros(AT)), number: 7, count: 1 })
@@ -91,7 +91,7 @@ test('entries of the audit go to a table of their own', async () => {
   expect(store.outboxCounts().rows).toBe(0)
 })
 
-test('what an earlier incarnation left is stored without being asked', async () => {
+test('rows of an earlier incarnation are stored without a poke', async () => {
   const { store, time } = setUp()
   await save(store, row(1), row(2))
   await time.advance(LIMITS.historyDelayMs * 4)
@@ -102,7 +102,7 @@ test('what an earlier incarnation left is stored without being asked', async () 
   expect(next.store.outboxCounts().rows).toBe(0)
 })
 
-test('nothing is lost while ClickHouse is away', async () => {
+test('nothing is lost while ClickHouse is down', async () => {
   const { store, telemetry, time, events, writer } = setUp()
   telemetry.fault = new Fault('TELEMETRY_UNAVAILABLE', { retryable: true })
   for (let n = 0; n < 20; n++) {
@@ -118,7 +118,7 @@ test('nothing is lost while ClickHouse is away', async () => {
   expect(store.outboxCounts().rows).toBe(0)
 })
 
-test('rows that were stored and not cleared are stored again, and are there once', async () => {
+test('rows that were stored but not cleared are inserted again, and are there once', async () => {
   const { store, telemetry, time, events, writer } = setUp()
   const clear = store.clearHistory.bind(store)
   store.clearHistory = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
@@ -133,7 +133,7 @@ test('rows that were stored and not cleared are stored again, and are there once
   expect(store.outboxCounts().rows).toBe(0)
 })
 
-test('a save that is larger than a block goes as several', async () => {
+test('a save that is larger than a block becomes several blocks', async () => {
   const { store, telemetry, time, writer } = setUp()
   const text = 'x'.repeat(LIMITS.historyBlockBytesMax / 4)
   await save(store, ...Array.from({ length: 10 }, (_, n) => row(n, { text })))
@@ -144,7 +144,7 @@ test('a save that is larger than a block goes as several', async () => {
   for (const { bytes } of telemetry.blocks) expect(bytes.length).toBeLessThan(LIMITS.telemetryBodyBytesMax)
 })
 
-test('what ClickHouse refuses for good does not hold up the rest', async () => {
+test('rows that ClickHouse refuses for good do not delay the others', async () => {
   const { store, telemetry, time, events, writer } = setUp()
   telemetry.fault = new Fault('TELEMETRY_REFUSED', { retryable: false })
   await save(store, row(1))
@@ -158,7 +158,7 @@ test('what ClickHouse refuses for good does not hold up the rest', async () => {
   expect(store.outboxCounts().rows).toBe(0)
 })
 
-test('a row that ClickHouse refuses takes only its own save with it', async () => {
+test('a row that ClickHouse refuses affects only its own save', async () => {
   const { store, telemetry, time, events, writer } = setUp()
   telemetry.poison = 'poison'
   for (let n = 0; n < 20; n++) await save(store, row(n, n === 13 ? { poison: true } : { n }))
@@ -170,7 +170,7 @@ test('a row that ClickHouse refuses takes only its own save with it', async () =
   expect(telemetry.attempts).toBeLessThanOrEqual(11)
 })
 
-test('where every row is refused, it is not tried for each of them', async () => {
+test('if every row is refused, the rows are not tried one by one', async () => {
   const { store, telemetry, time, writer } = setUp()
   telemetry.poison = 'poison'
   for (let n = 0; n < 1_000; n++) await save(store, row(n, { poison: n }))
@@ -180,7 +180,7 @@ test('where every row is refused, it is not tried for each of them', async () =>
   expect(telemetry.attempts).toBeLessThan(100)
 })
 
-test('closing stores what waits, or leaves it when ClickHouse is away', async () => {
+test('closing stores waiting rows, or leaves them if ClickHouse is down', async () => {
   const up = setUp()
   await save(up.store, row(1))
   up.writer.poke()

@@ -22,7 +22,7 @@ const never = new Fault('TELEMETRY_REFUSED', { retryable: false })
 
 function setUp() {
   const time = new SimTime(START)
-  /** Outcomes of the next inserts; later ones succeed. */
+  /** Errors of the next inserts. Later inserts succeed. */
   const fates: (Fault | Error)[] = []
   const tried: number[] = []
   const told: string[] = []
@@ -42,10 +42,10 @@ function setUp() {
   return { time, fates, tried, told, inserter }
 }
 
-/** Takes telemetry as ClickHouse does, except some of it. */
+/** Accepts telemetry as ClickHouse does, except some values. */
 class Choosy extends MemoryTelemetry {
   sent = 0
-  /** Resolves whether a block is refused, from the values in it. */
+  /** Whether a block with these values is refused. */
   refuses = (_: readonly number[]) => false
 
   override async insert(block: Block): Promise<void> {
@@ -76,7 +76,7 @@ function setUpChoosy() {
 }
 
 const AT = START * 1000
-/** Message n is the one at `n` of the log's entry 7, and has the values n and -n. */
+/** Message n is at index `n` of entry 7 in the log, and has the values n and -n. */
 const messages = (count: number) =>
   Array.from({ length: count }, (_, n) => ({
     device: `d${n % 3}`,
@@ -85,7 +85,7 @@ const messages = (count: number) =>
     values: { 'a.v': n, w: -n },
   }))
 
-test('only the messages that ClickHouse refuses are dead letters, and all others are stored once', async () => {
+test('only the messages that ClickHouse refuses become dead letters, and all others are stored once', async () => {
   const { time, telemetry, told, letters, inserter } = setUpChoosy()
   telemetry.refuses = (values) => values.includes(13) || values.includes(400)
   const stored = inserter.insert([pointsBlock(messages(1_000))])
@@ -100,11 +100,11 @@ test('only the messages that ClickHouse refuses are dead letters, and all others
     }),
   )
   expect(told.filter((kind) => kind !== 'inserted')).toEqual(['messages_refused'])
-  // Two for each cut, and a cut for each halving of a thousand, for each of the two.
+  // Two inserts for each cut, and one cut for each halving of a thousand, for each of the two messages.
   expect(telemetry.sent).toBeLessThanOrEqual(1 + 2 * 2 * 10)
 })
 
-test('the letter of a refused message says the same as the message when it is sent again', async () => {
+test('the dead letter of a refused message can be sent again and means the same', async () => {
   const { time, telemetry, letters, inserter } = setUpChoosy()
   telemetry.refuses = (values) => values.includes(2)
   void inserter.insert([pointsBlock(messages(5))])
@@ -119,7 +119,7 @@ test('the letter of a refused message says the same as the message when it is se
   ).toEqual([[AT + 2, ['a.v', 'w'], [2, -2]]])
 })
 
-test('where ClickHouse takes nothing, it is not tried for each message', async () => {
+test('if ClickHouse accepts nothing, it is not tried for each message', async () => {
   const { time, telemetry, told, inserter } = setUpChoosy()
   telemetry.refuses = () => true
   const stored = inserter.insert([pointsBlock(messages(5_000))])
@@ -143,7 +143,7 @@ test('a block counts as stored only once its dead letters are saved', async () =
   expect([isStored, letters.length, told.at(-1)]).toEqual([true, 1, 'messages_refused'])
 })
 
-test('blocks are inserted one by one, in order, and tried until they are stored', async () => {
+test('blocks are inserted one by one, in order, and retried until they are stored', async () => {
   const { time, fates, tried, inserter } = setUp()
   fates.push(later, new Error('anything'))
   let isStored = false
@@ -156,7 +156,7 @@ test('blocks are inserted one by one, in order, and tried until they are stored'
   expect([tried, isStored, inserter.waiting]).toEqual([[1, 1, 1, 2], true, 0])
 })
 
-test('a block that is refused for good holds up nothing', async () => {
+test('a block that is refused for good does not delay the others', async () => {
   const { time, fates, told, inserter } = setUp()
   fates.push(never)
   const stored = inserter.insert([block(1), block(2)])
@@ -164,7 +164,7 @@ test('a block that is refused for good holds up nothing', async () => {
   expect([await stored, told]).toEqual([true, ['messages_refused 1', 'inserted 2']])
 })
 
-test('it is full with so many waiting, and gives them up when it is closed', async () => {
+test('the inserter is full at a limit of waiting blocks, and gives them up when it is closed', async () => {
   const { time, fates, inserter } = setUp()
   for (let i = 0; i < 100; i++) fates.push(later)
   const stored = inserter.insert(Array.from({ length: LIMITS.blocksWaitingMax }, (_, i) => block(i)))

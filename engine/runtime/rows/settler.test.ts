@@ -14,7 +14,7 @@ const late = (hour: number): LateHour => ({ deviceId: a, hour: (TEN + hour * HOU
 const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER }
 const saveOf = (hours: readonly LateHour[]): Save => ({ ...NO_SAVE, late: hours })
 
-/** It is some minutes past eleven. */
+/** A settler at some minutes past eleven. */
 class Bench {
   readonly time = new SimTime(Millis(TEN + HOUR_MS + 400_000))
   readonly steps: string[] = []
@@ -70,7 +70,7 @@ class Bench {
   }
 }
 
-test('a horizon is announced, then all rows received before are stored, then it is computed', async () => {
+test('a horizon is announced, then all rows received before are stored, then rollups are computed', async () => {
   const bench = new Bench()
   let flushed = () => {}
   bench.flushes = () =>
@@ -80,7 +80,7 @@ test('a horizon is announced, then all rows received before are stored, then it 
   const round = bench.settler.settle()
   await bench.time.advance(0)
   expect([bench.steps, bench.settler.horizon()]).toEqual([['announce 1', 'flush'], TEN + HOUR_MS])
-  // Another round does not come in between.
+  // A second round does not start in between.
   await bench.settler.settle()
   flushed()
   await round
@@ -99,7 +99,7 @@ test('an hour is settled some minutes after its end, once', async () => {
   expect(bench.steps).toEqual(['announce 1', 'flush', 'settle 1 and '])
 })
 
-test('late hours are computed again and then are late no more; one marked meanwhile stays', async () => {
+test('late hours are computed again and then no longer late, except those marked meanwhile', async () => {
   const bench = new Bench()
   bench.horizon = Millis(TEN + HOUR_MS)
   await bench.store.save(saveOf([late(-1), late(0)]))
@@ -112,7 +112,7 @@ test('late hours are computed again and then are late no more; one marked meanwh
   expect(bench.steps.slice(1)).toEqual(['take -1,0', 'flush', 'settle 1 and -1,0'])
 })
 
-test('what was taken and not computed is late still, and computed by whoever leads next', async () => {
+test('hours that were taken but not computed are still late, and the next leader computes them', async () => {
   const bench = new Bench()
   bench.horizon = Millis(TEN + HOUR_MS)
   await bench.store.save(saveOf([late(0)]))
@@ -132,7 +132,7 @@ test('what was taken and not computed is late still, and computed by whoever lea
   expect(bench.settler.lateHours([a], ALL)).toEqual([])
 })
 
-test('what fails is tried with the next round, and nothing is forgotten over a restart', async () => {
+test('a failed round is repeated, and nothing is forgotten across a restart', async () => {
   const bench = new Bench()
   await bench.store.save(saveOf([late(-3)]))
   bench.computes = async () => {
@@ -140,7 +140,7 @@ test('what fails is tried with the next round, and nothing is forgotten over a r
   }
   await expect(bench.settler.settle()).rejects.toThrow('away')
   bench.restart()
-  // What was announced counts, computed or not.
+  // An announced horizon counts even before it is computed.
   expect([bench.settler.horizon(), bench.settler.lateHours([a], ALL)]).toEqual([
     TEN + HOUR_MS,
     [late(-3).hour],
@@ -151,7 +151,7 @@ test('what fails is tried with the next round, and nothing is forgotten over a r
   expect(bench.steps).toEqual(['flush', 'settle 1 and -3'])
 })
 
-test('a horizon that a wrong clock announced does not outlive a restart under the right one', async () => {
+test('a horizon announced with a wrong clock does not survive a restart with the right one', async () => {
   const bench = new Bench()
   const in2059 = Date.UTC(2059, 11, 31, 23)
   await bench.store.putFact('rollup_horizon', `${in2059}`)
@@ -161,7 +161,7 @@ test('a horizon that a wrong clock announced does not outlive a restart under th
   expect(bench.store.getFact('rollup_horizon')).toBe(`${TEN + HOUR_MS}`)
 })
 
-test('a mark that spans hours counts for all of them, also while it is taken, and is computed as one', async () => {
+test('a mark that spans hours counts for all of them, even while it is taken, and is computed as one mark', async () => {
   const bench = new Bench()
   bench.horizon = Millis(TEN + HOUR_MS)
   const until = late(0).hour
@@ -184,7 +184,7 @@ test('a mark that spans hours counts for all of them, also while it is taken, an
   expect(bench.settler.lateHours([a], ALL)).toEqual([])
 })
 
-test('while ClickHouse is away nothing is announced', async () => {
+test('while ClickHouse is down nothing is announced', async () => {
   const bench = new Bench()
   bench.isUp = false
   await bench.settler.settle()

@@ -1,4 +1,4 @@
-// Nodes with shards over one store and one log in simulated time, for tests.
+// For tests: nodes with shards over one store and one log in simulated time.
 import { type DeviceId, Micros, Millis, type Partition } from '../../../schemas/ids.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'

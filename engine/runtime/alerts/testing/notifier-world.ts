@@ -1,5 +1,5 @@
-// A leader's notifications on a store in memory, in simulated time, with receivers that answer as a test says. `crash`
-// ends it between any two steps, and a new one begins with what was saved.
+// A leader's notifications over a store in memory, in simulated time, with receivers that answer as a test says. `crash`
+// ends them between any two steps, and new ones begin with what was saved.
 import { AlertId, ChannelId, Millis, RuleId } from '../../../../schemas/ids.ts'
 import { MemoryStore } from '../../../adapters/store/testing/memory.ts'
 import type { ChannelSettings } from '../../../domain/alert/channel.ts'
@@ -41,13 +41,13 @@ export class NotifierWorld {
   readonly received: ReceivedPost[] = []
   readonly signals: NotifierSignal[] = []
   readonly feed: FeedEvent[] = []
-  /** What receivers answer. */
+  /** How receivers answer. */
   answer: Answer = () => OK
-  /** Saves that fail before they are carried out. */
+  /** How many saves fail before they are carried out. */
   failingSaves = 0
   #incarnation = this.time.newIncarnation()
   readonly #pollMs: number
-  /** What shards do, whose disk works. */
+  /** Saves for shards, whose saves never fail. */
   readonly #save: MemoryStore['save']
   #notifications: Notifications
 
@@ -70,7 +70,7 @@ export class NotifierWorld {
     await this.#notifications.open()
   }
 
-  /** A sudden end, and a new beginning. */
+  /** Ends the notifications suddenly and begins new ones. */
   async crash(): Promise<void> {
     this.failingSaves = 0
     this.#incarnation.end()
@@ -103,7 +103,7 @@ export class NotifierWorld {
     return ChannelId(id)
   }
 
-  /** What shards save: an alert that moves. */
+  /** Saves notices as shards do when an alert moves. */
   async notice(notices: readonly Notice[]): Promise<void> {
     await this.#save({
       ...NO_SAVE,
@@ -124,7 +124,7 @@ export class NotifierWorld {
     return found.kind === 'deliveries' ? found.deliveries : []
   }
 
-  /** The alerts of which these messages tell, with what they say. */
+  /** The alerts in the messages received, each with its event. */
   told(): readonly string[] {
     return this.received.flatMap(({ type, alertIds }) =>
       alertIds.map((id) => `${id} ${type.replace('alert.', '')}`),
@@ -155,7 +155,7 @@ export class NotifierWorld {
   }
 
   async #receive(request: OutboundRequest): Promise<SendResult> {
-    // The usual body of a webhook.
+    // The usual body of a webhook has these fields.
     const body = JSON.parse(request.body) as {
       readonly type: string
       readonly data: { readonly alerts: readonly { readonly alert_id: string }[]; readonly total: number }

@@ -27,7 +27,7 @@ export interface TestNode {
   readonly broker: MemoryBroker
   readonly mesh: MemoryMesh
   readonly fatal: unknown[]
-  /** kill -9 */
+  /** Ends the node as `kill -9` does. */
   die(): void
   close(): Promise<void>
 }
@@ -40,17 +40,17 @@ export class TestNodes {
   readonly #users = new MemoryUsers()
   readonly #net = new MemoryNet()
   readonly #owners = new MemoryOwners()
-  /** While true, the log's entries are read late. */
+  /** While true, entries of the log are read late. */
   isBehind = false
   #ids = 0
 
-  /** `shards`: none for a node that owns nothing. */
+  /** `shards`: 0 for a node that owns nothing. */
   async open(name: string, shards = 1): Promise<TestNode> {
     const incarnation = this.time.newIncarnation()
     const broker = new MemoryBroker()
     const mesh = new MemoryMesh(this.#net, name)
     const fatal: unknown[] = []
-    // What is shared outlives this node.
+    // Shared ports survive the end of this node.
     const kept = <Port extends object>(port: Port): Port =>
       new Proxy(port, {
         get(target, key) {
@@ -129,7 +129,7 @@ export class TestNodes {
     return new Proxy(log, { get: (target, key) => (key === 'reader' ? reader : Reflect.get(target, key)) })
   }
 
-  /** The outcome of the work within this time, as text if there is none. */
+  /** The outcome of the work, or a text if there is none within this time. */
   async within<T>(ms: number, work: Promise<T>): Promise<T | string> {
     let outcome: T | string = 'nothing yet'
     work.then(
@@ -144,7 +144,7 @@ export class TestNodes {
     return outcome
   }
 
-  /** The broker at this node has heard everything, and says so from now on. */
+  /** Makes the broker at this node report from now on that it has handed over everything. */
   hearFrom({ broker }: TestNode): void {
     this.time.newIncarnation().schedule.every(500, () => broker.host.heard(ALL_PARTITIONS, this.time.now()))
   }

@@ -33,7 +33,7 @@ const commandId = name.map(CommandId)
 const broadcastId = name.map(BroadcastId)
 const partition = fc.nat({ max: 63 }).map(Partition)
 
-/** Names that mean something to JavaScript; `__proto__` is refused before. */
+/** Includes names that mean something to JavaScript, except `__proto__`, which is refused earlier. */
 const key = fc.oneof(
   fc.string({ maxLength: 6 }).filter((text) => text !== '__proto__'),
   fc.constantFrom('toJSON', 'constructor', 'length', 'hasOwnProperty'),

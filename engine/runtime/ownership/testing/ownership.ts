@@ -1,4 +1,4 @@
-// For tests: nodes over one table in simulated time, each of which can die, stand still, or lose the table.
+// For tests: nodes over one table in simulated time. Each of them can die, be paused, or lose the table.
 import { expect } from 'vitest'
 import { Millis, type Partition } from '../../../../schemas/ids.ts'
 import { MemoryOwners, MemoryOwnership } from '../../../adapters/ownership/testing/memory.ts'
@@ -10,25 +10,25 @@ import { Ownership } from '../ownership.ts'
 
 const LOOK_EVERY_MS = 50
 
-/** One node: what it believes to own, and what it did. */
+/** One node: what it believes it owns, and what it did. */
 export class TestNode {
   readonly name: string
   readonly owned = new Map<Partition, number>()
   readonly lost: Partition[] = []
   readonly handedOver: Partition[] = []
   readonly ownership: Ownership
-  /** Milliseconds that handing partitions over takes. */
+  /** How many milliseconds it takes to hand partitions over. */
   handOverMs = 0
-  /** Milliseconds until it has an answer of the table. */
+  /** How many milliseconds an answer of the table takes. */
   answerMs = 0
   isPaused = false
-  /** The table does not answer; `after` it has done what was asked. */
+  /** Whether the table fails to answer: `before` or `after` it has done what was asked. */
   cut: 'no' | 'before' | 'after' = 'no'
   isBlind = false
-  /** It reaches the store and ClickHouse. */
+  /** Whether the node reaches the store and ClickHouse. */
   works = true
   readonly judged: boolean[] = []
-  /** Greatest receive time that it gave, and that it knows another may have given. */
+  /** The greatest receive time that it gave. `followed` is the greatest that it knows another node may have given. */
   receivedAt = Millis(0)
   followed = Millis(0)
   #lives = 0
@@ -82,12 +82,12 @@ export class TestNode {
     this.ownership.start()
   }
 
-  /** Partitions that it would act for now. */
+  /** The partitions that it would act for now. */
   get active(): readonly Partition[] {
     return !this.isPaused && this.ownership.isCertain() ? [...this.owned.keys()] : []
   }
 
-  /** Sudden. */
+  /** Ends the node suddenly. */
   die(): void {
     this.isPaused = true
     this.#end()
@@ -102,7 +102,7 @@ export class TestNode {
     return result
   }
 
-  /** Waits while the node is paused: the answer it gets then may be old. */
+  /** Waits while the node is paused, so that an answer it gets may be out of date. */
   async #awake(): Promise<void> {
     while (this.isPaused) await this.#schedule.sleep(LOOK_EVERY_MS)
   }
@@ -121,7 +121,7 @@ export class Cluster {
     return node
   }
 
-  /** Two that have their halves, and look at the table at different times. */
+  /** Adds two nodes that own half of the partitions each, and read the table at different times. */
   async addTwo(): Promise<readonly [TestNode, TestNode]> {
     const first = this.add()
     await this.advance(LIMITS.ownershipRenewMs / 2)
@@ -132,7 +132,7 @@ export class Cluster {
     return [first, second]
   }
 
-  /** No partition ever has two nodes that act for it. */
+  /** Lets time pass, and checks that no partition ever has two nodes that act for it. */
   async advance(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += LOOK_EVERY_MS) {
       await this.time.advance(Math.min(LOOK_EVERY_MS, ms - passed))
@@ -141,12 +141,12 @@ export class Cluster {
     }
   }
 
-  /** How many each node acts for. */
+  /** How many partitions each node acts for. */
   counts(): readonly number[] {
     return this.nodes.map(({ active }) => active.length)
   }
 
-  /** Everything has an owner, and each who lives as much as the others. */
+  /** Checks that every partition has an owner, and that living nodes have equal shares. */
   expectBalance(living: readonly TestNode[]): void {
     const counts = living.map(({ active }) => active.length)
     expect(counts.reduce((sum, count) => sum + count)).toBe(LIMITS.partitions)
