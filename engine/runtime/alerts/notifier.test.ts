@@ -299,7 +299,7 @@ describe('many at once', () => {
     expect(world.received.reduce((sum, { total }) => sum + total, 0)).toBe(10_000)
   })
 
-  test('a full queue drops repeats first, then alerts of severity info, counts both, and never drops critical ones', async () => {
+  test('a full queue drops repeats first, then alerts of severity info, but never critical ones', async () => {
     await world.channel('ch_1', { groupWaitSec: 3_600 })
     const send = (count: number, name: string, more: Partial<Notice>) =>
       world.notice(Array.from({ length: count }, (_, i) => fired(`alt_${name}_${i}`, more)))

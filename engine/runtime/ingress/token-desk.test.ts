@@ -41,7 +41,7 @@ function stage() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a device that asks gets a token on token/accepted, and the lifetime of its own token is passed to the issuer', async () => {
+test('a device that asks gets a token on token/accepted, issued with the lifetime of its own token in mind', async () => {
   const { desk, wishes, sent } = stage()
   desk.asked(session, Buffer.from('{"ttl_sec":60,"client_token":"x"}'))
   await settled()
