@@ -21,7 +21,7 @@ function deliveryOf(count: number): Delivery {
   return { ...begun, members: [first, ...more] }
 }
 
-test.each([0, 1, 100])('a delivery about %i alerts more reads back as it was written', (count) => {
+test.each([0, 1, 100])('a delivery with %i more alerts is read back as it was written', (count) => {
   const delivery = deliveryOf(count)
   expect(unpackDelivery(packDelivery(delivery))).toEqual(delivery)
 })

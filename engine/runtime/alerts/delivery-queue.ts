@@ -44,7 +44,7 @@ export class DeliveryQueue {
   #members = 0
   #digestAt = 0
   #probedAt = 0
-  /** Nothing is due before this time unless something changes. */
+  /** The time before which nothing is due unless something changes. */
   #quietUntil = 0
 
   constructor(listener: DeliveryListener) {

@@ -365,7 +365,7 @@ interface InstanceChange {
 
 const FULL = fullRule()
 
-/** With a negation, the condition may be true although no leaf is. */
+/** If there is a negation, the condition may be true although no leaf is. */
 function hasNegation({ rule }: CompiledRule): boolean {
   return JSON.stringify(rule.condition).includes('"not"')
 }

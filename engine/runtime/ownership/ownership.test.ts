@@ -121,7 +121,7 @@ test('a short pause changes nothing', async () => {
 })
 
 test.each(['before', 'after'] as const)(
-  'a table that does not answer (%s it has done its work) moves nothing',
+  'a table that does not answer (%s it has done what was asked) moves nothing',
   async (cut) => {
     const cluster = new Cluster()
     const [a, b] = await cluster.addTwo()

@@ -41,7 +41,7 @@ test.each([
   ['a pause of the process', 120_000, 120_000],
   ['a clock set forwards', 3_600_000, 250],
   ['a clock set backwards', -3_600_000, 250],
-])('%s is forgiven, once, as of its end', (_, now, ticks) => {
+])('%s is forgiven once, as of its end', (_, now, ticks) => {
   const { state, sweep, pass } = setUp()
   pass(1_000)
   state.now += now

@@ -130,7 +130,7 @@ describe('a repeated status from before a restart, of a device without boot ids'
   test.each([
     ['a new session id', 'two'],
     ['no session id', undefined],
-  ])('is what it runs where it says so with %s', (_, sessionId) => {
+  ])('counts if the device sends it with %s', (_, sessionId) => {
     const bench = restarted('one')
     bench.apply([says(5, '1.0', sessionId)])
     expect(jobIn(bench)).toMatchObject(rolledBack)

@@ -23,7 +23,7 @@ describe('the status of an update', () => {
     ['two objects', '{"status":"downloading"}{"status":"downloaded"}'],
     ['bytes that are no UTF-8', Buffer.from('{"status":"\xff"}', 'latin1')],
     ['UTF-16', Buffer.from('{"status":"failed"}', 'utf16le')],
-  ])('that is %s is parked with its reason, and what it says', (_, payload) => {
+  ])('that is %s is parked with its reason and its payload', (_, payload) => {
     const { proposal, counts } = new ShardBench([online]).apply([said(1, payload)])
     expect(proposal.deadLetters.map(({ topic, reason, detail }) => [topic, reason, detail])).toEqual([
       ['fleet/a/ota/status', ...MALFORMED],

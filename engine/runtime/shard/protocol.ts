@@ -146,7 +146,7 @@ export interface WorkTask {
   readonly wants: Wants | undefined
   /** The rules and silences from this task on. Undefined if they have not changed. */
   readonly alertSettings?: AlertSettings | undefined
-  /** Which rows to hand out: blocks that are large or old enough, or all. */
+  /** The rows to hand out: blocks that are large or old enough, or all. */
   readonly cut: 'due' | 'all'
   /** Whether to hand out changed vitals. */
   readonly vitals: boolean

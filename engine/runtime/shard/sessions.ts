@@ -21,7 +21,7 @@ export interface SessionPayload {
   readonly takes?: TakenTopics | undefined
 }
 
-/** Which of the optional topics the device has subscribed to. */
+/** The optional topics that the device has subscribed to. */
 export interface TakenTopics {
   readonly commands: boolean
   readonly ota: boolean
@@ -149,7 +149,7 @@ export function tellConnection(actor: Actor, now: Millis, batch: Batch): void {
   batch.open.feed.push({ kind: 'device', event: 'device.connectivity', at: now, view })
 }
 
-/** Which connection an item is about: the device's own, or its gateway's. */
+/** The connection that an item is about: the device's own, or its gateway's. */
 function slotOf({ via }: Item): 'session' | 'relay' {
   return via.length === 0 ? 'session' : 'relay'
 }

@@ -41,7 +41,7 @@ describe('a sweep with more devices due than one task may judge', () => {
   test.each<[string, TestItem]>([
     ['a message', telemetry('e', TIMEOUT_MS + 10, { x: 1 })],
     ['a request', request('e', TIMEOUT_MS + 10, { kind: 'edit', replace: false, name: 'E' })],
-  ])('judges a device before %s that came later, as if it had come by all at once', (_, item) => {
+  ])('judges a device before %s that came later, as if it had visited all devices at once', (_, item) => {
     const bench = fleet(NAMES, 2)
     bench.work({ sweep: at(TIMEOUT_MS) })
     expect(told(bench.apply([item]))[0]).toBe(`e offline at ${TIMEOUT_MS}`)
