@@ -4,7 +4,7 @@
 // L1. Decisions are saved with the leader's claim, together with their notices and rows, before anybody sees them. A
 //     failed save may have been carried out all the same, so it is retried until it is known to be saved: deciding again
 //     would open a second alert.
-// L2. Nothing is judged without the counts of every owner: what cannot be seen must not count as well.
+// L2. Nothing is judged without the counts of every owner: a part of the fleet that cannot be seen must not seem healthy.
 // - One thing at a time: a user's request and a round never decide at the same time.
 import type { AlertId, RuleId } from '../../../schemas/ids.ts'
 import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'

@@ -15,8 +15,8 @@
 //     once it has worked for as long. An unfit node waits before it gives anything away, so that others have time to say
 //     that they are unfit, too, and gives nothing once it works again: an outage for all is no reason to move partitions.
 // W7. With each renewal a node reports up to which receive time it has come, and only after that does it release what it
-//     handed over. So whoever reads that a partition is free knows a time after all that its owner gave. A dead owner's
-//     lease ends before another may take over, and by then time has moved on by more than the lease.
+//     handed over. So a node that reads that a partition is free knows a time no earlier than any that its owner gave. A
+//     dead owner's lease ends before another may take over, and by then time has moved on by more than the lease.
 import type { Millis, Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Clock } from '../../ports/clock.ts'

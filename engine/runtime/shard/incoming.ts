@@ -35,7 +35,7 @@ export function timeOf({ item }: Incoming): Millis {
 
 /** Whether the item was sent before the device was registered, perhaps by an earlier device with this id. It must precede
  *  the registration both by time and by place. Times alone would not do: if the clocks of nodes differ or a clock was set
- *  back, a device's first messages may seem older than its registration. Places alone would not do: a log that began anew
+ *  back, a device's first messages may seem older than its registration. Places alone would not do: a log that began again
  *  counts from the start. Records of earlier versions have no place. */
 export function isBeforeRegistration(
   incoming: Incoming,
