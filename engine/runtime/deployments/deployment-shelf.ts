@@ -180,7 +180,7 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     const found = await this.#insist(() => readDeployments(this.#ports.documents))
     if (found === undefined) return
     const ids = new Set(found.map(({ id }) => id))
-    for (const id of this.#deployments.keys()) if (!ids.has(id)) this.#deployments.delete(id)
+    for (const id of this.#deployments.keys()) if (!ids.has(id)) this.#forget(id)
     // A deployment that was not known here is not announced, because it may be old. A change of a known one is.
     for (const deployment of found) this.#learn(deployment, { isNews: this.#deployments.has(deployment.id) })
   }
@@ -191,6 +191,10 @@ export class DeploymentShelf implements FirmwareUse, DownloadJobs {
     }))
     if (found === undefined) return
     if (found.deployment !== undefined) return this.#learn(found.deployment, { isNews: true })
+    this.#forget(id)
+  }
+
+  #forget(id: DeploymentId): void {
     this.#deployments.delete(id)
     this.#news.forget(id)
   }

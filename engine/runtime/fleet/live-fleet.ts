@@ -77,12 +77,21 @@ export class LiveFleet implements FleetPort {
     // The previous answer is still on its way.
     if (this.#pulling !== undefined) return
     try {
-      const table = await this.#pull()
-      for (const listener of this.#listeners) listener(table)
+      this.#tell(await this.#pull())
     } catch (error) {
       // While partitions move there is no answer, and the next tick asks again.
       if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
     }
+  }
+
+  #tell(table: FleetTable): void {
+    for (const listener of this.#listeners)
+      try {
+        listener(table)
+      } catch (error) {
+        // A bug in one listener must not affect the others.
+        this.#ports.failed(error)
+      }
   }
 
   #pull(): Promise<FleetTable> {

@@ -6,9 +6,9 @@
 // - inserted (kept by the store): its rows are stored. A restart reads what comes after it.
 import type { Partition } from '../../../schemas/ids.ts'
 import type { Entry, Positions } from '../../ports/log.ts'
-
 import type { Records } from '../../ports/store.ts'
 import type { Position } from '../shard/protocol.ts'
+import { raise } from '../shard/raise.ts'
 
 export class ShardPositions {
   readonly #store: Pick<Records, 'applied' | 'inserted'>
@@ -74,8 +74,4 @@ export class ShardPositions {
       this.#covered[partition] = Math.max(this.#covered[partition] ?? 0, seq)
     })
   }
-}
-
-function raise(positions: number[], { partition, seq }: Position): void {
-  positions[partition] = Math.max(positions[partition] ?? 0, seq)
 }

@@ -63,7 +63,7 @@ export interface RowPlace {
 }
 
 /** A number that tells rows of one moment apart: always the same for the same row, and different for different rows. If
-   *  the clock was set back, two sweeps may share a moment and have no place. Then their content tells their rows apart. */
+ *  the clock was set back, two sweeps may share a moment and have no place. Then their content tells their rows apart. */
 export function versionOf(
   { place }: Pick<RowPlace, 'place'>,
   ...step: readonly (string | number | undefined)[]
