@@ -12,6 +12,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 import { type BareBroker, startMosquitto } from '../targets/brokers.ts'
 import { type ClickHouse, withClickHouse } from '../targets/clickhouse.ts'
 import { startGlue } from '../targets/glue.ts'
+import type { Program } from '../targets/ready-line.ts'
 import { ingestName } from './ingest.ts'
 
 const SOCKETS = 1_000
@@ -50,12 +51,12 @@ async function measure(bench: Bench, broker: BareBroker, clickhouse: ClickHouse)
       // Enough messages to outlast the start, and few enough to wait in mosquitto, which accepts more than the script can.
       const job = { window: 16, durationMs: 60_000 }
       await generator.closed({ ...job, messagesPerDevice: 50 })
-      await counted(clickhouse, 50 * SOCKETS)
+      await counted({ clickhouse, script }, 50 * SOCKETS)
       const pids = [broker.pid, script.pid, clickhouse.pid]
       const noise = new NoiseMeter()
       const before = pids.map(sampleCpu)
       const run = await generator.closed({ ...job, messagesPerDevice: bench.quick ? 100 : 300 })
-      const countedAt = await counted(clickhouse, 50 * SOCKETS + run.messages)
+      const countedAt = await counted({ clickhouse, script }, 50 * SOCKETS + run.messages)
       const micros = pids.map((pid, at) => usedSince(before[at], pid) / run.messages)
       addFigures(bench, { run, micros, seconds: (countedAt - run.firstSentAt) / 1000, noise: noise.note() })
     })
@@ -68,9 +69,18 @@ function usedSince(before: CpuSample | undefined, pid: number): number {
   return before === undefined ? Number.NaN : cpuBetween(before, sampleCpu(pid)).totalMicros
 }
 
-async function counted(clickhouse: ClickHouse, messages: number): Promise<number> {
-  return until(`${messages} messages through the script`, { deadlineMs: COUNT_MS, everyMs: 100 }, async () =>
-    Number(await clickhouse.query('SELECT count() FROM glue')) >= messages * LEAVES ? ticks() : undefined,
+async function counted(
+  { clickhouse, script }: { readonly clickhouse: ClickHouse; readonly script: Program },
+  messages: number,
+): Promise<number> {
+  return until(
+    `${messages} messages through the script`,
+    { deadlineMs: COUNT_MS, everyMs: 100 },
+    async () => {
+      if (script.isGone()) throw new Error(`the script ended: ${script.said()}`)
+      const rows = Number(await clickhouse.query('SELECT count() FROM glue'))
+      return rows >= messages * LEAVES ? ticks() : undefined
+    },
   )
 }
 

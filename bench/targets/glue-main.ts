@@ -1,11 +1,15 @@
 // The script that many teams write instead: mqtt.js → JSON.parse → flatten → @clickhouse/client, in batches of 10 000 rows
 // or 1 s.
+import { Readable } from 'node:stream'
 import { createClient } from '@clickhouse/client'
 import { connectAsync } from 'mqtt'
 import { flatten } from '../measure/flatten.ts'
 
 const BATCH_ROWS = 10_000
 const BATCH_AGE_MS = 1_000
+/** `insert` of the client would do with a real ClickHouse. The embedded one takes rows only as `input`. */
+const COLUMNS = 'device_id String, metric String, ts DateTime64(3), value Float64'
+const INSERT = `INSERT INTO glue SELECT * FROM input('${COLUMNS}') FORMAT JSONEachRow`
 
 interface Row {
   readonly device_id: string
@@ -25,7 +29,16 @@ function flush(): void {
   if (rows.length === 0) return
   const values = rows
   rows = []
-  inserting = inserting.then(() => clickhouse.insert({ table: 'glue', values, format: 'JSONEachRow' }))
+  inserting = inserting.then(() => insert(values))
+}
+
+async function insert(batch: readonly Row[]): Promise<void> {
+  const text = batch.map((row) => JSON.stringify(row)).join('\n')
+  const { stream } = await clickhouse.exec({
+    query: INSERT,
+    values: Readable.from([text], { objectMode: false }),
+  })
+  stream.resume()
 }
 
 const client = await connectAsync(mqttUrl, { clientId: 'glue', protocolVersion: 4 })

@@ -8,6 +8,8 @@ const STDERR_KEPT = 4_000
 
 export interface Program extends TrackedProcess {
   readonly ready: ReadyLine
+  /** The last of what it printed to stderr. */
+  said(): string
 }
 
 export interface ReadyLine {
@@ -37,7 +39,11 @@ export async function startProgram({ args, env, readyMs }: ProgramOptions): Prom
     )
   })
   try {
-    return { ...tracked, ready: await within(readyMs, `ready line of ${args[0]}`, ready) }
+    return {
+      ...tracked,
+      ready: await within(readyMs, `ready line of ${args[0]}`, ready),
+      said: () => said(''),
+    }
   } catch (error) {
     await tracked.kill('SIGKILL')
     throw error
