@@ -75,11 +75,8 @@ export function toReport(
 ): string {
   const texts = new Map(before.split(/^(?=## )/m).map((text) => [/^## (.*)/.exec(text)?.[1], text]))
   for (const part of parts) texts.set(part.name, toText(part))
-  return (
-    [HEAD, ...order.flatMap((name) => texts.get(name) ?? []), method]
-      .map((text) => text.trim())
-      .join('\n\n') + '\n'
-  )
+  const sections = [HEAD, ...order.flatMap((name) => texts.get(name) ?? []), method]
+  return `${sections.map((text) => text.trim()).join('\n\n')}\n`
 }
 
 function toText({ name, about, conditions, figures }: ReportPart): string {

@@ -1,6 +1,8 @@
 // What the ROS 2 bridge costs on a robot: CPU per message of ROS that becomes a message of MQTT.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Rest } from '../load/rest.ts'
@@ -14,6 +16,7 @@ import { track } from '../targets/children.ts'
 import { type Service, startService } from '../targets/service.ts'
 
 const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
+const RELAY = fileURLToPath(new URL('../targets/relay-main.js', import.meta.url))
 const ID = 'bench-robot'
 const CONNECTED_MS = 60_000
 const WARM_MS = 5_000
@@ -29,7 +32,7 @@ export const bridge: Scenario = {
         await rest.login()
         const [login] = await rest.registerAs([ID], (id) => ({ device_id: id, name: id, type: 'ros2_robot' }))
         const at = { bench, dir, service, rest, token: login?.token ?? '' }
-        for (const topics of [1, 10]) await costOf(at, topics)
+        for (const topics of [1, 10]) await costOf(at, topics, await floorOf(bench, topics))
       } finally {
         rest.close()
         await service.kill()
@@ -46,7 +49,37 @@ interface Place {
   readonly token: string
 }
 
-async function costOf({ bench, dir, service, rest, token }: Place, topics: number): Promise<void> {
+/** CPU per message of a process that parses each message and writes something to a socket, and does nothing else. */
+async function floorOf(bench: Bench, topics: number): Promise<number> {
+  const ros = await Robot.open(topics)
+  const sink = createServer((socket) => {
+    socket.on('data', () => socket.write('ack!'))
+    socket.on('error', () => socket.destroy())
+  })
+  await once(sink.listen(0, '127.0.0.1'), 'listening')
+  // It listens on TCP, so its address is an object.
+  const { port } = sink.address() as AddressInfo
+  const child = track(spawn(process.execPath, [RELAY, ros.url, String(port), String(topics)]))
+  try {
+    await within(CONNECTED_MS, 'connection to ROS', ros.subscribed)
+    await sleep(WARM_MS)
+    const [before, saidBefore] = [sampleCpu(child.pid), ros.said]
+    await sleep(measuredMs(bench))
+    return cpuBetween(before, sampleCpu(child.pid)).totalMicros / (ros.said - saidBefore)
+  } finally {
+    await child.kill('SIGKILL')
+    ros.close()
+    sink.close()
+  }
+}
+
+const measuredMs = (bench: Bench): number => (bench.quick ? 10_000 : 30_000)
+
+async function costOf(
+  { bench, dir, service, rest, token }: Place,
+  topics: number,
+  floor: number,
+): Promise<void> {
   const ros = await Robot.open(topics)
   const path = join(dir, 'bridge.yaml')
   writeFileSync(path, fileText({ service, token, rosUrl: ros.url, topics }))
@@ -69,13 +102,19 @@ async function costOf({ bench, dir, service, rest, token }: Place, topics: numbe
     await sleep(WARM_MS)
     const noise = new NoiseMeter()
     const [before, takenBefore] = [sampleCpu(child.pid), await taken()]
-    await sleep(bench.quick ? 10_000 : 30_000)
+    await sleep(measuredMs(bench))
     const [after, takenAfter] = [sampleCpu(child.pid), await taken()]
     const messages = takenAfter - takenBefore
+    const micros = cpuBetween(before, after).totalMicros / messages
+    const scenario = `ROS 2 bridge, ${topics === 1 ? 'one topic' : `${topics} topics`} at 50 Hz`
     bench.add({
-      scenario: `ROS 2 bridge, ${topics === 1 ? 'one topic' : `${topics} topics`} at 50 Hz`,
-      ...{ name: 'CPU per message', value: cpuBetween(before, after).totalMicros / messages, unit: 'µs' },
+      ...{ scenario, name: 'bare relay, CPU per message', value: floor, unit: 'µs' },
+      note: 'a process that parses each message and writes to a socket, and does nothing else',
+    })
+    bench.add({
+      ...{ scenario, name: 'CPU per message', value: micros, unit: 'µs' },
       target: { kind: 'at_most', value: 30 },
+      ...bench.shareOf('a bare relay', floor / micros),
       note: `${toDigits(messages)} messages, each with its PUBACK${noise.note()}`,
     })
   } finally {
