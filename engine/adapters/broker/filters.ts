@@ -1,10 +1,10 @@
-// Filters that one device is subscribed to, on the part of the topic after `fleet/{device_id}/`. Pure.
+// Subscription filters of one device, on the part of the topic after `fleet/{device_id}/`. Pure.
 
 export type Qos = 0 | 1 | 2
 
-/** Matches by levels, as MQTT does: `+` is one level, `#` is the rest and includes its parent level. */
+/** Matches level by level, as MQTT does: `+` is one level, `#` is the rest and includes its parent level. */
 export function isMatch(filter: string, topic: string): boolean {
-  // Nothing is split, because every message of a gateway is held against its filters.
+  // The strings are not split, because every message of a gateway is compared with the gateway's filters.
   for (let at = 0, from = 0; ; ) {
     const end = endOfLevel(filter, at)
     const wildcard = end === at + 1 ? filter[at] : undefined
@@ -15,7 +15,7 @@ export function isMatch(filter: string, topic: string): boolean {
     if (wildcard !== '+' && !isSame) return false
     if (end === filter.length) return to === topic.length
     at = end + 1
-    // Beyond the end of a topic that has no further level.
+    // The topic has no further level: this is beyond its end.
     from = to + 1
   }
 }
@@ -25,7 +25,7 @@ function endOfLevel(text: string, from: number): number {
   return slash < 0 ? text.length : slash
 }
 
-/** True if `#` is only the last level and wildcards are whole levels. */
+/** True if `#` is only the last level and each wildcard is a whole level. */
 export function isFilter(filter: string, levelsMax: number): boolean {
   const levels = filter.split('/')
   return (
@@ -38,9 +38,9 @@ export function isFilter(filter: string, levelsMax: number): boolean {
   )
 }
 
-/** What a subscription of MQTT 5 may ask for. */
+/** Options of a subscription of MQTT 5. */
 export interface SubscribeOptions {
-  /** What the device itself publishes is not sent to it. */
+  /** The device is not sent what it has published itself. */
   readonly noLocal: boolean
   /** Messages keep the retain flag that they were published with. */
   readonly asPublished: boolean
@@ -54,7 +54,7 @@ const USUAL: SubscribeOptions = { noLocal: false, asPublished: false }
 
 export class Filters {
   readonly #granted = new Map<string, GrantedOptions>()
-  /** Grows with every change, so that whatever was derived from the filters can tell that it is stale. */
+  /** Grows with every change, so that anything derived from the filters can detect that it is stale. */
   version = 0
 
   get size(): number {
@@ -88,7 +88,7 @@ export class Filters {
     return best
   }
 
-  /** The same as `qosFor`, for what the device itself has published. */
+  /** The same as `qosFor`, for messages that the device itself has published. */
   echoQosFor(suffix: string): Qos | -1 {
     let best: Qos | -1 = -1
     for (const [filter, { qos, noLocal }] of this.#granted)
@@ -96,7 +96,7 @@ export class Filters {
     return best
   }
 
-  /** True if a matching subscription keeps the retain flag of what is published. */
+  /** True if a matching subscription keeps the retain flag of published messages. */
   isAsPublished(suffix: string): boolean {
     for (const [filter, { asPublished }] of this.#granted)
       if (asPublished && isMatch(filter, suffix)) return true

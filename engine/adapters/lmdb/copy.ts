@@ -2,12 +2,12 @@
 import { chmodSync } from 'node:fs'
 import { open } from 'lmdb'
 
-/** The copy is the state after one of the commits. Throws if there is no such file. */
+/** The copy is the state after some commit. Throws if there is no such file. */
 export async function copyLmdb(from: string, to: string): Promise<void> {
   const root = open({ path: from, readOnly: true, noSubdir: true, encoding: 'binary' })
   try {
     await root.backup(to, false)
-    // It holds password hashes and secrets.
+    // The file holds password hashes and secrets.
     chmodSync(to, 0o600)
   } finally {
     await root.close()

@@ -62,7 +62,7 @@ interface QueuedWrite {
 }
 
 interface EntryRange {
-  /** The beginning of their keys. Left out: all of the table. */
+  /** The beginning of the keys. Undefined: the whole table. */
   readonly prefix?: string
   readonly limit?: number
 }
@@ -83,7 +83,7 @@ export class LmdbEnv {
     this.#root = this.#open()
   }
 
-  /** False for a table that a file which is only read does not have. */
+  /** False if the file was opened for reading only and lacks the table. */
   has(table: string): boolean {
     return this.#tables.has(table)
   }
@@ -97,7 +97,7 @@ export class LmdbEnv {
     return this.#table(table).getBinary(key)
   }
 
-  /** Entries in key order. The caller reads them without an await between, so that no write comes in the middle. */
+  /** Entries in key order. The caller must not await while reading them, so that no write comes in between. */
   *entries(table: string, which: EntryRange = {}): Generator<{ key: Key; value: Uint8Array }, void> {
     for (const entry of this.#table(table).getRange(toLmdbRange(which))) {
       if (!String(entry.key).startsWith(which.prefix ?? '')) return
@@ -176,7 +176,7 @@ export class LmdbEnv {
     const isNew = !existsSync(path)
     const root = open<Uint8Array, Key>(settings)
     for (const name of tables) {
-      // A file that is only read gets no table, and one of a former release may lack some. The client's types do not say so.
+      // No table is created in a file opened for reading only, and an older release may lack some. The types do not say so.
       const table: Table | undefined = root.openDB(name, { encoding: 'binary' })
       if (table !== undefined) this.#tables.set(name, table)
     }

@@ -1,4 +1,4 @@
-// Writes into the file that the store, the users and the kept answers share: what fails is a fault of the store.
+// Writes to the file that the store, the users and the kept answers share. A failure is reported as a fault of the store.
 import { Fault } from '../../ports/fault.ts'
 import { type Change, CommitError, type LmdbEnv } from './lmdb-env.ts'
 

@@ -123,7 +123,7 @@ function connectionOptions(options: NatsOptions): ConnectionOptions {
     pingInterval: LIMITS.natsPingEveryMs,
     maxPingOut: 2,
     timeout: LIMITS.natsTimeoutMs,
-    // A stack trace for each request, in case that it fails, was a tenth of what an append of one message costs.
+    // The client records a stack trace per request in case it fails: a tenth of the cost of appending one message.
     noAsyncTraces: true,
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { pass: password }),

@@ -4,9 +4,9 @@
 //
 // C1. Messages are numbered without gaps. A missing message was trimmed while this process was disconnected, so
 //     everything is loaded again.
-// C2. A number names the same message for ever. If it names another one, or none any more, Redis has lost data.
-// C3. `#heardAt` is a time at which nothing was missing here. A process that stood still finds answers that are old by now,
-//     so an answer that took too long counts for the time at which it was asked for.
+// C2. A number names the same message for ever. If it names another one, or no message, Redis has lost data.
+// C3. `#heardAt` is a time at which nothing was missing here. After a pause of the process, answers that it finds are old,
+//     so an answer that took too long counts for the time at which it was requested.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { LIMITS } from '../../limits.ts'
@@ -42,7 +42,7 @@ export class Follower {
   #seq = 0
   #isLoaded = false
   #heardAt = Number.NEGATIVE_INFINITY
-  /** When Redis last did not answer who wanted to catch up. */
+  /** When Redis last failed to answer a request to catch up. */
   #missedAt = Number.NEGATIVE_INFINITY
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
@@ -59,12 +59,12 @@ export class Follower {
     return this.#seq
   }
 
-  /** Id of that message, which no other message ever has. */
+  /** Id of the last message that was applied. No other message ever has it. */
   get id(): string {
     return this.#id
   }
 
-  /** Resolves once everything written before the call is loaded. Rejects with a `Fault`, and is closed then. */
+  /** Resolves once everything written before the call is loaded. Rejects with a `Fault`, and then it is closed. */
   async start(): Promise<void> {
     try {
       const last = await this.#link.read(async () => {
@@ -92,7 +92,7 @@ export class Follower {
     this.#heardAt = Math.max(this.#heardAt, askedAt)
   }
 
-  /** Undefined if Redis was heard of a moment ago, and while it does not answer. Otherwise resolves once this process has
+  /** Undefined if Redis answered a moment ago, or is known not to answer. Otherwise resolves once this process has
    *  caught up, and after a second in any case. */
   freshen(): Promise<void> | undefined {
     const now = performance.now()
@@ -105,12 +105,12 @@ export class Follower {
     const isOver = new AbortController()
     const caughtUp = this.#caughtUp(isOver.signal)
     const late = sleep(until - performance.now(), 'late', { signal: isOver.signal }).catch(() => 'aborted')
-    // A process that stood still is late by itself, so the time that was set counts.
+    // A paused process wakes up late, so the time that was planned counts.
     if ((await Promise.race([caughtUp, late])) === 'late') this.#missedAt = until
     isOver.abort()
   }
 
-  /** The connection may have to be made again first. */
+  /** The connection may have to be reopened first. */
   async #caughtUp(isOver: AbortSignal): Promise<void> {
     while (!isOver.aborted && !this.#isClosed) {
       try {
@@ -171,10 +171,10 @@ export class Follower {
       | readonly (readonly [Buffer, readonly Message[]])[]
       | null
     const messages = found?.[0]?.[1]
-    // Nothing was written for a while, so there is time to check that this is still the same Redis.
+    // Nothing has been written for a while, so there is time to check that this is still the same Redis.
     if (messages === undefined) await this.#check()
     else this.#take(messages)
-    // A full answer leaves something out.
+    // A full answer may not be the last one.
     if (!this.#isLoaded || messages?.length === MESSAGES_AT_ONCE) return
     const now = performance.now()
     // See C3.

@@ -1,5 +1,5 @@
-// Lists of byte strings as MessagePack, which scripts in Redis unpack natively. The unpacker of Redis knows no binary
-// type but accepts strings of any bytes, which encoders for JavaScript do not write.
+// Packs lists of byte strings as MessagePack, which Redis scripts unpack natively. Redis's unpacker has no binary
+// type. It accepts strings of any bytes instead, which encoders for JavaScript do not write.
 
 export type RedisBytes = Uint8Array | string | number
 

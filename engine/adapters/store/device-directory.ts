@@ -4,7 +4,7 @@ import type { DeviceRecord } from '../../domain/device/record.ts'
 import type { DeviceFilter, DevicePageQuery, Directory } from '../../ports/store.ts'
 import type { DeviceIndex } from './index/device-index.ts'
 
-/** What other processes saved. */
+/** What other processes have saved. */
 type Others = Pick<Directory, 'known' | 'catchUp' | 'freshen'>
 
 const NOBODY: Others = { known: async () => {}, catchUp: async () => {}, freshen: () => undefined }

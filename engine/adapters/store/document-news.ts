@@ -1,4 +1,4 @@
-// Tells whoever listens which documents were written.
+// Tells listeners which documents were written.
 import type { DocumentListener } from '../../ports/documents.ts'
 
 export class DocumentNews {
@@ -14,7 +14,7 @@ export class DocumentNews {
       for (const listener of this.#listeners) listener(collection, id)
   }
 
-  /** Everything was loaded again, so anything may have changed. */
+  /** Called after everything was loaded again: any document may have changed. */
   reloaded(): void {
     for (const listener of this.#listeners) listener()
   }

@@ -1,4 +1,4 @@
-// The order of the dead letters: bounded in all and for each device, each message once, newest first to the reader.
+// The order of the dead letters: bounded in total and per device, each message once, read newest first.
 
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
@@ -19,7 +19,7 @@ export class LetterList {
   readonly #lettersMax: number
   readonly #ids = new Set<string>()
   #listed: LetterPlace[] = []
-  /** The same by device: one that sends nothing but rubbish drops its own letters and nobody else's. */
+  /** The same letters by device. A device that sends nothing but rubbish displaces only its own letters. */
   readonly #byDevice = new Map<DeviceId, LetterPlace[]>()
   readonly #crowded = new Set<DeviceId>()
   #dropped: number[] = []
@@ -29,7 +29,7 @@ export class LetterList {
     this.#lettersMax = lettersMax
   }
 
-  /** The letters not listed yet, each with the key it shall be kept under. */
+  /** The letters not listed yet, each with the key to store it under. */
   number(letters: readonly DeadLetter[]): readonly { readonly key: number; readonly letter: DeadLetter }[] {
     return letters.filter(({ id }) => !this.#ids.has(id)).map((letter) => ({ key: this.#nextKey++, letter }))
   }
@@ -43,19 +43,19 @@ export class LetterList {
     this.#listed.push(place)
     this.#ids.add(id)
     if (own.length > LIMITS.deadLettersPerDeviceMax) this.#crowded.add(deviceId)
-    // In lumps, so that a full list does not move at every letter.
+    // Dropped in lumps, so that a full list is not shifted for every letter.
     const isFull =
       this.#listed.length > this.#lettersMax * 1.1 || own.length > LIMITS.deadLettersPerDeviceMax * 1.1
     if (isFull) this.#drop()
   }
 
-  /** Keys that are no longer listed, handed over for removal. */
+  /** Hands over the keys that are no longer listed, for removal. */
   takeDropped(): readonly number[] {
     this.#drop()
     return this.#dropped.splice(0)
   }
 
-  /** They could not be removed after all. */
+  /** Takes the keys back, because they could not be removed. */
   returnDropped(keys: readonly number[]): void {
     this.#dropped.push(...keys)
   }
@@ -82,7 +82,7 @@ export class LetterList {
     return reasonsOf(this.#matching(filter))
   }
 
-  /** The keys of those that are listed. */
+  /** The keys of those letters that are listed. */
   keysOf(names: readonly LetterName[]): readonly number[] {
     const ids = new Set(names.map(({ id }) => id).filter((id) => this.#ids.has(id)))
     return ids.size === 0 ? [] : this.#listed.flatMap(({ id, key }) => (ids.has(id) ? [key] : []))
@@ -92,7 +92,7 @@ export class LetterList {
     return deviceIds.flatMap((id) => (this.#byDevice.get(id) ?? []).map(({ key }) => key))
   }
 
-  /** Takes off the list what was removed from the store. */
+  /** Takes letters off the list that were removed from the store. */
   remove(keys: readonly number[]): void {
     if (keys.length === 0) return
     const gone = new Set(keys)
@@ -121,7 +121,7 @@ export class LetterList {
     this.#dropCrowded()
     for (const place of this.#listed.splice(0, this.#listed.length - this.#lettersMax)) {
       const own = this.#byDevice.get(place.deviceId)
-      // The oldest of all is the oldest of its device.
+      // The oldest of all is also the oldest of its device.
       own?.shift()
       if (own?.length === 0) this.#byDevice.delete(place.deviceId)
       this.#forget(place)

@@ -1,4 +1,4 @@
-// Which dead letters are meant, and how many have which reason.
+// Decides which dead letters a filter selects, and counts letters by reason.
 import { Micros, toMillis } from '../../../schemas/ids.ts'
 import type { DeadLetter, DeadLetterFilter, LetterReason } from '../../ports/store.ts'
 

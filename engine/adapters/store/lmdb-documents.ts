@@ -47,7 +47,7 @@ export class LmdbDocuments implements Documents {
   }
 }
 
-/** What a save changes of the queue. */
+/** Changes that a save makes to the queue. */
 export interface NoticeChanges {
   readonly changes: readonly Change[]
   readonly added: number

@@ -1,4 +1,4 @@
-// The outbox in a table of the store's LMDB file: history that is saved and not in ClickHouse yet.
+// The outbox in a table of the store's LMDB file: history that is saved but not in ClickHouse yet.
 import type { OutboxBatch, Save } from '../../ports/store.ts'
 import type { Change, LmdbEnv } from '../lmdb/lmdb-env.ts'
 import { put, unpack } from './lmdb-values.ts'
@@ -16,7 +16,7 @@ import {
 const OUTBOX = 'outbox'
 export const OUTBOX_TABLES: readonly string[] = [OUTBOX]
 
-/** What a save changes of the outbox. */
+/** Changes that a save makes to the outbox. */
 interface OutboxChanges {
   readonly changes: readonly Change[]
   readonly added: number
@@ -65,7 +65,7 @@ export class LmdbOutbox {
     return { changes, added: isAgain ? 0 : rows.length, dropped }
   }
 
-  /** The changes are written. */
+  /** Called when the changes have been written. */
   saved({ added, dropped }: OutboxChanges): void {
     this.#count.added(added)
     this.#count.dropped(dropped)
@@ -79,7 +79,7 @@ export class LmdbOutbox {
     return { keys: there, changes: there.map(toRemoval) }
   }
 
-  /** The removal of these is written. */
+  /** Called when the removal of these keys has been written. */
   removed(keys: readonly string[]): void {
     this.#count.removed(keys)
   }

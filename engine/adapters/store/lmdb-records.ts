@@ -1,4 +1,4 @@
-// What the store keeps of each device, in tables of its LMDB file: record, vitals, parts and commands.
+// What the store keeps for each device, in tables of its LMDB file: record, vitals, parts and commands.
 import type { DeviceId } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import {
@@ -78,7 +78,7 @@ export class LmdbRecords {
   }
 }
 
-/** Without an id of a command: the beginning of the keys of all that the device has. */
+/** Without a command id, the common beginning of the keys of all the device's commands. */
 function commandKey(deviceId: DeviceId, commandId = ''): string {
   return `${deviceId}/${commandId}`
 }

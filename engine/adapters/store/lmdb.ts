@@ -42,7 +42,7 @@ export const STORE_TABLES: readonly string[] = [
   ...DOCUMENT_TABLES,
 ]
 
-/** The fact that says how often the store was opened. */
+/** The fact that counts how often the store was opened. */
 const WRITER = 'writer'
 const BATCH = 1_000
 
@@ -79,7 +79,7 @@ class LmdbStore implements Store {
     for (const { key, value } of this.#env.entries(FACTS)) this.#state.facts.set(String(key), unpack(value))
     for (const { key, value } of this.#env.entries(POSITIONS)) this.#loadPosition(String(key), unpack(value))
     this.writer = Number(this.#state.facts.get(WRITER) ?? 0) + 1
-    // If it is not stored, because the disk is full, a later process has the same number at another time.
+    // If this fails because the disk is full, a later process gets the same number, but at another time.
     void this.putFact(WRITER, String(this.writer)).catch(() => undefined)
   }
 
@@ -89,7 +89,7 @@ class LmdbStore implements Store {
 
   async claim(claims: readonly Claim[]): Promise<void> {
     this.#state.checkClaims(claims)
-    // At once: what is saved from here on is written after it.
+    // Takes effect at once: saves from here on are written after the claim.
     this.#state.claimed(claims)
     await saveChanges(
       this.#env,

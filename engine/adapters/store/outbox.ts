@@ -1,4 +1,4 @@
-// The outbox holds one batch for the history of each save. Keys sort by age, and the number of rows is part of the key.
+// The outbox holds one batch of history per save. Keys sort by age, and the number of rows is part of the key.
 import { Micros } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { WrittenRow } from '../../ports/history.ts'
@@ -13,12 +13,12 @@ export const OUTBOX_BOUNDS: OutboxBounds = {
   bytesMax: LIMITS.outboxBytesMax,
 }
 
-/** Rows are dropped in lumps, so that a full outbox is not searched for every row. */
+/** Rows are dropped in lumps, so that a full outbox is not searched for every new row. */
 const DROPPED_AT_ONCE = 1_000
-/** Digits of a time in base 36: enough for every number of microseconds that is exact. */
+/** Digits of a time in base 36: enough for any number of microseconds that JavaScript represents exactly. */
 const TIME_DIGITS = 11
 
-/** The same save has the same key, so that it may be written again. */
+/** The same save always gets the same key, so writing it again is harmless. */
 export function outboxKey(rows: Save['history']): string | undefined {
   const [first] = rows
   if (first === undefined) return undefined
@@ -58,7 +58,7 @@ export function unpackedRows(packed: readonly PackedRow[]): readonly WrittenRow[
   }))
 }
 
-/** Counts rows after each write; what is stored is the adapter's. */
+/** Counts rows after each write. The adapter stores them. */
 export class OutboxCount {
   readonly #bounds: OutboxBounds
   #rows = 0
@@ -72,7 +72,7 @@ export class OutboxCount {
     return { rows: this.#rows, dropped: this.#dropped }
   }
 
-  /** How many of the oldest rows have to go for so many new ones; `bytes` is what is stored now. */
+  /** How many of the oldest rows must go to make room for `adding` new ones; `bytes` is the size stored now. */
   excess(adding: number, bytes: number): number {
     const isFull = this.#rows + adding > this.#bounds.rowsMax || bytes > this.#bounds.bytesMax
     return isFull && this.#rows > 0 ? Math.max(adding, Math.min(DROPPED_AT_ONCE, this.#bounds.rowsMax)) : 0
@@ -92,7 +92,7 @@ export class OutboxCount {
   }
 }
 
-/** The first of these keys, oldest first, that together hold at least so many rows. */
+/** The oldest of these keys that together hold at least this many rows. */
 export function oldestBatches(keys: Iterable<string>, rows: number): readonly string[] {
   const oldest: string[] = []
   let found = 0

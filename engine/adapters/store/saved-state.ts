@@ -1,4 +1,4 @@
-// What a store keeps in memory of what is saved. It changes only after a write has succeeded, in the order of the writes.
+// What a store keeps in memory of the saved data. It changes only after a write has succeeded, in the order of the writes.
 import type { DeviceId, Partition } from '../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../domain/device/record.ts'
 import { LIMITS } from '../../limits.ts'
@@ -63,7 +63,7 @@ export class SavedState {
     this.addLate(save.late)
   }
 
-  /** Dead letters are removed by their keys. */
+  /** Does not touch dead letters, which are removed by their keys. */
   forget(gone: readonly DeviceId[]): void {
     for (const id of gone) {
       this.index.remove(id)
@@ -71,7 +71,7 @@ export class SavedState {
     }
   }
 
-  /** Throws if a later owner has claimed one of them. */
+  /** Throws if a later owner has claimed one of these partitions. */
   checkClaims(claims: readonly Claim[]): void {
     for (const { partition, epoch } of claims) {
       const latest = this.#epochs[partition] ?? 0

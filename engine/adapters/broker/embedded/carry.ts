@@ -1,4 +1,4 @@
-// Holds bytes that are read and not yet parsed: the start of a packet whose rest is to come, or packets that wait.
+// Holds bytes that have been read but not parsed: the start of an incomplete packet, or packets that have to wait.
 import { Buffer } from 'node:buffer'
 
 const EMPTY = Buffer.alloc(0)
@@ -13,12 +13,12 @@ export class Carry {
     return this.#length === 0
   }
 
-  /** True once there are as many bytes as the packet claims to have. */
+  /** True once there are as many bytes as the packet claims to need. */
   get isWorthParsing(): boolean {
     return this.#length >= this.#needed
   }
 
-  /** `needed`: the size of the packet that the bytes begin, if known. Memory grows with the bytes, not with that claim. */
+  /** `needed`: the claimed size of the first packet, if known. Memory grows with the bytes received, not with the claim. */
   keep(bytes: Buffer, needed: number): void {
     this.#needed = needed
     this.add(bytes)
@@ -37,7 +37,7 @@ export class Carry {
     this.#length = size
   }
 
-  /** Returns the bytes and keeps none. */
+  /** Returns all bytes and becomes empty. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length)
     this.clear()

@@ -18,24 +18,24 @@ export interface RawWill {
   readonly payload: Uint8Array
   readonly qos: Qos
   readonly retain: boolean
-  /** Seconds after the end of the connection. The device may be back by then, and then it is not published. */
+  /** Seconds from the end of the connection to the publication. If the device returns sooner, the will is not published. */
   readonly delaySec?: number
-  /** Properties that go on with it, as bytes. */
+  /** Properties that are forwarded with the will, as bytes. */
   readonly forwarded?: Buffer | undefined
-  /** Seconds from its publication after which it is not delivered any more. */
+  /** Seconds from publication until the message expires. */
   readonly expirySec?: number | undefined
 }
 
 /** What a device of MQTT 5 asks of the broker. */
 export interface DeviceBounds {
-  /** Messages of QoS 1 and 2 that it takes before it has acknowledged others. */
+  /** How many unacknowledged messages of QoS 1 and 2 the device accepts at a time. */
   readonly receiveMax: number
   readonly packetBytesMax: number
   /** False: reasons are told in CONNACK and DISCONNECT only. */
   readonly wantsReasons: boolean
-  /** Seconds that its session outlives its connection; infinity for always. */
+  /** Seconds that the session outlives its connection; infinity for always. */
   readonly sessionExpirySec: number
-  /** True if the keep-alive that it asked for is not the one that it gets. */
+  /** True if the broker set another keep-alive than the device asked for. */
   readonly isKeepAliveChanged: boolean
 }
 

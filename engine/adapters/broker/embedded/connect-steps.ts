@@ -1,4 +1,4 @@
-// The broker's own checks of a CONNECT that the host admits. Pure but for what the ports answer.
+// The broker's own checks of a CONNECT that the host admits. Pure, except for what the ports answer.
 
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { CONNACK, type Refusal, type SessionGrant } from '../../../ports/broker.ts'
@@ -21,10 +21,10 @@ export interface ConnectPorts {
 
 export type ConnectStep = (request: ConnectRequest, ports: ConnectPorts) => Refusal | undefined
 
-/** The steps run in this order; the first refusal is the answer. */
+/** The steps run in this order; the first refusal is sent. */
 export const connectSteps: readonly ConnectStep[] = [checkCertificate, checkRoom, allowLastWill]
 
-/** The certificate may have been revoked while the host made up its mind. */
+/** The certificate may have been revoked while the host was deciding. */
 function checkCertificate({ serial }: ConnectRequest, { isRevoked }: ConnectPorts): Refusal | undefined {
   return serial !== undefined && isRevoked(serial)
     ? { code: CONNACK.unauthorized, reason: 'the certificate was revoked' }

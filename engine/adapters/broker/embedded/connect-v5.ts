@@ -106,7 +106,7 @@ function readWill(reader: Reader, flags: number): RawWill | undefined {
   }
 }
 
-/** Reads fields in their order. After the first one that is not there, it reads nothing more. */
+/** Reads fields in order, and stops at the first one that is missing. */
 class Reader {
   readonly #bytes: Buffer
   #at: number

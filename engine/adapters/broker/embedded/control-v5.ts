@@ -1,4 +1,4 @@
-// What a device of MQTT 5 says beside messages. Pure.
+// Packets of MQTT 5 that a device sends besides messages. Pure.
 import type { Buffer } from 'node:buffer'
 import { type FilterRequest, PACKET, readFilters, readUint16, type Span } from './packets.ts'
 import { ALLOWED, PROPERTY, readProperties } from './properties.ts'

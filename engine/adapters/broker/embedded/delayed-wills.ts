@@ -12,12 +12,12 @@ export class DelayedWills {
   readonly #waiting = new Map<DeviceId, DelayedWill>()
 
   add(session: LiveSession, dueAt: number): void {
-    // Of two sessions the earlier one is over for good.
+    // The earlier of two sessions is over for good.
     this.#waiting.get(session.deviceId)?.session.publishWill()
     this.#waiting.set(session.deviceId, { session, dueAt })
   }
 
-  /** The device is back. Its will is published all the same if it gave up the session that the will belongs to. */
+  /** Called when the device is back. Its will is still published if the session that it belongs to was given up. */
   returned(deviceId: DeviceId, { isSessionKept }: { readonly isSessionKept: boolean }): void {
     const delayed = this.#waiting.get(deviceId)
     this.#waiting.delete(deviceId)

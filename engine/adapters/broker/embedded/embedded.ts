@@ -43,13 +43,13 @@ import { welcome } from './welcome.ts'
 export interface EmbeddedBrokerOptions extends ListenerOptions {
   readonly clock: Clock
   readonly sessionsMax?: number
-  /** Files that the process may have open, of which connections leave some for the rest. */
+  /** Files that the process may have open. Connections leave some of them for everything else. */
   readonly openFilesMax?: number
-  /** Connections of one address that are not let in yet. 0 or undefined: as many as there is room for. */
+  /** Connections per address that may wait to be admitted. 0 or undefined: as many as there is room for. */
   readonly handshakesPerAddressMax?: number
   /** Messages per second that one device may publish. 0 or undefined: any number. */
   readonly publishRateMax?: number
-  /** Called when so many connections were closed at once, because `connectionsMax` were open. Once a minute at most. */
+  /** Called with the number of connections closed because `connectionsMax` were open. Once a minute at most. */
   readonly turnedAway?: (count: number, connectionsMax: number) => void
 }
 
@@ -142,7 +142,7 @@ export class EmbeddedBroker implements Broker {
     this.#retained.forget(deviceId)
   }
 
-  /** Does nothing: whoever connects is judged by the records. */
+  /** Does nothing: every CONNECT is judged by the records. */
   async free(): Promise<void> {}
 
   end(deviceId: DeviceId): void {
@@ -246,7 +246,7 @@ export class EmbeddedBroker implements Broker {
     }
     this.#peers.add(peer)
     const handshake = new Handshake(peer, hub.tick + LIMITS.handshakeTimeoutMs, (connect) => {
-      // From here on the host takes the time, not the peer: the deadline no longer applies.
+      // From here on the host is waited for, not the peer: the deadline no longer applies.
       this.#handshakes.delete(handshake)
       void this.#connect(handshake, { hub, connect, certificate })
     })
@@ -280,7 +280,7 @@ export class EmbeddedBroker implements Broker {
       return
     }
     const request: ConnectRequest = { connect, admission, serial: shown?.serial, will: undefined }
-    // No await from here on: what a step finds holds until the session is open.
+    // No await from here on: what a step finds stays true until the session is open.
     for (const step of connectSteps) {
       const refusal = step(request, this.#connectPorts)
       if (refusal !== undefined) {

@@ -6,7 +6,7 @@ import { PROPERTY, type PropertyId } from './properties.ts'
 import { type ExplainedReason, REASON, type Reason } from './reasons.ts'
 
 const NONE = Buffer.alloc(0)
-/** A longer reason string helps nobody, and has to fit the packet that the device takes. */
+/** A longer reason string helps nobody, and the packet must not exceed what the device accepts. */
 const REASON_STRING_BYTES_MAX = 512
 
 export interface ConnackFacts {
@@ -71,7 +71,7 @@ export interface PublishV5Fields extends PublishFields {
   /** Properties that came with the message. */
   readonly properties: Buffer | undefined
   readonly expirySec: number | undefined
-  /** Where an answer is expected, and what tells it from others. */
+  /** Topic on which a reply is expected, and the data that identifies it. */
   readonly request: { readonly topic: string; readonly correlation: string } | undefined
 }
 
@@ -111,7 +111,7 @@ function explanation(words: string): Buffer {
   return block(sized(PROPERTY.reasonString, cut(words)))
 }
 
-/** Cut at a whole character: half of one is no UTF-8. */
+/** Cuts at a whole character: half of one is not valid UTF-8. */
 function cut(words: string): string {
   const bytes = Buffer.from(words.replaceAll('\0', ' '))
   if (bytes.length <= REASON_STRING_BYTES_MAX) return bytes.toString()

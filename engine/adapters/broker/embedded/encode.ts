@@ -1,4 +1,4 @@
-// Packets that the broker sends, as bytes. What MQTT 5 has more is in `encode-v5.ts`. Pure.
+// Packets that the broker sends, as bytes. What MQTT 5 adds is in `encode-v5.ts`. Pure.
 import { Buffer } from 'node:buffer'
 import type { Qos } from '../filters.ts'
 import { PACKET } from './packets.ts'

@@ -17,7 +17,7 @@ export class FollowUps {
     this.#ports = ports
   }
 
-  /** True while no more messages should be read that could have to be retained or echoed. */
+  /** True while the session should read no more messages that might have to be retained or echoed. */
   get isFull(): boolean {
     return this.#underWay >= LIMITS.sessionPendingMax
   }
@@ -26,10 +26,10 @@ export class FollowUps {
     this.#waiting.push(message)
   }
 
-  /** The oldest message is durable. */
+  /** Called when the oldest message is durable. */
   begin(): void {
     const message = this.#waiting.shift()
-    // `forget` was called meanwhile.
+    // `forget` has been called in the meantime.
     if (message === undefined) return
     this.#underWay++
     const done = () => {

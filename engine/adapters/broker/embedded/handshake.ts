@@ -10,9 +10,9 @@ const CONNECT_FIRST_BYTE = 0x10
 
 export class Handshake {
   readonly socket: Peer
-  /** Monotonic milliseconds after which it is cut off. Postponed by the time that the whole process slept. */
+  /** Monotonic milliseconds after which the connection is cut off. Postponed by the time that the whole process slept. */
   deadline: number
-  /** Bytes that came right behind the CONNECT. */
+  /** Bytes that followed the CONNECT immediately. */
   rest: Buffer = Buffer.alloc(0)
   #received: Buffer = Buffer.alloc(0)
   readonly #arrived: (connect: Connect) => void
@@ -37,7 +37,7 @@ export class Handshake {
     const span: Span = { first: 0, bodyStart: 0, end: 0 }
     const located = locate(received, 0, span)
     const isWrong = received[0] !== CONNECT_FIRST_BYTE || located === 'malformed'
-    // Judged by what the header claims, before a byte of the packet is collected.
+    // Judged by the length that the header claims, before a byte of the packet is collected.
     if (isWrong || span.end > LIMITS.connectBytesMax) {
       this.socket.destroy()
       return

@@ -1,9 +1,9 @@
 // Messages from one connected device: taken straight from the bytes, handed to the host, and acknowledged once the host
 // calls them durable. The device's last will is one of them.
 //
-// - Nothing is acknowledged before `durable` (R1), and everything is in the order in which it was sent.
+// - Nothing is acknowledged before `durable` (R1), and acknowledgements keep the order of the messages.
 // I2. The hot path allocates one view per message: no packet object, no topic text, no promise (R12).
-// - Every message handed over takes one count of `durable`, also after the session has ended.
+// - Every message handed over counts once in `durable`, even after the session has ended.
 import { Buffer } from 'node:buffer'
 import { Millis } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -22,7 +22,7 @@ import type { LiveSession, SessionFacts, SessionHub } from './session-hub.ts'
 import type { Message } from './session-state.ts'
 import { type KnownTopic, TopicCache } from './topic-cache.ts'
 
-/** What a message of MQTT 5 may have beside its topic and payload. */
+/** What a message of MQTT 5 may have in addition to its topic and payload. */
 interface More {
   readonly explained?: ExplainedReason | undefined
   readonly follow?: Pick<Message, 'properties' | 'expiresAt'>
@@ -42,7 +42,7 @@ export class Incoming {
   readonly #explained: ExplainedReason[] = []
   readonly #aliases = new TopicAliases()
   #will: Will | undefined
-  /** True while a message waits for the device's publish rate. */
+  /** True while a message waits because the device is over its publish rate. */
   #isSlowed = false
 
   constructor(hub: SessionHub, session: LiveSession, facts: SessionFacts) {
@@ -73,7 +73,7 @@ export class Incoming {
     )
   }
 
-  /** Takes a PUBLISH. False if it has to wait, together with everything behind it. */
+  /** Takes a PUBLISH. Returns false if it has to wait, together with everything behind it. */
   take(bytes: Buffer, span: Span): boolean {
     if (this.#allowance?.isSpent !== true) {
       this.#allowance?.take(span.end - span.bodyStart)
@@ -201,7 +201,7 @@ export class Incoming {
     })
   }
 
-  /** The topic by its name or its alias. Undefined if the session has ended because of it. */
+  /** Finds the topic by its name or alias. Undefined if an invalid one has ended the session. */
   #nameTopic(bytes: Buffer, { topicStart, topicEnd, alias }: PublishParts): NamedTopic | undefined {
     const isNamed = topicEnd > topicStart
     const named = isNamed
@@ -226,7 +226,7 @@ export class Incoming {
     this.#hub.host.refused(this.#session, 'publish', this.#mayPublish ? message : undefined)
   }
 
-  /** Answers a message on a topic that is not the device's with a reason, in its place among the others. */
+  /** Answers a message outside the device's topics with a reason, in order with the other answers. */
   #refuseMessage(
     topic: string,
     payload: Uint8Array,
@@ -246,7 +246,7 @@ export class Incoming {
     if (explained === undefined) return
     const id = slot & 0xffff
     const isQos2 = (slot & OWES.pubrec) !== 0
-    // A refused message of QoS 2 is over: its id is free.
+    // A refused message of QoS 2 is finished: its id is free.
     if (isQos2 && explained.reason >= FAILURE) this.#session.state.unreleased.release(id)
     const { reason, text } = explained
     const told = this.#session.bounds?.wantsReasons === true ? { reason, text } : { reason }
@@ -280,18 +280,18 @@ export class Incoming {
 
   #isNewQos2(id: number): boolean {
     const repeat = this.#session.state.unreleased.take(id)
-    // A repeat of a message that is not durable yet is answered once it is.
+    // If the message is not durable yet, its repeat is answered once it is.
     if (repeat === 'durable') this.#session.send(answer(PACKET.pubrec, id))
     else if (repeat === 'full') this.#session.end('abuse', explain(REASON.receiveMax))
     return repeat === 'new'
   }
 
-  /** True when the PUBREC is to be written to this connection. */
+  /** True if the PUBREC is to be written to this connection. */
   #settleQos2(id: number): boolean {
     const { state, isEnded, deviceId } = this.#session
     const isRepeated = state.unreleased.settle(id)
     if (!isEnded) return true
-    // The device may have come back meanwhile and sent it again there.
+    // The device may have reconnected in the meantime and sent the message again there.
     const live = isRepeated ? this.#hub.liveSession(deviceId) : undefined
     if (live?.state === state) live.send(answer(PACKET.pubrec, id))
     return false

@@ -47,11 +47,11 @@ const NONE: ReadCertificate = () => undefined
 
 export class Listeners {
   readonly #servers: Server[] = []
-  /** Open sockets, including TLS handshakes that nothing else knows of yet. */
+  /** Open sockets, including those still in their TLS handshake, which nothing else tracks. */
   readonly #sockets = new Set<Socket>()
   readonly #accept: Accept
   #turnedAway = 0
-  /** How many of them were told, and when. */
+  /** How many of them were reported, and when. */
   #told = { count: 0, at: Number.NEGATIVE_INFINITY }
 
   constructor(accept: Accept) {
@@ -103,7 +103,7 @@ export class Listeners {
 
   #inWebSockets(secure: SecureListeners) {
     const { tls } = secure
-    // A request for anything but a WebSocket is answered with 426, and a peer that asks for nothing is not waited for.
+    // A request for anything but a WebSocket is answered with 426. A peer that sends no request is not waited for.
     const timeouts = { headersTimeout: LIMITS.handshakeTimeoutMs, requestTimeout: LIMITS.handshakeTimeoutMs }
     const server = createHttpsServer(
       { ...tlsOptions(secure), ...timeouts, maxHeaderSize: LIMITS.connectBytesMax },
@@ -129,12 +129,12 @@ export class Listeners {
     return server
   }
 
-  /** Connections that were closed at once because as many were open as there may be. */
+  /** Connections that were closed at once because the maximum number was open. */
   get turnedAway(): number {
     return this.#turnedAway
   }
 
-  /** Tells of those that were turned away, once a minute at most. */
+  /** Reports connections that were turned away, once a minute at most. */
   sweep(ticks: number): void {
     const { count, at } = this.#told
     if (this.#turnedAway === count || ticks - at < TOLD_EVERY_MS) return
@@ -146,7 +146,7 @@ export class Listeners {
     const { connectionsMax, waitingRoom } = this.#accept
     server.maxConnections = connectionsMax
     server.on('drop', () => this.#turnedAway++)
-    // Of TLS this is the plain socket, before its handshake costs anything.
+    // With TLS this is the plain socket, before the handshake costs anything.
     server.on('connection', (socket: Socket) => {
       const { remoteAddress, remotePort, localPort } = socket
       if (!waitingRoom.enter(socket)) {
@@ -156,7 +156,7 @@ export class Listeners {
       this.#sockets.add(socket)
       socket.on('close', () => {
         this.#sockets.delete(socket)
-        // A closed socket does not know its ends any more.
+        // A closed socket no longer knows its addresses.
         waitingRoom.leave({ remoteAddress, remotePort, localPort })
       })
     })

@@ -19,10 +19,10 @@ export class Outgoing {
   readonly #hub: SessionHub
   readonly #session: LiveSession
   readonly #socket: Peer
-  /** Deliveries that the socket has yet to take (O1). */
+  /** Deliveries that the socket has not accepted yet (O1). */
   #waiting: Delivery[] = []
   #waitingBytes = 0
-  /** Bytes that may wait beyond the usual bound, because a new connection or subscription is owed them all at once. */
+  /** Bytes allowed to wait beyond the usual bound, because a new connection or subscription is owed them all at once. */
   #burstBytes = 0
 
   constructor(hub: SessionHub, session: LiveSession, socket: Peer) {
@@ -32,7 +32,7 @@ export class Outgoing {
     socket.on('drain', () => this.#sendWaiting())
   }
 
-  /** Sends again what an earlier connection left unacknowledged, and what came since [MQTT-4.4.0-1]. */
+  /** Sends what an earlier connection left unacknowledged, and what has arrived since [MQTT-4.4.0-1]. */
   resume(): void {
     this.#sendAtOnce(this.#session.state.resume())
   }
@@ -41,7 +41,7 @@ export class Outgoing {
   publish(message: Message): Promise<boolean> {
     const { state, isEnded } = this.#session
     return new Promise((resolve) => {
-      // The flag is for what a new subscription finds [MQTT-3.3.1-9], unless a device of MQTT 5 wants to see it.
+      // Set for messages that a new subscription finds [MQTT-3.3.1-9], or always if a device of MQTT 5 asks for it.
       const retain = message.retain && state.filters.isAsPublished(message.suffix)
       const delivery = state.accept({ ...message, retain }, resolve)
       if (delivery === undefined || isEnded) resolve(false)
@@ -65,7 +65,7 @@ export class Outgoing {
     unsubscribe(this.#session, { id, requests })
   }
 
-  /** `type`: PUBACK, PUBREC or PUBCOMP. `reason`: from MQTT 5 on, how it went. */
+  /** `type`: PUBACK, PUBREC or PUBCOMP. `reason`: the result, which only MQTT 5 has. */
   acknowledge(type: number, id: number, reason: number = REASON.success): void {
     const { state } = this.#session
     const isFailed = reason >= FAILURE
@@ -77,7 +77,7 @@ export class Outgoing {
     const delivery = state.unacknowledged.get(id)
     if (delivery !== undefined) {
       delivery.isReleased = true
-      // Also for a message that is not sent again: the device holds the id until it is released [MQTT-4.3.3-1].
+      // Kept even if the message is not sent again: the device holds the id until it is released [MQTT-4.3.3-1].
       state.keep(delivery)
     }
     const isToExplain = delivery === undefined && this.#session.bounds !== undefined
@@ -85,7 +85,7 @@ export class Outgoing {
     this.#session.send(isToExplain ? answerV5(PACKET.pubrel, id, unknown) : answer(PACKET.pubrel, id))
   }
 
-  /** The connection is over: what the device has not acknowledged has not reached it (O3). */
+  /** Called when the connection is over. What the device has not acknowledged counts as not delivered (O3). */
   end(): void {
     for (const delivery of this.#session.state.unacknowledged.values()) delivery.settle?.(false)
     for (const delivery of this.#waiting) delivery.settle?.(false)
@@ -93,7 +93,7 @@ export class Outgoing {
   }
 
   #sendAtOnce(deliveries: readonly Delivery[]): void {
-    // Granted only when nothing waits, so that a device that subscribes again and again does not get ever more room.
+    // Granted only if nothing waits, so that a device cannot gain ever more room by subscribing again and again.
     if (this.#waiting.length === 0) this.#burstBytes = deliveries.reduce((sum, next) => sum + sizeOf(next), 0)
     for (const delivery of deliveries) this.#wait(delivery)
     this.#sendWaiting()
@@ -132,7 +132,7 @@ export class Outgoing {
   #send(delivery: Delivery): void {
     const { deviceId, state, bounds } = this.#session
     const isDup = delivery.id !== 0
-    // Acknowledged while it waited to be sent again.
+    // The device acknowledged it while it waited to be sent again.
     if (isDup && state.unacknowledged.get(delivery.id) !== delivery) return
     if (delivery.isReleased) {
       this.#session.send(answer(PACKET.pubrel, delivery.id))
@@ -146,7 +146,7 @@ export class Outgoing {
     if (delivery.qos > 0 && !isDup) state.assignId(delivery)
     const fields = { ...delivery, topic: topicOf(deviceId, delivery.suffix), isDup }
     const packet = bounds === undefined ? publish(fields) : publishV5(this.#toV5(fields, leftMs))
-    // [MQTT-3.1.2-25] As if it had been sent: it will never fit.
+    // [MQTT-3.1.2-25] Counts as sent, because it will never fit.
     if (packet.length > (bounds?.packetBytesMax ?? packet.length)) {
       state.discard(delivery)
       return

@@ -21,7 +21,7 @@ export const PACKET = {
   auth: 15,
 } as const
 
-/** The place of a packet in the bytes. The reader of a hot loop keeps one and has it filled again. */
+/** A packet's place in the bytes. A hot loop keeps one object and has it refilled. */
 export interface Span {
   first: number
   bodyStart: number
@@ -31,7 +31,7 @@ export interface Span {
 
 export type LocateResult = 'complete' | 'incomplete' | 'malformed'
 
-/** Reads the fixed header at `at`. The `end` of an incomplete packet is where it claims to end. */
+/** Reads the fixed header at `at`. For an incomplete packet, `end` is where it claims to end. */
 export function locate(bytes: Uint8Array, at: number, span: Span): LocateResult {
   const size = bytes.length
   let length = 0

@@ -1,4 +1,4 @@
-// Peers that are sent their last bytes. Whoever does not take them in time is cut off.
+// Peers that are being sent their last bytes. A peer that does not read them in time is cut off.
 import { LIMITS } from '../../../limits.ts'
 import type { Peer } from './peer.ts'
 
@@ -14,7 +14,7 @@ export class PartingPeers {
   part(peer: Peer, lastBytes: Uint8Array): void {
     if (peer.destroyed) return
     this.#until.set(peer, this.#ticks() + LIMITS.refusedSocketMsMax)
-    // What the peer still sends is read and dropped, because unread bytes would reset the connection before these arrive.
+    // Further bytes from the peer are read and dropped: unread ones would reset the connection before these arrive.
     peer.resume()
     peer.end(lastBytes)
   }

@@ -1,4 +1,4 @@
-// Sessions that do not read, because the host had too much to do.
+// Sessions that have stopped reading because the host is overloaded.
 import type { LiveSession } from './session-hub.ts'
 
 export class PausedSessions {
@@ -18,7 +18,7 @@ export class PausedSessions {
     this.#sessions.delete(session)
   }
 
-  /** Lets them read again, in a later turn: reading leads to uplinks, and the host may be busy with one. */
+  /** Lets them read again, in a later turn: reading leads to uplinks, and the host may be in the middle of one. */
   relieve(): void {
     if (this.#isRelieved || this.#sessions.size === 0) return
     this.#isRelieved = true

@@ -89,7 +89,7 @@ export const ALLOWED = {
   disconnect: new Set<number>([PROPERTY.sessionExpiry, PROPERTY.reasonString, PROPERTY.userProperty]),
 } as const
 
-/** Properties of a PUBLISH that reach the receiver as they are. */
+/** Properties of a PUBLISH that are passed to the receiver unchanged. */
 const FORWARDED: ReadonlySet<number> = new Set<number>([
   PROPERTY.payloadFormat,
   PROPERTY.contentType,
@@ -101,15 +101,15 @@ const FORWARDED: ReadonlySet<number> = new Set<number>([
 export interface Properties {
   /** Where the block ends. */
   readonly end: number
-  /** Values of the properties that are numbers; for the others, the length of their value. */
+  /** Values of the numeric properties; for all others, the length of their value. */
   readonly values: ReadonlyMap<number, number>
-  /** A copy of the properties that go on with the message, as bytes. */
+  /** A copy of the properties that are forwarded with the message, as bytes. */
   readonly forwarded: Buffer | undefined
 }
 
 const NOTHING: ReadonlyMap<number, number> = new Map()
 
-/** Reads the block that begins at `at` with its length, inside [at, limit). Returns the reason if it is not one. */
+/** Reads the block inside [at, limit) that begins with its length. Returns the reason if it is malformed. */
 export function readProperties(
   bytes: Buffer,
   {
@@ -131,7 +131,7 @@ export function readProperties(
     const shape = SHAPES.get(id)
     if (shape === undefined || !allowed.has(id))
       return shape === undefined ? REASON.malformed : REASON.protocolError
-    // Each costs an entry here and bytes later: reading thousands holds up everybody else.
+    // Each property costs an entry here and bytes later: reading thousands would hold up everybody else.
     if (++count > LIMITS.propertiesMax) return REASON.tooLarge
     const value = readValue(bytes, { shape, at: next + 1, end })
     if (value === undefined) return REASON.malformed

@@ -2,8 +2,8 @@
 // `provision/get` alone, and is answered there. It is no session of a device: the host hears nothing of it, it takes over
 // no other connection, and nothing is retained or kept for it.
 //
-// N1. A peer gets no place of a key before it can be told of it: it subscribes first.
-// - Connections, their time and their questions are bounded.
+// N1. A peer must subscribe before it asks. Otherwise it would use up a place of its key without seeing the answer.
+// - The number of connections, their duration and their requests are bounded.
 import { Buffer } from 'node:buffer'
 import { Micros, type Millis } from '../../../../schemas/ids.ts'
 import { PROVISION_ACCEPTED_SUFFIX, PROVISION_GET_SUFFIX } from '../../../../schemas/topics.ts'
@@ -101,7 +101,7 @@ export class ProvisioningSessions {
   }
 }
 
-/** Answers what such a peer publishes. */
+/** Answers what a provisioning peer publishes. */
 class ProvisioningHost implements UplinkHost {
   session: LiveSession | undefined
   readonly #grant: ProvisioningGrant
@@ -127,7 +127,7 @@ class ProvisioningHost implements UplinkHost {
     session.durable(1)
   }
 
-  /** A message outside of the device's topics was refused, and its acknowledgement waits for this. */
+  /** A message outside the device's topics was refused, and its acknowledgement waits for this call. */
   sync(): void {
     queueMicrotask(() => this.session?.durable(1))
   }

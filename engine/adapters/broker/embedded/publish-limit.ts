@@ -1,6 +1,6 @@
-// Limits how fast a device may publish: as many messages at once as in `publishBurstSec`, and then as many as the rate
-// says. A large message counts several times. It counts by device, not by session, so that connecting again gains nothing.
-// A gateway may publish what its sub-devices may together.
+// Limits how fast a device may publish: bursts of up to `publishBurstSec` worth of messages, and the rate in the long run.
+// A large message counts several times. Counted by device, not by session, so that reconnecting gains nothing.
+// A gateway may publish as much as its sub-devices may together.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { DeviceSession, UplinkHost } from '../../../ports/broker.ts'

@@ -1,4 +1,4 @@
-// A PUBLISH of MQTT 5: where its parts are, and which topic a number stands for. Pure.
+// A PUBLISH of MQTT 5: where its parts are, and which topic an alias stands for. Pure.
 import type { Buffer } from 'node:buffer'
 import { LIMITS } from '../../../limits.ts'
 import { readUint16, type Span } from './packets.ts'
@@ -8,14 +8,14 @@ import type { KnownTopic } from './topic-cache.ts'
 
 export interface PublishParts {
   readonly topicStart: number
-  /** Equal to `topicStart` if only an alias names the topic. */
+  /** Equal to `topicStart` if the topic is given by an alias only. */
   readonly topicEnd: number
   /** 0 for QoS 0. */
   readonly id: number
   readonly payloadStart: number
   readonly alias: number | undefined
   readonly expirySec: number | undefined
-  /** A copy of the properties that go on with the message. */
+  /** A copy of the properties that are forwarded with the message. */
   readonly properties: Buffer | undefined
 }
 
@@ -46,7 +46,7 @@ export function readPublishV5(bytes: Buffer, { first, bodyStart, end }: Span): P
   return { topicStart, topicEnd, id, payloadStart: read.end, alias, expirySec, properties: read.forwarded }
 }
 
-/** A topic that the device may not publish to, as text; or one of its own. */
+/** One of the device's own topics, or, as text, a topic that it may not publish to. */
 export type NamedTopic = KnownTopic | string
 
 export class TopicAliases {

@@ -38,7 +38,7 @@ export interface ExplainedReason {
   readonly text: string
 }
 
-/** The least reason code that says that something failed. */
+/** Reason codes from here on mean failure. */
 export const FAILURE = 0x80
 
 const TEXTS: Partial<Readonly<Record<Reason, string>>> = {
@@ -75,7 +75,7 @@ export function reasonOfConnack(code: ConnackCode): Reason {
 }
 
 const OF_END: Readonly<Record<EndCause, ExplainedReason | undefined>> = {
-  // The device is not there, or has just said goodbye: it is told nothing.
+  // The device is gone, or has just said goodbye: it is told nothing.
   disconnect: undefined,
   lost: undefined,
   keepalive: { reason: REASON.keepAlive, text: 'nothing was heard for one and a half times the keep-alive' },
@@ -92,7 +92,7 @@ const OF_END: Readonly<Record<EndCause, ExplainedReason | undefined>> = {
   shutdown: { reason: REASON.shuttingDown, text: 'the service is stopping; connect again in a moment' },
 }
 
-/** What a session's device is told of its end. Undefined if there is nobody to tell. */
+/** What the device is told when its session ends. Undefined if there is nobody to tell. */
 export function reasonOfEnd(cause: EndCause): ExplainedReason | undefined {
   return OF_END[cause]
 }

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../limits.ts'
 import { isMatch } from '../filters.ts'
 import type { Message } from './session-state.ts'
 
-/** The one topic the service itself retains on, also for a gateway's sub-devices. */
+/** The only topic on which the service itself retains messages, also for a gateway's sub-devices. */
 const DESIRED = 'shadow/desired'
 
 function isKept(suffix: string): boolean {
@@ -21,7 +21,7 @@ export class RetainedMessages {
     const { suffix, payload } = message
     if (!isKept(suffix)) return
     const topics = this.#devices.get(deviceId) ?? new Map<string, Message>()
-    // What was retained there before is not the latest any more.
+    // What was retained there before is no longer the latest.
     if (isTooMuch(topics, message)) topics.delete(suffix)
     else if (payload.length === 0) topics.delete(suffix)
     else topics.set(suffix, message)
@@ -29,7 +29,7 @@ export class RetainedMessages {
     else this.#devices.set(deviceId, topics)
   }
 
-  /** Messages that a new subscription to this filter is sent. */
+  /** Messages that are sent to a new subscription to this filter. */
   matching(deviceId: DeviceId, filter: string, now: Millis): readonly Message[] {
     const topics = [...(this.#devices.get(deviceId)?.values() ?? [])]
     return topics.filter(
@@ -42,7 +42,7 @@ export class RetainedMessages {
   }
 }
 
-/** The service's own messages are bounded by the shadow, and always retained. */
+/** Messages of the service are bounded by the shadow, and always retained. */
 function isTooMuch(topics: ReadonlyMap<string, Message>, { suffix, payload }: Message): boolean {
   if (!isRetainable(suffix)) return false
   let bytes = payload.length

@@ -12,7 +12,7 @@ import type { Message, SessionState } from './session-state.ts'
 export interface SessionHub {
   readonly host: UplinkHost
   readonly retained: RetainedMessages
-  /** One object that is filled anew for every message (incoming I2). */
+  /** One object, refilled for every message (incoming I2). */
   readonly message: { -readonly [Key in keyof UplinkMessage]: UplinkMessage[Key] }
   readonly publishes: [number, number, number]
   bytesIn: number
@@ -29,9 +29,9 @@ export interface SessionHub {
   /** Tells the broker that paused sessions may be able to read again. */
   relieved(): void
   ended(session: LiveSession): void
-  /** Sends a peer its last bytes and lets go of it. */
+  /** Sends a peer its last bytes and closes the connection. */
   part(peer: Peer, lastBytes: Uint8Array): void
-  /** Keeps a will back while its device may return. */
+  /** Holds a will back while its device may still return. */
   delayWill(session: LiveSession, delaySec: number): void
 }
 
@@ -40,7 +40,7 @@ export interface LiveSession extends DeviceSession {
   readonly state: SessionState
   readonly isEnded: boolean
   readonly isPaused: boolean
-  /** What a device of MQTT 5 asked for; undefined for one of MQTT 3.1.1. */
+  /** What a device of MQTT 5 asked for; undefined for MQTT 3.1.1. */
   readonly bounds: DeviceBounds | undefined
   /** Messages handed over and not yet durable. */
   readonly pending: number
@@ -49,15 +49,15 @@ export interface LiveSession extends DeviceSession {
   publish(message: Message): Promise<boolean> | undefined
   /** Ends the session if its token or keep-alive has run out. `asleepMs`: time that the whole process slept. */
   sweep(ticks: number, now: number, asleepMs: number): void
-  /** Reads on, unless too much still waits. */
+  /** Continues reading, unless too much is still waiting. */
   resume(): void
   /** Drops the will, and messages that would be retained or echoed once durable. */
   forget(): void
-  /** Publishes the will that was kept back. */
+  /** Publishes the will that was held back. */
   publishWill(): void
-  /** `explained`: what a device of MQTT 5 is told, if it is more than the cause says. */
+  /** `explained`: what to tell a device of MQTT 5 if the cause alone does not say enough. */
   end(cause: EndCause, explained?: ExplainedReason): void
-  /** Ends a session whose device does not read what it is sent. */
+  /** Ends a session whose device does not read. */
   endFrozen(): void
 }
 

@@ -1,7 +1,7 @@
 // The session state of MQTT: subscriptions, QoS 2 ids and messages on their way to the device. It outlives the
-// connection only for a device that asked for it (clean session off), and is bounded per device (R9).
+// connection only if the device asked for it (clean session off), and is bounded per device (R9).
 //
-// Q1. A packet id belongs to one delivery from its first PUBLISH until the last acknowledgement, also across connections.
+// Q1. A packet id belongs to one delivery from its first PUBLISH to the last acknowledgement, even across connections.
 import { Buffer } from 'node:buffer'
 import type { DeviceId, Millis } from '../../../../schemas/ids.ts'
 import { isOwnFilter, suffixOf } from '../../../../schemas/topics.ts'
@@ -15,15 +15,15 @@ import { UnreleasedPackets } from './unreleased-packets.ts'
 export interface Message {
   /** The topic after `fleet/{device_id}/`. */
   readonly suffix: string
-  /** Kept without a copy: the caller must not change it. */
+  /** Not copied: the caller must not change it. */
   readonly payload: Buffer
   readonly qos: Qos
   readonly retain: boolean
-  /** Nobody is given it later. */
+  /** The message is not delivered after this time. */
   readonly expiresAt?: Millis | undefined
-  /** The device has published it itself. */
+  /** True if the device itself published the message. */
   readonly isOwn?: boolean
-  /** Properties of MQTT 5 that it came with, as bytes. */
+  /** Properties of MQTT 5 that the message came with, as bytes. */
   readonly properties?: Buffer | undefined
   readonly request?: RequestFacts | undefined
 }
@@ -32,9 +32,9 @@ export interface Message {
 export interface Delivery extends Message {
   /** 0 until it is sent for the first time (Q1). */
   id: number
-  /** QoS 2: PUBREC has come, so PUBREL is sent from now on instead of the message. */
+  /** QoS 2: PUBREC has arrived, so PUBREL is sent from now on instead of the message. */
   isReleased: boolean
-  /** Tells the publisher, if one waits. Only the first call counts. */
+  /** Resolves the promise of the publisher, if there is one. Only the first call counts. */
   readonly settle: ((isAcknowledged: boolean) => void) | undefined
 }
 
@@ -57,7 +57,7 @@ const SHARED = '$share/'
 export class SessionState {
   readonly filters = new Filters()
   readonly unreleased = new UnreleasedPackets()
-  /** Deliveries that are sent and not yet acknowledged, by packet id. */
+  /** Deliveries that have been sent but not acknowledged, by packet id. */
   readonly unacknowledged = new Map<number, Delivery>()
   /** Seconds that the session outlives its connection; 0 if it does not. */
   expirySec: number
@@ -76,12 +76,12 @@ export class SessionState {
     return this.expirySec > 0
   }
 
-  /** True if a connection finds something here from before. */
+  /** True if there is anything here for a connection to resume. */
   get isUsed(): boolean {
     return this.isPersistent || this.filters.size > 0 || this.#kept.size > 0
   }
 
-  /** Subscribes the device to a filter of its own, or says why not. */
+  /** Subscribes the device to one of its own filters, or says why not. */
   subscribe(
     { deviceId, maySubscribe }: Subscriber,
     { filter, qos, options }: FilterRequest,
@@ -97,7 +97,7 @@ export class SessionState {
     return { suffix, isNew }
   }
 
-  /** Undefined if no subscription matches. A delivery that must survive the connection is kept from here on. */
+  /** Undefined if no subscription matches. A delivery that must survive the connection is kept from now on. */
   accept(message: Message, settle?: Delivery['settle']): Delivery | undefined {
     const { suffix, payload, qos: wanted, retain, isOwn, expiresAt, properties, request } = message
     const granted = isOwn === true ? this.filters.echoQosFor(suffix) : this.filters.qosFor(suffix)
@@ -120,7 +120,7 @@ export class SessionState {
     }
   }
 
-  /** Gives a delivery its packet id. At most `sessionUnackedMax` are in use, so one is free. */
+  /** Gives a delivery its packet id. There is always a free one, since at most `sessionUnackedMax` are in use. */
   assignId(delivery: Delivery): void {
     do this.#lastId = (this.#lastId % 0xffff) + 1
     while (this.unacknowledged.has(this.#lastId))
@@ -128,7 +128,7 @@ export class SessionState {
     this.unacknowledged.set(delivery.id, delivery)
   }
 
-  /** The device has acknowledged the delivery with this id for good, or refused it for good. */
+  /** Called when the device has acknowledged or refused the delivery with this id for good. */
   settle(id: number, isTaken = true): void {
     const delivery = this.unacknowledged.get(id)
     if (delivery === undefined) return
@@ -137,14 +137,14 @@ export class SessionState {
     delivery.settle?.(isTaken)
   }
 
-  /** The delivery cannot or must not be sent any more. */
+  /** Drops a delivery that cannot or must not be sent any more. */
   discard(delivery: Delivery): void {
     this.unacknowledged.delete(delivery.id)
     this.#drop(delivery)
     delivery.settle?.(false)
   }
 
-  /** Deliveries that a new connection is sent, oldest first. Whatever else was under way is forgotten. */
+  /** Deliveries to send on a new connection, oldest first. Anything else in flight is forgotten. */
   resume(): readonly Delivery[] {
     for (const [id, delivery] of this.unacknowledged)
       if (!this.#kept.has(delivery)) this.unacknowledged.delete(id)

@@ -13,7 +13,7 @@ export class SessionStates {
   readonly #persistent = new Map<DeviceId, SessionState>()
   #sweptAt = 0
 
-  /** The state for a device that connects. `present` is true if the device has one from before. */
+  /** Returns the state for a device that connects. `present` is true if the device had one before. */
   claim(
     deviceId: DeviceId,
     { clean, expirySec }: SessionWish,
@@ -29,7 +29,7 @@ export class SessionStates {
     return { state, present }
   }
 
-  /** The connection of this state is over. A later connection of the device may have a state of its own. */
+  /** Called when the connection that used this state is over. The device may already have a newer state. */
   left(deviceId: DeviceId, state: SessionState, ticks: number): void {
     if (this.#persistent.get(deviceId) !== state) return
     if (state.isPersistent) state.expiresAt = ticks + state.expirySec * 1000
@@ -44,7 +44,7 @@ export class SessionStates {
     this.#persistent.delete(deviceId)
   }
 
-  /** Called as time passes. Looks through the states now and then. */
+  /** Called as time passes. Removes expired states now and then. */
   sweep(ticks: number): void {
     if (ticks - this.#sweptAt < LIMITS.sessionExpiryEveryMs) return
     this.#sweptAt = ticks

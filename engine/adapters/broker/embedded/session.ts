@@ -1,8 +1,8 @@
-// One admitted device on its socket: reads packets, hands messages to `incoming.ts` and what concerns downlinks to
+// One admitted device on its socket: reads packets, passes messages to `incoming.ts` and everything about downlinks to
 // `outgoing.ts`, and ends when MQTT, the clock or the broker says so.
 //
-// - What is read and not yet durable is bounded; beyond that, the socket is not read (R9).
-// - Bytes of a device never throw. What MQTT has no error for ends the connection.
+// - Messages that are read but not yet durable are bounded; at the bound, the socket is no longer read (R9).
+// - Bytes from a device never make it throw. An error that MQTT has no answer for ends the connection.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, Millis, type Partition } from '../../../../schemas/ids.ts'
 import { unreachable } from '../../../domain/unreachable.ts'
@@ -27,7 +27,7 @@ import type { Message, SessionState } from './session-state.ts'
 const PUBREL = (PACKET.pubrel << 4) | 2
 const SUBSCRIBE = (PACKET.subscribe << 4) | 2
 const UNSUBSCRIBE = (PACKET.unsubscribe << 4) | 2
-/** First bytes of what a device answers a message with. */
+/** First bytes of a device's answers to a message. */
 const ANSWERS: ReadonlySet<number> = new Set([PACKET.puback << 4, PACKET.pubrec << 4, PACKET.pubcomp << 4])
 
 export class Session implements LiveSession {
@@ -45,13 +45,13 @@ export class Session implements LiveSession {
   readonly #hub: SessionHub
   readonly #socket: Peer
   readonly #expiresAt: number
-  /** When the device is told that its credentials end; infinity once it was. */
+  /** When to warn the device that its credentials are about to end; infinity once it has been warned. */
   #warnAt: number
   readonly #silenceMs: number
   readonly #span: Span = { first: 0, bodyStart: 0, end: 0 }
   readonly #carry = new Carry()
   readonly #incoming: Incoming
-  /** Made when the device first subscribes: most devices of a large fleet may never do. */
+  /** Created when the device first subscribes: most devices of a large fleet may never do so. */
   #outgoing: Outgoing | undefined
   #heardAt: number
   #isPeerGone = false
@@ -158,13 +158,13 @@ export class Session implements LiveSession {
 
   endFrozen(): void {
     this.#hub.cutFrozen++
-    // It reads nothing: there is no use in telling it why.
+    // The device reads nothing, so there is no use in telling it why.
     this.#socket.destroy()
     this.end('abuse')
   }
 
   readonly #lost = (): void => {
-    // What the device said before it left is heard first, a goodbye above all.
+    // What the device sent before it left is processed first, above all a DISCONNECT.
     if (this.isPaused && !this.#carry.isEmpty) this.#isPeerGone = true
     else this.end('lost')
   }
@@ -218,7 +218,7 @@ export class Session implements LiveSession {
     const { first, bodyStart, end } = span
     const id = end - bodyStart === 2 ? readUint16(bytes, bodyStart) : 0
     const isEmpty = end === bodyStart
-    // By type and flags: a packet with wrong flags is no packet.
+    // Compared with its flags: a packet with wrong flags is malformed.
     if (first === PACKET.pingreq << 4 && isEmpty) this.send(PINGRESP)
     else if (first === PACKET.disconnect << 4 && isEmpty) this.end('disconnect')
     else if (ANSWERS.has(first) && id !== 0) this.#outgoing?.acknowledge(first >>> 4, id)
@@ -266,12 +266,12 @@ export class Session implements LiveSession {
   }
 
   #leave({ isWithWill, expirySec }: Extract<ControlV5, { kind: 'disconnect' }>): void {
-    // [MQTT-3.1.2-23] A session that was to end with its connection cannot be made to outlive it now.
+    // [MQTT-3.1.2-23] A session that was to end with its connection cannot be extended now.
     const isTooLate = expirySec !== undefined && expirySec > 0 && !this.state.isPersistent
     if (isTooLate) this.end('abuse', explain(REASON.protocolError))
     else {
       if (expirySec !== undefined) this.state.expirySec = toExpirySec(expirySec)
-      // A goodbye that asks for the will is an end like any other.
+      // A DISCONNECT that asks for the will counts as a lost connection.
       this.end(isWithWill ? 'lost' : 'disconnect')
     }
   }

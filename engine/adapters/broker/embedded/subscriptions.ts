@@ -1,4 +1,4 @@
-// What a device asks of its subscriptions, answered filter by filter, and the retained messages that a new one is owed.
+// Answers a device's SUBSCRIBE filter by filter, and finds the retained messages to send for new subscriptions.
 import { suffixOf } from '../../../../schemas/topics.ts'
 import { answer, SUBACK_REFUSED, suback } from './encode.ts'
 import { grantsV5 } from './encode-v5.ts'
@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<SubscribeRefusal, Reason>> = {
   too_many: REASON.quota,
 }
 
-/** Answers each filter by itself [MQTT-3.8.4-5]. Returns the retained messages to send, or undefined if no filter was
+/** Answers each filter separately [MQTT-3.8.4-5]. Returns the retained messages to send, or undefined if no filter was
  *  granted. */
 export function subscribe(
   hub: SessionHub,

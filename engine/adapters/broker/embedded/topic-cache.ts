@@ -1,4 +1,4 @@
-// Finds the topics that one session publishes to by their bytes. A device uses few, so each is decoded once.
+// Looks up the topics of one session by their bytes. A device uses few, so each is decoded once.
 import type { Buffer } from 'node:buffer'
 import { Buffer as Bytes } from 'node:buffer'
 import type { DeviceId } from '../../../../schemas/ids.ts'
@@ -23,7 +23,7 @@ export class KnownTopic {
     this.isRetainable = isRetainable(suffix)
   }
 
-  /** True if the device is subscribed to this topic of its own. */
+  /** True if the device is subscribed to this topic, which is its own. */
   isEchoed(filters: Filters): boolean {
     if (this.#filtersVersion !== filters.version) {
       this.#filtersVersion = filters.version
@@ -43,7 +43,7 @@ export class TopicCache {
     this.#deviceId = deviceId
   }
 
-  /** Undefined when the bytes are not a topic name inside the device's own namespace. */
+  /** Undefined if the bytes are not a topic name in the device's own namespace. */
   find(bytes: Buffer, start: number, end: number): KnownTopic | undefined {
     const last = this.#last
     if (last !== undefined && isSame(last.bytes, bytes, start, end)) return last
@@ -56,7 +56,7 @@ export class TopicCache {
     return this.#learn(bytes, start, end)
   }
 
-  /** The topic name that the bytes are, in whatever namespace; undefined if they are none. */
+  /** The topic name in these bytes, in any namespace; undefined if they are none. */
   nameOf(bytes: Buffer, start: number, end: number): string | undefined {
     if (end - start > LIMITS.topicBytesMax) return undefined
     const topic = readText(bytes, start, end)
@@ -67,7 +67,7 @@ export class TopicCache {
     const topic = this.nameOf(bytes, start, end)
     const suffix = topic && suffixOf(this.#deviceId, topic)
     if (suffix === undefined) return undefined
-    // A copy: the topic must not keep alive the chunk that it came in.
+    // A copy: the topic must not keep the chunk that it came in alive.
     const known = new KnownTopic(suffix, Bytes.from(bytes.subarray(start, end)))
     this.#known[this.#oldest] = known
     this.#oldest = (this.#oldest + 1) % TOPICS_MAX
@@ -79,7 +79,7 @@ export class TopicCache {
 function isSame(known: Buffer, bytes: Buffer, start: number, end: number): boolean {
   const { length } = known
   if (length !== end - start) return false
-  // Compared from the end, since topics of one device begin alike.
+  // Compared from the end, since all topics of a device start with the same bytes.
   for (let index = length - 1; index >= 0; index--) if (known[index] !== bytes[start + index]) return false
   return true
 }

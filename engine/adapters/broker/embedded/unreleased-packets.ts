@@ -1,4 +1,4 @@
-// Packet ids of QoS 2 messages that are received and not yet released by the device. They belong to the session state, so
+// Packet ids of QoS 2 messages that are received but not released by the device. They belong to the session state, so
 // that a message repeated on a new connection is not taken twice.
 import { LIMITS } from '../../../limits.ts'
 
@@ -10,7 +10,7 @@ export class UnreleasedPackets {
   /** Ids of messages that were repeated before they were durable. */
   readonly #repeated = new Set<number>()
 
-  /** Judges a PUBLISH with this id, and remembers a new one. */
+  /** Tells whether a PUBLISH with this id is new, and remembers it if so. */
   take(id: number): Repeat {
     const isDurable = this.#ids.get(id)
     if (isDurable === true) return 'durable'
@@ -23,7 +23,7 @@ export class UnreleasedPackets {
     return 'new'
   }
 
-  /** Called once the message is durable. Returns true if it was repeated meanwhile. */
+  /** Called once the message is durable. Returns true if it was repeated in the meantime. */
   settle(id: number): boolean {
     if (this.#ids.has(id)) this.#ids.set(id, true)
     return this.#repeated.delete(id)

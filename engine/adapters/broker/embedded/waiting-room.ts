@@ -1,9 +1,9 @@
-// Connections that are not let in yet: in a TLS handshake, silent, within their CONNECT, or being judged.
+// Connections that are not admitted yet: in a TLS handshake, silent, sending their CONNECT, or being judged.
 //
-// - Nobody can fill the room alone: an address has at most its share.
-// W2. When there is no room, somebody who has waited long gives way to who comes. Honest devices wait for
+// - Nobody can fill the room alone: each address is limited to its share.
+// W2. When there is no room, a connection that has waited long gives way to a new one. Honest devices wait for
 //     milliseconds, so silent ones keep nobody out, not even behind the same address.
-// - A connection that was let in counts no more, so a network with many devices may have all of them connected.
+// - An admitted connection no longer counts, so a network with many devices may have all of them connected.
 import { networkOf } from '../../../domain/network-of.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { Peer } from './peer.ts'
@@ -16,7 +16,7 @@ export interface Room {
   ticks(): number
 }
 
-/** What a peer and the plain socket below it have in common. */
+/** Addresses and ports, which a peer and the plain socket below it have in common. */
 type Ends = Pick<Peer, 'remoteAddress' | 'remotePort' | 'localPort'>
 
 interface WaitingPeer {
@@ -34,7 +34,7 @@ export class WaitingRoom {
     this.#room = room
   }
 
-  /** False if there is no room for the connection, which is to be closed then. */
+  /** Returns false if there is no room for the connection. It must be closed then. */
   enter(socket: Ends & { destroy(): void }): boolean {
     const network = networkOf(socket.remoteAddress ?? '')
     if (this.#sizeOf(network) >= this.#room.perAddressMax && !this.#giveWay(network)) return false
@@ -49,7 +49,7 @@ export class WaitingRoom {
     return true
   }
 
-  /** The connection was let in, or is gone. May be called again. */
+  /** Called when the connection has been admitted or is gone. May be called again. */
   leave(socket: Ends): void {
     this.#remove(networkOf(socket.remoteAddress ?? ''), keyOf(socket))
   }

@@ -1,9 +1,9 @@
 // Turns MQTT in a WebSocket (RFC 6455, subprotocol `mqtt`) into the stream of bytes that it carries.
 //
-// Payload is handed on as it comes: only the few bytes of a header or of a control frame are kept, so that a peer without
-// a CONNACK cannot make the broker hold a whole message (R9). Frames may cut MQTT packets anywhere. A frame that is wrong
-// ends the connection with the close code for it. While the peer takes nothing, only its newest ping is kept to be
-// answered [RFC 6455, 5.5.3], so pings that come faster than pongs leave need no memory.
+// Payload is passed on as it arrives: only the few bytes of a header or of a control frame are kept, so that a peer without
+// a CONNACK cannot make the broker hold a whole message (R9). Frames may split MQTT packets anywhere. An invalid frame
+// ends the connection with the matching close code. While the peer does not read, only its newest ping is kept to be
+// answered [RFC 6455, 5.5.3], so pings that arrive faster than pongs leave need no memory.
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -19,7 +19,7 @@ const CLOSE = { normal: 1000, protocol: 1002, unsupported: 1003, policy: 1008 } 
 const CONTROL_BYTES_MAX = 125
 const HEADER_BYTES_MAX = 14
 
-/** The answer that refuses an upgrade. Undefined if it asks for MQTT in a WebSocket. */
+/** The response that refuses an upgrade. Undefined if the request does ask for MQTT in a WebSocket. */
 export function refuseUpgrade({ method, url, headers }: IncomingMessage): string | undefined {
   if ((url ?? '').split('?', 1)[0] !== PATH) return 'HTTP/1.1 404 Not Found'
   const isWebSocket =
@@ -68,7 +68,7 @@ export class WebSocketPeer extends Duplex implements Peer {
   #controlFrames = 0
   /** Monotonic time at which the count of control frames began. */
   #countedFrom = 0
-  /** True once nothing more is read. */
+  /** True once nothing more is to be read. */
   #isOver = false
 
   /** `ticks`: monotonic milliseconds. */
@@ -122,7 +122,7 @@ export class WebSocketPeer extends Duplex implements Peer {
     }
   }
 
-  /** Returns the number of bytes that it took. */
+  /** Returns the number of bytes consumed. */
   #readHeader(chunk: Buffer): number {
     const before = this.#header.length
     const header = Buffer.concat([this.#header, chunk.subarray(0, HEADER_BYTES_MAX - before)])
@@ -165,7 +165,7 @@ export class WebSocketPeer extends Duplex implements Peer {
   }
 
   #readBody(frame: Frame, chunk: Buffer): number {
-    // A copy to unmask, since the chunk is the socket's.
+    // A copy to unmask, since the chunk belongs to the socket.
     const bytes = Buffer.from(chunk.subarray(0, frame.left))
     for (let index = 0; index < bytes.length; index++)
       bytes[index] = (bytes[index] ?? 0) ^ (frame.mask[(frame.at + index) & 3] ?? 0)
@@ -231,7 +231,7 @@ export class WebSocketPeer extends Duplex implements Peer {
   }
 }
 
-/** Undefined until the second byte is there. Counts the mask: a frame without one is refused with its header. */
+/** Undefined until the second byte has arrived. Counts the mask in any case: a frame without one is refused anyway. */
 function headerSize([, second]: Buffer): number | undefined {
   if (second === undefined) return undefined
   const short = second & 0x7f

@@ -1,6 +1,6 @@
 // EMQX's REST API, as far as the broker adapter needs it: it ends sessions, bans devices and reads subscriptions.
 //
-// A call that fails is tried again until it succeeds, so that a device is cut off in the end. Calls are dropped only if too
+// A failed call is retried until it succeeds, so that a device is cut off eventually. Calls are dropped only if too
 // many wait.
 import { type DeviceId, parseDeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -34,7 +34,7 @@ interface Call {
   readonly body?: object
   /** Status codes besides 2xx that mean that nothing is left to do. */
   readonly doneCodes: readonly number[]
-  /** Status codes whose body is returned as an answer is. */
+  /** Status codes other than 2xx whose body is returned to the caller. */
   readonly toldCodes?: readonly number[]
 }
 
@@ -80,12 +80,12 @@ export class EmqxApi {
     await this.#add(call)
   }
 
-  /** The client may connect again. */
+  /** Lets the client connect again. */
   unban(clientId: string): Promise<unknown> {
     return this.#add({ method: 'DELETE', path: `banned/clientid/${clientId}`, doneCodes: [404] })
   }
 
-  /** Subscriptions of the client's present session. Empty if there is none. */
+  /** Subscriptions of the client's current session. Empty if there is none. */
   async subscriptions(clientId: string): Promise<readonly EmqxSubscription[]> {
     const answer = await this.#add({
       method: 'GET',
@@ -196,11 +196,11 @@ function isVerified({ clientid, client_attrs: attributes }: ListedClient): boole
 }
 
 /**
- * Whether EMQX refused a ban because there is one that ends. It bans a client that connects too often for some minutes, and
- * keeps that ban as it is.
+ * Whether EMQX refused a ban because a temporary one exists. EMQX bans a client that connects too often for some minutes,
+ * and does not replace that ban.
  */
 function isKeptForAWhile(answer: unknown): boolean {
-  // One of EMQX's errors, or the ban that it made. The message of this error has the earlier ban, as JSON.
+  // One of EMQX's errors, or the ban that it made. The message of this error contains the earlier ban, as JSON.
   const { code, message } = (answer ?? {}) as { readonly code?: string; readonly message?: string }
   return code === 'ALREADY_EXISTS' && !message?.includes('"until":"infinity"')
 }

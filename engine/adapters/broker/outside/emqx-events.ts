@@ -10,11 +10,11 @@ export type EmqxEvent =
       readonly ip: string
       /** Address and port. */
       readonly peer: string
-      /** The session may have subscriptions from before, which no event reports. */
+      /** The session may have earlier subscriptions, which no event reports. */
       readonly isResumed: boolean
-      /** False if EMQX let the client in while its authentication was away. */
+      /** False if EMQX let the client in while authentication was unavailable. */
       readonly isVerified: boolean
-      /** Undefined for a certificate. EMQX does not know which tokens were revoked. */
+      /** Undefined if the device showed a certificate. EMQX does not know which tokens were revoked. */
       readonly token: ShownToken | undefined
     }
   /** `cause` is undefined if the device has already connected again. */
@@ -27,7 +27,7 @@ export type EmqxEvent =
       readonly topic: string
       readonly requestId: string
     }
-  /** EMQX denied the device this topic. It does not tell what the message was. */
+  /** EMQX denied the device this topic. The event does not contain the message. */
   | {
       readonly kind: 'refused'
       readonly at: Micros
@@ -58,7 +58,7 @@ export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | und
       if (typeof topic !== 'string' || (qos !== 0 && qos !== 1 && qos !== 2)) return undefined
       return { kind: 'subscribed', at, topic, qos }
     case '$delivered':
-      // EMQX writes this text for what is missing.
+      // EMQX writes this text for a missing value.
       if (typeof topic !== 'string' || typeof requestId !== 'string' || requestId === 'undefined')
         return undefined
       return { kind: 'delivered', at, peer: String(peername), topic, requestId }
@@ -93,7 +93,7 @@ function tokenOf(fields: Readonly<Record<string, unknown>>): ShownToken | undefi
     : { issuedAt: Millis(issuedAt), lastsSec }
 }
 
-/** An attribute of EMQX is a text. One that the client does not have is `undefined`, as a text, too. */
+/** EMQX sends attributes as text. A missing one is the text `undefined`. */
 function numberOf(value: unknown): number | undefined {
   return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined
 }
@@ -108,7 +108,7 @@ function parseFields(payload: Uint8Array): Readonly<Record<string, unknown>> | u
     const parsed: unknown = JSON.parse(
       Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString(),
     )
-    // Its fields are not known yet.
+    // The fields are not validated yet.
     return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : undefined
   } catch {
     // The event was not written by our rules.

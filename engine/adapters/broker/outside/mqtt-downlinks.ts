@@ -1,11 +1,11 @@
-// Sends messages to devices through a broker outside, over one connection of MQTT.js.
+// Sends messages to devices through an outside broker, over one connection of MQTT.js.
 //
-// D1. A live message (a command) is sent now or not at all: it stays in its record and is sent again from there (R5).
+// D1. A live message (a command) is sent now or not at all: the record keeps it and sends it again (R5).
 // - Every other message waits while the broker is away, within bounds, and is sent in order. Only the last retained
 //   message per topic is kept.
 // D3. Each connection is a client of its own. Messages in flight when one ends are sent again by the next, unless live.
-// D4. EMQX lets anybody in while its authentication is away, and then refuses every message. So a connection that has
-//     delivered nothing yet is made again when a message is refused, a few times.
+// D4. EMQX lets anybody in while its authentication is unavailable, and then refuses every message. So a connection that
+//     has delivered nothing yet is opened again when a message is refused, a few times.
 import { Buffer } from 'node:buffer'
 import { connect, type IClientPublishOptions, type MqttClient } from 'mqtt'
 import { LIMITS } from '../../../limits.ts'
@@ -18,7 +18,7 @@ export interface Publication {
   readonly retain: boolean
   readonly isLive: boolean
   readonly expirySec?: number | undefined
-  /** Where an answer is expected, and what it is told by. */
+  /** Topic on which a reply is expected, and the data that identifies it. */
   readonly request?: { readonly topic: string; readonly correlation: Buffer } | undefined
 }
 
@@ -54,7 +54,7 @@ export class MqttDownlinks {
   #isFailing = false
   #retry: NodeJS.Timeout | undefined
   #delayMs: number = LIMITS.mqttReconnectMs
-  /** Connections in a row that were refused their first message (D4). */
+  /** Successive connections whose first message was refused (D4). */
   #refusals = 0
   #hasDelivered = false
   #isClosed = false
@@ -75,7 +75,7 @@ export class MqttDownlinks {
 
   publish(publication: Publication): Promise<Outcome> {
     this.#open()
-    // A connection in the making is waited for; a lost one is not.
+    // Waits for a connection that is being opened, but not for one that is lost.
     if (this.#isClosed || (publication.isLive && this.#client === undefined)) return Promise.resolve('lost')
     return new Promise((settle) => {
       this.#add({ publication, settle })
@@ -90,7 +90,7 @@ export class MqttDownlinks {
     this.#waiting.clear()
     const client = this.#client
     if (client === undefined) return
-    // Messages in flight still go out, if the broker takes them.
+    // Messages in flight are still sent, if the broker takes them.
     const ended = new Promise<void>((resolve) => client.end(!this.#isConnected, {}, () => resolve()))
     const late = setTimeout(() => client.end(true), LIMITS.ingestStopTimeoutMs)
     await ended
@@ -98,7 +98,7 @@ export class MqttDownlinks {
     this.#lost(client)
   }
 
-  /** Connects with the first message, so that a process that sends nothing has no connection. */
+  /** Opened for the first message, so that a process that sends nothing has no connection. */
   #open(): void {
     if (this.#client !== undefined || this.#retry !== undefined || this.#isClosed) return
     const { url, account, clientId, warn } = this.#options
@@ -121,7 +121,7 @@ export class MqttDownlinks {
       if (this.#refusals === 0) this.#delayMs = LIMITS.mqttReconnectMs
       this.#send()
     })
-    // MQTT.js does not pass this reason code on, and calls back right after this event.
+    // MQTT.js does not pass this reason code on. It calls back right after this event.
     client.on('packetreceive', (packet) => {
       if (packet.cmd !== 'puback' && packet.cmd !== 'pubrec') return
       if (packet.reasonCode === NO_SUBSCRIBERS) this.#unsubscribed.add(messageIdOf(packet))
@@ -151,7 +151,7 @@ export class MqttDownlinks {
     const dead = [...this.#inFlight].filter(({ publication }) => publication.isLive)
     const later = [...this.#waiting.values()]
     this.#inFlight.clear()
-    // It calls back for what is in flight: for the messages above, nobody hears it.
+    // MQTT.js calls back for messages in flight. For the messages above, those calls are ignored.
     client.end(true)
     this.#unsubscribed.clear()
     this.#waiting.clear()

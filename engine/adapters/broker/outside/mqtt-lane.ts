@@ -2,13 +2,13 @@
 //
 // N1. A message is acknowledged once it is durable (R1), in the order of arrival, many with one write.
 // - The session outlives connections and processes. Its client id is fixed: a process that connects with it takes the
-//   session over, and is sent again what the earlier one did not acknowledge.
-// N3. An acknowledgement is sent on the connection by which its message came. For an earlier connection it is dropped.
-// N4. A ping's answer comes behind everything sent before it. The broker holds messages back only while as many are
-//     unacknowledged as it may send. If that did not happen meanwhile, the lane was caught up when the ping left.
-// N5. While the log is behind, the socket is not read: messages wait at the broker.
+//   The session outlives connections and processes. Its client id is fixed: a process that connects with it takes over the
+// N3. session, and is sent everything that the earlier one did not acknowledge.
+// N4. An acknowledgement is sent only on the connection that its message came by. It is dropped if that connection is gone.
+//     The broker answers a ping after everything it has sent before. It holds messages back only while the window of
+// N5. unacknowledged messages is full. If the window was not full meanwhile, the lane was caught up when the ping left.
 // N6. While nobody can say whose the lane is, two processes may read it. Each connection ends the other's, and the broker
-//     sends again what is not acknowledged. So the delay grows with each loss, and begins anew only after a connection
+//     While nobody can say who owns the lane, two processes may read it. Each connection ends the other, and the broker
 //     that lasted longer than the longest delay: then nobody has taken the lane back.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -32,16 +32,16 @@ export interface LaneOptions {
   readonly filters: readonly string[]
   readonly take: (message: IPublishPacket, seq: number) => void
   readonly isCongested: () => boolean
-  /** Everything that the broker had for the lane at that time was taken. */
+  /** Everything that the broker had for the lane at that time has been read. */
   readonly caughtUp: (at: Millis) => void
   readonly clock: Clock
   readonly schedule: Pick<Schedule, 'after' | 'every'>
-  /** The broker has let the lane in. `isLost`: it has forgotten an earlier session, and the messages that waited in it. */
+  /** The broker has admitted the lane. `isLost`: it has lost an earlier session, and the messages that waited in it. */
   readonly opened: (about: { readonly isLost: boolean }) => void
   readonly warn: (message: string, about: object) => void
 }
 
-/** Replaces the number of a message of QoS 0, which is not acknowledged. */
+/** Stands for the packet id of a message of QoS 0, which is not acknowledged. */
 const NO_ACK = -1
 
 const TAKEN_OVER = 0x8e
@@ -67,7 +67,7 @@ export class Lane {
   #subscribedTicks: number | undefined
   #isPinging = false
   #pingedTicks = 0
-  /** Time at which the ping under way left, as long as its answer can prove that the lane is caught up (N4). */
+  /** Time at which the ping in flight left, while its answer can still prove that the lane is caught up (N4). */
   #pingLeftAt: Millis | undefined
   #isReading = true
   #isClosed = false
@@ -84,12 +84,12 @@ export class Lane {
     return this.#isOpen
   }
 
-  /** Messages that are read and not acknowledged. */
+  /** Messages that have been read but not acknowledged. */
   get pending(): number {
     return this.#ids.length
   }
 
-  /** Tells that a message is durable. Ignored if it came by an earlier connection (N3). */
+  /** Called when a message is durable. Ignored if it came by an earlier connection (N3). */
   done(seq: number): void {
     const index = seq - this.#base
     if (index < 0 || index >= this.#isDone.length) return
@@ -188,7 +188,7 @@ export class Lane {
         return
       }
       case 'disconnect':
-        // Another process reads the lane now. Ownership decides whether it is to be taken back.
+        // Another process reads the lane now. Ownership decides whether to take it back.
         this.#isTakenOver = packet.reasonCode === TAKEN_OVER
         socket.destroy()
         return
@@ -222,7 +222,7 @@ export class Lane {
     socket.write(mqtt.generate({ cmd: 'subscribe', messageId: 1, subscriptions }, { protocolVersion: 5 }))
   }
 
-  /** EMQX refuses everybody in the first moment after its start, so the next attempt comes soon. */
+  /** EMQX refuses everybody right after its start, so the next attempt comes soon. */
   #refused(message: string, about: object, socket: Socket): void {
     this.#options.warn(message, { clientId: this.#options.clientId, ...about })
     socket.destroy()
@@ -244,7 +244,7 @@ export class Lane {
     this.#callOffRetry = this.#options.schedule.after(waitMs, () => this.#connect())
   }
 
-  /** See N6. The wait varies, so that lanes do not return at once, nor two processes in step. */
+  /** See N6. The wait is random, so that lanes do not all return at once and two processes do not stay in step. */
   #nextWaitMs(): number {
     const since = this.#subscribedTicks
     const isSteady = since !== undefined && this.#options.clock.ticks() - since > LIMITS.mqttReconnectMsMax

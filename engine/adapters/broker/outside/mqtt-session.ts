@@ -1,4 +1,4 @@
-// A device's session on a broker outside, as far as its lane has reported it.
+// A device's session on an outside broker, as far as its lane has reported it.
 import { Buffer } from 'node:buffer'
 import { type DeviceId, type Micros, Millis, type Partition } from '../../../../schemas/ids.ts'
 import { isSubSuffix } from '../../../../schemas/topics.ts'
@@ -7,7 +7,7 @@ import { Filters } from '../filters.ts'
 import { warnMsOf } from '../token-warning.ts'
 import type { Lane } from './mqtt-lane.ts'
 
-/** Numbers of durable messages that are kept before they are cut off the list. */
+/** Durable message numbers may pile up to this count before they are cut off the list. */
 const DURABLE_KEPT_MAX = 256
 
 export interface MqttSessionFacts {
@@ -15,13 +15,13 @@ export interface MqttSessionFacts {
   readonly partition: Partition
   readonly number: Micros
   readonly ip: string
-  /** Address and port. Empty if the connect was not seen. */
+  /** Address and port. Empty if the connect event was not seen. */
   readonly peer: string
   readonly isAssumed: boolean
   readonly token?: ShownToken | undefined
 }
 
-/** What EMQX tells of the token that a device connected with. */
+/** What EMQX reports about the token that a device connected with. */
 export interface ShownToken {
   readonly issuedAt: Millis
   readonly lastsSec: number
@@ -65,7 +65,7 @@ export class MqttSession implements DeviceSession {
       : this.issuedAt + this.tokenSec * 1000
   }
 
-  /** When the token ends, if the device has to be told so now. */
+  /** When the token ends, if the device must be warned now. */
   takeExpiry(now: Millis): Millis | undefined {
     if (now < this.#warnAt) return undefined
     this.#warnAt = Number.POSITIVE_INFINITY
@@ -80,7 +80,7 @@ export class MqttSession implements DeviceSession {
     this.#pending.push(seq)
   }
 
-  /** The subscriptions of an assumed session were reported to another process. A gateway's are assumed as well. */
+  /** Subscriptions of an assumed session were reported to another process. A gateway's are assumed to exist, too. */
   takes(suffix: string): boolean {
     return this.filters.qosFor(suffix) >= 0 || (this.isAssumed && isSubSuffix(suffix))
   }

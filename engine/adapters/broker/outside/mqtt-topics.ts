@@ -27,7 +27,7 @@ export function laneClientId(lane: number): string {
   return `fleet:ingest:${lane}`
 }
 
-/** The partitions of a lane never change, because its session holds their messages. */
+/** The partitions of a lane never change, because its session at the broker holds their messages. */
 export function laneFilters(lane: number): readonly string[] {
   return partitionsOf(lane).map((partition) => `${INGEST}${partition}/#`)
 }

@@ -1,20 +1,20 @@
-// Hands a lane's packets to the host: finds their devices, and keeps the sessions that the broker reports.
+// Passes a lane's packets to the host: finds their devices, and tracks the sessions that the broker reports.
 //
-// - Every packet is acknowledged in the end: at once if it means nothing, otherwise when it is durable (R1).
-// - Messages of a device may come without its connect, because lanes change hands. A session that was not seen to begin
-//   has a time in place of a number (`DeviceSession.isAssumed`).
-// - A device may publish on any topic of its own, also on one that is called like an event of EMQX. Messages of devices
+// - Every packet is acknowledged in the end: at once if it is ignored, otherwise when it is durable (R1).
+// - Messages of a device may arrive without its connect event, because lanes change hands. A session whose start was
+//   not seen has a time in place of a number (`DeviceSession.isAssumed`).
+// - A device may publish on any topic of its own, even one that looks like an event of EMQX. Messages of devices
 //   have an id, and events have none.
 // U3. A plain broker reports no connections. A device that sends counts as connected, and as subscribed to everything,
 //     until it is silent for long.
 // U4. A disconnect ends the session that it belongs to. One that comes late does not end the next session.
 // U5. EMQX publishes the will before it reports why the session ended. So a will waits for that report, and is dropped if
 //     the device has taken over its own session.
-// U6. EMQX lets anybody in while its authentication is away. Such a client has no rights, so its connect counts for nothing
+// U6. EMQX lets anybody in while its authentication is unavailable. Such a client has no rights, so its connect is ignored
 //     and it is expelled. If it took a session over, it may acknowledge what waited there: that counts only from the
-//     address at which the session began. If nobody here saw that, the broker is asked whether the client is verified.
-// U7. An empty message clears a retained one. The cloud does that, too, and on a plain broker nobody can tell who did: so
-//     it is no sign of life.
+//     address at which the session began. If no process saw that, the broker is asked whether the client is verified.
+// U7. An empty message clears a retained one. The cloud sends those too, and on a plain broker nobody can tell who did: so
+//     it does not count as a sign of life.
 import { Buffer } from 'node:buffer'
 import type { IPublishPacket } from 'mqtt-packet'
 import { type DeviceId, Micros, type Partition, parseDeviceId } from '../../../../schemas/ids.ts'
@@ -32,7 +32,7 @@ export interface UplinkTotals {
   connects: number
   readonly publishes: [number, number, number]
   bytesIn: number
-  /** Messages of no device, and messages that our rules do not send. */
+  /** Messages without a device, and messages that our rules do not send. */
   refused: number
   lostSessions: number
 }
@@ -75,7 +75,7 @@ export class LaneUplinks {
   readonly #options: UplinksOptions
   readonly #lane: Pick<Lane, 'done'> = { done: (seq) => this.#options.lane().done(seq) }
   readonly #sessions = new Map<string, MqttSession>()
-  /** One object that is filled anew for every message: the host copies what it keeps. */
+  /** One object, refilled for every message: the host copies what it keeps. */
   readonly #message: Message = { suffix: '', payload: NOTHING, qos: 0, retain: false, will: false }
   readonly #origin = Buffer.alloc(ORIGIN_BYTES)
   readonly #wills = new Map<DeviceId, Will>()
@@ -96,7 +96,7 @@ export class LaneUplinks {
 
   take(packet: IPublishPacket, seq: number): void {
     const topic = parseLaneTopic(packet.topic)
-    // The parser makes bytes of it, unless told otherwise.
+    // The parser returns bytes unless told otherwise.
     const payload = packet.payload as Buffer
     this.#options.totals.bytesIn += payload.length
     const id = topic && (this.#sessions.get(topic.deviceId)?.deviceId ?? parseDeviceId(topic.deviceId))
@@ -122,21 +122,21 @@ export class LaneUplinks {
     }
   }
 
-  /** Publishes wills that have waited long enough for the report of an end (U5). */
+  /** Publishes wills that have waited long enough for the report about the end of their session (U5). */
   publishWills(): void {
     const now = this.#options.clock.ticks()
     for (const [deviceId, { at }] of this.#wills)
       if (now - at >= LIMITS.willWaitMs) this.#publishWill(deviceId)
   }
 
-  /** Another process reads the lane from now on. */
+  /** Called when another process reads the lane from now on. */
   leave(): void {
     this.#wills.clear()
     for (const session of this.#sessions.values()) this.#options.host.left(session)
     this.#sessions.clear()
   }
 
-  /** Forgets assumed sessions that are silent for long, since their end may never be reported here. */
+  /** Forgets assumed sessions that have been silent for long, since their end may never be reported here. */
   sweep(): void {
     const now = this.#options.clock.ticks()
     const { host, isPlain } = this.#options
@@ -149,7 +149,7 @@ export class LaneUplinks {
     }
   }
 
-  /** EMQX ends a session whose token expires without a word. */
+  /** Warns devices before their token expires, because EMQX then ends the session without a word. */
   warnOfExpiry(): void {
     const { host, clock } = this.#options
     const now = clock.now()

@@ -1,9 +1,9 @@
-// The broker outside: EMQX, or any MQTT 5 broker. Uplinks come by lanes (mqtt-lane.ts), which the nodes of the ingress
+// An outside broker: EMQX, or any MQTT 5 broker. Uplinks come by lanes (mqtt-lane.ts), which the nodes of the ingress
 // share. Downlinks go out by MQTT.js (mqtt-downlinks.ts). EMQX's REST API does what MQTT cannot (emqx-api.ts).
 //
 // A node of the ingress calls `listen`, and passes `gained`, `lost` and `handOver` to an `Ownership` of `LIMITS.lanes`
 // with a table of its own. A lane is named by its first partition. A node that only sends calls none of them, and a node
-// that sends nothing never connects for it.
+// that sends nothing opens no connection for sending.
 //
 // The mode `emqx` expects the rules of deploy/emqx/emqx.conf, which report connections and deliveries. There `publish` of a
 // command resolves false, since its delivery is reported to `UplinkHost.delivered`. A `plain` broker has one lane, the
@@ -34,7 +34,7 @@ import { LaneUplinks, type UplinkTotals } from './mqtt-uplinks.ts'
 export interface MqttBrokerOptions {
   /** Address for services, `mqtt:` or `mqtts:`. */
   readonly url: string
-  /** Address for devices, if it is another one. */
+  /** Address for devices, if it is a different one. */
   readonly publicUrl?: string
   readonly mode: 'emqx' | 'plain'
   readonly ingest: MqttAccount
@@ -120,7 +120,7 @@ export class MqttBroker implements Broker {
     }
   }
 
-  /** Another process may read them already. It is sent again what was read and not acknowledged. */
+  /** Another process may already read them. The broker sends it everything that was not acknowledged. */
   lost(lanes: readonly Partition[]): void {
     for (const partition of lanes) {
       this.#readings.get(partition)?.lane.close()
@@ -149,7 +149,7 @@ export class MqttBroker implements Broker {
       qos: isPlain && isCommand && qos === 2 ? 1 : qos,
       retain: retain && !isCommand,
       isLive: isCommand,
-      // Rounded down: a broker may hand a message over until it expires. A second is the least there is.
+      // Rounded down: a broker may deliver a message until it expires. MQTT allows no less than a second.
       expirySec: leftMs === undefined ? undefined : Math.max(1, Math.floor(leftMs / 1_000)),
       request: request && {
         topic: topicOf(deviceId, request.suffix),
@@ -168,13 +168,13 @@ export class MqttBroker implements Broker {
   }
 
   cut(deviceId: DeviceId, cause: EndCause): void {
-    // The engine asks again as long as the device still sends.
+    // The engine asks again while the device keeps sending.
     if (this.#cutting.has(deviceId)) return
-    // A decommissioned device never comes back: it is banned, whatever it shows, until its id is free again.
+    // A decommissioned device never comes back: it is banned, whatever credentials it shows, until its id is free again.
     const isGone = cause === 'revoked'
     const ended = isGone ? this.#emqx?.ban(deviceId, 'decommissioned') : undefined
     const kicked = Promise.resolve(ended).then(() => this.#emqx?.kick(deviceId))
-    // Last, since the device may have published until then.
+    // Done last, since the device may have published until then.
     const cut = kicked.then(() => {
       this.#cutting.delete(deviceId)
       this.#clear(deviceId)
@@ -272,8 +272,8 @@ export class MqttBroker implements Broker {
   }
 
   /**
-   * A device with a token of an earlier version of Fleet cannot be told from a client without one. Its session works, but
-   * for its commands, so it is ended once in a while only.
+   * A device whose token comes from an earlier version of Fleet looks like a client without one. Its session works, but
+   * cannot receive commands, so it is ended only once in a while.
    */
   #expel(deviceId: DeviceId): void {
     if (this.#expelled.has(deviceId)) return
@@ -282,8 +282,8 @@ export class MqttBroker implements Broker {
   }
 
   /**
-   * Looks for clients that a broker which may just have started let in before it could ask for credentials. Their connects
-   * were told to nobody: EMQX has no rules then, and the lanes no sessions.
+   * Looks for clients that a broker let in right after its start, before it could ask for credentials. Their connects were
+   * reported to nobody: at that time EMQX has no rules, and the lanes have no sessions.
    */
   #searchUnverified(): void {
     clearTimeout(this.#searching)

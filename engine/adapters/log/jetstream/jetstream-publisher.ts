@@ -128,7 +128,7 @@ async function findMessage(stream: LogStream, id: string, after: number): Promis
 }
 
 function toAnswer(error: unknown): Answer {
-  // No server took the message: the stream currently has no leader.
+  // No server accepted the message: the stream currently has no leader.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled')
     return { kind: 'refused', fault: unavailable('the stream is not available') }
   if (!(error instanceof JetStreamApiError)) return { kind: 'unknown' }

@@ -3,8 +3,8 @@
 // - An append is one message (see `jetstream-publisher.ts`), whose sequence is the seq of all its bundles.
 // - Messages never expire: `trim` removes those that are settled everywhere, oldest first, and never the newest,
 //   which preserves the greatest receive time across a restart. A full stream refuses appends.
-// J3. A stream that goes back, because NATS lost its newest messages or was put back to a copy, gives numbers out again.
-//     Readers are past them, so nothing more is acknowledged and the process ends: the next start compares the stream
+// J3. A stream that goes back, because NATS lost its newest messages or was restored from a copy, assigns numbers again
+//     that readers have passed. So nothing more is acknowledged and the process ends: the next start compares the stream
 //     with the store.
 
 import { strict as assert } from 'node:assert'
@@ -231,11 +231,11 @@ class JetStreamLog implements Log {
     if (this.#readers.size > 0) this.#looking = setTimeout(() => void this.#look(), ms)
   }
 
-  /** Looks at the end of the stream repeatedly, and tells the readers. */
+  /** Looks at the end of the stream repeatedly, and informs the readers. */
   async #look(): Promise<void> {
     const askedAt = performance.now()
     const known = this.#ends.lastSeq
-    // An answer that was on its way when the connection broke never arrives.
+    // An answer that was in flight when the connection broke never arrives.
     const forget = this.#stream.link.onChange(() => this.#lookSoon(0))
     try {
       const state = await this.#stream.stateIfThere()
@@ -252,7 +252,7 @@ class JetStreamLog implements Log {
   }
 }
 
-/** The end of a stream that NATS does not know: it came back empty. Only a start makes it again. */
+/** The end of a stream that NATS does not know because NATS came back empty. Only a start creates it again. */
 const GONE = -1
 
 function unavailable(error: unknown): unknown {

@@ -8,7 +8,7 @@ export interface DiskRoom {
   readonly segmentBytes: number
   /** Free space that an append leaves to store and ClickHouse. */
   readonly reserveBytes: number
-  /** What is settled goes, however young it is, while less than this is free. */
+  /** While less than this is free, settled entries are removed however young they are. */
   readonly lowBytes: number
 }
 

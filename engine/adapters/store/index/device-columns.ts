@@ -1,4 +1,4 @@
-// What lists, filters and scopes need of every device, as columns: a slot per device, no object per device.
+// What lists, filters and scopes need from every device, as columns: one slot per device and no object.
 import type { DeviceId, Partition } from '../../../../schemas/ids.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
@@ -10,15 +10,15 @@ const text = (value: string): string => value
 export class DeviceColumns {
   readonly slots = new Map<DeviceId, number>()
   readonly ids: DeviceId[] = []
-  /** Lower case, for the search by prefix; the same string object if nothing differs. */
+  /** Lower case, for the search by prefix; the same string object as the id if they do not differ. */
   readonly foldedIds: string[] = []
   readonly names: string[] = []
   readonly foldedNames: string[] = []
   readonly types = new Interner<string>(text)
-  /** `''` is a device without a group. */
+  /** The empty text stands for a device without a group. */
   readonly groups = new Interner<string>(text)
   readonly tagSets = new Interner<readonly string[]>((tags) => tags.join('\u0000'))
-  /** `''` is a device that has not said its version. */
+  /** The empty text stands for a device that has not reported its version. */
   readonly firmwares = new Interner<string>(text)
   readonly counts: Record<DeviceStatus, number> = {
     provisioning: 0,
@@ -41,7 +41,7 @@ export class DeviceColumns {
     return this.ids.length
   }
 
-  /** Returns the device's slot, and whether its place by name may have changed. */
+  /** Returns the device's slot, and whether its place in the order by name may have changed. */
   put(
     device: DeviceRecord,
     partition: Partition,
@@ -65,7 +65,7 @@ export class DeviceColumns {
     return { slot, isNew: known === undefined, isRenamed }
   }
 
-  /** Its slot is not used again, so that no order has to be told. */
+  /** Returns the freed slot. It is never used again, so the sorted orders need not be told. */
   remove(id: DeviceId): number | undefined {
     const slot = this.slots.get(id)
     if (slot === undefined) return undefined
@@ -81,7 +81,7 @@ export class DeviceColumns {
   #add(id: DeviceId, partition: Partition): number {
     const slot = this.ids.length
     if (slot === this.status.length) this.#grow()
-    // The same characters, without the buffer they were read from.
+    // A copy of the id, without the buffer that it was read from.
     const own = compact(id) as DeviceId
     this.slots.set(own, slot)
     this.ids.push(own)

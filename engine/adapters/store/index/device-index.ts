@@ -58,7 +58,7 @@ export class DeviceIndex {
   subDevices(id: DeviceId): readonly DeviceId[] {
     const { ids } = this.#columns
     const found: DeviceId[] = []
-    // Asked for each registration of a sub-device: thousands of times in a bulk of them.
+    // Runs for each registration of a sub-device: thousands of times in a bulk registration.
     for (const slot of this.#subDevices.slotsOf(id)) {
       const subId = ids[slot]
       if (subId !== undefined) found.push(subId)
@@ -191,12 +191,12 @@ const STATUS_RANKS = Float64Array.from(DEVICE_STATUSES, (status) =>
   [...DEVICE_STATUSES].sort().indexOf(status),
 )
 
-/** The statuses that pass. */
+/** A table with 1 for each status that passes. */
 function statusTable(wanted: readonly DeviceStatus[]): Uint8Array {
   return Uint8Array.from(DEVICE_STATUSES, (status) => (wanted.includes(status) ? 1 : 0))
 }
 
-/** The groups that pass: the subtree or group asked for, and within one of the subtrees allowed. */
+/** A table of the groups that pass: in the subtree or group asked for, and within one of the allowed subtrees. */
 function groupTable(columns: DeviceColumns, filter: DeviceFilter): Uint8Array | undefined {
   const { group, groupExact, within } = filter
   if (group === undefined && within === undefined) return undefined

@@ -1,4 +1,4 @@
-// Few distinct values for many devices: each is kept once and stands as a small number.
+// Stores few distinct values of many devices: each value is kept once, and a small number stands for it.
 export class Interner<T> {
   readonly #keyOf: (value: T) => string
   readonly #codes = new Map<string, number>()
@@ -38,12 +38,12 @@ export class Interner<T> {
     return this.#values[code]
   }
 
-  /** Whether its value passes, for each number. */
+  /** Tells for each number whether its value passes the test. */
   table(test: (value: T) => boolean): Uint8Array {
     return Uint8Array.from(this.#values, (value) => (value !== undefined && test(value) ? 1 : 0))
   }
 
-  /** The place of its value in their order, for each number. */
+  /** Gives for each number the rank of its value in the order. */
   ranks(compare: (a: T, b: T) => number): Float64Array {
     const codes = [...this.#codes.values()]
     codes.sort((a, b) => {

@@ -1,4 +1,4 @@
-// Slots kept in an order of their text. Changes are only noted; they are merged in when the order is next asked for.
+// Slots in the order of their text. Changes are only recorded, and merged when the order is next asked for.
 export class OrderedSlots {
   readonly #compare: (a: number, b: number) => number
   #order = new Uint32Array(0)
@@ -9,12 +9,12 @@ export class OrderedSlots {
     this.#compare = compare
   }
 
-  /** The slot is new, or its text has changed. */
+  /** Called for a slot that is new, or whose text has changed. */
   note(slot: number): void {
     this.#noted.add(slot)
   }
 
-  /** The slot is empty. */
+  /** Called for a slot that is now empty. */
   drop(slot: number): void {
     this.#noted.delete(slot)
     this.#dropped.add(slot)

@@ -1,10 +1,10 @@
-// Sorts slots by a number each, stably, in a few linear passes: a comparison sort of 50 000 takes ten times as long.
+// A stable sort of slots by one number each, in a few linear passes: a comparison sort of 50 000 takes ten times as long.
 const DIGIT_BITS = 16
 const DIGITS = 1 << DIGIT_BITS
-/** Below, the passes over empty digits cost more than comparisons. */
+/** Below this count, the passes over empty digits cost more than comparisons. */
 const FEW = 4_096
 
-/** `slots` ordered by `keyOf`, ties as they were. Keys are whole numbers. */
+/** Returns `slots` ordered by `keyOf`; ties keep their order. Keys are whole numbers. */
 export function sortByKey(
   slots: Uint32Array,
   keyOf: (slot: number) => number,

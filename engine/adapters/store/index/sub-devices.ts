@@ -1,4 +1,4 @@
-// Which devices are sub-devices of which: a device's parent is decided once, at its registration.
+// Maps parents to their sub-devices. A device's parent is fixed at its registration.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
 

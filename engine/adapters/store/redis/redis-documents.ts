@@ -1,4 +1,4 @@
-// Documents, notices and parts of devices in Redis: how they are read, and the lists by which the script writes them.
+// Documents, notices and parts of devices in Redis: how they are read, and the argument lists of the script that writes.
 import type { DocumentListener, Documents, SavedDocument, StoredDocument } from '../../../ports/documents.ts'
 import type { Notice } from '../../../ports/notices.ts'
 import type { DevicePart, SavedPart } from '../../../ports/store.ts'

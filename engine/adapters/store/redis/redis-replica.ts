@@ -1,4 +1,4 @@
-// What a process holds in memory of the store in Redis: loaded once, then changed by the messages of writes.
+// A process's in-memory copy of the store in Redis: loaded once, then updated by the messages of writes.
 
 import { type DeviceId, Partition } from '../../../../schemas/ids.ts'
 import type { DeviceRecord } from '../../../domain/device/record.ts'
@@ -10,7 +10,7 @@ import { pairs, unpackLists } from '../../redis/redis-lists.ts'
 import { DocumentNews } from '../document-news.ts'
 import { type PartitionOf, SavedState } from '../saved-state.ts'
 
-/** The reader's commands that loading needs. */
+/** The commands that loading needs. */
 type Reader = Parameters<FollowedStream['load']>[0]
 
 interface Waiter {
@@ -43,7 +43,7 @@ export class RedisReplica implements FollowedStream {
     return bytes === undefined ? undefined : unpack<DeviceRecord>(bytes)
   }
 
-  /** Resolves once this revision is here, with false if it was not within this time. */
+  /** Resolves with true once this revision has arrived, or with false after the timeout. */
   awaits({ id, revision }: DeviceRecord, timeoutMs: number): Promise<boolean> {
     if ((this.get(id)?.revision ?? 0) >= revision) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -79,7 +79,7 @@ export class RedisReplica implements FollowedStream {
     const unseen = new Set(this.#records.keys())
     for await (const found of this.#scan(reader, 'devices'))
       for (const id of this.#putDevices(found)) unseen.delete(id)
-    // Forgotten while this process was not told.
+    // Devices that were removed while this process was disconnected.
     this.#forget([...unseen])
     this.#putPositions(await reader.hgetall(this.#keyOf('positions')))
     const late = await reader.smembers(this.#keyOf('late'))
@@ -134,7 +134,7 @@ export class RedisReplica implements FollowedStream {
   #putDevices(found: readonly Buffer[]): readonly DeviceId[] {
     const ids: DeviceId[] = []
     for (const [, bytes] of pairs(found)) {
-      // A copy: the view would keep all that was read with it.
+      // A copy: a view would keep the whole answer in memory.
       const own = new Uint8Array(bytes)
       const device = unpack<DeviceRecord>(own)
       this.#records.set(device.id, own)
@@ -178,12 +178,12 @@ function toLate(text: string): LateHour {
     .slice(slash + 1)
     .split('-')
     .map(Number)
-  // Put there as the id of a device.
+  // The store itself wrote this text from the id of a device.
   const late = { deviceId: text.slice(0, slash) as DeviceId, hour: hour ?? 0 }
   return until === undefined ? late : { ...late, until }
 }
 
-/** The store itself wrote this value, with this type. */
+/** Trusts the type, because the store itself wrote this value. */
 function unpack<T>(bytes: Uint8Array): T {
   return packr.unpack(bytes) as T
 }

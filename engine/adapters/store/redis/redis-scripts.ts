@@ -1,21 +1,22 @@
-// What the store does in Redis, each in one step.
+// The scripts of the store in Redis. Each runs as one step.
 //
 // Keys: `positions` applied:<p>, inserted:<p>, claim:<p> · `devices` `shadows` `firmware` `alerts` `vitals` by device ·
-// `commands:<device>` by command · `documents:<collection>` by id · `notices` by key, `notice-order` · `late` · `facts` · `letters` by id and device, `letter-order`, `letters-of:<device>` · `outbox` by key, `outbox-order`,
-// `outbox-counts` · `store` the stream, `store:seq` its last number · `outbox-reader` who empties the outbox · `writers` how
-// many processes have opened the store.
+// `commands:<device>` by command · `documents:<collection>` by id · `notices` by key, `notice-order` · `late` · `facts` ·
+// `letters` by id and device, `letter-order`, `letters-of:<device>` · `outbox` by key, `outbox-order`, `outbox-counts` ·
+// `store` the stream, `store:seq` its last number · `outbox-reader` the node that empties the outbox · `writers` how many
+// processes have opened the store.
 import { LIMITS } from '../../../limits.ts'
 import { redisScript } from '../../redis/redis-link.ts'
 
 /** Largest number of arguments of one Lua call. */
 const AT_ONCE = 4_000
 
-/** Writes all of it or nothing, and hands back its number.
- *  The message for everyone: 1 devices, 2 claims, 3 applied, 4 inserted, 5 late hours, 6 those settled, 7 facts,
- *  8 collections and ids of the documents written, 9 devices that go.
- *  What nobody else needs: 1 the writer's claims, 2 shadows, 3 vitals, 4 commands, 5 commands that go, 6 dead letters,
- *  7 history with its key and rows, 8 history that goes, 9 firmware, 10 alerts, 11 documents, 12 documents that go,
- *  13 notices, 14 notices that go, 15 dead letters that go. */
+/** Writes everything or nothing, and returns the number of the write.
+ *  Lists in the message to all processes: 1 devices, 2 claims, 3 applied, 4 inserted, 5 late hours, 6 settled late hours,
+ *  7 facts, 8 collections and ids of the documents written, 9 removed devices.
+ *  Lists that stay in the script: 1 the writer's claims, 2 shadows, 3 vitals, 4 commands, 5 removed commands, 6 dead letters,
+ *  7 history with its key and rows, 8 removed history, 9 firmware, 10 alerts, 11 documents, 12 removed documents,
+ *  13 notices, 14 removed notices, 15 removed dead letters. */
 export const WRITE = redisScript(`
 local seen, kept = ARGV[4], tonumber(ARGV[5])
 local lettersMax, rowsMax, bytesMax = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -151,7 +152,7 @@ redis.call('XADD', P .. 'store', 'MAXLEN', '~', kept, string.format('%.0f', seq)
 return seq
 `)
 
-/** Keys and batches of the outbox by turns, oldest first, while this node is the one that empties it. */
+/** Returns keys and batches of the outbox alternately, oldest first, while this node is the one that empties it. */
 export const READ_OUTBOX = redisScript(`
 local rowsMax, bytesMax, holdMs = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local reader = redis.call('GET', P .. 'outbox-reader')

@@ -1,11 +1,11 @@
-// The store that several processes share: records and all else in Redis, and in each process what lists, filters and
-// positions need, kept up to date by what everyone writes.
+// The store that several processes share: all data is in Redis, and each process holds what lists, filters and positions
+// need, kept up to date by the writes of all processes.
 //
 // - A write is one script: records, documents, dead letters, late hours, history, notices and positions, all or nothing
 //   (R4), and refused if a later owner has claimed one of its partitions (R2).
-// - Memory changes by the messages of writes only, in their order; a write is done once its own message was taken. So
-//   a process reads what it has written, and after a claim all that the earlier owner has.
-// - Memory holds the records as bytes; shadows, commands, vitals, letters and history are read when asked for.
+// - Memory changes only by the messages of writes, in their order; a write is complete once its own message is applied. So
+//   a process reads what it has written and, after a claim, everything that the earlier owner has written.
+// - Memory holds the records as bytes; shadows, commands, vitals, letters and history are read on demand.
 
 import type { DeviceId, Micros, Partition } from '../../../../schemas/ids.ts'
 import { chunks } from '../../../domain/chunks.ts'
@@ -48,7 +48,7 @@ import { RedisDocuments, readNotices, toDocumentLists, toPartLists } from './red
 import { RedisReplica } from './redis-replica.ts'
 import { READ_OUTBOX, WRITE } from './redis-scripts.ts'
 
-/** The script's lists, in its order. */
+/** Names of the script's lists, in its order. */
 const TOLD = [
   'devices',
   'raised',
@@ -84,7 +84,7 @@ type Write = {
 const BATCH = 1_000
 const packr = newPackr()
 
-/** The link is closed by whoever opened it, after the store. */
+/** The caller closes the link, after the store. */
 export async function openRedisStore(
   link: RedisLink,
   options: { readonly partitionOf: PartitionOf; readonly outbox?: OutboxBounds | undefined },
@@ -250,7 +250,7 @@ class RedisStore implements Store {
     readonly bytesMax: number
   }): Promise<readonly OutboxBatch[]> {
     const args = [bounds.rowsMax, bounds.bytesMax, LIMITS.outboxReaderMs]
-    // Keys and values by turns, as the script says.
+    // Keys and values alternate.
     const found = (await this.#link.run(READ_OUTBOX, args)) as readonly Buffer[]
     return [...pairs(found)].map(([key, value]) => ({
       key: key.toString(),
@@ -330,7 +330,7 @@ function present(found: Readonly<Record<DevicePart, Uint8Array | null | undefine
 
 const nameOf = ({ id, deviceId }: LetterName) => `${id} ${deviceId}`
 
-/** This file wrote the value, with this type. */
+/** Trusts the type, because this file wrote the value. */
 function unpack<T>(bytes: Uint8Array): T {
   return packr.unpack(bytes) as T
 }
