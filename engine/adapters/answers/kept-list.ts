@@ -1,13 +1,13 @@
 // An index in memory of the stored answers, with their owners, expiry and size, and of the requests in progress. All
-// answers live equally long, so the oldest expires first, and likewise for requests in progress.
+// answers have the same lifetime, so the oldest expires first, and likewise for requests in progress.
 //
-// - A caller whose share is full makes room with their own oldest answer, and with nobody else's.
-// K2. An answer is kept for `keptAnswerMsMin` at least. A caller whose share is full of younger ones is refused.
+// - A caller whose share is full makes room with their own oldest answer, never with that of another caller.
+// K2. An answer is kept for at least `keptAnswerMsMin`. A caller whose share is full of younger ones is refused.
 import { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { AnswerKey, BegunAnswer, FoundAnswer } from '../../ports/answers.ts'
 
-/** What may be kept, in all and of one owner. */
+/** Bounds on what may be kept, in total and per owner. */
 export interface AnswersRoom {
   readonly bytesMax: number
   readonly ownerMax: number
@@ -20,7 +20,7 @@ export const ANSWERS_ROOM: AnswersRoom = {
   ownerBytesMax: LIMITS.keptAnswersPerOwnerBytesMax,
 }
 
-/** An answer that expires by then is old enough to make room for another of its owner (K2). */
+/** An answer that expires by then is old enough to make room for a new one of its owner (K2). */
 export const oldEnough = (now: Millis): Millis =>
   Millis(now + LIMITS.idempotencyKeyMs - LIMITS.keptAnswerMsMin)
 
@@ -78,7 +78,7 @@ export class KeptList {
     if (this.#begun.get(id) === until) this.#begun.delete(id)
   }
 
-  /** Answers that go when this one comes: those that expired, and the oldest of its owner beyond their share. */
+  /** Answers to remove when this one is stored: expired ones, and the oldest of its owner beyond their share. */
   leaving({ id, owner }: AnswerKey, now: Millis): readonly string[] {
     const leaving = this.#over(now).filter((other) => other !== id)
     const share = this.#shares.get(owner) ?? NOTHING

@@ -60,7 +60,7 @@ class FileBlobs implements Blobs {
     range?: { readonly from: number; readonly to: number },
   ): Promise<OpenBlob | undefined> {
     const path = this.#fileOf(key)
-    // A way to another thread and back costs several times as much as these two calls, and each range of an image is opened.
+    // Handing these two calls to another thread would cost several times as much, and every range of an image opens a file.
     const file = await orFault(() => ifThere(async () => openSync(path, 'r')))
     if (file === undefined) return undefined
     try {
@@ -119,7 +119,7 @@ function openFile(file: number, part: { bytes: number; from: number; to: number 
       return bytesRead
     },
     async close() {
-      // The number may be that of another file by now.
+      // The number may belong to another file by now.
       if (!isClosed) closeSync(file)
       isClosed = true
     },
@@ -137,7 +137,7 @@ async function write(path: string, content: AsyncIterable<Uint8Array>): Promise<
   }
 }
 
-/** Chunks of the network are small, and each write is a call into the system from another thread. */
+/** Network chunks are small, and each write is a system call on another thread, so chunks are written together. */
 async function* gathered(content: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Uint8Array[]> {
   let [chunks, bytes]: [Uint8Array[], number] = [[], 0]
   for await (const chunk of content) {
@@ -150,7 +150,7 @@ async function* gathered(content: AsyncIterable<Uint8Array>): AsyncGenerator<rea
   if (bytes > 0) yield chunks
 }
 
-/** A disk that is nearly full takes a part of them, and says why it takes no more when it is given the rest. */
+/** A nearly full disk accepts part of the chunks, and reports the error only when it is given the rest. */
 async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
   const { bytesWritten } = await file.writev(chunks)
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0)

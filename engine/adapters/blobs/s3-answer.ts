@@ -1,4 +1,4 @@
-// Sends a signed request by Node's own client: the streams of `fetch` take several times the CPU for each byte of an image.
+// Sends a signed request by Node's own HTTP client: the streams of fetch take several times the CPU per byte of an image.
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { LIMITS } from '../../limits.ts'
@@ -10,19 +10,19 @@ export interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Resolves with the answer's head; its body is still to be read. */
+/** Resolves with the head of the answer. The body is still to be read. */
 export function answerOf(signed: SignedRequest, body: Uint8Array): Promise<IncomingMessage> {
   const url = new URL(signed.url)
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     const headers = { ...signed.headers, 'content-length': String(body.length) }
     const request = send(url, { method: signed.method, headers }, (answer) => {
-      // What breaks is told when it is read.
+      // An error surfaces when the body is read.
       answer.on('error', () => undefined)
       resolve(answer)
     })
     request.once('error', (cause) => reject(unavailable(true, 'it does not answer', cause)))
-    // The head of the answer is to come by then. A reader of the body may take its time.
+    // Bounds only the time until the head of the answer. A reader of the body may take its time.
     const timer = setTimeout(() => request.destroy(new Error('the time is over')), LIMITS.blobTimeoutMs)
     request.once('close', () => clearTimeout(timer)).once('response', () => clearTimeout(timer))
     request.end(body)
@@ -35,7 +35,7 @@ export async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** What has come of the body. Undefined at its end. A service that goes silent in the middle is a fault, as at the
+/** The next chunk of the body. Undefined at its end. A service that goes silent in the middle is a fault, as at the
  *  beginning. */
 async function nextOf(answer: IncomingMessage): Promise<Uint8Array | undefined> {
   for (;;) {

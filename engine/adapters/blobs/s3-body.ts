@@ -1,5 +1,5 @@
-// Reads the body of an answer into its reader's buffers as it comes, so that each byte is copied once. A few large writes to
-// whoever loads an image cost less than many small ones.
+// Reads the body of an answer directly into the buffers of its reader, so that each byte is copied once. A few large
+// writes to the client that downloads an image cost less than many small ones.
 import type { IncomingMessage } from 'node:http'
 import { LIMITS } from '../../limits.ts'
 import { unavailable } from './s3-answer.ts'
@@ -8,7 +8,7 @@ const NOTHING = new Uint8Array(0)
 
 export class S3Body {
   readonly #answer: IncomingMessage
-  /** Has come, and nobody has read it. */
+  /** Bytes that have arrived and have not been read. */
   #rest: Uint8Array = NOTHING
   #into: Uint8Array = NOTHING
   #filled = 0
@@ -17,13 +17,13 @@ export class S3Body {
 
   constructor(answer: IncomingMessage) {
     this.#answer = answer
-    // Nothing flows but while somebody reads.
+    // The answer flows only while somebody reads.
     answer.pause()
     answer.on('data', (chunk: Uint8Array) => this.#take(chunk))
     for (const name of ['end', 'error', 'close'] as const) answer.on(name, () => this.#settle())
   }
 
-  /** Resolves with the number of bytes that were read: as many as there is room for, or fewer at the end. A service that goes
+  /** Resolves with the number of bytes read: as many as there is room for, or fewer at the end. A service that goes
    *  silent in the middle is a fault, as at the beginning. */
   async read(into: Uint8Array): Promise<number> {
     const rest = this.#rest
@@ -39,7 +39,7 @@ export class S3Body {
     return this.#filled
   }
 
-  /** A connection whose answer has come to its end is used again. */
+  /** A connection whose answer is complete is reused. */
   close(): void {
     this.#answer.removeAllListeners('data')
     if (this.#answer.complete) this.#answer.resume()

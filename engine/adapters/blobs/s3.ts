@@ -30,9 +30,9 @@ interface S3Request {
 }
 
 const EMPTY = new Uint8Array()
-/** Marks the fault of a service that has no room. */
+/** Marks the fault of a service that is out of space. */
 const FULL = Symbol('full')
-/** Amazon's own has no bound; services that one runs oneself say it in several ways. */
+/** Amazon's own service has no bound. Self-hosted services report a full disk in several ways. */
 const FULL_CODES = new Set(['QuotaExceeded', 'StorageFull', 'XMinioStorageFull', 'InsufficientCapacity'])
 
 export class S3Blobs implements Blobs {
@@ -136,7 +136,7 @@ export class S3Blobs implements Blobs {
       }
       await this.#complete({ key, uploadId, tags })
     } catch (error) {
-      // The parts would take up space. If they cannot be deleted, the caller still has to learn of the first failure.
+      // The parts would take up space. If they cannot be deleted, the caller must still learn of the original failure.
       await this.#find({ method: 'DELETE', key, query: { uploadId } }).catch(() => undefined)
       throw error
     }
@@ -151,11 +151,11 @@ export class S3Blobs implements Blobs {
     const parts = tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
     const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
     const text = await textOf(await this.#send({ method: 'POST', key, query: { uploadId }, body }))
-    // S3 answers 200 before it begins, and reports a failure in the body.
+    // S3 answers 200 before it starts to assemble the parts, and reports a failure in the body.
     if (text.includes('<Error>')) throw unavailable(true, `it answers ${fieldOf(text, 'Code')}`)
   }
 
-  /** The range is not signed, so one signature is good for all ranges of a blob, for a while. A signature takes as much time as
+  /** The range is not signed, so one signature serves all ranges of a blob, for a while. A signature takes as much time as
    *  hundreds of KiB. */
   async #sign({ method, key, query = {}, body = EMPTY }: S3Request): Promise<SignedRequest> {
     const isRead = method === 'GET' && key !== ''
@@ -186,7 +186,7 @@ export class S3Blobs implements Blobs {
     return url
   }
 
-  /** Resolves with undefined if there is no such blob. Every request of this adapter may be repeated. */
+  /** Resolves with undefined if there is no such blob. Every request of this adapter is safe to repeat. */
   async #find(request: S3Request): Promise<IncomingMessage | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -205,7 +205,7 @@ export class S3Blobs implements Blobs {
     const { statusCode: status = 0 } = answer
     if (status >= 400) this.#signed.clear()
     if (status >= 200 && status < 300) {
-      // The caller reads the body of these two only. The others' must be read here, or their connection stays busy.
+      // The caller reads the body of these two only. All others are read here, or their connection would stay busy.
       if (method !== 'GET' && method !== 'POST') await textOf(answer)
       return answer
     }

@@ -1,10 +1,10 @@
-// A backup of a data directory whose service may be running, and its way back.
+// Backs up a data directory while its service may be running, and restores it.
 //
-// B1. The store is copied before the log, and the log before ClickHouse's tables. So the log's copy holds all that the
-//     store's does not follow from yet, and the tables hold every row that the store's positions say they do. A start
-//     with the copy is a start after a crash: it applies and inserts the rest again, and points count once (R11).
-// - What was acknowledged before the backup began is in the log by then, and so in its copy or in the store's.
-// - The manifest is written last. A folder without one is no backup.
+// B1. The store is copied before the log, and the log before ClickHouse's tables. So the log's copy has everything that the
+//     store's copy lacks, and the tables have every row that the store's positions claim to be inserted. Starting from the
+//     copy is like starting after a crash: the rest is applied and inserted again, and points count once (R11).
+// - What was acknowledged before the backup began is in the log or the store by then, and so in one of the copies.
+// - The manifest is written last. A folder without a manifest is not a backup.
 import {
   closeSync,
   cpSync,
@@ -55,14 +55,14 @@ export async function restoreDataDir(from: string, to: string): Promise<string> 
     cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
   }
   syncTree(to)
-  // It makes a start refuse a version that it does not know, so it comes last.
+  // Copied last, because a start checks this file to refuse a version that it does not know.
   cpSync(join(from, 'VERSION'), join(to, 'VERSION'))
   await (await openDataDir(to)).release()
   return startedAt
 }
 
-/** The segments as they are listed once: all but the newest are complete, and of the newest a beginning is copied. So no
- *  commit is missing between two others. One that is removed meanwhile held nothing that the store's copy needs. */
+/** Copies the segments listed at the start. All but the newest are complete, and the newest is copied up to a commit. So no
+ *  commit is missing in the middle. A segment that is removed meanwhile held nothing that the store's copy needs. */
 async function copyLog(from: string, to: string): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o700 })
   const listed = readdirSync(from).filter((name) => SEGMENT.test(name))
@@ -76,12 +76,12 @@ function startOf(from: string): string {
     const manifest = JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')) as Record<string, unknown>
     if (manifest['format'] === FORMAT) return String(manifest['started_at'])
   } catch {
-    // It is not there or not JSON, which the same line says.
+    // The manifest is missing or not JSON. The error below covers both.
   }
   throw unusable(`${from} is no complete backup: it has no valid ${MANIFEST}`)
 }
 
-/** A power cut after the end must not take any of it. */
+/** Makes the copy survive a power cut after the end of the backup. */
 function syncTree(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     if (entry.isDirectory()) syncTree(join(path, entry.name))

@@ -1,4 +1,4 @@
-// The data directory, which one process at a time may use, and only a version that can read it.
+// The data directory. Only one process at a time may use it, and only a version that can read it.
 //
 // The lock is a listening socket in the directory. It is released when its process ends, for whatever reason, and it
 // works between containers that share the directory. A socket file without a listener is left over from a killed process.
@@ -126,7 +126,7 @@ async function isAlive(file: string): Promise<boolean> {
     await once(socket, 'connect')
     return true
   } catch {
-    // Nobody listens or the file is gone. Either way there is no owner.
+    // Nobody listens, or the file is gone. In both cases there is no owner.
     return false
   } finally {
     socket.destroy()

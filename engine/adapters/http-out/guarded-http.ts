@@ -1,6 +1,6 @@
-// HTTP to addresses that users named. The host is resolved once per request, every one of its addresses is judged, and
-// the connection goes to these very addresses, under the host's name in `Host` and SNI: a name that means something else
-// a moment later gains nothing. Connections are not kept, so each is judged.
+// HTTP to addresses that users named. The host is resolved once per request, each of its addresses is judged, and
+// the connection goes to exactly these addresses, with the host name in `Host` and SNI: a name that resolves differently
+// a moment later gains nothing. Connections are not reused, so each is judged.
 import { lookup } from 'node:dns/promises'
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -49,7 +49,7 @@ export class GuardedHttp implements HttpOut {
     return exchange(target.url, request, { addresses: found.addresses, signal })
   }
 
-  /** Names below `localhost` are this machine, also where nobody resolves them. */
+  /** Names below `localhost` mean this machine, even if no resolver knows them. */
   async #named(host: string): Promise<readonly string[]> {
     const name = host.toLowerCase().replace(/\.$/, '')
     return /(^|\.)localhost$/.test(name) ? ['127.0.0.1'] : this.#resolve(name)
@@ -80,7 +80,7 @@ function exchange(url: URL, { method, headers, body }: OutboundRequest, way: Way
   const options: RequestOptions = {
     method,
     headers: { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
-    // A new connection each, to an address that was judged.
+    // A new connection for each request, to an address that was judged.
     agent: false,
     lookup: toJudged(way.addresses),
     signal: way.signal,
@@ -110,7 +110,7 @@ function toJudged(addresses: readonly string[]): LookupFunction {
   }
 }
 
-/** Reads a little, so that a receiver that answers with a sentence sees no broken connection. */
+/** Reads a little, so that a receiver that answers with a short body does not see a broken connection. */
 function discard(answer: IncomingMessage): void {
   let bytes = 0
   answer.on('error', () => answer.destroy())
@@ -138,7 +138,7 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 function codeOf(error: Error): string {
-  // Errors of sockets have a code.
+  // Socket errors have a code.
   const { code = '' } = error as NodeJS.ErrnoException
   if (error.name === 'TimeoutError' || error.cause instanceof DOMException) return 'TIMEOUT'
   if (/CERT|TLS|SSL|ALTNAME|SELF_SIGNED|VERIFY/.test(code)) return 'TLS'
@@ -150,7 +150,7 @@ async function resolveAll(host: string): Promise<readonly string[]> {
   return found.map(({ address }) => address)
 }
 
-/** Undefined if it fails or takes too long. */
+/** Undefined if the work fails or takes too long. */
 function settledBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true })

@@ -41,9 +41,9 @@ export class SmtpMail implements Mail {
   }
 }
 
-/** A server that says no for good (5xx) will say it again; anything else may pass, also a password that is put right. */
+/** A permanent refusal (5xx) would be repeated. Anything else may pass, even a wrong password, which can be corrected. */
 function resultOf(error: unknown): SendResult {
-  // Errors of nodemailer have these.
+  // Errors of nodemailer have these fields.
   const { code = 'NETWORK', responseCode } = error as {
     readonly code?: string
     readonly responseCode?: number

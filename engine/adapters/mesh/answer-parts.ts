@@ -1,4 +1,4 @@
-// Splits an answer into parts that fit into NATS messages. Each part has its kind and its position.
+// Splits an answer into parts that fit into NATS messages. Each part has its kind and its position in the answer.
 import { Buffer } from 'node:buffer'
 import { unreachable } from '../../domain/unreachable.ts'
 import { LIMITS } from '../../limits.ts'
@@ -47,7 +47,7 @@ export class PartialAnswer {
   readonly #parts: Uint8Array[] = []
   #bytes = 0
 
-  /** Returns the outcome with the last part, and undefined before that. `torn` if a part is missing or malformed. */
+  /** Returns the outcome with the last part, and undefined before. Returns `torn` if a part is missing or malformed. */
   add(part: Uint8Array): Outcome | 'torn' | undefined {
     if (part.length < HEAD_BYTES) return 'torn'
     const view = new DataView(part.buffer, part.byteOffset)

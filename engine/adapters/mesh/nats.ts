@@ -1,7 +1,7 @@
 // Questions and news between nodes over NATS core. Nothing is stored for a node that is not connected.
 //
 // - An address belongs to one node, so a question reaches at most one, and NATS reports at once if there is none.
-// X2. Questions under way are lost with the connection. Their askers are told, and nothing is sent twice.
+// X2. Questions in flight are lost with the connection. Their askers are told, and nothing is sent twice.
 // - An answer arrives in parts, each with its position. An answer with a missing part is discarded.
 import { deadline, type Msg, type Subscription } from '@nats-io/transport-node'
 import { LIMITS } from '../../limits.ts'
@@ -124,11 +124,11 @@ class NatsMesh implements Mesh {
     await this.#responder.close()
     for (const subscription of this.#subscriptions) subscription.unsubscribe()
     if (!this.#link.isConnected) return
-    // News that cannot be sent by now are lost, which may happen at any time.
+    // News that has not been sent by now is lost, which the port allows at any time.
     await deadline(this.#link.connection.flush(), LIMITS.meshStopTimeoutMs).catch(() => {})
   }
 
-  /** Fails the questions under way when the connection is lost (X2). */
+  /** Fails the questions in flight when the connection is lost (X2). */
   #watch(): void {
     this.#unwatch = this.#link.onChange(() => {
       if (!this.#link.isConnected)
@@ -167,7 +167,7 @@ class NatsMesh implements Mesh {
     this.#asking.delete(id)
   }
 
-  /** Returns false without a connection: the message would otherwise wait for the next one. */
+  /** Returns false without a connection, since the message would otherwise wait for the next one. */
   #publish(subject: string, data: Uint8Array, reply?: string): boolean {
     const { connection, isConnected } = this.#link
     const { max_payload = 0 } = connection.info ?? {}

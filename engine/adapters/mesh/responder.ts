@@ -10,7 +10,7 @@ type NoAnswer =
   | { readonly kind: 'failed'; readonly message: string }
   /** The question was not started, because this node is not serving. */
   | { readonly kind: 'absent' }
-  /** The question was given up, because the node closed. */
+  /** The question was abandoned, because the node closed. */
   | { readonly kind: 'closing' }
   /** The question was not started, because too many others are. */
   | { readonly kind: 'busy' }
@@ -52,7 +52,7 @@ export class Responder {
     }
   }
 
-  /** Accepts no more questions. Resolves once those under way are answered or, after a timeout, given up. */
+  /** Accepts no more questions. Resolves once those in progress are answered or, after a timeout, abandoned. */
   async close(): Promise<void> {
     this.#isClosing = true
     if (this.#underWay.size === 0) return
@@ -72,7 +72,7 @@ export class Responder {
   }
 
   #end(one: UnderWay, outcome: Outcome): void {
-    // The question was already given up.
+    // The question was already abandoned.
     if (!this.#underWay.delete(one)) return
     this.#bytes -= one.bytes
     one.reply(outcome)

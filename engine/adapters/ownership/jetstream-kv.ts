@@ -22,7 +22,7 @@ export interface KvOwnershipOptions {
   /** The bucket is `<name>-<of>`, and the subject of calls is `<name>.<of>`. */
   readonly of?: 'owners' | 'lanes'
   readonly replicas: number
-  /** The greatest epoch that the store knows. NATS that was wiped or put back to a copy would begin below it. */
+  /** The greatest epoch that the store knows. A NATS that was wiped or restored from a copy would start below it. */
   readonly above?: number
 }
 
@@ -64,7 +64,7 @@ class KvOwnership implements OwnershipTable {
     return translated(() => deadline(this.#readAll(), LIMITS.ownershipTimeoutMs))
   }
 
-  /** Makes all revisions greater than this one. What is older than the store goes: it was decided before the loss. */
+  /** Makes all future revisions greater than this one, and removes existing entries: they were decided before the loss. */
   async raise(above: number): Promise<void> {
     const { streams } = this.#link.manager
     const { state } = await streams.info(this.#stream)

@@ -1,9 +1,9 @@
-// Places for downloads that several processes share in Redis and measure by its clock. They are written to disk like
-// everything else, so a Redis that restarts has given no place away.
+// Places for downloads that several processes share in Redis and measure by its clock. They are persisted like
+// everything else, so a Redis that restarts still knows all places in use.
 import type { DownloadPlaces, Place, PlacesLimits } from '../../ports/places.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
-/** Keys: `places` (streams by expiry) and `place-readers` (number of streams of each reader). A stream is named by its
+/** Keys: `places` (streams by expiry) and `place-readers` (number of streams per reader). The name of a stream is its
  *  reader, a line break and its own name. */
 const SHARED = `
 local streams, readers = P .. 'places', P .. 'place-readers'
@@ -16,7 +16,7 @@ local function drop(member)
 end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', streams, '-inf', now)) do drop(member) end
 `
-/** Arguments: 4 reader, 5 stream, 6 time for which it is held, 7 bound on streams of a reader, 8 bound on readers. */
+/** Arguments: 4 reader, 5 stream, 6 time for which it is held, 7 bound on streams per reader, 8 bound on readers. */
 const ENTER = redisScript(`${SHARED}
 local reader, member = ARGV[4], ARGV[4] .. '\\n' .. ARGV[5]
 local own = tonumber(redis.call('HGET', readers, reader) or 0)
@@ -40,7 +40,7 @@ drop(ARGV[4])
 return 0
 `)
 
-/** More than any two clocks differ in the time for which a place is held. */
+/** More than the difference of any two clocks over the time for which a place is held. */
 const MARGIN_MS = 1_000
 
 /** The caller closes the link. */

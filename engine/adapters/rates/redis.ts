@@ -4,7 +4,7 @@ import type { SharedRates } from '../../ports/rates.ts'
 import { type RedisLink, redisScript } from '../redis/redis-link.ts'
 
 /** Arguments in groups of four: key, step, count, age. Nothing is written to disk or to replicas: an fsync for each
- *  call would cost more than a limit that a failover forgets for a second. */
+ *  call would cost more than a limit that is forgotten for a second after a failover. */
 const TAKE = redisScript(`
 redis.set_repl(redis.REPL_NONE)
 local time = redis.call('TIME')

@@ -11,7 +11,7 @@ interface Open extends OpenTicket {
 export class MemoryTickets implements OpenTickets {
   readonly #clock: Pick<Clock, 'ticks'>
   readonly #lifeMs: number
-  /** All tickets live equally long, so the oldest expires first. */
+  /** All tickets have the same lifetime, so the oldest expires first. */
   readonly #open = new Map<string, Open>()
 
   constructor(clock: Pick<Clock, 'ticks'>, lifeMs: number = LIMITS.ticketMs) {

@@ -75,7 +75,7 @@ export class Directory {
   apply(changes: readonly UserChange[]): void {
     const changed = new Set<UserId>()
     for (const change of changes) {
-      // The owner of a removed grant is known only while the grant is still there.
+      // The owner of a grant can be found only while the grant is still there.
       const id = this.#userOf(change)
       if (id !== undefined) changed.add(id)
       this.#apply(change)
@@ -143,6 +143,6 @@ export class Directory {
   }
 }
 
-/** Nobody's rights depend on these. */
+/** Changes of these kinds affect the rights of nobody. */
 const NO_RIGHTS: ReadonlySet<UserChange['kind']> = new Set(['provisioning_key', 'view', 'preferences'])
 const isEnabledAdmin = ({ role, disabled }: User) => role === 'admin' && !disabled

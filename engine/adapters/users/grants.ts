@@ -1,4 +1,4 @@
-// Refresh grants in memory, indexed by hash, user and family, and the choice of those that are no longer needed.
+// Refresh grants in memory, indexed by hash, user and family, and the selection of those that are no longer needed.
 import type { UserId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { RefreshGrant } from '../../ports/users.ts'
@@ -57,7 +57,7 @@ export class Grants {
   }
 }
 
-/** A replaced grant only serves to detect its reuse, so it goes before any grant that is still valid. */
+/** A replaced grant only serves to detect its reuse, so it is removed before any grant that is still valid. */
 function mostUsefulFirst(a: RefreshGrant, b: RefreshGrant): number {
   return Number(a.replaced !== undefined) - Number(b.replaced !== undefined) || b.usedAt - a.usedAt
 }

@@ -1,7 +1,7 @@
 // All users in memory, on top of any storage.
 //
-// - Memory changes only after the write. Steps run one after another, so that what a step checked still holds when
-//   its write is durable. A step that another process has overtaken is repeated on the new state.
+// - Memory changes only after the write. Steps run one after another, so that what a step has checked still holds when
+//   its write is durable. If another process has overtaken a step, the step is repeated on the new state.
 import type { UserId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
@@ -20,10 +20,10 @@ import type {
 import type { Directory, UserChange } from './directory.ts'
 
 /** Writes atomically. When it resolves, the write is durable and applied to the directory. `overtaken` means that
- *  nothing was written, and that the directory has what another process wrote instead. */
+ *  nothing was written, and that the directory now has what another process wrote instead. */
 export type WriteUsers = (changes: readonly UserChange[]) => Promise<'written' | 'overtaken'>
 
-/** The writes of other processes. */
+/** What this process needs to know of the writes of other processes. */
 type Others = Pick<Users, 'isUp' | 'catchUp' | 'freshen'>
 const NO_OTHERS: Others = { isUp: () => true, catchUp: async () => {}, freshen: () => undefined }
 
@@ -290,7 +290,7 @@ export class HeldUsers implements Users {
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const run = async () => {
-      // Otherwise a step that writes nothing would judge by an outdated state.
+      // Otherwise a step that writes nothing would be decided on an outdated state.
       await this.#others.catchUp()
       return await untilFirst(step)
     }
@@ -311,7 +311,7 @@ export class HeldUsers implements Users {
     await this.#write([...grantRemovals(obsolete), ...puts])
   }
 
-  /** Removals of what goes with these users. A shared view stays, because others use it. */
+  /** Removals of what belongs to these users. A shared view stays, because others use it. */
   #belongings(isGone: (owner: UserId) => boolean): readonly UserChange[] {
     const views = this.listViews().filter(({ owner, isShared }) => !isShared && isGone(owner))
     const people = [...this.#directory.preferences.keys()].filter(isGone)

@@ -71,7 +71,7 @@ class Replica implements FollowedStream {
       for (const [name, bytes] of pairs(some)) found.set(String(name), bytes)
       cursor = next.toString()
     }
-    // These were removed while this process was not listening.
+    // These were removed while this process was disconnected.
     const gone = [...this.#names].filter((name) => !found.has(name))
     this.#apply(
       [...found.keys()].sort().map((name) => [name, found.get(name)]),

@@ -14,7 +14,7 @@ const AT_ONCE = 4_000
 /** Writes everything or nothing, and returns the number of the write.
  *  Lists in the message to all processes: 1 devices, 2 claims, 3 applied, 4 inserted, 5 late hours, 6 settled late hours,
  *  7 facts, 8 collections and ids of the documents written, 9 removed devices.
- *  Lists that stay in the script: 1 the writer's claims, 2 shadows, 3 vitals, 4 commands, 5 removed commands, 6 dead letters,
+ *  Lists for this script only: 1 the writer's claims, 2 shadows, 3 vitals, 4 commands, 5 removed commands, 6 dead letters,
  *  7 history with its key and rows, 8 removed history, 9 firmware, 10 alerts, 11 documents, 12 removed documents,
  *  13 notices, 14 removed notices, 15 removed dead letters. */
 export const WRITE = redisScript(`

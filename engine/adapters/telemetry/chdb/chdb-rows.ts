@@ -1,5 +1,5 @@
 // Streams results of any size: the engine sends its rows to a server in this process (`INSERT INTO FUNCTION url`),
-// which passes them on to the client. The engine's own streaming gives each block as a whole file of its format.
+// which passes them on to the client. The engine's own streaming returns each block as a complete file of its format.
 //
 // Only sockets hold rows, so a slow reader slows the engine down. A response ends well only if its statement did, and a
 // reader that leaves ends its statement.
@@ -11,11 +11,11 @@ type Take = (rows: IncomingMessage) => void
 
 export class RowsServer {
   readonly #server: Server
-  /** Keyed by a path that cannot be guessed. */
+  /** The key is a path that cannot be guessed. */
   readonly #awaited = new Map<string, Take>()
 
   private constructor() {
-    // The engine sends for as long as the reader takes.
+    // No timeout: the engine sends for as long as the reader takes.
     this.#server = createServer({ requestTimeout: 0 }, (request, response) =>
       this.#receive(request, response),
     )

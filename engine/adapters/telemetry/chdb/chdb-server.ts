@@ -1,5 +1,5 @@
-// The chdb process: one engine and one data directory behind ClickHouse's HTTP interface on loopback. It is a process
-// of its own because the engine crashes in worker threads, and because a crash of it must not end the service.
+// The chdb process: one engine and one data directory behind ClickHouse's HTTP interface on loopback. It is a separate
+// process because the engine crashes in worker threads, and because its crash must not end the service.
 //
 // It ends with its parent, since an orphan would keep the data directory from the next process.
 
@@ -19,7 +19,7 @@ const ENGINE_ARGS = [
   `--max_server_memory_usage=${LIMITS.telemetryMemoryBytesMax}`,
   `--mark_cache_size=${128 * 1024 * 1024}`,
   `--primary_index_cache_size=${128 * 1024 * 1024}`,
-  // Merges get the processor time that inserts and queries leave.
+  // Merges get only the processor time that inserts and queries leave.
   '--os_threads_nice_value_merge_mutate=10',
 ]
 

@@ -19,12 +19,12 @@ export function toSending(query: string, url: string): string {
   return `INSERT INTO FUNCTION url(${quote(url)}, ${quote(format)}) ${query.replace(TRAILING_FORMAT, '')}`
 }
 
-/** A string literal. Values get into a statement in no other way. */
+/** Quotes text as a string literal. Values enter a statement in no other way. */
 export function quote(text: string): string {
   return `'${text.replace(/[\\'\0]/g, (char) => (char === '\0' ? '\\0' : `\\${char}`))}'`
 }
 
-/** A `SET` of these values. Names in `stale` that have no new value get the one of `first` again, or their default. */
+/** A `SET` of these values. A name in `stale` without a new value is reset to its value in `first`, or to its default. */
 export function toSet(
   values: ReadonlyMap<string, string>,
   stale: Iterable<string>,

@@ -1,5 +1,5 @@
 // Keeps a chdb process running: starts it, pings it every second, and replaces it when it ends or stops answering.
-// Callers have to repeat the requests that it did not answer.
+// Callers must repeat requests that were not answered.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { get } from 'node:http'
@@ -28,14 +28,14 @@ export interface ChdbOptions {
 
 const RESTART_DELAY_MS = 100
 const USERNAME = 'fleet'
-/** Missed pings in a row after which it counts as down. A busy machine may miss one. */
+/** Consecutive missed pings after which the process counts as down. A busy machine may miss one. */
 const MISSED_MAX = 3
 
 export class ChdbSupervisor {
   readonly #options: ChdbOptions
   readonly #password: string
   #child: ChdbChild
-  /** Set while the last process has ended and the next one does not answer yet. */
+  /** Set after the last process has ended and until the next one answers. */
   #isDown = false
   #missed = 0
   #restarts = 0

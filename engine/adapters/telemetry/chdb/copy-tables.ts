@@ -1,11 +1,11 @@
-// Copies the tables of a running chdb by its files.
+// Copies the tables of a running chdb by copying its files.
 //
-// - A part of a table never changes and gets its name when it is complete. One that was merged into another stays for
-//   minutes. So a copy of all parts that are listed holds every row that was there at the listing.
-// T2. A listed part may be gone when its turn comes. Then its rows are in another one, and the table is listed again.
-// - A copy may hold a part and the one that it was merged into. ClickHouse finds that at its next start, as it does
+// - A part of a table never changes once it is complete and has its name. A part that was merged into another one stays for
+//   minutes. So a copy of all parts in a listing holds every row that was there at the time of the listing.
+// T2. A listed part may be gone when its turn comes. Then its rows are in another part, and the table is listed again.
+// - A copy may hold a part and also the one that it was merged into. ClickHouse notices this at its next start, as it does
 //   after a crash.
-// - `settlements` is copied first: what it says to be rolled up is then in the rollups, which are copied later.
+// - `settlements` is copied first: the rollups, which are copied later, then have everything that it says is rolled up.
 import {
   copyFileSync,
   lstatSync,
@@ -18,7 +18,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-/** Made anew at a start: the lock, spooled rows, and links to the tables by name. */
+/** Created at every start: the lock, spooled rows, and links to the tables by name. */
 const SKIPPED = new Set(['status', 'tmp', 'data'])
 const FIRST = 'settlements'
 /** ClickHouse names a part by its partition, its blocks and its level. */

@@ -1,7 +1,7 @@
 // The engine reads rows from files only, so the rows of an insert are spooled to a file, in memory where the system
 // offers that. Files of a killed process are removed when the next one starts.
 //
-// Everybody may write to the place in memory and can compute the folder's name. A folder that another user made, or may
+// Everybody may write to the place in memory and can compute the folder's name. A folder that another user created, or may
 // write to, is therefore never used: the rows are spooled to the data directory instead.
 import { createHash, randomUUID } from 'node:crypto'
 import {
@@ -27,7 +27,7 @@ export class Spool {
   constructor(dataDir: string) {
     clearSpool(dataDir)
     this.#dataDir = dataDir
-    // Made before the first insert, so that nobody else makes it first.
+    // Created before the first insert, so that nobody else creates it first.
     this.#openFolder()
   }
 
@@ -35,7 +35,7 @@ export class Spool {
     return new SpoolFile(join(this.#openFolder(), randomUUID()))
   }
 
-  /** Looks at the folder each time, because systems may clear temporary folders under running programs. */
+  /** Checks the folder each time, because systems may clear temporary folders under running programs. */
   #openFolder(): string {
     const [inMemory, inDataDir] = foldersOf(this.#dataDir)
     if (isUsable(inMemory)) return inMemory
@@ -67,7 +67,7 @@ function isUsable(folder: string): boolean {
   return isOwn(found) && (found.mode & 0o077) === 0
 }
 
-/** What another user makes at the same moment is looked at like anything else that is there. */
+/** A folder that another user creates at the same moment is checked like any existing one. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })

@@ -30,7 +30,7 @@ const CONNECTIONS_MAX = 16
  */
 const NO_BODY = '' as unknown as Readable
 
-/** Every method rejects with a `ClickHouseError` when the server refuses the statement, and with another error when
+/** Every method rejects with a `ClickHouseError` if the server refuses the statement, and with another error if
  *  there is no answer: then it is unknown whether the statement was executed. */
 export class ClickHouseLink {
   readonly #endpoint: () => Endpoint
@@ -67,7 +67,7 @@ export class ClickHouseLink {
    * statement. A stream that fails was cut short.
    */
   stream(statement: Statement): Promise<Readable> {
-    // ClickHouse does so by default. chdb's server sends a result whole unless it is told.
+    // This is the default of ClickHouse. The server of chdb sends a result whole unless told otherwise.
     const settings = { ...statement.settings, wait_end_of_query: 0 as const }
     return inTime(statement.timeoutMs, (signal) => this.#exec({ ...statement, settings }, NO_BODY, signal))
   }
@@ -95,7 +95,7 @@ export class ClickHouseLink {
   }
 }
 
-/** ClickHouse's number of the error, or 0 when the error is not ClickHouse's. */
+/** The error number of ClickHouse, or 0 if the error is not from ClickHouse. */
 export function errorCode(error: unknown): number {
   return error instanceof ClickHouseError ? Number(error.code) : 0
 }
@@ -128,7 +128,7 @@ async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) => Promi
   }
 }
 
-/** The client's own signal ends with the head of the answer, so this one ends the rest. */
+/** The client's own signal no longer applies after the head of the answer, so this one covers the rest. */
 function collect(result: Readable, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -140,7 +140,7 @@ function collect(result: Readable, signal: AbortSignal): Promise<Buffer> {
     })
     result.once('end', () => resolve(Buffer.concat(chunks)))
     result.once('error', reject)
-    // After `end` this changes nothing. A connection that breaks without an error must not leave the caller waiting.
+    // Has no effect after `end`. A connection that breaks without an error must not leave the caller waiting.
     result.once('close', () => reject(new Error('the connection was closed')))
     signal.addEventListener('abort', () => result.destroy(new Error('aborted')), { once: true })
   })

@@ -1,6 +1,6 @@
 // Telemetry in ClickHouse: a server, or chdb behind the same interface.
 //
-// Every insert is one block. One that is sent again may be stored twice until parts are merged, and reads take one value
+// Every insert is one block. A block that is sent again may be stored twice until parts are merged; reads take one value
 // per point (R11).
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -50,7 +50,7 @@ import { keepFor, migrate } from './schema.ts'
 import { readSeries, toStatement } from './series.ts'
 
 export interface ClickHouseServer {
-  /** Its URL may change. */
+  /** The URL may change between calls. */
   endpoint(): Endpoint
   isUp(): boolean
   close(): Promise<void>
@@ -59,7 +59,7 @@ export interface ClickHouseServer {
 export interface ClickHouseOptions {
   /** Called until it succeeds once. */
   readonly openServer: () => Promise<ClickHouseServer>
-  /** The name of the cluster where several servers hold the same tables. */
+  /** The name of the cluster, if several servers hold the same tables. */
   readonly cluster?: string | undefined
   /** Other processes settle too, so the horizon is looked up again when it is older than this. */
   readonly horizonAgeMsMax?: number | undefined
@@ -67,7 +67,7 @@ export interface ClickHouseOptions {
   readonly retentionDays?: number | undefined
   /** Undefined keeps the audit for ever. */
   readonly auditRetentionDays?: number | undefined
-  /** Undefined keeps the moves of alerts for ever. */
+  /** Undefined keeps the history of alerts for ever. */
   readonly alertRetentionDays?: number | undefined
   readonly insertTimeoutMs?: number
   readonly queryTimeoutMs?: number
@@ -97,9 +97,9 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   /**
-   * Opens the server and brings its tables up to date, and tries again until both succeed; `failed` learns of every
+   * Opens the server and brings its tables up to date, and retries until both succeed; `failed` is called for every
    * failure. Until then all questions are refused and rows wait in the log. Resolves once ClickHouse answers, or after
-   * `close`. Rejects with a `Fault` that only the operator can mend.
+   * `close`. Rejects with a `Fault` that only the operator can remedy.
    */
   begin(failed: (fault: Fault) => void): Promise<void> {
     this.#beginning ??= this.#begin(failed)
@@ -107,7 +107,7 @@ export class ClickHouseTelemetry implements Telemetry {
   }
 
   async insert({ kind, bytes }: Block): Promise<void> {
-    // ClickHouse would accept an empty body as no rows.
+    // ClickHouse would accept an empty body and insert no rows.
     if (bytes.length === 0 || bytes.length > LIMITS.telemetryBodyBytesMax) {
       throw new Fault('TELEMETRY_REFUSED', { retryable: false, message: `a block of ${bytes.length} bytes` })
     }
@@ -140,7 +140,7 @@ export class ClickHouseTelemetry implements Telemetry {
 
   settle(upTo: Millis, late: readonly LateHour[]): Promise<void> {
     const { retentionDays } = this.#options
-    // Raw points that have expired cannot be computed again. What was computed from them stays.
+    // Expired raw points cannot be computed again. What was computed from them stays.
     const oldest = retentionDays === undefined ? 0 : upTo / 1000 - retentionDays * DAY_SEC
     const kept = late
       .filter((mark) => mark.hour >= oldest || endOf(mark) > oldest + HOUR_SEC)
@@ -258,7 +258,7 @@ export class ClickHouseTelemetry implements Telemetry {
     }
   }
 
-  /** A service without traffic would otherwise not notice that ClickHouse answers again. */
+  /** Probes ClickHouse, since a service without traffic would otherwise not notice that it answers again. */
   #askAgain(): void {
     if (this.#isAsking) return
     this.#isAsking = true
@@ -268,7 +268,7 @@ export class ClickHouseTelemetry implements Telemetry {
     this.#query({ sql: 'SELECT 1', timeoutMs: LIMITS.telemetryQueryTimeoutMs }).then(done, done)
   }
 
-  /** Nobody waits for the result after the timeout, so the server gives up then, too. */
+  /** Nobody waits for the result after the timeout, so the server stops then, too. */
   #query(statement: Statement): Promise<Buffer> {
     const timeoutMs = this.#options.queryTimeoutMs ?? statement.timeoutMs
     const settings = {
@@ -285,7 +285,7 @@ export class ClickHouseTelemetry implements Telemetry {
     return withinRetention(days, Date.now())
   }
 
-  /** One process settles at a time, so one deletes. */
+  /** Only one process settles at a time, so only one deletes. */
   async #deleteOldAlerts(link: ClickHouseLink): Promise<void> {
     const { alertRetentionDays } = this.#options
     const now = Date.now()
@@ -294,7 +294,7 @@ export class ClickHouseTelemetry implements Telemetry {
     this.#alertsDeletedAt = now
   }
 
-  /** Gives up when the server is found not to answer: a caller must not wait for a frozen database. */
+  /** Gives up once the server is known not to answer: a caller must not wait for a frozen database. */
   #read<T>(work: (opened: OpenTables) => Promise<T>): Promise<T> {
     return this.#guard((opened) =>
       whileUp(

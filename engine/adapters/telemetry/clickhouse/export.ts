@@ -27,7 +27,7 @@ const SETTINGS = {
 }
 
 export interface ExportPlan {
-  /** The first line of the file, also when no rows follow. */
+  /** The first line of the file, even if no rows follow. */
   readonly head: string
   readonly statement: Statement
 }
@@ -109,7 +109,7 @@ function text(column: string, format: ExportFormat): string {
     : plain
 }
 
-/** Points have microseconds. */
+/** Formats a time with microseconds. */
 function time(column: string, format: ExportFormat): string {
   return format === 'parquet' ? column : `formatDateTime(${column}, '%Y-%m-%dT%H:%i:%S.%fZ')`
 }

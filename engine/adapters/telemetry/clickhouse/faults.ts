@@ -1,9 +1,9 @@
-// What ClickHouse's errors mean to a caller: try again later, never, or ask for less.
+// What an error of ClickHouse means to the caller: try again later, give up, or ask for less.
 import { errorText } from '../../../../schemas/error-text.ts'
 import { Fault } from '../../../ports/fault.ts'
 import { errorCode } from './clickhouse-link.ts'
 
-/** Errors that the same bytes or the same statement would cause again. All others may pass. */
+/** Errors that the same bytes or the same statement would cause again. All others may be temporary. */
 const REFUSED_CODES: ReadonlySet<number> = new Set([
   6, 8, 9, 10, 12, 20, 26, 27, 32, 33, 36, 44, 50, 53, 62, 69, 70, 117, 128, 131, 190, 349, 396, 469,
 ])
@@ -37,7 +37,7 @@ export function refuseTooMuch(cause: unknown): never {
   throw new Fault('TELEMETRY_TOO_MUCH', { retryable: false, message, cause })
 }
 
-/** ClickHouse is well and has as many statements to execute as it takes. */
+/** ClickHouse is healthy, but already executes as many statements as it accepts. */
 export function isBusy(cause: unknown): boolean {
   return errorCode(cause) === TOO_MANY_QUERIES
 }

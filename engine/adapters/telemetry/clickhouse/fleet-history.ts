@@ -110,7 +110,7 @@ export function toRows(bytes: Buffer): readonly HistoryRow[] {
   const reader = new RowReader(bytes)
   while (reader.hasMore())
     rows.push({
-      // Written from valid device ids, and the statement selects known kinds only.
+      // Only valid device ids are written, and the statement selects known kinds only.
       deviceId: reader.text() as DeviceId,
       kind: reader.text() as HistoryKind,
       at: Micros(reader.int64()),

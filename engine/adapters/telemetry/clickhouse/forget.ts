@@ -1,5 +1,5 @@
-// Removes everything of some devices. ClickHouse marks the rows, which nothing reads from then on, and drops them when it next
-// merges their parts.
+// Removes all rows of some devices except the audit. ClickHouse marks the rows, which hides them at once, and drops them
+// when it next merges their parts.
 import type { DeviceId } from '../../../../schemas/ids.ts'
 import { LIMITS } from '../../../limits.ts'
 import type { ClickHouseLink } from './clickhouse-link.ts'
@@ -7,7 +7,7 @@ import type { ClickHouseLink } from './clickhouse-link.ts'
 /** Raw points first, so that no rollup is computed from them again. The audit stays. */
 const TABLES = ['points', 'texts', 'rollup_1m', 'rollup_1h', 'history', 'devices']
 
-/** A replica that is down follows when it is back. */
+/** A replica that is down catches up when it is back. */
 const SETTINGS = { lightweight_deletes_sync: 1, mutations_sync: 1 }
 
 export async function forgetDevices(link: ClickHouseLink, deviceIds: readonly DeviceId[]): Promise<void> {

@@ -25,7 +25,7 @@ export async function readHistory(query: HistoryQuery, ask: Ask): Promise<readon
   for (let { before } = query; ; ) {
     const limit = query.limit - rows.length + SPARE
     const found = toRows(await ask(newest({ ...query, before }, limit)), query.deviceId)
-    // A kind with a full result has more rows below its last one, so the page cannot go further down than that.
+    // A kind with a full result has more rows after its last one, so the page must end there.
     const ends = [...new Set(query.kinds)].flatMap((kind) => {
       const ofKind = found.filter((row) => row.kind === kind)
       return ofKind.length < limit ? [] : ofKind.slice(-1)

@@ -1,4 +1,4 @@
-// How blocks are inserted. Each request says what matters, because the defaults of servers differ.
+// How blocks are inserted. Each request sets everything that matters, because the defaults of servers differ.
 import { LIMITS } from '../../../limits.ts'
 import type { Block } from '../../../ports/telemetry.ts'
 import type { ClickHouseLink, Statement } from './clickhouse-link.ts'
@@ -7,18 +7,18 @@ export type InsertSettings = NonNullable<Statement['settings']>
 
 export const INSERT_SETTINGS: InsertSettings = {
   async_insert: 0,
-  // ClickHouse notes that it has seen a block right before the block's part gets its name. If it dies between the two, it
+  // ClickHouse records that it has seen a block right before it renames the block's part. If it dies in between, it
   // would drop the block when it is sent again, and the rows would be lost.
   insert_deduplicate: 0,
   // Removing duplicates within a block adds half of its cost, and reads remove them anyway.
   optimize_on_insert: 0,
-  // A block becomes one part, so that all of it is stored or nothing.
+  // A block becomes one part, so that either all of it is stored or nothing.
   max_insert_block_size: 1_048_576,
   min_insert_block_size_rows: 1_048_576,
   min_insert_block_size_bytes: 268_435_456,
 }
 
-/** A majority of two replicas is both of them, and one that is down would stop all inserts. With fewer than three the
+/** A majority of two replicas is both of them, so one that is down would stop all inserts. With fewer than three, the
  *  log's retention has to cover a loss. */
 const QUORUM_REPLICAS_MIN = 3
 const QUORUM_SETTINGS = {

@@ -1,5 +1,5 @@
-// Queries of alerts that are resolved. What became of an alert is its last row in the history; rows that came before, such
-// as its firing, are not looked at. Times and places of a page are found first, and bodies are read for that page alone.
+// Queries of resolved alerts. An alert's outcome is its last row in the history; earlier rows, such
+// as its firing, are ignored. Times and places of a page are found first, and bodies are read for that page alone.
 import { type AlertId, type DeviceId, toIso } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { ALERT_SEVERITIES } from '../../../../schemas/vocabulary.ts'

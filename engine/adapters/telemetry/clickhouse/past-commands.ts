@@ -1,5 +1,5 @@
-// Queries of commands of many devices. A command is what its steps in the history say: its first row, which alone has
-// the status `pending`, is its creation, and its last row has its status.
+// Queries of the commands of many devices. A command follows from its steps in the history: its first row, the only one
+// with the status `pending`, is its creation, and its last row has its status.
 import { CommandId, type DeviceId, Millis } from '../../../../schemas/ids.ts'
 import type { CommandStatus } from '../../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../../limits.ts'
@@ -11,7 +11,7 @@ import { type Window, windows } from './time-windows.ts'
 
 type Params = Record<string, string | number | readonly string[]>
 
-/** No step comes later after the creation: a command's time, a day for late answers, and one to spare. */
+/** Longest time from the creation to the last step: the command's timeout, a day for late answers, and one to spare. */
 const LIFE_MS = LIMITS.commandTimeoutSecMax * 1000 + 2 * 86_400_000
 const BODY_FIELDS = { name: 'command', createdBy: 'created_by', broadcastId: 'broadcast_id' } as const
 
@@ -25,7 +25,7 @@ export async function readPastCommands(
   const end = query.before === undefined ? undefined : query.before.createdAt + 1
   const to = end === undefined || (query.to ?? end) < end ? query.to : end
   const span = { from: query.from, to }
-  // Rows are ordered by device: those of one are read at once.
+  // Rows are ordered by device, so the rows of a single device are read in one window.
   for (const window of query.deviceIds?.length === 1 ? [span] : windows(span, now)) {
     const limit = query.limit - found.length
     found.push(...toCommands(await ask(created({ ...query, limit }, window))))
@@ -47,7 +47,7 @@ function created(query: PastCommandsQuery, window: Window): Statement {
     rows.push('device_id IN {devices:Array(String)}')
   }
   for (const [name, field] of Object.entries(BODY_FIELDS)) {
-    // The table has the query's own names.
+    // `BODY_FIELDS` is keyed by the field names of the query.
     const wanted = query[name as keyof typeof BODY_FIELDS]
     if (wanted === undefined) continue
     params[name] = wanted
@@ -90,7 +90,7 @@ export async function readCommandSteps(
   }
   const parts = [
     `kind = 'command' AND device_id IN {devices:Array(String)} AND command_id IN {ids:Array(String)}`,
-    // Creations are named by the millisecond.
+    // Creation times are in milliseconds.
     ...within({ from: Math.min(...times), to: Math.max(...times) + 1 + LIFE_MS }, params),
   ]
   const rows = await ask({
@@ -108,11 +108,11 @@ function toCommands(bytes: Buffer): readonly PastCommand[] {
   const reader = new RowReader(bytes)
   while (reader.hasMore())
     found.push({
-      // Written from valid device ids.
+      // Only valid device ids are written.
       deviceId: reader.text() as DeviceId,
       commandId: CommandId(reader.text()),
       createdAt: Millis(reader.int64()),
-      // Written by the engine.
+      // The engine wrote this value.
       status: reader.text() as CommandStatus,
     })
   return found

@@ -6,7 +6,7 @@ import type { Statement } from './clickhouse-link.ts'
 import { RowReader } from './row-reader.ts'
 import { type Params, whose, within } from './series.ts'
 
-/** A page needs only the first rows in order, so most of a larger block would be read in vain. */
+/** A page needs only the first rows in order, so most rows of a larger block would be read in vain. */
 const SETTINGS = {
   max_threads: 1,
   max_block_size: 8_192,
@@ -33,7 +33,7 @@ export function pageStatement(query: PointsQuery): Statement {
   }
 }
 
-/** A page may end between the number and the text of one time. */
+/** The condition for rows after the page. A page may end between the number and the text of the same time. */
 function later(table: 'points' | 'texts', after: PointPlace | undefined, params: Params): string {
   if (after === undefined) return ''
   params['after'] = after.at

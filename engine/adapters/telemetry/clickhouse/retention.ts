@@ -1,7 +1,7 @@
-// Keeps reads within the retention. ClickHouse drops a part when its last row has expired, and only when it comes to it:
+// Keeps reads within the retention. ClickHouse drops a part some time after its last row has expired:
 // until then, expired rows are there and must not be read.
 //
-// Alerts are rows among others in parts of a month, so no part ever is all theirs: they are deleted a month at a time.
+// Alerts share monthly parts with other rows, so no part ever holds only alerts: they are deleted a month at a time.
 import { LIMITS } from '../../../limits.ts'
 import type { ClickHouseLink } from './clickhouse-link.ts'
 import { HISTORY_LOG_DAYS } from './schema.ts'
@@ -14,10 +14,10 @@ export interface KeptDays {
 }
 
 const DAY_SEC = 86_400
-/** Settings that stay the same for a while are not sent to chdb with every statement. */
+/** Settings change in steps, because settings that stay the same are not sent to chdb with every statement. */
 const STEP_SEC = 60
 
-/** Settings of a statement that leave out rows whose time is over. */
+/** Settings of a statement that leave out expired rows. */
 export function withinRetention({ points, audit, alerts }: KeptDays, nowMs: number) {
   const oldest = (days: number) => {
     const seconds = Math.floor(nowMs / 1000 / STEP_SEC) * STEP_SEC - days * DAY_SEC
@@ -36,13 +36,13 @@ export function withinRetention({ points, audit, alerts }: KeptDays, nowMs: numb
   return { additional_table_filters: `{${list.join(',')}}` }
 }
 
-/** Deletes the alerts of whole months that are over. To look costs little, and a month is rewritten once. */
+/** Deletes the alerts of whole months that have expired. Checking costs little, and each month is rewritten once. */
 export async function deleteOldAlerts(link: ClickHouseLink, days: number, nowMs: number): Promise<void> {
   const end = new Date(nowMs - days * DAY_SEC * 1_000)
   const month = Date.UTC(end.getUTCFullYear(), end.getUTCMonth()) / 1_000
   const old = `kind = 'alert' AND received < toDateTime(${Math.max(0, month)})`
   const timeoutMs = LIMITS.telemetrySettleTimeoutMs
   const found = await link.query({ sql: `SELECT 1 FROM history WHERE ${old} LIMIT 1 FORMAT TSV`, timeoutMs })
-  // Nobody waits for the parts to be written anew.
+  // Does not wait for the parts to be rewritten.
   if (found.length > 0) await link.command({ sql: `ALTER TABLE history DELETE WHERE ${old}`, timeoutMs })
 }

@@ -77,7 +77,7 @@ export class Rollups {
     const done = () => {
       this.#isLooking = false
     }
-    // After a failure the next question tries again.
+    // After a failure, the next query tries again.
     this.#look().then(done, done)
   }
 
@@ -182,7 +182,7 @@ function minutesOfLate(late: readonly LateHour[], computed: number) {
   )
 }
 
-/** Marks that span the same hours, together: after an outage many devices have the same ones. */
+/** Groups marks that span the same hours: after an outage many devices have the same ones. */
 function groupsOf(late: readonly LateHour[]): Iterable<readonly LateHour[]> {
   const groups = new Map<string, LateHour[]>()
   for (const mark of late) {
@@ -195,7 +195,7 @@ function groupsOf(late: readonly LateHour[]): Iterable<readonly LateHour[]> {
   return groups.values()
 }
 
-/** What begins at the horizon is computed for all devices. */
+/** Ends at the horizon, because hours from the horizon on are computed for all devices. */
 function minutesOfSpan(
   spans: readonly LateHour[],
   { computed, horizonSec }: { readonly computed: number; readonly horizonSec: number },

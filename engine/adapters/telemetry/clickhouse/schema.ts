@@ -96,8 +96,8 @@ const AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   ORDER BY (at, version)
   SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1`
 
-/** Rows of all devices are searched by time, and commands by what became of them. Rows that were stored before have no
- *  index and have the columns computed when they are read. */
+/** Indexes, because rows of all devices are searched by time, and commands by their outcome. Rows stored before have no
+ *  index, and their columns are computed when they are read. */
 const FLEET_HISTORY = [
   'ALTER TABLE history ADD INDEX IF NOT EXISTS at_range at TYPE minmax GRANULARITY 1',
   `ALTER TABLE history ADD COLUMN IF NOT EXISTS command_id String
@@ -108,7 +108,7 @@ const FLEET_HISTORY = [
 
 const FLEET_COUNT_DAYS = 90
 
-/** A count that is lost leaves a gap, so nothing waits for the disk. */
+/** A lost count leaves only a gap, so inserts do not wait for the disk. */
 const FLEET_COUNTS = `CREATE TABLE IF NOT EXISTS fleet_counts (
     at DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
     group_path LowCardinality(String),
@@ -120,7 +120,7 @@ const FLEET_COUNTS = `CREATE TABLE IF NOT EXISTS fleet_counts (
   TTL at + toIntervalDay(${FLEET_COUNT_DAYS})
   SETTINGS ttl_only_drop_parts = 1`
 
-/** It follows from the records and is written again from time to time, so nothing waits for the disk. */
+/** This table follows from the records and is rewritten from time to time, so inserts do not wait for the disk. */
 const DEVICES = `CREATE TABLE IF NOT EXISTS devices (
     device_id String,
     version UInt64 CODEC(Delta(8), ZSTD(1)),
@@ -134,8 +134,8 @@ const DEVICES = `CREATE TABLE IF NOT EXISTS devices (
 
 const STORED = ['points', 'texts', 'history', 'audit', 'rollup_1m', 'rollup_1h', 'settlements']
 
-/** Once an insert is answered, positions and outbox are moved on and synced. So its part has to be on the disk by then,
- *  and a merged part before those it replaces are removed. */
+/** Once an insert is answered, positions and outbox are advanced and synced. So its part must be on disk by then,
+ *  and a merged part must be on disk before the parts that it replaces are removed. */
 function synced(table: string): string {
   return `ALTER TABLE ${table} MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1,
     min_compressed_bytes_to_fsync_after_merge = 1`
@@ -177,7 +177,7 @@ function toLayout(sql: string, cluster: string | undefined): string {
     })
 }
 
-/** Nobody waits for a replica that is down. It creates its tables when it is back. */
+/** A replica that is down is not waited for. It creates its tables when it is back. */
 const ON_CLUSTER = { distributed_ddl_task_timeout: 10, distributed_ddl_output_mode: 'null_status_on_timeout' }
 
 /** Each step may be repeated, and several nodes may run it at once. */

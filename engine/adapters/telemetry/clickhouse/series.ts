@@ -21,7 +21,7 @@ const ROWS_AT_ONCE = 5_000
 
 export type Params = Record<string, string | number | readonly (string | number)[]>
 
-/** No time is further ahead of its receive time, so older parts need not be read. One second makes up for rounding. */
+/** No point is further ahead of its receive time than this, so older parts need not be read. One second covers rounding. */
 const AHEAD_SEC = LIMITS.timestampAheadMsMax / 1000 + 1
 
 /** A query reads a few thousand rows. Threads, compiled expressions and PREWHERE would cost more than they save. */
@@ -167,7 +167,7 @@ function keysOf(query: SeriesQuery): readonly string[] {
   return query.by === 'device' ? ['device_id', 'metric'] : ['metric']
 }
 
-/** The order that decides which value is the last. At the same time, the device with the greater id wins. */
+/** The order that decides which value is the last one. At equal times, the device with the greater id wins. */
 const lastOf = ({ by }: SeriesQuery, ts: string) => (by === 'device' ? ts : `(${ts}, device_id)`)
 
 function groupsOf(query: SeriesQuery, seconds: string, params: Params): string {
@@ -185,7 +185,7 @@ function startOf(grid: Grid, seconds: string, params: Params): string {
 }
 
 /** Reads rows of RowBinary with the columns keys, start Int64, count UInt64, sum, min, max, last, details. The rows of a
- *  series follow each other. Others have their turn after every few thousand rows. */
+ *  series are adjacent. Yields to other work after every few thousand rows. */
 export async function readSeries(rows: Buffer, query: SeriesQuery): Promise<readonly Series[]> {
   const keys = keysOf(query)
   const [hasDevice, hasMetric] = [keys.includes('device_id'), keys.includes('metric')]
@@ -230,8 +230,8 @@ function askedOf({ aggregates }: SeriesQuery): BucketShape['asked'] {
   }
 }
 
-/** An object of one shape for all questions: an answer may have a hundred thousand of them, and members that are added
- *  one by one cost several times as much. */
+/** Creates an object of one shape for all queries: an answer may have a hundred thousand of them, and adding members
+ *  one by one costs several times as much. */
 function readBucket(reader: RowReader, { details, asked }: BucketShape): Bucket {
   const time = Millis(reader.int64() * 1000)
   const count = reader.int64()

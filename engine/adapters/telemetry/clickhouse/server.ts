@@ -10,7 +10,7 @@ export interface ServerTelemetryOptions extends Omit<ClickHouseOptions, 'openSer
   readonly tlsCa?: string | undefined
 }
 
-/** Any number of processes may begin with the same server at once. */
+/** Any number of processes may start with the same server at once. */
 export function serverTelemetry({ url, tlsCa, ...options }: ServerTelemetryOptions): ClickHouseTelemetry {
   const server = serverAt({ ...endpointOf(url), ca: tlsCa })
   return new ClickHouseTelemetry({
@@ -20,12 +20,12 @@ export function serverTelemetry({ url, tlsCa, ...options }: ServerTelemetryOptio
   })
 }
 
-/** A server that runs whether this process does or not. */
+/** A server that this process does not start or stop. */
 export function serverAt(endpoint: Endpoint): ClickHouseServer {
   return { endpoint: () => endpoint, isUp: () => true, close: async () => {} }
 }
 
-/** Takes user and password out of the URL, because URLs of requests are logged. */
+/** Takes user and password out of the URL, because the URLs of requests are logged. */
 function endpointOf(text: string): Endpoint {
   const { protocol, host, username, password, pathname } = new URL(text)
   const database = decodeURIComponent(pathname.slice(1))

@@ -1,6 +1,6 @@
-// Windows of time in which rows of all devices are looked for, newest first. The table is ordered by device, so a window
-// is read whole. The first one is short, and each further one is wider: a page of recent rows costs little, and rows of
-// long ago are found in few steps.
+// Windows of time in which rows of all devices are searched, newest first. The table is ordered by device, so a window
+// is read whole. The first window is short and each further one is wider: a page of recent rows costs little, and old rows
+// are found in few steps.
 import { LIMITS } from '../../../limits.ts'
 
 /** A span of milliseconds since 1970. Undefined bounds are open. */
@@ -13,7 +13,7 @@ const FIRST_MS = 300_000
 const WIDER = 6
 const WINDOWS_MAX = 7
 
-/** The newest row may be ahead of the clock, as devices may be, so the first window has no end of its own. */
+/** Devices may be ahead of the clock, and so may the newest row. So the first window has no end of its own. */
 export function* windows({ from, to }: Window, now: number): Generator<Window> {
   let end = to
   let width = FIRST_MS
@@ -27,5 +27,5 @@ export function* windows({ from, to }: Window, now: number): Generator<Window> {
   }
 }
 
-/** Rows of a time are received after it, but for clocks that are ahead. Their partitions go by receive time. */
+/** Rows are received after their time, unless a clock is ahead. Their partitions go by receive time. */
 export const AHEAD_SEC = LIMITS.timestampAheadMsMax / 1000 + 3_600
