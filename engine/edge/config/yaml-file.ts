@@ -1,4 +1,4 @@
-// A YAML file, read value by value. Each mistake is noted with its line, so that a person sees all of them at once.
+// Reads a YAML file value by value. Each mistake is recorded with its line, so that a person sees all of them at once.
 import { LineCounter, parseDocument, visit } from 'yaml'
 import { unknownName } from '../../../schemas/nearest-name.ts'
 
@@ -20,7 +20,7 @@ export class YamlFile {
   readonly #environment: Readonly<Record<string, string | undefined>>
   readonly #lineOf: (path: Path) => number
 
-  /** `environment` has the values of `${NAME}`. */
+  /** `environment` has the values for `${NAME}`. */
   constructor(text: string, environment: Readonly<Record<string, string | undefined>>) {
     this.#environment = environment
     const lines = new LineCounter()
@@ -39,7 +39,7 @@ export class YamlFile {
     }
     for (const { pos, message } of document.errors)
       this.problems.push({ line: lineAt(pos[0]), path: '', message })
-    // They could expand without bound.
+    // Aliases could expand without bound.
     visit(document, {
       Alias: (_key, { range, source }) => {
         this.problems.push({ line: lineAt(range?.[0]), path: '', message: `has an alias (*${source})` })
@@ -54,7 +54,7 @@ export class YamlFile {
     this.problems.push({ line: this.#lineOf(path), path: pathText(path), message })
   }
 
-  /** The fields of a mapping. A value that is none is refused, and reads as an empty one. */
+  /** The fields of a mapping. Anything else is recorded as a mistake and read as an empty mapping. */
   section(value: unknown, path: Path): Section {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return new Section(this, path, new Map(Object.entries(value)))
@@ -62,7 +62,7 @@ export class YamlFile {
     return new Section(this, path, new Map())
   }
 
-  /** Replaces each `${NAME}` by the environment's value. */
+  /** Replaces each `${NAME}` with its value in the environment. */
   expand(text: string, path: Path): string {
     return text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]{0,127})\}/g, (_, name: string) => {
       const value = this.#environment[name]
@@ -78,7 +78,7 @@ interface Range {
   readonly isWhole?: boolean
 }
 
-/** One mapping. Keys that nobody has read by `end` are refused. */
+/** One mapping. Keys that have not been read when `end` is called are mistakes. */
 export class Section {
   readonly #file: YamlFile
   readonly #path: Path
@@ -95,7 +95,7 @@ export class Section {
     return [...this.#fields.keys()]
   }
 
-  /** The value as it stands in the file, for what may have several shapes. */
+  /** The value as written in the file, for keys that allow several shapes. */
   value(key: string): unknown {
     return this.#get(key)
   }
@@ -153,7 +153,7 @@ export class Section {
     return []
   }
 
-  /** A mapping without keys in the place of the key's value. */
+  /** An empty mapping in place of the value of the key. */
   empty(key: string): Section {
     return this.#file.section({}, [...this.#path, key])
   }
@@ -162,7 +162,7 @@ export class Section {
     return this.#file.section(this.#get(key) ?? {}, [...this.#path, key])
   }
 
-  /** None if the key is left out. */
+  /** Returns an empty list if the key is missing. */
   anySections(key: string, most: number): readonly Section[] {
     return this.has(key) ? this.sections(key, most) : []
   }

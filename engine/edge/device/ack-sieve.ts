@@ -1,25 +1,25 @@
-// Takes acknowledgements out of what a stream reads, before an MQTT client sees it. The client makes an object of each packet,
-// sets its timers anew and goes through two turns, for messages that it knows nothing of.
+// Takes acknowledgements out of the bytes of a stream before the MQTT client sees them. The client would create an object for each,
+// reset its timers and use two turns of the event loop, for messages that it knows nothing of.
 //
-// - The client gets every other byte, in order, as soon as it has come.
+// - The client gets every other byte, in order, as soon as it has arrived.
 import { Buffer } from 'node:buffer'
 
-/** PUBACK of MQTT 3.1.1 is four bytes long, and the last two are the packet identifier. */
+/** A PUBACK of MQTT 3.1.1 is four bytes long. The last two are the packet identifier. */
 const PUBACK = 0x40
 const PUBACK_REST = 2
 const LENGTH_BYTES_MAX = 4
 
 export interface AckSieveOwner {
-  /** True if the acknowledgement was awaited here. If not, the client gets it. */
+  /** Returns true if this acknowledgement was awaited here. Otherwise the client gets it. */
   readonly take: (id: number) => boolean
   readonly pass: (bytes: Buffer) => void
 }
 
 export class AckSieve {
   readonly #owner: AckSieveOwner
-  /** The beginning of a packet, too little of it to know what it is. */
+  /** The start of a packet, too short to tell its type and size. */
   #rest: Buffer | undefined
-  /** Bytes to come of a packet that is the client's. */
+  /** Remaining bytes of a packet that belongs to the client. */
   #left = 0
 
   constructor(owner: AckSieveOwner) {
@@ -29,7 +29,7 @@ export class AckSieve {
   read(chunk: Buffer): void {
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
     this.#rest = undefined
-    /** Where that begins which the client gets next. */
+    /** Start of the bytes that are passed to the client next. */
     let from = 0
     let at = Math.min(this.#left, bytes.length)
     this.#left -= at
@@ -52,7 +52,7 @@ export class AckSieve {
   }
 }
 
-/** Bytes of the packet that begins at `from`; undefined if too few are there to know. */
+/** Size of the packet that begins at `from`; undefined if too few bytes have arrived to tell. */
 function sizeOf(bytes: Buffer, from: number): number | undefined {
   let length = 0
   for (let nth = 0; nth < LENGTH_BYTES_MAX; nth++) {
@@ -61,6 +61,6 @@ function sizeOf(bytes: Buffer, from: number): number | undefined {
     length += (byte & 0x7f) * 128 ** nth
     if (byte < 0x80) return 2 + nth + length
   }
-  // This is no MQTT. The client gets all that follows, and says so.
+  // Not MQTT. The client gets everything that follows, and reports the error.
   return Number.POSITIVE_INFINITY
 }

@@ -1,15 +1,15 @@
-// How long a device waits before it connects again. The waits are random, so that a fleet does not return at one moment.
+// How long a device waits before it reconnects. The waits are random, so that a fleet does not return all at once.
 
 const FIRST_MS = 500
 const LONGEST_MS = 30_000
-/** A refusal will hardly turn into a welcome within seconds. */
+/** A refusal is unlikely to change within seconds. */
 const REFUSED_FIRST_MS = 12_000
 const REFUSED_LONGEST_MS = 60_000
 
-/** `failures` counts the attempts since the last connection that was accepted; `random` is between 0 and 1. */
+/** `failures` counts the attempts since the last accepted connection; `random` is between 0 and 1. */
 export function waitBeforeConnect(failures: number, wasRefused: boolean, random: number): number {
   if (wasRefused) return Math.min(REFUSED_LONGEST_MS, REFUSED_FIRST_MS * (1 + random))
   const ceiling = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 16))
-  // At most one attempt a second once attempts fail.
+  // At most one attempt per second once attempts fail.
   return Math.max(failures > 1 ? 1_000 : 0, random * ceiling)
 }

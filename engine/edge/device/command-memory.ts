@@ -1,4 +1,4 @@
-// The last commands that a device was sent, and how it answered. It is on disk before a command begins, so a command that
+// The last commands that a device received, and its answers. A command is on disk before it begins, so a command that
 // is delivered twice is carried out once, whatever happens in between.
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { type DeviceStorage, readJson, writeJson } from './storage.ts'
@@ -26,7 +26,7 @@ export class CommandMemory {
     this.#answers = answers
   }
 
-  /** A command that had begun when the process ended counts as failed. */
+  /** A command that was running when the process ended counts as failed. */
   static async open(storage: DeviceStorage): Promise<CommandMemory> {
     const kept = await readJson(storage, NAME)
     const answers = new Map<string, Answer>()
@@ -42,7 +42,7 @@ export class CommandMemory {
     return this.#answers.get(requestId)
   }
 
-  /** Resolves once the command is remembered over a power cut. */
+  /** Resolves once the command would survive a power cut. */
   begin(requestId: string, ack: JsonObject): Promise<void> {
     return this.#put(requestId, { ack, final: false })
   }
@@ -51,7 +51,7 @@ export class CommandMemory {
     return this.#put(requestId, { ack, final: true })
   }
 
-  /** Between beginning and end; the disk need not know. */
+  /** Stores progress in memory only: the disk does not need it. */
   progress(requestId: string, ack: JsonObject): void {
     if (this.#answers.has(requestId)) this.#answers.set(requestId, { ack, final: false })
   }
@@ -63,7 +63,7 @@ export class CommandMemory {
       if (this.#answers.size <= KEPT_MAX) break
       this.#answers.delete(oldest)
     }
-    // One write after the other: a later one holds what an earlier one does. One that fails fails for its own caller.
+    // Writes run one after the other, and each has everything of the earlier ones. A failure is reported to its own caller only.
     const written = this.#writing.then(() => this.#write())
     this.#writing = written.catch(() => undefined)
     return written

@@ -1,4 +1,4 @@
-// Carries out commands: each once, one after the other, but critical ones at once.
+// Carries out each command once. Commands run one after the other, except critical ones, which start at once.
 import { errorText } from '../../../schemas/error-text.ts'
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { CommandMemory } from './command-memory.ts'
@@ -8,15 +8,15 @@ export interface CommandContext {
   readonly requestId: string
   /** The command's name. */
   readonly command: string
-  /** Nobody waits for the result any longer than this. */
+  /** After this time the result is no longer wanted. */
   readonly expiresAt: Date | undefined
   /** Aborted when the command is cancelled. */
   readonly signal: AbortSignal
-  /** Tells how far the command is, in percent, or that it is under way. */
+  /** Reports the progress in percent, or only that the command is running. */
   progress(percent?: number): void
 }
 
-/** Returns the result, or throws an error, whose `code` is told if it has one. */
+/** Returns the result, or throws an error. If the error has a `code`, it is reported. */
 export type CommandHandler = (data: JsonObject, context: CommandContext) => unknown
 
 export interface CommandsPorts {
@@ -24,7 +24,7 @@ export interface CommandsPorts {
   /** Publishes on `command/ack`. */
   readonly send: (ack: JsonObject) => void
   readonly failed: (error: unknown) => void
-  /** True if no command waits for the one before it. */
+  /** True if commands do not wait for earlier ones. */
   readonly isAtOnce?: boolean
 }
 
@@ -85,21 +85,21 @@ export class Commands {
       const known = this.names().join(', ') || 'none'
       return this.#end(order, rejected('UNKNOWN_COMMAND', `commands of this device: ${known}`))
     }
-    // Before the command begins: after a crash it is not carried out a second time.
+    // Stored before the command begins: after a crash it is not carried out a second time.
     await this.#begin(order, { status: 'acked' })
     const run = () => this.#run(order, handler).catch((error: unknown) => this.#ports.failed(error))
     if (order.isCritical || this.#ports.isAtOnce === true) void run()
     else this.#queue = this.#queue.then(run)
   }
 
-  /** Ends what is running, because the device stops. */
+  /** Aborts running commands, because the device stops. */
   abort(): void {
     for (const controller of this.#running.values()) controller.abort()
   }
 
   async #run(order: Order, handler: CommandHandler): Promise<void> {
     const { requestId } = order
-    // Cancelled, or over, while it waited for its turn.
+    // The command was cancelled or has expired while it waited for its turn.
     if (this.#memory.find(requestId)?.final === true) return
     if (order.expiresAt <= this.#ports.now())
       return this.#end(order, rejected('EXPIRED', 'the command expired while it waited for its turn'))
@@ -134,7 +134,7 @@ export class Commands {
     }
   }
 
-  /** The service knows that the command is cancelled, so nothing is answered. */
+  /** Sends no answer, because the service knows that the command is cancelled. */
   async #cancel({ request_id: requestId }: JsonObject): Promise<void> {
     if (typeof requestId !== 'string' || this.#memory.find(requestId)?.final === true) return
     this.#running.get(requestId)?.abort()
@@ -184,11 +184,11 @@ function rejected(code: string, message: string): JsonObject {
   return { status: 'rejected', error: { code, message } }
 }
 
-/** A result that the service would not take is left out: the command was carried out all the same. */
+/** A result that the service would not accept is left out: the command was still carried out. */
 function resultOf(result: unknown): JsonObject {
   const text = result === undefined ? undefined : JSON.stringify(result)
   if (text === undefined || Buffer.byteLength(text) > RESULT_BYTES_MAX) return {}
-  // Through text: dates and the like become what the service reads.
+  // Converted through text, so that dates and similar values become JSON.
   return { result: JSON.parse(text) }
 }
 

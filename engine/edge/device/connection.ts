@@ -1,4 +1,4 @@
-// One MQTT connection of a device, with its own session id and last will. A new connection is a new one of these.
+// One MQTT connection of a device, with its own session id and last will. Each reconnect creates a new instance.
 import { randomUUID } from 'node:crypto'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -19,11 +19,11 @@ export interface ConnectionOptions {
 }
 
 export interface ConnectionEvents {
-  /** Connected, subscribed and announced. */
+  /** Called when the connection is open, subscribed and announced. */
   opened(connection: Connection): void
-  /** The message is acknowledged once this resolves. */
+  /** The message is acknowledged once the returned promise resolves. */
   message(suffix: string, payload: Uint8Array): Promise<void>
-  /** Called once, also if it was never open. */
+  /** Called once, even if the connection was never open. */
   closed(cause: { readonly refused: boolean; readonly error: Error | undefined }): void
 }
 
@@ -56,7 +56,7 @@ export class Connection {
       this.#error = error
     })
     this.#client.on('close', () => this.#closed())
-    // It is called before PUBACK is sent, unlike the event.
+    // Unlike the event, this is called before PUBACK is sent.
     this.#client.handleMessage = (packet, done) => {
       const { topic, payload } = packet
       const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload
@@ -64,7 +64,7 @@ export class Connection {
       const taken = isOwn ? this.#events.message(topic.slice(this.#prefix.length), bytes) : Promise.resolve()
       taken.then(
         () => done(),
-        // Not acknowledged: the service sends it again.
+        // Not acknowledged, so the service sends it again.
         () => this.abandon(),
       )
     }
@@ -81,7 +81,7 @@ export class Connection {
     return this.#say('online', reason)
   }
 
-  /** Says goodbye if it can, and disconnects. */
+  /** Publishes an offline status if it can, and disconnects. */
   async leave(reason: string): Promise<void> {
     if (this.#client.connected) await this.#say('offline', reason).catch(() => undefined)
     await this.#client.endAsync()
@@ -147,7 +147,7 @@ export class Connection {
       protocolVersion: 4,
       keepalive: keepaliveSec,
       connectTimeout: CONNECT_TIMEOUT_MS,
-      // The device connects anew by itself, with another session id and will.
+      // The device reconnects by itself, with another session id and will.
       reconnectPeriod: 0,
       resubscribe: false,
       queueQoSZero: false,

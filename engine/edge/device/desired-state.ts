@@ -1,13 +1,13 @@
-// The device's side of its shadow: applies what is desired and reports what is.
+// The device's side of its shadow: applies the desired state and reports the actual one.
 //
-// D1. Each message holds the whole difference. So only the newest counts, and older versions are ignored.
-// - After each connect the device asks for its shadow, because the broker may hand out an outdated message.
-// - What was applied is reported with the shadow's version. If the shadow has changed meanwhile, the report is refused, and
-//   sent again for the version that the shadow has then. The last try names none, so that it is taken in any case.
+// D1. Each message has the complete difference. So only the newest counts, and older versions are ignored.
+// - After each connect the device asks for its shadow, because the broker may deliver an outdated message.
+// - An applied difference is reported with the version of the shadow. If the shadow has changed meanwhile, the report is refused and
+//   sent again for the new version. The last try names no version, so that it is always accepted.
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { JoinedReports } from './joined-reports.ts'
 
-/** Applies the difference and returns what the device reports then: a merge patch, in which null removes a field. */
+/** Applies the difference and returns what the device then reports: a merge patch, in which null removes a field. */
 export type DesiredHandler = (
   delta: JsonObject,
   about: { readonly version: number },
@@ -29,7 +29,7 @@ interface VersionedDelta {
 
 interface Report {
   readonly patch: JsonObject
-  /** True if it is about a difference that was applied, and not what the device says by itself. */
+  /** True for the report of an applied difference, false for one that the device makes on its own. */
   readonly namesVersion: boolean
   readonly resolve: (version: number) => void
   readonly reject: (error: Error) => void
@@ -44,9 +44,9 @@ export class DesiredState {
   readonly #applied: JoinedReports
   #handler: DesiredHandler | undefined
   #seen = -1
-  /** The newest that is known; the device's own reports raise it, too. */
+  /** The newest known version; the device's own reports raise it, too. */
   #version = -1
-  /** The newest difference that is not applied yet. */
+  /** The newest difference that has not been applied yet. */
   #wanted: VersionedDelta | undefined
   #isApplying = false
 
@@ -61,16 +61,16 @@ export class DesiredState {
 
   connected(): void {
     this.#ports.ask()
-    // What was on its way when the connection broke may be lost.
+    // Reports in flight may have been lost with the connection.
     for (const [token, report] of this.#reports) this.#send(token, report)
   }
 
-  /** Resolves with the shadow's version once the service has taken the report. */
+  /** Resolves with the version of the shadow once the service has accepted the report. */
   report(patch: JsonObject): Promise<number> {
     return this.#begin(patch, false)
   }
 
-  /** A message on `shadow/desired`. */
+  /** Takes a message on `shadow/desired`. */
   desired({ version, state }: JsonObject): void {
     if (typeof version !== 'number') return
     this.#version = Math.max(this.#version, version)
@@ -80,7 +80,7 @@ export class DesiredState {
     void this.#apply()
   }
 
-  /** A message on `shadow/get/accepted`. */
+  /** Takes a message on `shadow/get/accepted`. */
   document({ version, delta }: JsonObject): void {
     this.desired({ version: version ?? null, state: delta ?? null })
     if (typeof version === 'number') this.#version = version
@@ -98,7 +98,7 @@ export class DesiredState {
     const report = typeof token === 'string' ? this.#reports.get(token) : undefined
     if (typeof token !== 'string' || report === undefined) return
     if (status === 409 && report.tries++ < TRIES_MAX) {
-      // Read again first: the answer leads to another try.
+      // Reads the shadow first: the answer triggers the next try.
       this.#ports.ask()
       return
     }
@@ -108,7 +108,7 @@ export class DesiredState {
     )
   }
 
-  /** Gives up the reports that nobody will answer any more. */
+  /** Gives up the reports that will not be answered any more. */
   close(): void {
     for (const { reject } of this.#reports.values()) reject(new Error('the device was closed'))
     this.#reports.clear()
@@ -129,7 +129,7 @@ export class DesiredState {
     this.#ports.report({ state: patch, ...version, client_token: token })
   }
 
-  /** One difference at a time. What arrives meanwhile replaces what waits (D1). */
+  /** Applies one difference at a time. A newer one replaces the one that waits (D1). */
   async #apply(): Promise<void> {
     if (this.#isApplying || this.#handler === undefined) return
     this.#isApplying = true

@@ -1,4 +1,4 @@
-// Downloads a firmware image to a file. A download that breaks off goes on where it ended, also after a restart, and the
+// Downloads a firmware image to a file. An interrupted download continues where it stopped, even after a restart, and the
 // file counts only if it has the announced size and SHA-256.
 
 import { createHash } from 'node:crypto'
@@ -9,14 +9,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../schemas/error-text.ts'
 
 export interface DownloadOrder {
-  /** Asked for anew before each request: an address may have expired. */
+  /** Called before each request: an address may have expired. */
   readonly url: () => string
   readonly path: string
   readonly sizeBytes: number
   readonly sha256: string
   readonly signal: AbortSignal
   readonly progress: (percent: number) => void
-  /** The address has expired: resolves once there is another one. */
+  /** Called when the address has expired: resolves once there is another one. */
   readonly refresh: () => Promise<void>
   /** Between 0 and 1. */
   readonly random: () => number
@@ -50,11 +50,11 @@ export async function download(order: DownloadOrder): Promise<void> {
       await rm(order.path)
       throw new DownloadError('CHECKSUM_MISMATCH', 'the image does not have the announced SHA-256')
     }
-    // More than announced, or from another image.
+    // The file is longer than announced, or comes from another image.
     if (have > order.sizeBytes) await rm(order.path)
     const step = await request(order, { have: have > order.sizeBytes ? 0 : have, etag })
     if (step.kind === 'progress') {
-      // Whatever arrived is a success, however the request ended.
+      // Progress counts as success, however the request ended.
       failures = 0
       etag = step.etag
     } else if (step.kind === 'wait') await sleep(step.ms * (1 + order.random() / 5), undefined, order)
@@ -85,7 +85,7 @@ async function request(
     const response = await fetch(order.url(), { headers: range, signal }).finally(() => clearTimeout(timer))
     const refused = await refusal(response)
     if (refused !== undefined) return refused
-    // 200 is the whole image from its beginning: a server without ranges, or another image than before.
+    // 200 means the whole image from its start: the server has no ranges, or the image has changed.
     const from = response.status === 206 ? have : 0
     const bytes = await store(response, { order, from, stalled })
     return bytes > 0
@@ -114,7 +114,7 @@ function retryAfterMs({ headers }: Response): number {
   return Math.min(RETRY_AFTER_MAX_MS, Math.max(1_000, (Number.isNaN(seconds) ? 5 : seconds) * 1_000))
 }
 
-/** Returns how many bytes were stored. What is stored when the connection breaks stays. */
+/** Returns how many bytes were stored. They are kept if the connection breaks. */
 async function store(
   response: Response,
   about: { readonly order: DownloadOrder; readonly from: number; readonly stalled: AbortController },
@@ -148,7 +148,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size
   } catch {
-    // Not begun yet.
+    // The download has not begun yet.
     return 0
   }
 }

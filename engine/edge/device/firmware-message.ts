@@ -7,9 +7,9 @@ export interface FirmwareMessage {
   readonly seq: number
   readonly action: 'install' | 'rollback' | 'cancel'
   readonly version: string
-  /** Empty if the message does not say it. */
+  /** Empty if the message does not name it. */
   readonly deviceType: string
-  /** What the device says once it runs this firmware. */
+  /** The version that the device reports once it runs this firmware. */
   readonly reportsAs: string
   readonly url: string
   readonly sha256: string
@@ -18,10 +18,10 @@ export interface FirmwareMessage {
   readonly signature: string | undefined
   readonly signatureAlg: string | undefined
   readonly manifest: string | undefined
-  /** A slot that holds this version already may be started instead. */
+  /** A slot that already holds this version may be started instead. */
   readonly localOk: boolean
   readonly force: boolean
-  /** No installation begins later. */
+  /** No installation may begin after this time. */
   readonly notAfter: number | undefined
   readonly expiresAt: number | undefined
 }
@@ -29,7 +29,7 @@ export interface FirmwareMessage {
 const ACTIONS = ['install', 'rollback', 'cancel'] as const
 const SHA256 = /^[0-9a-f]{64}$/
 
-/** Returns undefined for what is no such message. */
+/** Returns undefined for any other message. */
 export function readFirmwareMessage(body: JsonObject): FirmwareMessage | undefined {
   const text = (name: string): string => (typeof body[name] === 'string' ? body[name] : '')
   const number = (name: string): number => (typeof body[name] === 'number' ? body[name] : 0)

@@ -1,5 +1,5 @@
-// Installs firmware: one installation per deployment and attempt, also over restarts. What the device runs is told by the
-// version that it connects with, never by what it meant to install.
+// Installs firmware: one installation per deployment and attempt, even across restarts. The version that the device reports when
+// it connects says what it runs, never what it meant to install.
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,17 +17,17 @@ export type FirmwareDecision =
   | { readonly reject: string }
 
 export interface FirmwareHandlers {
-  /** Images are downloaded to this folder. Left out, it is `images` in the folder of `fileStorage`. */
+  /** Folder for downloaded images. Default: `images` in the folder of `fileStorage`. */
   readonly folder?: string
-  /** Whether the device takes this firmware now. Left out, it takes any. */
+  /** Decides whether the device takes this firmware now. Default: it takes any. */
   readonly accept?: (about: FirmwareMessage) => FirmwareDecision | Promise<FirmwareDecision>
   /** Installs the image, whose size and SHA-256 have been checked. */
   readonly install: (file: string, about: FirmwareMessage) => void | Promise<void>
   /** Starts the installed firmware. The process may end here. */
   readonly reboot: (about: FirmwareMessage) => void | Promise<void>
-  /** Called on the new firmware, once it has connected: keeps it over further restarts. */
+  /** Called on the new firmware once it has connected: makes it permanent for further restarts. */
   readonly confirm?: (about: FirmwareMessage) => void | Promise<void>
-  /** Starts another slot that holds this version already; returns false if none does. Asked before a rollback. */
+  /** Starts another slot that already holds this version; returns false if there is none. Tried before a rollback. */
   readonly switchTo?: (about: FirmwareMessage) => boolean | Promise<boolean>
 }
 
@@ -51,11 +51,11 @@ interface FirmwareError {
 
 type Phase = 'downloading' | 'installing' | 'rebooting' | 'ended'
 
-/** What the device remembers of the firmware that it was sent last. */
+/** What the device remembers of the last firmware message. */
 interface Job {
   readonly message: FirmwareMessage
   readonly phase: Phase
-  /** The last report, which answers a message that is delivered again. */
+  /** The last report. It answers a message that is delivered again. */
   readonly last: JsonObject
 }
 
@@ -69,10 +69,10 @@ export class FirmwareUpdates {
   #job: Job | undefined
   #lastSeq: number
   #running: AbortController | undefined
-  /** Settles once a message with another address has come. */
+  /** Settles once a message with a new address has arrived. */
   #refreshed: (() => void) | undefined
   #toldAt = Number.NEGATIVE_INFINITY
-  /** True while the job is one that began before this process did, and nobody was told yet what came of it. */
+  /** True while the outcome of a job that began before this process started has not been reported. */
   #isFromBefore: boolean
   #settling: Promise<void> | undefined
   #ownFolder: string | undefined
@@ -87,7 +87,7 @@ export class FirmwareUpdates {
   static async open(ports: FirmwarePorts): Promise<FirmwareUpdates> {
     const kept = await readJson(ports.storage, NAME)
     const { job, lastSeq } = isObject(kept) ? kept : {}
-    // Written by #keep.
+    // Written by #keep, with this type.
     const saved = isObject(job) ? (job as unknown as Job) : undefined
     return new FirmwareUpdates(ports, saved, typeof lastSeq === 'number' ? lastSeq : 0)
   }
@@ -96,7 +96,7 @@ export class FirmwareUpdates {
     this.#handlers = handlers
   }
 
-  /** After a connect: says how an installation ended that a restart interrupted or completed. */
+  /** Called after a connect: reports the outcome of an installation that a restart interrupted or completed. */
   connected(): Promise<void> {
     this.#isFromBefore = false
     this.#settling ??= this.#settle().finally(() => {
@@ -131,7 +131,7 @@ export class FirmwareUpdates {
     const message = readFirmwareMessage(body)
     const handlers = this.#handlers
     if (message === undefined || handlers === undefined) return
-    // A message may come before the connection counts as open.
+    // A message may arrive before the connection counts as open.
     if (this.#isFromBefore) await this.connected()
     else await this.#settling
     if (message.action === 'cancel') return this.#cancel(message)
@@ -142,7 +142,7 @@ export class FirmwareUpdates {
       return report(bodyOf(message, rejected('EXPIRED', 'the message came too late')))
     const doubt = this.#doubt(message)
     if (doubt !== undefined) return report(bodyOf(message, rejected(doubt.code, doubt.message)))
-    // Another one: the service knows that a device does one at a time.
+    // Another order. The service knows that a device handles one at a time.
     if (job?.phase === 'installing' || job?.phase === 'rebooting')
       return report(bodyOf(message, { status: 'deferred', retry_after_sec: 60 }))
     this.#lastSeq = Math.max(this.#lastSeq, message.seq)
@@ -153,7 +153,7 @@ export class FirmwareUpdates {
     await this.#begin(message, handlers)
   }
 
-  /** Stops a download, which goes on after the next start. */
+  /** Stops a download. It continues after the next start. */
   abort(): void {
     this.#running?.abort()
   }
@@ -190,9 +190,9 @@ export class FirmwareUpdates {
       })
   }
 
-  /** The same order once more: goes on with a download that a restart interrupted, else says how far it is. */
+  /** Handles a repeated order: resumes a download that a restart interrupted, or else reports the progress. */
   async #again(job: Job, message: FirmwareMessage, handlers: FirmwareHandlers): Promise<void> {
-    // The address is a new one.
+    // The message has a new address.
     this.#job = { ...job, message }
     this.#refreshed?.()
     this.#ports.report(job.last)
@@ -218,7 +218,7 @@ export class FirmwareUpdates {
       if (signal.aborted) return
       await this.#move(message, 'downloading', { status: 'downloaded' })
       if (message.notAfter !== undefined && message.notAfter <= this.#ports.now())
-        // The window has closed meanwhile. The image is kept for the next one.
+        // The window has closed in the meantime. The image is kept for the next one.
         return await this.#end(message, { status: 'deferred', retry_after_sec: 0 })
       await this.#move(message, 'installing', { status: 'installing' })
       await handlers.install(path, message)
@@ -266,7 +266,7 @@ export class FirmwareUpdates {
     this.#ports.report(last)
   }
 
-  /** Asks for another address and waits for the message that brings it. */
+  /** Asks for a new address and waits for the message that brings it. */
   async #refresh(signal: AbortSignal): Promise<void> {
     const job = this.#job
     if (job === undefined) return
@@ -299,10 +299,10 @@ export class FirmwareUpdates {
     return reason === undefined ? undefined : { code: 'MANIFEST_INVALID', message: reason }
   }
 
-  /** Remembers first, then says it: after a crash the device knows at least what the service knows. */
+  /** Stores the state before reporting it: after a crash the device knows at least as much as the service. */
   async #move(message: FirmwareMessage, phase: Phase, fields: JsonObject): Promise<void> {
     const isKnown = this.#job !== undefined && isSame(this.#job.message, message)
-    // A message that came again has the newest address.
+    // A repeated message has the newest address.
     const newest = isKnown && this.#job !== undefined ? this.#job.message : message
     const last = bodyOf(message, fields)
     this.#job = { message: newest, phase, last }

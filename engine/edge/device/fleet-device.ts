@@ -1,4 +1,4 @@
-// A device of Fleet: stays connected, sends what it measures, carries out commands, follows its shadow and installs
+// A device of Fleet: stays connected, sends telemetry, carries out commands, follows its shadow and installs
 // firmware.
 import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
@@ -22,10 +22,10 @@ export interface FleetDeviceOptions {
   readonly certificate?: { readonly cert: string; readonly key: string }
   /** PEM text of the authority that signed the broker's certificate. */
   readonly ca?: string
-  /** The version of the running image. Read it from the image, not from what was installed last. A function is asked at
-   *  each message about the status; undefined tells none. */
+  /** The version of the running image. Read it from the image itself, not from the last installation. A function is called
+   *  for each status message; undefined reports no version. */
   readonly firmwareVersion: string | (() => string | undefined)
-  /** Left out, the device remembers nothing over a restart: see `fileStorage`. */
+  /** Default: the device remembers nothing across a restart. See `fileStorage`. */
   readonly storage?: DeviceStorage
   readonly heartbeatSec?: number
   readonly keepaliveSec?: number
@@ -33,10 +33,10 @@ export interface FleetDeviceOptions {
   readonly deviceType?: string
   /** If given, firmware without a manifest that is signed by one of these keys is refused. */
   readonly manifestKeys?: ManifestKeys
-  /** What is kept while there is no connection. */
+  /** Messages kept while there is no connection. */
   readonly bufferMessagesMax?: number
   readonly bufferBytesMax?: number
-  /** True if commands are carried out beside each other. Left out, each waits for the one before it. */
+  /** True if commands run in parallel. Default: each waits for the one before it. */
   readonly commandsAtOnce?: boolean
 }
 
@@ -44,13 +44,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 
 export interface FleetDeviceSignals {
   readonly connected: []
-  /** The device connects again by itself. */
+  /** The device reconnects by itself. */
   readonly disconnected: [error: Error | undefined]
-  /** An attempt to connect failed; another one follows. */
+  /** An attempt to connect failed. Another one follows. */
   readonly unreachable: [error: Error | undefined]
   /** Messages that were dropped because the buffer was full. */
   readonly dropped: [messages: number]
-  /** A handler failed, or something could not be remembered. */
+  /** A handler failed, or something could not be stored. */
   readonly failed: [error: unknown]
 }
 
@@ -58,7 +58,7 @@ const HEARTBEAT_SEC = 20
 const KEEPALIVE_SEC = 60
 const MESSAGES_MAX = 10_000
 const BYTES_MAX = 64 * 1024 * 1024
-/** A robot says 500 messages a second, and a service far away acknowledges them a tenth of a second later. */
+/** Suffices for a robot that sends 500 messages a second to a service that acknowledges them a tenth of a second later. */
 const IN_FLIGHT_MAX = 64
 
 export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
@@ -78,7 +78,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
   #isClosed = false
-  /** Ends `connect` if the service refuses the device before it was ever connected. */
+  /** Rejects `connect` if the service refuses the device before its first connection. */
   #refused: ((error: Error | undefined) => void) | undefined
 
   constructor(options: FleetDeviceOptions) {
@@ -100,7 +100,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this.#isOpen
   }
 
-  /** Handlers are set before `connect`, so that no command finds none. */
+  /** Set handlers before `connect`, so that every command finds its handler. */
   onCommand(command: string, handler: CommandHandler): this {
     this.#commandHandlers.set(command, handler)
     this.#commands?.handle(command, handler)
@@ -125,8 +125,8 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this
   }
 
-  /** Resolves at the first connection. Until `close` the device connects again whenever it loses it; if the service refuses
-   *  the very first one, this rejects. */
+  /** Resolves at the first connection. Until `close` the device reconnects whenever the connection is lost; if the service refuses
+   *  the first one, this rejects. */
   async connect(): Promise<void> {
     if (this.#isClosed) throw new Error('the device was closed: make a new one')
     if (this.#commands !== undefined) throw new Error('the device is connecting already')
@@ -153,19 +153,19 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     await this.#openFirst()
   }
 
-  /** Sends measurements, with this instant as their time unless they carry their own. Resolves once the service has
-   *  them for good; rejects if there was no room to keep them until then. */
+  /** Sends measurements, which are timed at this instant unless they carry their own time. Resolves once the service has
+   *  stored them; rejects if there was no room to keep them until then. */
   telemetry(data: JsonObject, name?: string): Promise<void> {
     const body = 'timestamp' in data ? data : { timestamp: new Date().toISOString(), ...data }
     return this.#send(name === undefined ? 'telemetry' : `telemetry/${name}`, body)
   }
 
-  /** Sends a message of any kind: `topic` is what comes after `fleet/{device_id}/`. Resolves like `telemetry`. */
+  /** Sends a message of any kind: `topic` is the part after `fleet/{device_id}/`. Resolves like `telemetry`. */
   publish(topic: string, body: JsonObject, qos: 0 | 1 | 2 = 1): Promise<void> {
     return this.#send(topic, body, qos)
   }
 
-  /** Reports a part of the device's state: a merge patch. Resolves with the shadow's version once the service has it. */
+  /** Reports part of the state: a merge patch. Resolves with the version of the shadow once the service has it. */
   report(patch: JsonObject): Promise<number> {
     return this.#desired.report(patch)
   }
@@ -174,12 +174,12 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this.#send('log', { ...fields, level, message, timestamp: new Date().toISOString() })
   }
 
-  /** Says goodbye and connects again, as after a restart: the service asks for nothing else to believe a new version. */
+  /** Disconnects in order and connects again, as after a restart: the service needs no more to accept a new version. */
   reconnect(): void {
     this.#connection?.leave('shutdown').catch((error: unknown) => this.emit('failed', error))
   }
 
-  /** Says goodbye and disconnects. Messages that were not acknowledged are given up. */
+  /** Disconnects in order. Messages that were not acknowledged are dropped. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -253,7 +253,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
 
   async #take(suffix: string, payload: Uint8Array): Promise<void> {
     const body = parsePayload(payload)
-    // Nothing can be done with it, so it need not come again.
+    // Not valid JSON: it is acknowledged, so that it is not sent again.
     if (body === undefined) return
     if (suffix === 'command') return this.#commands?.take(body)
     if (suffix === 'ota') return this.#firmware?.take(body)
@@ -293,7 +293,7 @@ export class FleetDevice extends EventEmitter<FleetDeviceSignals> {
     return this.#outbox.add({ suffix, payload, qos })
   }
 
-  /** Catches what nobody waits for. */
+  /** Publishes without waiting, and handles the rejection. */
   #say(suffix: string, body: JsonObject | ''): void {
     this.#send(suffix, body).catch((error: unknown) => {
       if (!this.#isClosed) this.emit('failed', error)
