@@ -1,6 +1,6 @@
-// Every bound of the engine (R9), each with its unit in its name; those of the API alone are in `api/limits.ts`. What is
-// over a limit gets a clear error or is parked with its reason. Limits that depend on each other are asserted in the
-// file of their topic, or here if the topics differ.
+// Every limit of the engine (R9), each with its unit in its name. Limits that only the API needs are in `api/limits.ts`.
+// What exceeds a limit gets a clear error or is parked with its reason. Relations between limits are asserted in the file
+// of their topic, or here if they span topics.
 import { strict as assert } from 'node:assert'
 import { BODY_LIMITS } from '../schemas/body-limits.ts'
 import { ALERT_LIMITS } from './limits/alerts.ts'

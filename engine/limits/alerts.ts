@@ -1,68 +1,68 @@
-// Bounds of alerts: of channels and of what is delivered to them, of rules and of silences.
+// Limits for alerts: channels, deliveries, rules and silences.
 
 export const ALERT_LIMITS = {
   channelsMax: 200,
-  /** Notices taken from the shards' queue at once. */
+  /** Notices taken from the shards' queue at a time. */
   noticesTakenMax: 1_000,
-  /** Notices that are looked at before others have their turn: a few milliseconds of work. */
+  /** Notices processed before other work has its turn: a few milliseconds of work. */
   noticesAtOnceMax: 50,
-  /** Alerts whose notices were taken, and are known if a save brings them back. */
+  /** Alerts whose notices were already taken, remembered in case a save adds the notices again. */
   noticesRememberedMax: 10_000,
-  /** How often the leader looks for notices, and for what is due. */
+  /** How often the leader looks for notices and for work that is due. */
   noticesPollMs: 100,
-  /** Alerts that wait to be told of, per channel. */
+  /** Alerts waiting to be sent, per channel. */
   notificationsQueuedMax: 10_000,
-  /** What a crash may repeat. */
+  /** Deliveries in flight, which a crash may repeat. */
   deliveriesInFlightMax: 32,
   deliveriesInFlightPerChannelMax: 3,
-  /** Finished deliveries that are kept for reading. */
+  /** Finished deliveries that can still be listed. */
   deliveriesKeptMax: 10_000,
   deliveriesKeptMs: 30 * 86_400_000,
-  /** Alerts of which it is known who was told, and how much of each. */
+  /** Alerts for which it is remembered which channels were told, and up to which event. */
   notifiedAlertsMax: 20_000,
   notifiedPerAlertMax: 20,
   channelProbeMs: 60_000,
   digestEveryMs: 60_000,
-  /** Deliveries in a row that fail for good, until the channel is failing. */
+  /** Consecutive deliveries that failed for good after which a channel counts as failing. */
   channelFailuresMax: 3,
-  /** How long the secret from before a rotation signs, too. */
+  /** How long after a rotation the old secret signs in addition to the new one. */
   formerSecretMs: 86_400_000,
   channelTestsPerMinute: 6,
   channelTestMs: 15_000,
 
   // --- rules, what a device keeps of them, silences
   rulesMax: 1_000,
-  /** Rules that are judged for one device. If more fit, the oldest count. */
+  /** Rules evaluated for one device. If more apply, the oldest are used. */
   rulesPerDeviceMax: 100,
   ruleBytesMax: 64 * 1024,
   conditionDepthMax: 4,
   conditionLeavesMax: 16,
   targetDevicesMax: 1_000,
   ruleIdCharsMax: 256,
-  /** Segments of a group path by which fleet alerts may be told apart. */
+  /** Segments of a group path that a rule may split its fleet alerts by. */
   groupLevelsMax: 32,
-  /** Fleet alerts of one rule that are open at once, one per group. */
+  /** Open fleet alerts of one rule, one per group. */
   fleetGroupsMax: 1_000,
-  /** How often the leader looks at what the owners count. */
+  /** How often the leader evaluates the counts of the partition owners. */
   fleetLookMs: 500,
   labelsMax: 16,
   labelCharsMax: 128,
   ruleMessageCharsMax: 1_024,
   alertDurationSecMax: 2_592_000,
   alertWindowsMax: 14,
-  /** Alerts that are open in all. Each shard has its share, by its partitions. */
+  /** Open alerts in total. Each shard has a share, according to its partitions. */
   alertsOpenMax: 100_000,
-  /** How soon a condition without room for its alert is looked at again, if no alert makes room before. */
+  /** When a condition whose alert found no room is evaluated again, unless an alert makes room earlier. */
   alertsFullRetryMs: 60_000,
   alertsResolvedKeptMax: 16,
   alertCommentsMax: 100,
   alertCommentCharsMax: 2_000,
   silencesMax: 1_000,
-  /** Values that are kept to compute a rate. */
+  /** Values kept to compute a rate. */
   rateSamplesMax: 32,
-  /** How long an event counts if the rule does not say. */
+  /** How long an event counts if its rule does not say. */
   eventHoldSecDefault: 300,
-  /** Filters of the list of alerts reach this far into it. */
+  /** How far into the list of alerts pages reach. Filters shorten the list. */
   alertsListedMax: 10_000,
   alertMovesShownMax: 200,
 } as const

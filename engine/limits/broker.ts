@@ -1,4 +1,4 @@
-// MQTT: the embedded broker, and a broker outside with the ingress that reads it.
+// Limits for MQTT: the embedded broker, and a broker outside with the ingress that reads from it.
 import { strict as assert } from 'node:assert'
 import { KIB, MIB } from './sizes.ts'
 
@@ -6,10 +6,10 @@ export const BROKER_LIMITS = {
   // --- MQTT
   packetBytesMax: 256 * KIB + 4 * KIB,
   payloadBytesMax: 256 * KIB,
-  /** Applies until CONNACK: a client may send nothing larger than a CONNECT before it is let in. */
+  /** Largest packet before CONNACK: a client that is not admitted yet needs to send nothing larger than a CONNECT. */
   connectBytesMax: 8 * KIB,
   handshakeTimeoutMs: 5_000,
-  /** A peer whose connection is over must take the last bytes within this time. */
+  /** How long a peer may take to receive the last bytes after its connection ended. */
   refusedSocketMsMax: 2_000,
   /** Pings, pongs and closes of one WebSocket. A client needs one every few seconds. */
   webSocketControlFramesPerSecMax: 100,
@@ -18,72 +18,72 @@ export const BROKER_LIMITS = {
   topicBytesMax: 512,
   topicLevelsMax: 16,
   subscriptionsPerSessionMax: 64,
-  /** Messages of one session that are read but not yet durable. Its socket is not read while they are more. */
+  /** Messages of one session that are read but not yet durable. At this limit its socket is not read. */
   sessionPendingMax: 1_024,
   sessionPendingBytesMax: 1 * MIB,
-  /** Seconds of its publish rate that a device may use at once, such as what it kept while it was away. */
+  /** How many seconds' worth of its publish rate a device may use at once, such as what it buffered while it was away. */
   publishBurstSec: 10,
-  /** A message counts against the publish rate once for each of so many bytes. */
+  /** A message counts against the publish rate once for every started multiple of this size. */
   publishBytesCounted: 16 * KIB,
-  /** Bytes of messages of its own that are retained for one device. A message beyond it is not retained. */
+  /** Bytes of retained messages that one device has published. Messages beyond this limit are not retained. */
   retainedBytesPerDeviceMax: 64 * KIB,
-  /** Bytes that wait for a device's socket. A device that leaves more unread counts as frozen and is cut. */
+  /** Bytes waiting to be sent to one device. A device that leaves more unread counts as frozen and is cut. */
   sessionOutBytesMax: 1 * MIB,
   /** QoS 2 messages received and not yet released by the device. */
   sessionUnreleasedMax: 100,
-  /** Properties of one packet of MQTT 5. */
+  /** Properties in one MQTT 5 packet. */
   propertiesMax: 64,
-  /** Topics that a device of MQTT 5 may name by a number. */
+  /** Topic aliases of an MQTT 5 device. */
   topicAliasesMax: 16,
-  /** How often the sessions of MQTT 5 that wait for their device are looked at for those that have expired. */
+  /** How often MQTT 5 sessions without a connection are checked for expiry. */
   sessionExpiryEveryMs: 10_000,
   offlineQueueMax: 1_000,
   offlineQueueBytesMax: 1 * MIB,
   sessionsMax: 50_000,
-  /** Connections that have not got their CONNACK yet. */
+  /** Connections still waiting for their CONNACK. */
   handshakesMax: 20_000,
-  /** How long a connection may wait for its CONNACK before it gives way to another one. */
+  /** How long a connection may wait for its CONNACK before it can be displaced by a new one. */
   handshakeGivesWayMs: 1_000,
-  /** QoS 1 and 2 messages that a device has not acknowledged. Further ones wait. */
+  /** QoS 1 and 2 messages in flight to a device. Further ones wait. */
   sessionUnackedMax: 16_384,
-  /** Interval at which handshakes, keep-alives and expiries are checked: no connection has a timer of its own. */
+  /** Interval at which handshakes, keep-alives and expiries are checked. Connections have no timers of their own. */
   brokerSweepEveryMs: 250,
-  /** Longest time that a session outlives its token, or the decommissioning of its device. */
+  /** How long a session may outlive its token or the decommissioning of its device. */
   revocationMs: 1_000,
 
-  /** Connections with provisioning keys, how long one lasts, and how often it may ask. */
+  /** Connections with provisioning keys: their number, how long one lasts, and how often it may ask. */
   provisioningSessionsMax: 500,
   provisioningSessionMs: 60_000,
   provisioningAsksMax: 8,
 
   // --- a broker outside
-  /** Sessions that the ingress nodes share: partition n is read by lane n % lanes. Fixed, because messages wait in
-   *  these sessions. */
+  /** Sessions that the ingress nodes share. Partition n is read by lane n % lanes. Must not change, because messages wait
+   *  in these sessions. */
   lanes: 16,
   /** How long the broker keeps the messages of a lane that nobody reads. */
   laneSessionSec: 7_200,
-  /** Messages of one lane that the broker has sent and we have not acknowledged. */
+  /** Messages of one lane in flight: sent by the broker and not yet acknowledged. */
   laneReceiveMax: 2_048,
   lanePacketBytesMax: 300 * KIB,
   lanePingEveryMs: 1_000,
   laneSilenceMs: 15_000,
-  /** A device that was heard without a known connect is forgotten after this much silence. */
+  /** A device whose connect was not observed is forgotten after this much silence. */
   assumedSessionMs: 600_000,
-  /** When the session of a device may be ended again because EMQX did not verify it. */
+  /** Interval after which a session that EMQX did not verify may be ended once more. */
   expelledKeptMs: 600_000,
-  /** EMQX is without authentication for 0.6 s at its start. */
+  /** Delay before the search for unverified sessions: for 0.6 s after its start, EMQX does not authenticate. */
   unverifiedSearchAfterMs: 1_500,
-  /** How long a last will waits to learn why the session ended. */
+  /** How long a last will is held back to learn why the session ended. */
   willWaitMs: 1_000,
   downlinksInFlightMax: 512,
   downlinksWaitingMax: 20_000,
-  /** Connections that may be refused their first message before the refusal is believed. */
+  /** Connections whose first message is refused before the refusal is taken as final. */
   downlinksRefusedMax: 5,
   downlinksWaitingBytesMax: 64 * MIB,
   emqxApiTimeoutMs: 5_000,
   emqxApiAtOnceMax: 8,
   emqxApiWaitingMax: 10_000,
-  /** Clients that one call lists. */
+  /** Clients listed by one API call. */
   emqxApiPageMax: 1_000,
 } as const
 

@@ -1,86 +1,86 @@
-// Devices: what one device's record and vitals may hold, its commands, and the file of device types.
+// Limits for devices: their records and vitals, their commands, and the file of device types.
 import { strict as assert } from 'node:assert'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { KIB, MIB } from './sizes.ts'
 
 export const DEVICE_LIMITS = {
   // --- devices
-  /** Connections of a device that are remembered to recognise a repeated message. As many as EMQX lets a device make within
-   *  a minute before it bans it, and one more. */
+  /** Connections remembered per device, to recognise repeated messages: as many as EMQX lets a device make in a minute
+   *  before it bans it, and one more. */
   originsPerDeviceMax: 16,
-  /** A connection is old this long after its last message, by the broker's clock. Only a few old ones are kept. */
+  /** A connection is old this long after its last message, by the broker's clock. Fewer old ones are remembered. */
   originFreshMs: 120_000,
   oldOriginsPerDeviceMax: 4,
-  /** Runs of messages sent again that are remembered of a connection. */
+  /** Runs of retransmitted messages remembered per connection. */
   runsPerOriginMax: 4,
-  /** A device flaps when this many of its connects are remembered. */
+  /** A device counts as flapping when this many of its connects are remembered. */
   flappingConnectsMin: 5,
   /** Each connect is forgotten this long after the one before it. */
   connectCountedMs: 60_000,
-  /** More connects are not counted, so flapping ends soon after the last one. */
+  /** Further connects are not counted, so that flapping ends soon after the last one. */
   connectsCountedMax: 10,
-  /** Named faults that a record holds. A further one makes no entry, but the device is in `error` all the same. */
+  /** Named faults in a record. A further fault is not entered, but still puts the device in `error`. */
   deviceFaultsMax: 64,
   deadLettersMax: 10_000,
   deadLettersPerDeviceMax: 1_000,
   deadLetterPayloadBytesMax: 4 * KIB,
-  /** More dead letters of a device within a second are counted and not kept. */
+  /** Further dead letters of the same device and second are counted but not kept. */
   deadLettersPerDevicePerSecMax: 10,
-  /** How often a device is told on `error` of messages that could not be used. */
+  /** How often a device is told on `error` about messages that could not be used. */
   errorToldEveryMs: 1_000,
-  /** Devices that are told so within one second. */
+  /** Devices told within one such interval. */
   errorsToldMax: 10_000,
-  /** Devices whose latest error waits until they listen, and how long it waits. */
+  /** Devices whose latest error is kept until they listen, and how long it is kept. */
   errorsKeptMax: 1_000,
   errorKeptMs: 600_000,
-  /** Replayed letters that a device's record remembers. */
+  /** Replayed dead letters that a device's record remembers. */
   replaysKeptMax: 256,
-  /** Letters that are replayed together, before they are removed. */
+  /** Dead letters replayed together, and then removed. */
   replaysAtOnceMax: 64,
-  /** How often a device is given a new token, and how many devices at most within that time. */
+  /** How often one device can get a new token, and how many devices can within that time. */
   tokenEveryMs: 10_000,
   tokensAtOnceMax: 20_000,
-  /** A device is told that its credentials end when a tenth of their time is left, but not earlier than this. */
+  /** A device is warned that its credentials expire when a tenth of their lifetime is left, but not earlier than this. */
   tokenWarnMsMax: 604_800_000,
   /** How often a process behind EMQX looks for sessions whose token ends soon. */
   tokenWarnEveryMs: 1_000,
 
   // --- devices that are purged
   purgesMax: 10_000,
-  /** Purges that take their steps together. */
+  /** Purges that advance together. */
   purgesAtOnceMax: 500,
   purgeEveryMs: 1_000,
   /** How long a caller waits for the end of a purge. */
   purgeWaitMs: 5_000,
-  /** How long a round waits for rows of the history to be stored, and how often it looks. */
+  /** How long a round waits for history rows to be stored, and how often it checks. */
   purgeOutboxMs: 5_000,
   purgeLookMs: 10,
 
   // --- commands of one device
   commandsOpenMax: 1_000,
   commandsOpenBytesMax: 4 * MIB,
-  /** Finished commands that stay in the record. */
+  /** Finished commands kept in the record. */
   commandsKeptMax: 16,
-  /** The newest commands of the history that a list of one device's has. */
+  /** Commands from the history in the list of one device's commands, newest first. */
   commandsListedMax: 10_000,
-  /** Expired commands that stay in the record while a late result still counts. */
+  /** Expired commands kept in the record while a late result still counts. */
   commandsLateMax: 128,
   commandLateMs: 86_400_000,
-  /** How long a repeated idempotency key gets the first answer. */
+  /** How long a repeated idempotency key gets the original answer. */
   idempotencyKeyMs: 86_400_000,
   commandAttemptsMax: 5,
-  /** A command without its PUBACK is sent again after this time. */
+  /** When a command without a PUBACK is sent again. */
   commandRetryMs: 10_000,
-  /** Commands sent and still without a PUBACK. Critical ones are counted separately. */
+  /** Commands sent but without a PUBACK. Critical ones are counted separately. */
   commandsInFlightMax: 8,
   commandResultBytesMax: 64 * KIB,
   commandConflictsMax: 8,
   commandTextCharsMax: 1_024,
   broadcastSkippedMax: 1_000,
   broadcastPerSecDefault: 2_000,
-  /** The newest broadcasts are kept. */
+  /** Older broadcasts are removed. */
   broadcastsKeptMax: 256,
-  /** Callers that wait for a command to end. */
+  /** Callers waiting for a command to end. */
   commandWaitsMax: 10_000,
 
   // --- device types

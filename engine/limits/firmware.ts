@@ -3,25 +3,25 @@ import { KIB, MIB } from './sizes.ts'
 
 export const FIRMWARE_LIMITS = {
   firmwareRecordsMax: 10_000,
-  /** A microcontroller holds no more. */
+  /** Largest image for a microcontroller. */
   firmwareMcuBytesMax: 16 * MIB,
-  /** An image without a record is what a crash left; it is removed once it is this old. */
+  /** An image without a record was left behind by a crash, and is removed at this age. */
   imageOrphanMs: 86_400_000,
   imageSweepEveryMs: 3_600_000,
-  /** An image that was not the record's is read again after this time at the earliest. */
+  /** Shortest time before an image that differed from its record is read again. */
   imageCheckAgainMs: 60_000,
   /** Bytes of an image in memory while it is checked. */
   imageCheckBytes: 1 * MIB,
-  /** An upload that takes longer is given up. */
+  /** Longest time for an upload. */
   uploadMsMax: 6 * 3_600_000,
-  /** A sender that is silent for this long is given up. */
+  /** Longest silence of a sender during an upload. */
   uploadSilenceMs: 30_000,
   uploadsAtOnceMax: 4,
   uploadPartsMax: 32,
   uploadFieldBytesMax: 64 * KIB,
-  /** An upload is gathered to so much before it is written to a file. */
+  /** Bytes of an upload collected in memory before they are written to a file. */
   blobWriteBytes: 1 * MIB,
-  /** What the parts of an upload may have beside the image. */
+  /** Bytes of an upload besides the image. */
   uploadExtraBytesMax: 1 * MIB,
 } as const
 

@@ -1,30 +1,30 @@
-// The table of the whole fleet: how it is kept up, and for how long.
+// Limits for the table of the whole fleet: how often it is updated, and how long it is kept.
 import { strict as assert } from 'node:assert'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { SHARD_LIMITS } from './shards.ts'
 
 export const FLEET_LIMITS = {
-  /** Interval at which a shard looks when its devices were last heard. */
+  /** Interval at which a shard checks when its devices were last heard. */
   fleetSampleEveryMs: 5_000,
-  /** A shard notes what changes for this long after a question about it. */
+  /** How long a shard keeps recording changes after the last query for them. */
   fleetWatchedMs: 60_000,
   /** Rounds of changes that a shard remembers. */
   fleetRoundsMax: 256,
-  /** Interval at which a node asks all shards while somebody watches. */
+  /** Interval at which a node queries all shards while somebody watches. */
   fleetPullEveryMs: 250,
-  /** An answer may be as old as this. */
+  /** Oldest table that may be returned. */
   fleetAgeMsMax: 1_000,
-  /** Latest moves between groups, types and tags that a node remembers. */
+  /** Latest changes of group, type or tags that a node remembers. */
   fleetMovesMax: 50_000,
   /** Interval at which the leader counts the fleet. */
   censusEveryMs: 60_000,
-  /** Groups that are counted apart. */
+  /** Groups with counts of their own. */
   censusGroupsMax: 2_000,
-  /** Devices that are counted in one go. */
+  /** Devices counted before other work has its turn. */
   censusDevicesAtOnce: 10_000,
-  /** Interval at which the leader brings the table of devices in ClickHouse up to date. */
+  /** Interval at which the leader updates the table `devices` in ClickHouse. */
   devicesCopyEveryMs: 5_000,
-  /** Interval at which it writes the whole table again. */
+  /** Interval at which the leader writes that whole table again. */
   devicesCopyAllEveryMs: 3_600_000,
   /** Rows of that table in one insert. */
   devicesCopiedAtOnce: 20_000,

@@ -1,63 +1,64 @@
-// The ingress, and the log in files or in a JetStream stream.
+// Limits for the ingress, and for the log in files or in a JetStream stream.
 import { strict as assert } from 'node:assert'
 import { KIB, MIB } from './sizes.ts'
 
 export const LOG_LIMITS = {
-  /** Part of the data: changing it would move every device to another place in the log. */
+  /** Part of the data format: another number would move devices to other places in the log. */
   partitions: 64,
 
   // --- ingress
-  /** Messages of all sessions that are accepted but not yet durable. No socket is read while they are more. */
+  /** Bytes accepted from all sessions but not yet durable. At this limit no socket is read. */
   ingestPendingBytesMax: 64 * MIB,
   /**
-   * How long after an append the next one waits for more to come. Each append to the log in NATS wakes every engine and costs
-   * all of them together a millisecond of CPU, however small it is. So behind a broker outside, which has acknowledged its
-   * messages already, they wait longer, and reports and log lines, to which nothing is answered, wait longest. What somebody
-   * waits for does not.
+   * How long after an append the next one waits for more messages. Each append to the log in NATS wakes every engine and
+   * costs all of them together a millisecond of CPU, however small it is. Messages from a broker outside wait longer,
+   * because the broker has already acknowledged them. Reports and log lines, which need no answer, wait longest. Requests
+   * that somebody waits for do not wait.
    */
   gatherMs: 3,
   gatherOutsideMs: 10,
   gatherReportsMs: 25,
-  /** An append of so much does not wait for more. */
+  /** An append of this size does not wait for more. */
   gatherBytesMax: 64 * KIB,
   bundleBytesMax: 1 * MIB,
   commitBytesMax: 8 * MIB,
   /** An append that takes longer counts as failing, and nothing more is accepted until it ends. */
   appendStalledMs: 5_000,
-  /** How long a stop waits for an append that hangs. */
+  /** How long a shutdown waits for an append that hangs. */
   ingestStopTimeoutMs: 900,
 
   // --- the log in files
-  /** Newest entries, kept in memory for readers that are nearly caught up. Older ones are read from disk. */
+  /** The newest entries, kept in memory for readers that are nearly caught up. Older ones are read from disk. */
   logTailBytesMax: 32 * MIB,
   logBytesMax: 16 * 1024 * MIB,
   logRetentionMs: 3_600_000,
-  /** Approximate size of a file of the log, on a small disk less. Files are removed whole. */
+  /** Approximate size of a log file; smaller on a small disk. Files are removed as a whole. */
   logSegmentBytes: 256 * MIB,
-  /** Space that the log leaves free for records and ClickHouse, on a small disk less. */
+  /** Disk space that the log leaves for records and ClickHouse; less on a small disk. */
   logDiskReserveBytes: 256 * MIB,
-  /** Space that records always leave free on the disk. */
+  /** Disk space that records always leave free. */
   diskReserveBytes: 4 * MIB,
 
   // --- the log in NATS
   natsPingEveryMs: 2_000,
   natsTimeoutMs: 5_000,
   natsStartTimeoutMs: 15_000,
-  /** A publish repeated within this time is stored once. Later, the stream is searched before it is repeated. */
+  /** A publish repeated within this time is stored once. After it, the stream is searched before the publish is
+   *  repeated. */
   natsDuplicateWindowMs: 600_000,
-  /** Bytes that a reader has fetched and not yet handed on. */
+  /** Bytes that a reader has fetched and not yet passed on. */
   natsReaderBytesMax: 2 * MIB,
-  /** Appends on their way to a reader. */
+  /** Messages in flight to a reader. A message is one append. */
   natsReaderMessagesMax: 16,
-  /** A consumer that is silent for twice as long is made again. */
+  /** A consumer that is silent for twice this long is recreated. */
   natsHeartbeatMs: 1_000,
-  /** Interval at which a reader learns how far the log reaches. */
+  /** Interval at which a reader asks how far the log reaches. */
   logLookEveryMs: 250,
-  /** How long a reader trusts what it learned. */
+  /** How long the answer is trusted. */
   logLookTrustedMs: 1_000,
-  /** A stream that stays behind what it had for as long has lost messages. */
+  /** A stream that is shorter than before for this long has lost messages. */
   logBehindMs: 1_000,
-  /** Appends without an entry of a partition after which the partition's position moves past them. */
+  /** A partition without entries gets a new position after this many appends to other partitions. */
   logMarkEvery: 4_096,
   logTrimEveryMs: 10_000,
 } as const

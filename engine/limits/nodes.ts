@@ -1,75 +1,76 @@
-// Nodes of a cluster: who owns which partition, what nodes say to each other, and the store that they share.
+// Limits for the nodes of a cluster: ownership of partitions, messages between nodes, and the shared store.
 import { strict as assert } from 'node:assert'
 import { MIB } from './sizes.ts'
 
 export const NODE_LIMITS = {
   // --- ownership of partitions
   ownershipRenewMs: 500,
-  /** A node that could not renew for this long may have lost its partitions, and stops working on them. */
+  /** A node that could not renew its lease for this long may have lost its partitions, and stops working on them. */
   ownershipLeaseMs: 2_500,
-  /** A node that nobody saw renew for this long loses its partitions. */
+  /** A node whose lease no other node saw renewed for this long loses its partitions. */
   ownershipSilenceMs: 3_000,
   ownershipTimeoutMs: 1_000,
-  /** A node's clock that is ahead of another's by more is not followed. */
+  /** A clock of another node that is further ahead than this is not followed. */
   clockLeadMsMax: 60_000,
   /** A node that cannot save or insert for this long gives its partitions to nodes that can. */
   ownershipUnfitMs: 10_000,
-  /** How long work searches for the owner of its partition. Taking over from a dead node needs less. */
+  /** How long a request looks for the owner of its partition. Takeover from a dead node is faster than this. */
   ownerSearchMs: 6_000,
   ownerSearchesMax: 1_000,
-  /** A question to a node that has owned nothing for this long is given up. One that stops in order has answered by then. */
+  /** A question to a node is given up once that node has owned nothing for this long. A node that shuts down in order has
+   *  answered by then. */
   nodeGoneMs: 500,
-  /** How long to wait for a record that another process has saved. */
+  /** How long to wait until a record that another process saved is visible here. */
   storeKnownMs: 1_000,
-  /** How long to wait for another node. */
+  /** How long to wait for the answer of another node. */
   nodeAnswerMs: 12_000,
-  /** Interval at which the ingress tells its watermark: the time up to which it has handed over everything. */
+  /** Interval at which the ingress publishes its watermark: the time up to which it has handed over everything. */
   watermarkEveryMs: 1_000,
 
   // --- nodes that talk to each other
-  /** A question, or a piece of news. */
+  /** Largest question or piece of news. */
   meshMessageBytesMax: 8 * MIB,
-  /** An answer, which is sent in parts. The longest lists the commands of a broadcast to all devices. */
+  /** Largest answer; answers are sent in parts. The longest lists the commands of a broadcast to all devices. */
   meshAnswerBytesMax: 64 * MIB,
   meshPartBytes: 1 * MIB,
-  /** Questions that one node is answering. Waiting for a command to end is one. */
+  /** Questions that one node is answering at once, such as waiting for a command to end. */
   meshQuestionsMax: 16_384,
   meshQuestionsBytesMax: 64 * MIB,
-  /** News that the server has not taken yet. More are dropped. */
+  /** News not yet taken by the NATS server. Further news is dropped. */
   meshNewsWaitingBytesMax: 32 * MIB,
-  /** How long questions under way get at a stop. */
+  /** How long a shutdown waits for questions under way. */
   meshStopTimeoutMs: 500,
-  /** How long lanes get at a stop to acknowledge what they read. The next node reads the rest again. */
+  /** How long a shutdown waits for the lanes to acknowledge what they read. The next node reads the rest again. */
   lanesStopTimeoutMs: 1_000,
-  /** Events of the feed that are sent to a node together. */
+  /** Size of feed events sent to another node in one message. */
   feedNewsBytesMax: 1 * MIB,
-  /** A node that wants to hear of more devices than this is told of all. */
+  /** A node that wants events of more devices than this is sent those of all devices. */
   feedDevicesWantedMax: 10_000,
-  /** Interval at which a node repeats what it wants to hear. */
+  /** Interval at which a node repeats its wants. */
   feedWantsEveryMs: 2_000,
-  /** What a node wants to hear is forgotten if it is not repeated within this time. */
+  /** The wants of a node are forgotten if it does not repeat them within this time. */
   feedWantsForgottenMs: 7_000,
 
   // --- Redis
   storeTimeoutMs: 5_000,
-  /** Longest time between two looks at what other processes wrote. */
+  /** Longest interval between two polls for writes of other processes. */
   storePollMs: 1_000,
-  /** After this long without an answer, a process asks what was written before it answers from memory: it may have stood
-   *  still. Redis takes a little longer than the interval, and so may a busy process. */
+  /** After this long without an answer from Redis, a process checks for new writes before it answers from memory, because
+   *  it may have been paused. Longer than the polling interval, because Redis or a busy process may be late. */
   storeHeardMsMax: 1_500,
-  /** Without an answer for this long, writes of other processes may be missing here. */
+  /** After this long without an answer, writes of other processes may be missing here. */
   storeStaleMsMax: 3_000,
-  /** Newest writes that are kept for other processes. A process that missed more loads everything again. */
+  /** Latest writes kept for other processes. A process that missed more than that reloads everything. */
   storeMessagesKept: 2_000,
-  /** A process that does not ask for the outbox for this long leaves it to another one. */
+  /** A process that has not asked for the outbox for this long loses it to another process. */
   outboxReaderMs: 10_000,
 
   // --- blobs
   blobsListedMax: 1_000,
-  /** A part of an upload, held in memory twice. S3's own bounds are at least 5 MiB and at most 10 000 parts. */
+  /** A part of an upload, which is held in memory twice. S3 allows at most 10 000 parts of at least 5 MiB each. */
   blobPartBytes: 8 * MIB,
   blobTimeoutMs: 30_000,
-  /** How long a signature is used again. S3 takes one for a quarter of an hour, by its own clock. */
+  /** How long a signature is reused. S3 accepts one for a quarter of an hour, by its own clock. */
   blobSignatureMs: 60_000,
   blobSignaturesMax: 1_000,
 } as const

@@ -1,61 +1,62 @@
-// Firmware updates: jobs of one device, deployments, and how often a device is told.
+// Limits for firmware updates: the jobs of a device, deployments, and how often a device is told about a job.
 
 export const OTA_LIMITS = {
   // --- jobs of one device
-  /** Jobs that wait behind the one that runs. */
+  /** Jobs waiting behind the running one. */
   jobsQueuedMax: 8,
   jobsKeptMax: 16,
-  /** Messages of one attempt without a PUBACK. */
+  /** How often a message is sent in one attempt without a PUBACK. */
   otaSendsMax: 5,
   otaRetryMs: 10_000,
-  /** Restarts in one attempt before the update began, and losses of the connection right after it. */
+  /** Restarts during one attempt before the update began, or lost connections right after it began. */
   otaRestartsMax: 3,
   otaDeferralsMax: 10,
   otaDeferMsMax: 7 * 86_400_000,
-  /** A device that lost its connection while it installs is asked nothing for this long before it counts as restarted. */
+  /** A device that lost its connection while installing counts as restarted after this long. Until then it is asked
+   *  nothing. */
   otaSuspectMs: 30_000,
-  /** A device that may have said something of before its restart has so long to say what it runs now. */
+  /** How long a device gets to report its running version if what it said may date from before its restart. */
   otaBirthMs: 5_000,
-  /** How long a timer that ran while nothing could be heard waits for what devices said meanwhile. */
+  /** A timer that ran while no device could be heard waits this long for what devices said meanwhile. */
   otaForgivenMs: 60_000,
-  /** A service that wrote nothing for so long before it starts was away. One that dies again and again is not, so timers
-   *  run out in the end. */
+  /** A service that wrote nothing for this long before its start counts as having been away. One that crashes again and
+   *  again does not, so timers eventually expire. */
   awayMs: 10_000,
   otaRefreshMs: 60_000,
   otaProgressMs: 1_000,
-  /** A proof that comes later than the end of its job still counts for this long. */
+  /** How long after the end of a job a proof of its success still counts. */
   otaLateMs: 7 * 86_400_000,
-  /** How often the jobs of deployments that have finished are counted again because of such a proof. */
+  /** How often the jobs of finished deployments are counted again because of such proofs. */
   otaLateCountMs: 10_000,
   otaBlockMs: 30 * 86_400_000,
-  /** A device that is sent away again and again is told of once in this time. */
+  /** A device that is refused repeatedly is reported once within this time. */
   otaRefusedMs: 1_000,
   otaErrorCharsMax: 1_024,
 
   // --- hawkBit's device API (DDI)
-  /** How long a device sleeps between two questions: with nothing to do, while a job is near, and while one has waited
-   *  for longer than `ddiNearMs`. */
+  /** How long a device sleeps between two polls: with nothing to do, while a job is near, and while a job has waited for
+   *  longer than `ddiNearMs`. */
   ddiSleepSec: 300,
   ddiSleepNearSec: 10,
   ddiSleepWaitingSec: 60,
   ddiNearMs: 600_000,
-  /** A device is gone after twice its sleep and this. */
+  /** A device counts as gone after twice its sleep plus this. */
   ddiGraceMs: 60_000,
-  /** A device takes a place for this long after it asked. It asks again before, if a job is near. */
+  /** How long after a poll a device can be given a place. It polls again within this time if a job is near. */
   ddiTakesMs: 30_000,
   ddiDeferMs: 600_000,
 
   // --- deployments
   deploymentsOpenMax: 1_000,
   deploymentMembersMax: 250_000,
-  /** Devices whose state of updates is asked for at once. */
+  /** Devices whose update state is queried together. */
   otaStatesAtOnce: 1_000,
   otaConcurrentMax: 1_000,
   otaRetriesMax: 10,
-  /** Enough for the final state of the last job to arrive. */
+  /** Interval between rounds. Long enough for the final state of the last job to arrive. */
   otaTickMs: 500,
   otaRequestsAtOnce: 100,
-  /** Metrics that one gate looks at. */
+  /** Metrics checked by one gate. */
   gateMetricsMax: 8,
   otaGateRetryMs: 5_000,
   deploymentStagesMax: 20,

@@ -1,25 +1,25 @@
-// How long work waits after a failure before it is tried again. Where there is a `…Max` beside a delay, the delay
-// grows up to it with every attempt that fails.
+// Delays before failed work is retried. A delay that has a `…Max` beside it grows up to that value with every failed
+// attempt.
 
 export const RETRY_LIMITS = {
   // --- runtime
   appendRetryMs: 250,
   appendRetryMsMax: 2_000,
-  /** A shard's thread that was lost. */
+  /** Restarting a shard's thread that was lost. */
   shardRetryMs: 250,
   shardRetryMsMax: 2_000,
   saveRetryMs: 250,
   checkpointRetryMs: 500,
-  /** A claim on partitions. */
+  /** Claiming partitions. */
   claimRetryMs: 250,
-  /** The question for the log's end. */
+  /** Asking for the end of the log. */
   logEndRetryMs: 250,
   insertRetryMs: 200,
   insertRetryMsMax: 5_000,
   historyRetryMs: 500,
   broadcastRetryMs: 1_000,
   dutyRetryMs: 1_000,
-  /** The search for the owner of a partition. */
+  /** Looking for the owner of a partition. */
   ownerSearchRetryMs: 100,
 
   // --- servers

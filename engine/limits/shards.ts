@@ -1,4 +1,4 @@
-// Shards: their batches, the questions they answer, and how they stop.
+// Limits for shards: their batches, the questions they answer, and their shutdown.
 import { KIB } from './sizes.ts'
 
 export const SHARD_LIMITS = {
@@ -6,28 +6,30 @@ export const SHARD_LIMITS = {
   /** Devices that one shard holds in memory. */
   devicesMax: 250_000,
   batchBytesMax: 512 * KIB,
-  /** Records that a batch's save should write at most: some milliseconds of the thread that acknowledges messages. */
+  /** Records that one batch should save at most: some milliseconds of work for the thread that acknowledges messages. */
   batchRecordsMax: 1_024,
   asksPerBatchMax: 256,
   asksWaitingMax: 10_000,
   sweepEveryMs: 250,
-  /** Devices that a sweep judges before other work has its turn. Each may tell of an alert, which takes 50 to 100 µs. */
+  /** Devices that a sweep processes before other work has its turn. Each may produce an alert notice, which takes 50 to
+   *  100 µs. */
   dueDevicesPerTaskMax: 128,
-  /** Looks over which rates are taken, one at each sweep. */
+  /** Samples over which rates are computed, one per sweep. */
   paceLooksMax: 40,
-  /** Inserts of which the slowest are told. */
+  /** Latest inserts from which the 99th percentile is computed. */
   paceInsertsMax: 500,
-  /** A new owner says again what was decided within this time and may not have been said. */
+  /** How far back a new owner repeats decisions that may not have been sent. */
   takeOverMs: 3_600_000,
-  /** Devices that it speaks to at each sweep: a failover must not keep everybody else waiting. */
+  /** Devices that a new owner sends to at each sweep, so that a failover does not delay other work. */
   takeOverPerSweep: 1_000,
-  /** How long shards get at a stop to finish the log and store their rows. The next start does the rest. */
+  /** How long a shutdown waits for shards to finish the log and store their rows. The next start does the rest. */
   shardStopTimeoutMs: 2_500,
   attemptsMax: 5,
-  /** A batch takes milliseconds, so a thread that is busy for this long hangs and is replaced. */
+  /** A batch takes milliseconds, so a thread that has been busy for this long is assumed to hang and is replaced. */
   taskTimeoutMs: 30_000,
-  /** Requests that wait for their device's answer. */
+  /** Requests waiting for their device's answer. */
   repliesWaitingMax: 10_000,
-  /** Waiting for the leader. It takes thousands a second, so only a cluster without a leader fills the queue. */
+  /** Notices waiting for the leader. It takes thousands a second, so the queue only fills in a cluster without a
+   *  leader. */
   noticesMax: 50_000,
 } as const

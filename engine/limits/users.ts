@@ -1,4 +1,4 @@
-// What the store keeps for the API: users, their tokens and keys, and answers that a repeated request gets again.
+// Limits for what the store keeps for the API: users, their tokens and keys, and answers to repeated requests.
 import { strict as assert } from 'node:assert'
 import { DEVICE_LIMITS } from './devices.ts'
 import { MIB } from './sizes.ts'
@@ -7,34 +7,34 @@ export const USER_LIMITS = {
   usersMax: 50_000,
   apiKeysMax: 1_000,
   provisioningKeysMax: 1_000,
-  /** Places of one provisioning key whose devices are not registered yet. */
+  /** Places of one provisioning key that are claimed by devices not registered yet. */
   provisioningClaimsMax: 1_000,
-  /** A registered device's claim is kept this long: another node may not know of the device yet. */
+  /** How long a claim is kept after its device is registered, because other nodes may not know the device yet. */
   provisioningClaimKeptMs: 10_000,
   /** Refresh tokens kept for one user. The one unused for longest is dropped first. */
   grantsPerUserMax: 1_000,
-  /** Replaced refresh tokens kept for one login. Using one of them again is recognised as theft. */
+  /** Replaced refresh tokens kept for one login. If one is used again, it counts as stolen. */
   replacedGrantsMax: 100,
-  /** Views that one user has saved, and all together. */
+  /** Views saved by one user, and by all users together. */
   viewsPerUserMax: 200,
   viewsMax: 20_000,
-  /** Users whose preferences are kept. */
+  /** Users with saved preferences. */
   preferencesMax: 10_000,
-  /** How long a ticket for `/ws` is good. */
+  /** Lifetime of a ticket for `/ws`. */
   ticketMs: 30_000,
-  /** How long the address of a one-time login is good. */
+  /** Lifetime of a one-time login link. */
   loginTicketMs: 900_000,
-  /** Tickets of one user that were not used yet. */
+  /** Unused tickets of one user. */
   ticketsPerUserMax: 32,
   ticketsMax: 4_096,
-  /** Kept answers to requests with an idempotency key. While they are full, such a key is refused. */
+  /** Answers kept for requests with an idempotency key. At this limit, requests with a new key are refused. */
   keptAnswersMax: 100_000,
   keptAnswersBytesMax: 256 * MIB,
-  /** Kept answers of one caller. Their own oldest makes room for the next, if it is older than `keptAnswerMsMin`. */
+  /** Answers kept for one caller. At this limit the caller's oldest makes room if it is older than `keptAnswerMsMin`. */
   keptAnswersPerOwnerMax: 5_000,
   keptAnswersPerOwnerBytesMax: 16 * MIB,
   keptAnswerMsMin: 600_000,
-  /** A node that began an answer and is silent for this long has died, and the request may be sent again. */
+  /** A node that has not finished an answer after this long counts as dead, and the request may be sent again. */
   answerBegunMs: 120_000,
 } as const
 

@@ -1,4 +1,4 @@
-// Channels of alerts, as the API sees them. The leader keeps them.
+// Alert channels as the API sees them. Their records are kept by the leader.
 import type { AlertId, ChannelId, Millis } from '../../schemas/ids.ts'
 import type { DeliveryState } from '../../schemas/vocabulary.ts'
 
@@ -10,7 +10,7 @@ import type { EngineRefusal } from './engine-refusal.ts'
 export type ChannelCall =
   | { readonly op: 'list' }
   | { readonly op: 'create'; readonly id: ChannelId; readonly settings: ChannelSettings; readonly by: string }
-  /** `revision`: only if it is still this one. */
+  /** `revision`: the channel is replaced only if it still has this revision. */
   | {
       readonly op: 'replace'
       readonly id: ChannelId
@@ -22,7 +22,7 @@ export type ChannelCall =
   | { readonly op: 'rotate'; readonly id: ChannelId }
   | { readonly op: 'deliveries'; readonly id: ChannelId; readonly offset: number; readonly limit: number }
   | { readonly op: 'redeliver'; readonly deliveryId: string }
-  /** Asks who was told of these alerts. */
+  /** Asks which channels were told of these alerts. */
   | { readonly op: 'notified'; readonly alertIds: readonly AlertId[] }
 
 /** What one channel was told of an alert. */
@@ -38,7 +38,7 @@ export interface TestResult {
   readonly latencyMs: number
 }
 
-/** Answers of each call, besides refusals. */
+/** What each call answers unless it is refused. */
 export interface ChannelAnswers {
   readonly list: { readonly kind: 'channels'; readonly channels: readonly Channel[] }
   readonly create: { readonly kind: 'channel'; readonly channel: Channel }
@@ -51,7 +51,7 @@ export interface ChannelAnswers {
     readonly deliveries: readonly Delivery[]
     readonly total: number
   }
-  /** Sorted as in the question. */
+  /** Sorted like `alertIds`. */
   readonly notified: { readonly kind: 'notified'; readonly alerts: readonly (readonly ChannelNotice[])[] }
   readonly redeliver: { readonly kind: 'delivery'; readonly delivery: Delivery }
 }

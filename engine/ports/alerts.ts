@@ -1,4 +1,4 @@
-// Alerts as the API sees them: rules and silences, and the alerts that come of them.
+// Alerts as the API sees them: rules, silences, and the alerts that the rules raise.
 import type { EditRuleBody, RuleWishBody } from '../../schemas/alert-rule.ts'
 import type { AlertId, RuleId } from '../../schemas/ids.ts'
 import type { AlertAct } from '../domain/alert/acts.ts'
@@ -15,7 +15,7 @@ export type AlertChange =
   | {
       readonly kind: 'edit_rule'
       readonly id: RuleId
-      /** All of it, or what changes. */
+      /** The whole rule if `isWhole`, otherwise only the fields that change. */
       readonly wish: EditRuleBody
       readonly isWhole: boolean
       readonly ifRevision: number | undefined
@@ -31,15 +31,15 @@ export type AlertChangeOutcome =
 export type FleetActOutcome = { readonly kind: 'acted' } | EngineRefusal
 
 export interface AlertsPort {
-  /** All rules, the oldest first, those of device types included. */
+  /** All rules, oldest first, including those that device types bring along. */
   rules(): readonly Rule[]
   silences(): readonly Silence[]
-  /** Resolves once the change counts for every message that this node acknowledges from now on, and a second later for
-   *  those of every other node. */
+  /** Resolves once the change applies to every message that this node acknowledges from now on. Other nodes follow within
+   *  a second. */
   change(change: AlertChange): Promise<AlertChangeOutcome>
   /** The open alerts and the latest resolved ones, from memory. The answer sees every change acknowledged before. */
   list(query: AlertsQuery): Promise<AlertMatches>
-  /** What a person does to an alert about the fleet. One of a device is a request to the device. */
+  /** A person's act on a fleet alert. Acts on a device's alert are requests to that device. */
   actOnFleet(id: AlertId, act: AlertAct, by: Author): Promise<FleetActOutcome>
   counts(within: readonly string[] | undefined): Promise<AlertCounts>
 }

@@ -1,12 +1,12 @@
-// Answers kept for callers who repeat a request under its idempotency key. They may hold secrets, such as the token of
-// a new device, so they come sealed: whoever keeps them cannot read them. Nodes that share them share who is at which
-// request, too. Every method may reject with a `STORE_UNAVAILABLE` fault.
+// Answers kept for callers who repeat a request under its idempotency key. An answer may hold a secret, such as the token
+// of a new device, so it arrives sealed and the keeper cannot read it. Nodes that share the answers also share which
+// requests are in progress. Every method may reject with a `STORE_UNAVAILABLE` fault.
 import type { Millis } from '../../schemas/ids.ts'
 
 export interface AnswerKey {
-  /** Stands for one user's key; neither can be told from it. */
+  /** Derived from the user and their key, neither of which can be recovered from it. */
   readonly id: string
-  /** Stands for the user, who cannot be told from it. Each has a share of the room. */
+  /** Derived from the user, who cannot be recovered from it. Each owner has a share of the space. */
   readonly owner: string
 }
 
@@ -20,22 +20,23 @@ export interface KeptAnswer extends AnswerKey {
 export type FoundAnswer =
   | { readonly kind: 'kept'; readonly answer: KeptAnswer }
   | { readonly kind: 'none' }
-  /** None, and there is no room for one: as many are kept as may be, of all users or of this one. */
+  /** There is no answer, and no space to keep one: the limit for all users or for this one is reached. */
   | { readonly kind: 'full' }
 
 export type BegunAnswer =
   | Exclude<FoundAnswer, { readonly kind: 'none' }>
-  /** The caller's to make: nobody else begins it until `put`, `giveUp`, or this time. */
+  /** The caller may make the answer. Nobody else can begin it before `put`, `giveUp` or this time. */
   | { readonly kind: 'begun'; readonly until: Millis }
-  /** Somebody else is at it. */
+  /** Another caller is already working on this request. */
   | { readonly kind: 'running' }
 
 export interface KeptAnswers {
-  /** One whose time is over is not found. */
+  /** Does not find answers that have expired. */
   find(key: AnswerKey, now: Millis): Promise<FoundAnswer>
   begin(key: AnswerKey, now: Millis): Promise<BegunAnswer>
-  /** Durable when resolved. Also removes answers whose time is over, and the owner's oldest beyond their share. */
+  /** Durable when resolved. Also removes expired answers, and the owner's oldest ones beyond their share. */
   put(answer: KeptAnswer, now: Millis): Promise<void>
-  /** Releases what was begun with this `until`. Never rejects: what cannot be released now ends at that time. */
+  /** Releases the request begun with this `until`. Never rejects: a request that cannot be released now expires at that
+   *  time. */
   giveUp(id: string, until: Millis): Promise<void>
 }

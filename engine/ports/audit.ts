@@ -1,4 +1,4 @@
-// The audit at rest: entries of the whole service, newest first. They are written as rows, through the store's outbox.
+// The stored audit: entries of the whole service, newest first. They are written as rows, through the store's outbox.
 import type { Micros, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 
@@ -24,14 +24,14 @@ export interface AuditPlace {
 }
 
 export interface AuditQuery extends AuditFilter {
-  /** Only what is older than this: the last row of the page before. */
+  /** Only entries older than this one: the last row of the previous page. */
   readonly before?: AuditPlace | undefined
   readonly limit: number
   /** Rows to skip; far slower than `before` when there are many. */
   readonly offset?: number | undefined
 }
 
-/** The body is as the API shows it. */
+/** A stored entry. Its body is what the API shows. */
 export interface AuditRow extends AuditPlace {
   readonly body: JsonObject
 }

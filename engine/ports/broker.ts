@@ -1,4 +1,4 @@
-// The broker: devices' MQTT connections. It acknowledges what the host says is durable, and nothing else (R1).
+// The broker holds the MQTT connections of devices. It acknowledges only what the host reports as durable (R1).
 import type { DeviceId, Micros, Millis, Partition } from '../../schemas/ids.ts'
 import { parseSubSuffix } from '../../schemas/topics.ts'
 
@@ -36,18 +36,18 @@ export interface SessionGrant {
   readonly partition: Partition
   readonly mayPublish: boolean
   readonly maySubscribe: boolean
-  /** Time at which the session is cut. */
+  /** When the session is closed at the latest. */
   readonly expiresAt: Millis
   /** Lifetime of the token; undefined for a certificate alone. */
   readonly tokenSec?: number | undefined
 }
 
-/** A peer that is no device yet: it may ask for its registration, and nothing else. */
+/** A peer that is not a registered device yet: it may only ask for its registration. */
 export interface ProvisioningGrant {
   readonly kind: 'provisioning'
-  /** The id that it wants. */
+  /** The id that the peer asks for. */
   readonly deviceId: DeviceId
-  /** Answers a message on `provision/get`: with a suffix, and the payload that is sent there. */
+  /** Answers a message on `provision/get` with the payload to send and the topic suffix to send it to. */
   ask(payload: Uint8Array): Promise<{ readonly suffix: string; readonly payload: Uint8Array }>
 }
 
@@ -74,35 +74,35 @@ export type EndCause =
 export interface DeviceSession {
   readonly deviceId: DeviceId
   readonly partition: Partition
-  /** The receive time of its CONNECT, unique: later sessions have greater numbers. */
+  /** The unique receive time of its CONNECT. Later sessions have greater numbers. */
   readonly number: Micros
-  /** It was under way when the broker was first heard of it: `number` is a time at which it was. */
+  /** The session was already open when the broker first learned of it, so `number` is a time at which it existed. */
   readonly isAssumed?: boolean
   readonly ip: string
   /** Lifetime of the token that the device connected with, if it is known. */
   readonly tokenSec?: number | undefined
-  /** When its token was issued. Left out by a broker that refuses revoked tokens itself. */
+  /** When its token was issued. Missing if the broker refuses revoked tokens itself. */
   readonly issuedAt?: Millis | undefined
   /** The device id as bytes, ready to be copied into a bundle. */
   readonly idBytes: Uint8Array
-  /** True while it is subscribed to this of its own topics. */
+  /** True while the device is subscribed to its own topic with this suffix. */
   takes(suffix: string): boolean
-  /** The oldest `count` messages handed to `uplink` are durable: acknowledge them, in order. */
+  /** Acknowledges the oldest `count` messages handed to `uplink`, in order: they are durable. */
   durable(count: number): void
 }
 
 export interface UplinkMessage {
   /** The topic after `fleet/{device_id}/`. */
   readonly suffix: string
-  /** A view that is only valid during the call. */
+  /** Only valid during the call, because the bytes are not copied. */
   readonly payload: Uint8Array
   readonly qos: 0 | 1 | 2
   readonly retain: boolean
-  /** True for a last will: the broker speaks for a device that is gone. */
+  /** True for a last will, which the broker publishes for a device that is gone. */
   readonly will: boolean
   /** The id that a broker outside gave the message, 16 bytes; undefined if it cannot arrive twice. */
   readonly origin?: Uint8Array | undefined
-  /** The broker has sent it before, and does not know whether it came. */
+  /** The broker has sent the message before and does not know whether it arrived. */
   readonly isDup?: boolean
 }
 
@@ -113,7 +113,7 @@ export interface RefusedMessage {
 }
 
 export interface MessageFault {
-  /** `topic`: nothing takes messages there. `payload`: it cannot be read. */
+  /** `topic`: no messages are accepted there. `payload`: it cannot be read. */
   readonly kind: 'topic' | 'payload'
   readonly text: string
 }
@@ -123,35 +123,35 @@ export interface UplinkHost {
   admit(attempt: ConnectAttempt): Promise<Admission>
   /** A unique time for a new session, increasing. */
   sessionNumber(): Micros
-  /** Before CONNACK. The session's messages follow. */
+  /** Called before CONNACK and before the session's messages. */
   opened(session: DeviceSession): void
-  /** The session may take more topics than before. Always called after `opened`, and at once if the session brings its
-   *  subscriptions along. */
+  /** The session may have subscribed to more topics. Always called after `opened`, and immediately if the session is
+   *  resumed with its subscriptions. */
   subscribed(session: DeviceSession): void
-  /** One message of an open session, in the order sent; every call is answered by `session.durable` one day,
-   *  in order and counted over calls of any QoS. The bytes are copied before it returns. */
+  /** Hands over one message of an open session, in the order sent. Each call is answered by `session.durable` eventually,
+   *  in order and counted across all QoS levels. The bytes are copied before it returns. */
   uplink(session: DeviceSession, message: UplinkMessage): void
-  /** The device acknowledged what it was sent there, a command or another message with this `request_id`. For a broker
-   *  whose `publish` cannot tell. */
+  /** The device acknowledged a command, or another message with this `request_id`, on this topic. Called by brokers whose
+   *  `publish` cannot tell. */
   delivered(session: DeviceSession, suffix: string, requestId: string): void
   /** Answered by one `session.durable(1)` once everything handed over so far is durable. */
   sync(session: DeviceSession): void
-  /** The session goes on, and another process hears of it from now on. */
+  /** The session continues, but from now on another process receives its messages. */
   left(session: DeviceSession): void
-  /** After the session's last message (its will included, unless it was taken over). */
+  /** Called after the session's last message, including its will unless the session was taken over. */
   closed(session: DeviceSession, cause: EndCause): void
-  /** The session asked for a topic that is not its own, or that its token does not grant. `message`: what it wanted to
-   *  publish there, a view that is only valid during the call. */
+  /** The session asked for a topic that is not its own, or that its token does not grant. `message` is what it tried to
+   *  publish, and is only valid during the call. */
   refused(session: DeviceSession, wanted: 'publish' | 'subscribe', message?: RefusedMessage): void
-  /** What is wrong with a message of the device, as far as the message alone shows it; undefined if nothing is. Asked by
-   *  a broker that can tell the device so in its acknowledgement. The message is handed over in any case. */
+  /** Returns what is wrong with a device's message as far as the message alone shows it, or undefined. Used by brokers
+   *  that can report it in the acknowledgement. The message is handed over in any case. */
   judge?(suffix: string, payload: Uint8Array): MessageFault | undefined
-  /** How many devices send by this connection: a gateway's sub-devices, and itself. One if nothing is said. */
+  /** How many devices send over this connection: a gateway counts itself and its sub-devices. One if not implemented. */
   sendersOf?(session: DeviceSession): number
-  /** The credentials of the session end soon. Said once. */
+  /** The session's credentials expire soon. Called once per session. */
   expiring?(session: DeviceSession, expiresAt: Millis): void
-  /** All that devices of these partitions had said by then was handed over. A broker that is not part of this process
-   *  says so every second or so, as far as it can tell: without it nobody is called silent. */
+  /** Everything that devices of these partitions sent before `at` has been handed over. A broker outside this process
+   *  reports this about once a second, as far as it can tell. Without it, no device counts as silent. */
   heard(partitions: readonly Partition[], at: Millis): void
   /** True while nothing more should be read from devices; asked after every read. */
   isCongested(): boolean
@@ -163,14 +163,14 @@ export interface Downlink {
   readonly payload: Uint8Array
   readonly qos: 0 | 1 | 2
   readonly retain: boolean
-  /** Nobody should be given it later. */
+  /** The message must not be delivered after this time. */
   readonly expiresAt?: Millis
-  /** The device is expected to answer. MQTT 5 tells it where, and what the answer is told by. */
+  /** The device is expected to answer. MQTT 5 tells it the topic of the answer and its correlation data. */
   readonly request?: RequestFacts | undefined
 }
 
 export interface RequestFacts {
-  /** The topic of answers after `fleet/{device_id}/`. */
+  /** The topic for answers, after `fleet/{device_id}/`. */
   readonly suffix: string
   readonly correlation: string
 }
@@ -181,8 +181,8 @@ export const COMMAND_SUFFIX = 'command'
 /** The topic of messages about firmware. */
 export const OTA_SUFFIX = 'ota'
 
-/** Commands and messages about firmware expire: what is sent there reaches the session that is live now, or nobody. It
- *  is neither kept for a device that is away nor sent again by the broker. So it is for a gateway's sub-devices. */
+/** Commands and messages about firmware expire: they reach the session that is live now, or nobody. The broker neither
+ *  keeps them for a device that is away nor sends them again. The same holds for the sub-devices of a gateway. */
 export function isLive(suffix: string): boolean {
   const own = parseSubSuffix(suffix)?.suffix ?? suffix
   return own === COMMAND_SUFFIX || own === OTA_SUFFIX
@@ -196,23 +196,23 @@ export interface BrokerCounts {
   readonly refusedTopics: number
   readonly bytesIn: number
   readonly cutFrozen: number
-  /** Dropped because their device was over its publish rate. */
+  /** QoS 0 messages dropped because their device exceeded its publish rate. */
   readonly shedQos0: number
   /** Undefined for a broker in this process. */
   readonly outside?: OutsideCounts
 }
 
 export interface OutsideCounts {
-  /** Sessions that this process reads uplinks from. */
+  /** Lanes (shared sessions) that this process reads uplinks from. */
   readonly lanesOwned: number
   readonly lanesOpen: number
-  /** Read from them, and not acknowledged. */
+  /** Messages read from the lanes and not acknowledged yet. */
   readonly unacknowledged: number
-  /** Times that the broker had forgotten one of them, and what waited in it. */
+  /** How often the broker had lost a lane's session together with its waiting messages. */
   readonly lostSessions: number
   readonly downlinksWaiting: number
   readonly downlinksDropped: number
-  /** Calls of the broker's API: devices to be cut off, and questions about sessions. */
+  /** Waiting calls to the broker's API: cutting off devices, and questions about sessions. */
   readonly callsWaiting: number
   readonly callsDropped: number
 }
@@ -224,33 +224,34 @@ export interface Listener {
 }
 
 export interface Broker {
-  /** Resolves once connections are accepted; devices are told the first of them. Throws `Fault('PORT_IN_USE')` when a
-   *  port is taken. */
+  /** Resolves with the listeners once connections are accepted; devices are told the first one. Throws
+   *  `Fault('PORT_IN_USE')` if a port is taken. */
   listen(host: UplinkHost): Promise<readonly [Listener, ...Listener[]]>
-  /** Resolves `true` once the device itself acknowledged it (QoS 1 and 2) or it was written (QoS 0);
-   *  `false` when no live session takes it. A retained message is kept in either case, and one for a persistent
-   *  session that is away, unless it `isLive`. */
+  /** Resolves `true` once the device acknowledged the message (QoS 1 and 2) or it was written (QoS 0), and `false` if no
+   *  live session takes it. In either case a retained message is kept, and so is one for a persistent session that is
+   *  away, unless it `isLive`. */
   publish(downlink: Downlink): Promise<boolean>
   /** Publishes on `fleet/$group/<group>/<suffix>` for observers in the cloud; devices may not subscribe there. A broker
    *  without such observers does nothing. */
   publishToGroup(group: string, message: Pick<Downlink, 'suffix' | 'payload' | 'qos'>): void
   /** Ends the device's live sessions, forgets its persistent session and clears its retained topics. */
   cut(deviceId: DeviceId, cause: EndCause): void
-  /** Resolves once the id may be another device's. Follows what a `cut` has begun. */
+  /** Resolves once the id may be given to another device. Completes what `cut` began. */
   free(deviceId: DeviceId): Promise<void>
-  /** Ends the device's live sessions because their credentials are void, and keeps what is kept for the device. */
+  /** Ends the device's live sessions because their credentials are void. Its persistent session and retained messages
+   *  stay. */
   end(deviceId: DeviceId): void
   isConnected(deviceId: DeviceId): boolean
   counts(): BrokerCounts
   close(): Promise<void>
 }
 
-/** Reads the lanes in which a broker outside keeps messages of devices until a process takes them. One process reads a
- *  lane at a time; a lane is named by its first partition. */
+/** Reads the lanes: the sessions in which a broker outside keeps messages of devices until a process reads them. Only one
+ *  process reads a lane at a time. A lane is named by its first partition. */
 export interface LaneReader {
   gained(lanes: readonly { readonly partition: Partition }[]): void
-  /** Stops reading at once: another process may read them already. */
+  /** Stops reading immediately, because another process may already read these lanes. */
   lost(lanes: readonly Partition[]): void
-  /** Resolves once all that was read is acknowledged, and nothing more is read. */
+  /** Stops reading, and resolves once everything read so far is acknowledged. */
   handOver(lanes: readonly Partition[]): Promise<void>
 }

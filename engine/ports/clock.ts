@@ -1,4 +1,4 @@
-// Time as an argument: the domain never asks for it, tests own it.
+// Time as an argument: the domain never reads the clock, and tests control it.
 import type { Millis } from '../../schemas/ids.ts'
 
 export interface Clock {

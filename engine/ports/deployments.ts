@@ -11,7 +11,7 @@ import type { Job } from '../domain/ota/job.ts'
 import type { EngineRefusal } from './engine-refusal.ts'
 import type { DeviceFilter } from './store.ts'
 
-/** The devices: those that are named, or all that match. */
+/** The chosen devices: those that are listed, or all that match a filter. */
 export type Members =
   | { readonly kind: 'named'; readonly deviceIds: readonly DeviceId[] }
   | { readonly kind: 'matching'; readonly filter: DeviceFilter }
@@ -25,7 +25,7 @@ export interface DeploymentRequest {
   readonly by: string
   /** Whether `force` may offer a device a firmware that failed on it. */
   readonly mayPassBlocks: boolean
-  /** The number of devices that the caller believes to be meant. */
+  /** How many devices the caller expects to be selected. */
   readonly expectedTotal?: number | undefined
 }
 
@@ -33,7 +33,7 @@ export interface DeploymentRequest {
 export interface DeploymentState {
   readonly deployment: Deployment
   readonly held: Readonly<Partial<Record<HeldReason, number>>>
-  /** Places now. */
+  /** How many jobs may run at this moment. */
   readonly window: number
 }
 
@@ -48,7 +48,7 @@ export type MemberJob =
       readonly held: HeldReason | undefined
     }
   | { readonly kind: 'skipped'; readonly deviceId: DeviceId; readonly reason: OtaSkipReason }
-  /** It has no job yet, or none any more. */
+  /** The device has no job yet, or no longer has one. */
   | { readonly kind: 'none'; readonly deviceId: DeviceId; readonly held: HeldReason | undefined }
 
 export interface MemberPage {
@@ -72,24 +72,24 @@ export type DeploymentAction = 'pause' | 'resume' | 'cancel' | 'approve'
 /** The members that a deployment would have, stage by stage, and the devices that it would leave out. */
 export type PlannedMembers = { readonly kind: 'planned'; readonly members: FrozenMembers } | EngineRefusal
 
-/** Something became of a deployment. Progress is told at most once a second. */
+/** A deployment changed. Progress is reported at most once a second. */
 export interface DeploymentEvent {
   readonly kind: 'deployment'
   readonly event: 'deployment.created' | 'deployment.status' | 'deployment.progress'
   readonly at: Millis
   readonly deployment: Deployment
-  /** The status before, if it is another one. */
+  /** The previous status, if it changed. */
   readonly previous: Deployment['status'] | undefined
 }
 
 export interface Deployments {
-  /** Tells what became of deployments, on every node. Returns what stops it. */
+  /** Calls the listener for every change of a deployment, on every node. Returns a function that stops it. */
   listen(listener: (event: DeploymentEvent) => void): () => void
-  /** Sent again with the same id, it answers with the deployment as it is. */
+  /** Repeating the call with the same id returns the existing deployment. */
   create(request: DeploymentRequest): Promise<DeploymentOutcome>
-  /** Only says who would be a member. */
+  /** Selects the members without creating anything. */
   plan(request: DeploymentRequest): Promise<PlannedMembers>
-  /** Newest first. `deviceId`: only those that the device is, or may be, part of. */
+  /** Newest first. With `deviceId`, only deployments that include or may include this device. */
   list(deviceId?: DeviceId): Promise<readonly DeploymentState[]>
   get(id: DeploymentId): Promise<DeploymentState | undefined>
   act(id: DeploymentId, action: DeploymentAction, ifRevision?: number): Promise<DeploymentOutcome>

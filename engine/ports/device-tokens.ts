@@ -1,13 +1,13 @@
-// Tokens that connected devices ask for. Making them is the API layer's business.
+// Tokens that connected devices ask for. The API layer issues them.
 import type { DeviceId, Millis } from '../../schemas/ids.ts'
 
 export interface TokenWish {
   readonly deviceId: DeviceId
-  /** Undefined: as long as may be. */
+  /** Undefined means the longest lifetime allowed. */
   readonly ttlSec: number | undefined
-  /** Lifetime of the token that the device connected with; undefined if that is not known. */
+  /** Lifetime of the token that the device connected with; undefined if unknown. */
   readonly lastsSec: number | undefined
-  /** When that token was issued, if the broker does not know which ones were revoked. */
+  /** When that token was issued. Set if the broker does not know which tokens were revoked. */
   readonly issuedAt?: Millis | undefined
 }
 

@@ -3,7 +3,7 @@ import type { JobStatus } from '../../schemas/vocabulary.ts'
 import type { DeviceRecord } from '../domain/device/record.ts'
 import type { SeverityCounts } from './alerts.ts'
 
-/** A device as users see it: its record and what is only known live. */
+/** A device as users see it: its record, and facts that are only known live. */
 export interface DeviceView {
   readonly device: DeviceRecord
   readonly connected: boolean
@@ -12,25 +12,26 @@ export interface DeviceView {
   readonly connectionReason: string | undefined
   readonly sessionId: string | undefined
   readonly ip: string | undefined
-  /** Those of the topics `command` and `ota` that its connection has subscribed to. Left out by a node of an older build. */
+  /** Those of the topics `command` and `ota` that its connection has subscribed to. Missing if a node of an older build
+   *  answered. */
   readonly subscriptions?: readonly string[] | undefined
-  /** It has connected many times in a short while. */
+  /** The device has connected many times in a short while. */
   readonly flapping: boolean
   readonly lastSeenAt: Millis | undefined
   readonly lastTelemetryAt: Millis | undefined
-  /** Undefined if nothing is known of it but its version. */
+  /** Undefined if only the version is known. */
   readonly firmware?: FirmwareView | undefined
   /** Open alerts by severity; undefined if there is none. */
   readonly alerts?: SeverityCounts | undefined
 }
 
 export interface FirmwareView {
-  /** The image that runs, if a deployment proved it. */
+  /** The running image, if a deployment proved that it runs. */
   readonly firmwareId: FirmwareId | undefined
   readonly sha256: string | undefined
   readonly since: Millis | undefined
   readonly previousVersion: string | undefined
-  /** The job that runs or waits first. */
+  /** The job that is running or waiting first. */
   readonly update:
     | {
         readonly deploymentId: DeploymentId

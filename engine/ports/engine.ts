@@ -1,5 +1,5 @@
-// The engine as the API layer sees it, and the ports that the engine needs. Nothing here knows HTTP, sockets or settings
-// files.
+// The engine as the API layer sees it, and the ports that the engine needs. Nothing in this file depends on HTTP, sockets
+// or settings files.
 import type { Readable } from 'node:stream'
 import type { BroadcastId, CommandId, DeviceId, Millis } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
@@ -42,7 +42,7 @@ import type { Users } from './users.ts'
 export interface Snapshot {
   readonly data: JsonObject
   readonly timestamp: Millis | undefined
-  /** It shows the messages in the log up to this seq of the device's partition, and none behind it. */
+  /** The snapshot covers exactly the messages up to this seq in the log of the device's partition. */
   readonly seq: number
 }
 
@@ -53,7 +53,7 @@ export interface Metric {
   readonly at: Millis
 }
 
-/** `Export` without what only the engine knows. */
+/** `Export` without the fields that only the engine can fill in. */
 export type ExportRequest =
   | Extract<Export, { readonly kind: 'points' }>
   | (Omit<Extract<Export, { readonly kind: 'series' }>, 'query'> & {
@@ -72,16 +72,17 @@ export type RequestOutcome =
   | EngineRefusal
 
 export type PurgeOutcome =
-  /** `isOver`: nothing of the device is left. Otherwise it is decommissioned, and the rest follows. */
+  /** `isOver`: everything about the device has been removed. Otherwise the device is decommissioned and removal
+   *  continues. */
   { readonly kind: 'done'; readonly view: DeviceView; readonly isOver: boolean } | EngineRefusal
 
 export interface BroadcastRequest {
   readonly broadcastId: BroadcastId
-  /** The group whose subtree is meant. With `chosen`, one that all chosen devices belong to, if there is one. */
+  /** The target group, including its subtree. With `chosen`, a group that contains all chosen devices, if there is one. */
   readonly group?: string | undefined
-  /** The devices that are meant instead of a group's. */
+  /** The target devices, if they were chosen individually or by a filter instead of by group. */
   readonly chosen?: { readonly target: BroadcastTarget; readonly members: Members } | undefined
-  /** Refused if another number of devices is meant. */
+  /** The broadcast is refused if it would reach another number of devices. */
   readonly expectedTotal?: number | undefined
   readonly command: string
   readonly data?: JsonObject | undefined
@@ -90,16 +91,16 @@ export interface BroadcastRequest {
   readonly by: string
   /** The sender's scope: devices outside these subtrees are not members. Undefined means all devices. */
   readonly within?: readonly string[] | undefined
-  /** Why devices of a type do not take the command. Types that are not listed take it. */
+  /** Why devices of a given type do not accept the command. Types that are not listed accept it. */
   readonly unfit?: Readonly<Record<string, BroadcastMember['unfit']>> | undefined
 }
 
 export interface BroadcastState {
   readonly broadcast: Broadcast
   readonly counts: StatusCounts
-  /** The page asked for, ordered by device id, without commands that are not kept any more. */
+  /** The requested page, ordered by device id, without commands that are no longer kept. */
   readonly commands: readonly { readonly deviceId: DeviceId; readonly command: Command }[]
-  /** How many commands the question matches on all pages. */
+  /** How many commands match the query, over all pages. */
   readonly matching: number
 }
 
@@ -116,7 +117,8 @@ export interface BroadcastPage {
 export interface BroadcastsQuery {
   readonly offset: number
   readonly limit: number
-  /** The caller, who sees what they sent, and what went to groups in these subtrees. Undefined subtrees mean all. */
+  /** The caller. They see the broadcasts they sent and those to groups in the subtrees of `within`; undefined means
+   *  all. */
   readonly by: string
   readonly within: readonly string[] | undefined
 }
@@ -135,7 +137,7 @@ export interface KeptCommandsQuery extends CommandFilter {
   readonly within?: readonly string[] | undefined
 }
 
-/** The author of a request. An `entry` is completed with the outcome and saved together with it, for the audit. */
+/** The author of a request. If there is an audit `entry`, it is completed with the outcome and saved together with it. */
 export interface Authorship {
   readonly by: Author
   readonly entry?: AuditDraft | undefined
@@ -146,14 +148,14 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   readonly deployments: Deployments
   readonly alerts: AlertsPort
   readonly fleet: FleetPort
-  /** The devices as they are saved. Answers at once, and may be a moment behind `view`. */
+  /** The devices as they were last saved. Answers immediately, and may be a moment behind `view`. */
   readonly devices: Directory
   readonly feed: Feed
-  /** Changes a device. Resolves after the change is durable and applied. After a `Fault` the change may have happened or
-   *  not: try again. */
+  /** Changes a device. Resolves once the change is durable and applied. After a `Fault` it is unknown whether the change
+   *  happened: try again. */
   submit(deviceId: DeviceId, request: DeviceRequest, signed: Authorship): Promise<RequestOutcome>
-  /** Decommissions the device and removes everything about it but the audit. What is begun is finished, whatever crashes.
-   *  `createdAt` tells the device from a later one with the same id. */
+  /** Decommissions the device and removes everything about it except the audit. A purge that has begun is completed even
+   *  after a crash. `createdAt` distinguishes the device from a later one with the same id. */
   purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship): Promise<PurgeOutcome>
   /** Sees every message acknowledged before the call. */
   view(deviceId: DeviceId): Promise<DeviceView | undefined>
@@ -164,7 +166,7 @@ export interface Engine extends History, AuditTrail, DeadLetters {
    *  the call. */
   metricsOf(deviceId: DeviceId): Promise<readonly Metric[] | undefined>
   series(query: Omit<SeriesQuery, 'lateHours'>): Promise<readonly Series[]>
-  /** Whether queries may choose their devices in ClickHouse (`among`): it knows all of them. */
+  /** Whether queries may let ClickHouse choose the devices (`among`), because its table has all of them. */
   knowsDevices(): boolean
   /** How many devices there were, by status. */
   trend(query: TrendQuery): Promise<readonly FleetMoment[]>
@@ -172,54 +174,55 @@ export interface Engine extends History, AuditTrail, DeadLetters {
   exportTelemetry(what: ExportRequest): Promise<Readable>
   /** Sees every message acknowledged before the call; undefined if there is no such device. */
   shadow(deviceId: DeviceId): Promise<Shadow | undefined>
-  /** The open ones and those still kept of the finished ones, newest first; undefined if there is no such device. */
+  /** All open commands and the finished ones that are still kept, newest first; undefined if there is no such device. */
   commands(deviceId: DeviceId): Promise<readonly Command[] | undefined>
-  /** Commands of all devices, as far as their records keep them: every open one is among them. Sees every message
+  /** Commands of all devices, as far as their records keep them. This includes every open command. Sees every message
    *  acknowledged before the call. */
   keptCommands(query: KeptCommandsQuery): Promise<readonly KeptCommand[]>
-  /** Those of these commands that their devices' records keep. */
+  /** Returns those of the given commands that the records of their devices still keep. */
   keptAmong(commands: readonly CommandPlace[]): Promise<readonly KeptCommand[]>
-  /** What the device keeps of its firmware, and its jobs; undefined if there is no such device. Sees every message
-   *  acknowledged before the call. */
+  /** The firmware state and the jobs of the device; undefined if there is no such device. Sees every message acknowledged
+   *  before the call. */
   firmwareOf(deviceId: DeviceId): Promise<FirmwareState | undefined>
-  /** Resolves once the command is final, or with what it is after this time; undefined if there is none. */
+  /** Resolves once the command is final, or after `timeoutMs` with the command as it is then; undefined if there is
+   *  none. */
   awaitCommand(deviceId: DeviceId, commandId: CommandId, timeoutMs: number): Promise<Command | undefined>
-  /** Takes these dead letters once more, in this order, and removes them. What a fault comes of may be repeated: each
-   *  letter counts once. Only letters with a `replayWay`. */
+  /** Processes these dead letters again in this order, and removes them. After a fault the call may be repeated: each
+   *  letter takes effect once. Takes only letters that have a `replayWay`. */
   replayDeadLetters(letters: readonly DeadLetter[]): Promise<void>
   discardDeadLetters(letters: readonly LetterName[]): Promise<void>
-  /** Sent again with the same id, it answers with the broadcast as it is. */
+  /** Repeating the call with the same id returns the existing broadcast. */
   broadcast(
     request: BroadcastRequest,
   ): Promise<{ readonly kind: 'done'; readonly broadcast: Broadcast } | EngineRefusal>
   broadcastState(broadcastId: BroadcastId, page: BroadcastPage): Promise<BroadcastState | undefined>
-  /** The newest broadcasts, as many as are kept. */
+  /** Lists the newest broadcasts. Older ones are not kept. */
   listBroadcasts(query: BroadcastsQuery): Promise<BroadcastList>
-  /** Cancels those of its commands that are still open. */
+  /** Cancels those of the broadcast's commands that are still open. */
   cancelBroadcast(broadcastId: BroadcastId, by: string): Promise<BroadcastState | undefined>
-  /** Reads and changes the channels of alerts. */
+  /** Reads or changes the alert channels. */
   channels<Call extends ChannelCall>(call: Call): Promise<ChannelAnswer<Call>>
   /** Resolves once the entries would survive a crash. */
   record(entries: readonly AuditEntry[]): Promise<void>
-  /** A refusal that anyone can cause at any rate: those of one kind within a minute become one or two entries. */
+  /** Records a refusal that anyone can cause at any rate. Refusals of one kind become at most two entries per minute. */
   recordRefusal(entry: AuditEntry): void
-  /** Prometheus text, all threads together. */
+  /** Metrics of all threads, in the text format of Prometheus. */
   metrics(): Promise<string>
   health(): readonly DependencyHealth[]
-  /** Every node that owns partitions, and this one; the log as this one sees it. */
+  /** The state of this node and of every node that owns partitions, and of the log as this node sees it. */
   system(): Promise<SystemState>
   /** Address at which devices connect; empty until the engine is open. */
   mqttUrl(): string
-  /** Stops taking messages, finishes what was taken, and closes everything. */
+  /** Stops accepting messages, finishes those already accepted, and closes everything. */
   close(): Promise<void>
 }
 
 /** Services that the nodes of a cluster share. */
 export interface Cluster {
   readonly mesh: Mesh
-  /** Owners of the partitions. */
+  /** Says which node owns which partition. */
   readonly owners: OwnershipTable
-  /** Set if the broker is outside: messages of devices arrive in these lanes. */
+  /** Set if the broker is outside: its messages arrive in lanes, each of which one node owns. */
   readonly lanes?: { readonly owners: OwnershipTable; readonly reader: LaneReader }
 }
 
@@ -230,9 +233,9 @@ export interface Ports {
   readonly users: Users
   readonly telemetry: Telemetry
   readonly broker: Broker
-  /** Where images lie. Undefined in a cluster that was not told of an S3 service. */
+  /** Storage of firmware images. Undefined in a cluster without an S3 service. */
   readonly blobs?: Blobs | undefined
-  /** Undefined where alerts are told to nobody. */
+  /** Undefined where no notifications about alerts can be sent. */
   readonly outbound?: Outbound | undefined
   /** Undefined if this process is the only one. */
   readonly cluster?: Cluster | undefined

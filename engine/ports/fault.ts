@@ -1,4 +1,4 @@
-// A fault: the world failed. The caller retries, degrades or translates it.
+// A fault is a failure of the environment. The caller retries, degrades or translates it.
 
 export const FAULT_CODES = [
   'LOG_UNAVAILABLE',
@@ -6,19 +6,19 @@ export const FAULT_CODES = [
   'STORE_UNAVAILABLE',
   'STORE_FENCED',
   'OWNERSHIP_UNAVAILABLE',
-  /** Another node does not answer: whether it did what was asked is not known. */
+  /** Another node did not answer, so it is unknown whether it carried out the request. */
   'NODE_UNREACHABLE',
-  /** Nobody was there to be asked: nothing was done. */
+  /** There was no node to ask, so the request was not carried out. */
   'NODE_ABSENT',
-  /** Another node could not do what was asked, and will not be able to. */
+  /** Another node failed to carry out the request, and a retry would fail too. */
   'NODE_FAILED',
   'TELEMETRY_UNAVAILABLE',
   'TELEMETRY_REFUSED',
-  /** The question is for more than may be read; asking for less helps. */
+  /** The query would read more than is allowed. A smaller query helps. */
   'TELEMETRY_TOO_MUCH',
-  /** Its tables were made by a later version. */
+  /** A later version of the service created the tables. */
   'TELEMETRY_TOO_NEW',
-  /** It does not let us in. */
+  /** ClickHouse rejects our credentials. */
   'TELEMETRY_FORBIDDEN',
   'BROKER_UNAVAILABLE',
   'BLOBS_UNAVAILABLE',
@@ -28,7 +28,7 @@ export const FAULT_CODES = [
   'PORT_IN_USE',
   'TLS_FILES_WRONG',
   'SHARD_LOST',
-  /** The device's partition is another node's, or nobody's just now. */
+  /** Another node owns the device's partition, or no node does at the moment. */
   'NOT_OWNED',
   'OVERLOADED',
 ] as const

@@ -10,7 +10,7 @@ import type { ShadowChange } from '../domain/shadow/record.ts'
 import type { DeviceView } from './device-view.ts'
 import type { DeadLetter } from './store.ts'
 
-/** Stands for the fleet in what is about no single device. No device can have this id. */
+/** Stands in for the device id where an event concerns no single device. No device can have this id. */
 export const FLEET = '$fleet' as DeviceId
 
 export type FeedEvent =
@@ -27,7 +27,7 @@ export type FeedEvent =
       readonly at: Millis
       /** The report's fields, nested as the device sent them, without its timestamp. */
       readonly data: JsonObject
-      /** Where the log has it: a snapshot that reaches this seq shows it. */
+      /** Position in the log. A snapshot whose `seq` is at least this already includes the report. */
       readonly seq: number
     }
   | {
@@ -46,31 +46,32 @@ export type FeedEvent =
       readonly command: Command
     }
   | {
-      /** A job of a deployment moved, or its progress did. */
+      /** The status or the progress of a deployment's job changed. */
       readonly kind: 'job'
       readonly event: 'deployment.device'
       readonly deviceId: DeviceId
       readonly at: Millis
       /** The job after the change. */
       readonly job: Job
-      /** Its status before; undefined if it is new. */
+      /** The previous status; undefined if the job is new. */
       readonly previous: Job['status'] | undefined
     }
   | {
       readonly kind: 'alert'
-      /** `alert.pending`: a condition counts its `for_sec`. It is no alert yet, and nothing is kept of it. */
+      /** `alert.pending`: a condition holds, but not yet for its `for_sec`. There is no alert yet, and nothing is
+       *  stored. */
       readonly event: AlertEvent | 'alert.pending'
-      /** `FLEET` if it is about no single device. */
+      /** `FLEET` if the alert concerns no single device. */
       readonly deviceId: DeviceId
       readonly at: Millis
-      /** The alert after the move, as REST shows it but for its link. */
+      /** The alert after the change, as REST shows it except for its link. */
       readonly alert: JsonObject
     }
   | {
-      /** A channel of alerts began to fail, works again, or was given up. */
+      /** An alert channel started to fail, recovered, or was given up. */
       readonly kind: 'alert_channel'
       readonly event: 'channel.state'
-      /** It is about no device. */
+      /** Always `FLEET`, because a channel concerns no device. */
       readonly deviceId: typeof FLEET
       readonly at: Millis
       /** The channel after the change. */
@@ -78,7 +79,7 @@ export type FeedEvent =
     }
   | AuditEvent
   | {
-      /** A row of the device's timeline, as the history has it. */
+      /** A row of the device's timeline, as the history stores it. */
       readonly kind: 'timeline'
       readonly event: TimelineEvent
       readonly deviceId: DeviceId
@@ -90,18 +91,18 @@ export type FeedEvent =
       readonly kind: 'log'
       readonly event: 'device.log'
       readonly deviceId: DeviceId
-      /** The device's own time. */
+      /** Time by the device's own clock. */
       readonly at: Millis
       readonly row: WrittenHistory
     }
 
-/** What only admins hear. */
+/** Events that only admins receive. */
 export type AuditEvent =
   | {
       /** An entry of the audit, once it is saved. */
       readonly kind: 'audit'
       readonly event: 'audit.recorded'
-      /** `FLEET` if it is about no device. A device of this id need not exist. */
+      /** `FLEET` if the entry concerns no device. The device named need not exist. */
       readonly deviceId: DeviceId
       readonly at: Millis
       readonly row: WrittenRow
@@ -115,7 +116,7 @@ export type AuditEvent =
       readonly letter: DeadLetter
     }
 
-/** What everybody may know of a channel: its address and its errors are for admins. */
+/** The part of a channel that everyone may see. Its address and its errors are for admins only. */
 export type ChannelNews = Pick<Channel, 'id' | 'name' | 'severity' | 'group'> & {
   readonly type: Channel['target']['kind']
   readonly state: ChannelState
@@ -136,19 +137,20 @@ export type AlertEvent =
   | 'alert.resolved'
   | 'alert.updated'
 
-/** The devices that somebody wants to hear about. */
+/** The devices that some listener wants events of. */
 export interface Want {
   readonly all: boolean
   readonly devices: ReadonlySet<DeviceId>
 }
 
-/** Kinds of events that are made only while somebody wants them: there are many, or another kind says the same. */
+/** Kinds of events that are only produced while somebody wants them, because they are many or repeat events of another
+ *  kind. */
 export type WantedKind = 'telemetry' | 'timeline' | 'log'
 export type Wants = Readonly<Record<WantedKind, Want>>
 
 export interface Feed {
-  /** Calls the listener after a batch is settled (R4), in order per device. Returns what stops it. */
+  /** Calls the listener after a batch is settled (R4), in order per device. Returns a function that stops it. */
   listen(listener: (events: readonly FeedEvent[]) => void): () => void
-  /** Replaces what was wanted before; nothing is wanted at the start. */
+  /** Replaces the previous wants. Initially nothing is wanted. */
   want(wants: Wants): void
 }

@@ -1,4 +1,4 @@
-// The table of the whole fleet, kept by the node that is asked for it.
+// The table of the whole fleet, which each node builds when it is asked for it.
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { LatestValues } from '../domain/fleet/latest-values.ts'
 import type { FleetTable } from '../domain/fleet/table.ts'
@@ -7,23 +7,23 @@ export type * from '../domain/fleet/latest-values.ts'
 export type * from '../domain/fleet/table.ts'
 
 export interface LatestQuery {
-  /** Undefined means every device that was heard at this time, in milliseconds, or later. */
+  /** Undefined means every device that was heard at or after `heardAfter`, in milliseconds. */
   readonly deviceIds: readonly DeviceId[] | undefined
   readonly metrics: readonly string[]
   readonly heardAfter: number
 }
 
 export interface FleetPort {
-  /** The table as it was at most a second ago. It changes in place with later calls, but never before the caller awaits
-   *  something. */
+  /** The table, at most a second old. Later calls change the same object, but not before the caller's next await. */
   table(): Promise<FleetTable>
-  /** Keeps the table up and calls the listener after each look at the shards, several times a second. Returns what stops
-   *  it. Nothing runs while nobody watches. */
+  /** Keeps the table up to date and calls the listener after each query to the shards, several times a second. Returns a
+   *  function that stops it. Nothing runs while nobody watches. */
   watch(listener: (table: FleetTable) => void): () => void
-  /** The version that the table had about this long ago, or its first one if it is younger. */
+  /** The version that the table had `ageMs` ago, or its first version if the table is younger. */
   versionBefore(ageMs: number): number
-  /** Devices that do not exist are left out. For named devices the answer sees every message acknowledged before. */
+  /** Leaves out devices that do not exist. For named devices the answer sees every message acknowledged before the
+   *  call. */
   latest(query: LatestQuery): Promise<readonly LatestValues[]>
-  /** Deployments that are not over and have begun. */
+  /** The number of deployments that have begun and are not over. */
   deploymentsActive(): number
 }

@@ -1,4 +1,4 @@
-// The history at rest: what happened to a device, newest first.
+// The stored history: what happened to each device, newest first.
 import type { AlertId, DeviceId, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { CommandStatus } from '../../schemas/vocabulary.ts'
@@ -15,9 +15,9 @@ export type {
   WrittenRow,
 } from '../domain/history/row.ts'
 
-/** A row's place among the device's rows: they are ordered by time, then version, then kind. */
+/** A row's position among the rows of its device, which are ordered by time, then version, then kind. */
 export type HistoryPlace = Pick<HistoryKey, 'at' | 'version'> & {
-  /** Left out: older than every row of this time and version. */
+  /** If left out, the position is before all rows of this time and version, that is, older than them. */
   readonly kind?: HistoryKind | undefined
 }
 
@@ -27,19 +27,19 @@ export interface HistoryFilter {
   /** [from, to). */
   readonly from?: Millis | undefined
   readonly to?: Millis | undefined
-  /** Only rows with one of these labels: the level of a log, the section of a shadow's change. */
+  /** Only rows with one of these labels. A label is the level of a log line, or the section of a shadow change. */
   readonly labels?: readonly string[] | undefined
 }
 
 export interface HistoryQuery extends HistoryFilter {
-  /** Only what is older than this: the last row of the page before. */
+  /** Only rows older than this one: the last row of the previous page. */
   readonly before?: HistoryPlace | undefined
   readonly limit: number
   /** Rows to skip; far slower than `before` when there are many. */
   readonly offset?: number | undefined
 }
 
-/** A row's place among the rows of all devices: they are ordered by time, version, kind, then device. */
+/** A row's position among the rows of all devices, which are ordered by time, version, kind, then device. */
 export type FleetPlace = Pick<HistoryKey, 'at' | 'version' | 'kind' | 'deviceId'>
 
 /** Rows of many devices. */
@@ -48,12 +48,12 @@ export interface FleetHistoryQuery extends Omit<HistoryFilter, 'deviceId'> {
   readonly deviceIds?: readonly DeviceId[] | undefined
   /** Only log lines whose message or logger contains this text, in any letter case. */
   readonly find?: string | undefined
-  /** Only what is older than this. */
+  /** Only rows older than this one. */
   readonly before?: FleetPlace | undefined
   readonly limit: number
 }
 
-/** What the history says of a command: the status may be an earlier one than that of the device's record. */
+/** A command as the history knows it. Its status may lag behind that of the device's record. */
 export interface PastCommand extends CommandPlace {
   readonly status: CommandStatus
 }
@@ -63,23 +63,23 @@ export interface PastCommandsQuery extends CommandFilter {
   readonly deviceIds?: readonly DeviceId[] | undefined
 }
 
-/** Alerts that are resolved, by what they were at their end. Groups are those that they had then. */
+/** Resolved alerts, selected by their last values: groups are those at the time of resolution. */
 export interface PastAlertsQuery extends Omit<AlertsQuery, 'states' | 'alertId'> {
-  /** It is told how many of these are stored and fit. */
+  /** Alert ids that the caller already has. The answer counts how many of them are stored and match. */
   readonly known: readonly string[]
 }
 
 export interface PastAlerts {
-  /** All that fit, however many are given. */
+  /** The number of all matching alerts, however many are returned. */
   readonly total: number
   readonly known: number
-  /** The first ones as REST shows them, but for their links and comments. */
+  /** The first matching alerts as REST shows them, except for their links and comments. */
   readonly alerts: readonly JsonObject[]
 }
 
 export interface History {
   pastAlerts(query: PastAlertsQuery): Promise<PastAlerts>
-  /** The newest moves of an alert, newest first. */
+  /** The newest changes of an alert, newest first. */
   alertMoves(deviceId: DeviceId, alertId: AlertId): Promise<readonly HistoryRow[]>
   /** Rows of many devices, newest first, each once. */
   fleetHistory(query: FleetHistoryQuery): Promise<readonly HistoryRow[]>

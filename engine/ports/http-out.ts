@@ -1,4 +1,4 @@
-// Requests to addresses that users named. Whoever sends bytes there does it by this port alone (A5).
+// Requests to addresses that users configured. This port is the only way to send anything there (A5).
 import type { SendResult } from '../domain/alert/delivery.ts'
 
 export interface OutboundRequest {
@@ -11,12 +11,12 @@ export interface OutboundRequest {
 export type Judgement =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'forbidden'; readonly address: string }
-  /** The name has no address now. It is judged again before each connection. */
+  /** The name does not resolve at the moment. The address is judged again before each connection. */
   | { readonly kind: 'unresolved' }
 
 export interface HttpOut {
   /** Whether a request to this URL would be allowed now. */
   judge(url: string): Promise<Judgement>
-  /** Never rejects. Redirects are not followed, and the answer's body is shown to nobody. */
+  /** Never rejects. Does not follow redirects, and does not reveal the body of the response to anyone. */
   send(request: OutboundRequest): Promise<SendResult>
 }

@@ -1,4 +1,4 @@
-// Mail by a server that the operator chose.
+// Mail sent through a server that the operator configured.
 import type { SendResult } from '../domain/alert/delivery.ts'
 
 export interface OutgoingMail {

@@ -1,23 +1,24 @@
-// What the nodes of a cluster say to each other: questions to one of them, and news to whoever listens.
-// Bytes in, bytes out; what they mean is the runtime's business.
+// Messages between the nodes of a cluster: questions to one node, and news to every node that listens. The mesh
+// transports bytes; the runtime gives them a meaning.
 
 export interface Mesh {
-  /** This node's own: what `ask` of the others takes. */
+  /** This node's own address, which other nodes pass to `ask`. */
   readonly address: string
-  /** Answers what the others ask of this node, from a moment later on; called once. A rejection reaches the asker as a
-   *  `NODE_FAILED` fault that is not to be retried. */
+  /** Sets what answers the questions of other nodes, effective a moment later. Called once. A rejection reaches the asker
+   *  as a `NODE_FAILED` fault that must not be retried. */
   serve(answer: (question: Uint8Array) => Promise<Uint8Array>): void
-  /** Rejects with a retryable `NODE_UNREACHABLE` fault when no answer comes in time, or when its node closes
-   *  over it: whether it was done is then not known. With a retryable `NODE_ABSENT` or `OVERLOADED` fault it was not. */
+  /** Rejects with a retryable `NODE_UNREACHABLE` fault if no answer comes in time or the other node closes meanwhile; it
+   *  is then unknown whether the question was carried out. After a retryable `NODE_ABSENT` or `OVERLOADED` fault it was
+   *  not. */
   ask(address: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
-  /** Tells every node that listens to this topic, this one included, at most once. News and questions of one sender
-   *  arrive in the order in which they were sent. Throws if the news is larger than `LIMITS.meshMessageBytesMax`. A topic
-   *  is words of letters, digits, `-` and `_` with dots between them. */
+  /** Sends news to every node that listens to this topic, including this one, at most once. News and questions of one
+   *  sender arrive in the order sent. Throws if the news is larger than `LIMITS.meshMessageBytesMax`. A topic consists of
+   *  words of letters, digits, `-` and `_`, separated by dots. */
   tell(topic: string, news: Uint8Array): void
-  /** Returns what stops it. A listener must not throw. */
+  /** Returns a function that stops the listener, which must not throw. */
   hear(topic: string, listener: (news: Uint8Array) => void): () => void
-  /** False while the others cannot be reached. */
+  /** False while the other nodes cannot be reached. */
   isUp(): boolean
-  /** Questions under way are answered first, within a bound; new ones are not taken. */
+  /** Answers the questions already under way, within a time limit, and refuses new ones. */
   close(): Promise<void>
 }

@@ -1,10 +1,10 @@
-// The queue from the shards to the leader. What a shard decides and the leader must act on is written in the same save as
-// the decision, so that neither is there without the other.
+// The queue from the shards to the leader. A notice is written in the same save as the decision that the leader must act
+// on, so that neither exists without the other.
 
 export interface Notice {
-  /** Unique, and the same whenever the same decision is saved again. Notices are read in the order of their keys. */
+  /** Unique, and the same whenever the same decision is saved again. Notices are read in key order. */
   readonly key: string
-  /** The writer chooses the format. The store does not read it. */
+  /** The content in the writer's own format, which the store does not interpret. */
   readonly bytes: Uint8Array
 }
 
@@ -15,7 +15,7 @@ export interface NoticeCounts {
 }
 
 export interface Notices {
-  /** The first notices in order, at most `max`. */
+  /** The first notices in key order, at most `max`. */
   notices(max: number): Promise<readonly Notice[]>
   /** Answered from memory. */
   noticeCounts(): NoticeCounts

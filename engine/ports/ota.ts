@@ -1,4 +1,5 @@
-// Firmware as deployments and downloads see it, and each other. Nothing here waits for an actor or a database.
+// Firmware as deployments and downloads see it, and how these two see each other. Nothing here waits for an actor or a
+// database.
 import type { KeyObject } from 'node:crypto'
 import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../schemas/ids.ts'
 import type { FirmwareStatus } from '../../schemas/vocabulary.ts'
@@ -8,7 +9,7 @@ import type { EngineRefusal } from './engine-refusal.ts'
 
 export type { FirmwareRecord } from '../domain/ota/firmware-record.ts'
 
-/** The records of firmware, as they are saved: from memory, on every node, at most a second old. */
+/** The saved firmware records, in memory on every node and at most a second old. */
 export interface Firmwares {
   get(id: FirmwareId): FirmwareRecord | undefined
   /** Every record, unordered. */
@@ -17,7 +18,7 @@ export interface Firmwares {
   hasImage(record: FirmwareRecord): Promise<boolean>
 }
 
-/** The attempt of a job for which a message is sent. */
+/** The attempt of a job that an `ota` message belongs to. */
 export interface SentAttempt {
   readonly deviceId: DeviceId
   readonly deploymentId: DeploymentId
@@ -27,59 +28,59 @@ export interface SentAttempt {
   readonly issuedAt: Millis
 }
 
-/** The parts of an `ota` message that are made anew with every send. */
+/** The parts of an `ota` message that are created anew each time it is sent. */
 export interface Sendable {
   readonly url: string
-  /** Undefined without a signing key. */
+  /** Undefined if there is no signing key. */
   readonly manifest: string | undefined
   readonly expiresAt: Millis
 }
 
 export interface Artifacts {
-  /** Answers at once and changes nothing, so it may be called in the middle of sending. */
+  /** Synchronous and without side effects, so it can be called in the middle of sending. */
   sendable(record: FirmwareRecord, about: SentAttempt): Sendable
 }
 
-/** A job as downloads name it. */
+/** Identifies a job in a download link. */
 export interface JobName {
   readonly deploymentId: DeploymentId
   readonly deviceId: DeviceId
 }
 
-/** What downloads tell and ask about jobs. */
+/** What downloads report about jobs and need to know about them. */
 export interface DownloadJobs {
-  /** True once the job is cancelled or its deployment aborted; known on every node within two seconds. Asked at every
+  /** True once the job is cancelled or its deployment aborted. Every node knows within two seconds. Checked at every
    *  request and every second of a stream, so it is answered from memory. */
   isWithdrawn(job: JobName): boolean
-  /** Told once for each stream, when its first byte was taken. */
+  /** Called once per stream, when its first byte has been taken. */
   began(job: JobName): void
-  /** Told at most once a second for each stream, and at its end. */
+  /** Called at most once a second per stream, and at its end. */
   sent(job: JobName, bytes: number): void
-  /** Told when a download is sent away with 429 or 503: that is no failure of the device. */
+  /** Called when a download is refused with 429 or 503, which does not count as a failure of the device. */
   refused(job: JobName): void
-  /** Bytes that this node sent and that the job does not show yet. */
+  /** Bytes that this node sent and that the job's progress does not include yet. */
   untold(job: JobName): number
-  /** The image of a running deployment cannot be read or is not the record's. */
+  /** Called when the image of a running deployment cannot be read or differs from its record. */
   imageMissing(firmwareId: FirmwareId): void
 }
 
-/** What changes of a firmware ask of deployments. */
+/** What a change of a firmware record needs from deployments. */
 export interface FirmwareUse {
-  /** Answers from memory, on every node. `active`: deployments that are not final. */
+  /** Answered from memory on every node. `active` lists deployments that are not final. */
   deployments(id: FirmwareId): { readonly active: readonly DeploymentId[]; readonly total: number }
-  /** The number of devices that would go back to this firmware. Asked on the leader. */
+  /** How many devices would roll back to this firmware. Only called on the leader. */
   wayBackOf(id: FirmwareId): Promise<number>
-  /** Aborts its deployments that are not final. Called on the leader. */
+  /** Aborts the firmware's deployments that are not final. Only called on the leader. */
   abort(id: FirmwareId): Promise<void>
 }
 
-/** What a link says. */
+/** The content of a download link. */
 export interface Link extends JobName {
   readonly firmwareId: FirmwareId
   readonly expiresAt: Millis
 }
 
-/** The query of a link as it came in. */
+/** The query of a download link as received. */
 export interface LinkQuery {
   readonly device?: string | undefined
   readonly deployment?: string | undefined
@@ -94,11 +95,11 @@ export interface OtaSettings {
   readonly urlTtlMs: number
   /** An Ed25519 key. */
   readonly signing: { readonly kid: string; readonly key: KeyObject } | undefined
-  /** The bound of all images together. */
+  /** Limit for the size of all images together. */
   readonly storageBytesMax: number
-  /** The bound of all deployments together, at any time. */
+  /** Limit for concurrent downloads of all deployments together. */
   readonly downloadsMax: number
-  /** Images are hashed as hawkBit's clients want it while they arrive. */
+  /** Whether images are also hashed for hawkBit clients while they arrive. */
   readonly hashesUploads: boolean
   /** How long finished deployments are kept. */
   readonly retentionMs: number
@@ -116,10 +117,10 @@ export type StoredImage =
   | { readonly kind: 'full' }
 export type OpenImage =
   | { readonly kind: 'open'; readonly blob: OpenBlob }
-  /** It is gone, or has other bytes than the record says. */
+  /** The image is gone, or its bytes differ from the record. */
   | { readonly kind: 'missing' }
 
-/** Lower-case hex. Clients of hawkBit may check them beside the SHA-256. */
+/** Hashes in lower-case hex, which hawkBit clients may check in addition to the SHA-256. */
 export interface ImageHashes {
   readonly sha1: string
   readonly md5: string
@@ -127,7 +128,7 @@ export interface ImageHashes {
 
 export type ImageAddress =
   | { readonly kind: 'address'; readonly url: string }
-  /** It is gone, or has other bytes than the record says. */
+  /** The image is gone, or its bytes differ from the record. */
   | { readonly kind: 'missing' }
 
 /** A firmware as it was uploaded. */
@@ -138,7 +139,7 @@ export interface FirmwareEditing {
   readonly status?: FirmwareStatus | undefined
   /** The revision that the caller has seen; undefined for any. */
   readonly revision: number | undefined
-  /** Aborts deployments that are in the way. */
+  /** Whether deployments that are in the way are aborted. */
   readonly force: boolean
 }
 export interface FirmwareRemoval {
@@ -148,10 +149,11 @@ export interface FirmwareRemoval {
 }
 export type FirmwareOutcome = { readonly kind: 'done'; readonly record: FirmwareRecord } | EngineRefusal
 export type AddedFirmware =
-  /** `isNew` is false for the repetition of an upload. */
+  /** `isNew` is false if the same upload was repeated. */
   { readonly kind: 'done'; readonly record: FirmwareRecord; readonly isNew: boolean } | EngineRefusal
 
-/** Firmware for the API: records, which the leader writes, and images, which the node writes that received them. */
+/** Firmware for the API: records, which the leader writes, and images, which are written by the node that receives
+ *  them. */
 export interface FirmwareLibrary extends Firmwares {
   /** Resolves once the records can be read here. */
   ready(): Promise<void>
@@ -160,24 +162,24 @@ export interface FirmwareLibrary extends Firmwares {
   readonly storageBytesMax: number
   deploymentsOf(id: FirmwareId): { readonly active: readonly DeploymentId[]; readonly total: number }
   storeImage(content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<StoredImage>
-  /** Removes an image that was stored and gets no record. */
+  /** Removes an image that was stored but will not get a record. */
   dropImage(key: string): Promise<void>
-  /** Reads the whole image. The parts share one buffer. */
+  /** Reads the whole image. All chunks share one buffer. */
   readImage(image: Pick<FirmwareRecord, 'imageKey' | 'sha256' | 'sizeBytes'>): AsyncIterable<Uint8Array>
   openImage(
     record: FirmwareRecord,
     range?: { readonly from: number; readonly to: number },
   ): Promise<OpenImage>
-  /** Where anybody can load the image for a while. Resolves with undefined if it can only be had from this process. */
+  /** A URL from which anybody can load the image for a while. Undefined if it can only be read through this process. */
   imageAddress(record: FirmwareRecord, about: BlobAddress): Promise<ImageAddress | undefined>
-  /** The same version with the same bytes is there already, or with other bytes is refused. An image that is not used in
-   *  the end is removed. */
+  /** If the version already exists, returns its record if the bytes are the same, and refuses otherwise. Removes an
+   *  uploaded image that ends up unused. */
   add(firmware: NewFirmware): Promise<AddedFirmware>
   edit(editing: FirmwareEditing): Promise<FirmwareOutcome>
   remove(removal: FirmwareRemoval): Promise<FirmwareOutcome>
-  /** A link for a device, signed now. */
+  /** A download link for a device, signed now. */
   linkOf(record: FirmwareRecord, job: JobName): string
-  /** Reads the image, unless that was done before. */
+  /** Reads the image, unless the hashes are already known. */
   hashesOf(record: FirmwareRecord): Promise<ImageHashes>
   readLink(firmwareId: string, query: LinkQuery): Link | undefined
   readonly downloads: DownloadJobs

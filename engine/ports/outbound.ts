@@ -1,8 +1,8 @@
-// The ways out to people: what channels of alerts need.
+// How alert channels reach people: over HTTP and by mail.
 import type { HttpOut } from './http-out.ts'
 import type { Mail } from './mail.ts'
 
-/** Addresses of pages, for whoever reads a message. */
+/** Links to pages of the dashboard, for readers of a message. */
 export interface Links {
   readonly device: (id: string) => string
   readonly alert: (id: string) => string
@@ -10,7 +10,7 @@ export interface Links {
 
 export interface Outbound {
   readonly http: HttpOut
-  /** Undefined where no mail server is set. */
+  /** Undefined if no mail server is configured. */
   readonly mail: Mail | undefined
   readonly links: Links
   readonly userAgent: string

@@ -1,8 +1,8 @@
-// Who owns which partition: a small table that all nodes see, and change by comparing revisions. What follows from it,
-// when a node counts as dead and who takes what, is decided by `runtime/ownership/`.
+// Which node owns which partition: a small table that all nodes see and change by compare-and-set on revisions. When a
+// node counts as dead and who takes its partitions is decided in `runtime/ownership/`.
 //
-// Every method rejects with a retryable `OWNERSHIP_UNAVAILABLE` fault when the table does not answer: whether it did
-// what was asked is then not known, and a later `read` shows it.
+// Every method rejects with a retryable `OWNERSHIP_UNAVAILABLE` fault if the table does not answer. It is then unknown
+// whether the change was made; a later `read` shows it.
 import type { Millis, Partition } from '../../schemas/ids.ts'
 
 /** One life of a process. */
@@ -10,9 +10,9 @@ export interface OwnershipNode {
   readonly id: string
   /** Address under which other nodes find it. */
   readonly address: string
-  /** It cannot do what its partitions need, and gives them to nodes that can. */
+  /** The node cannot save or insert, so it gives its partitions to nodes that can. */
   readonly isUnfit?: boolean
-  /** Receive time as of its renewal: what it took before has no later one. */
+  /** The node's receive time at its renewal. Every message it accepted before has an earlier or equal time. */
   readonly at?: Millis
 }
 
@@ -31,24 +31,25 @@ export interface OwnerEntry {
 
 export interface OwnershipState {
   readonly nodes: readonly NodeEntry[]
-  /** Partitions that were ever owned. */
+  /** One entry for each partition that was ever owned. */
   readonly owners: readonly OwnerEntry[]
 }
 
 export interface OwnershipTable {
   read(): Promise<OwnershipState>
-  /** Enters the node with revision 0, else renews it, with its latest revision as far as it knows. Resolves with its
-   *  revision now; undefined if it was expelled. */
+  /** Enters the node if the revision is 0, and otherwise renews it. The caller passes the latest revision it knows; it may
+   *  have missed the answer to a later renewal. Resolves with the new revision, or undefined if the node was expelled. */
   renew(node: OwnershipNode, revision: number): Promise<number | undefined>
-  /** Takes a node out, unless it was renewed since this revision. What it owned is still entered as its own. */
+  /** Removes a node unless it was renewed after this revision. Its partitions stay entered as its own. */
   expel(node: NodeEntry): Promise<boolean>
-  /** Enters an owner, if the entry still has this epoch, 0 being none. Resolves with the epoch that follows; undefined if
-   *  somebody else was faster. */
+  /** Enters an owner if the entry still has this epoch; 0 means that there is no entry. Resolves with the new epoch, or
+   *  undefined if another node was faster. */
   claim(partition: Partition, nodeId: string, epoch: number): Promise<number | undefined>
-  /** Gives a partition up, if its entry still has this epoch. */
+  /** Releases a partition if its entry still has this epoch. */
   release(partition: Partition, epoch: number): Promise<void>
-  /** Other nodes called: reading now is worth it. Returns what stops that. */
+  /** Runs when another node has announced a change, so that reading now is worthwhile. Returns a function that stops
+   *  it. */
   onCall(run: () => void): () => void
-  /** Tells the other nodes that something changed. Nothing depends on their hearing it. */
+  /** Announces to the other nodes that something changed. Correctness does not depend on its arrival. */
   call(): void
 }

@@ -1,22 +1,22 @@
-// Places for downloads that all API nodes share: how many may load at a time, and how many streams each of them has.
+// Download places that all API nodes share: how many readers may download at once, and how many streams each may have.
 //
-// A place is held for a while and has to be kept. So a node that died takes up no place for long; and a node that could not
-// keep a place in time, because it stood still or was cut off, must end the stream, since somebody else may have the place.
-// All methods may reject with a `STORE_UNAVAILABLE` fault.
+// A place is held for a limited time and must be renewed. A dead node therefore does not occupy places for long. A node
+// that could not renew a place in time, because it was paused or cut off, must end the stream: another reader may have
+// the place. All methods may reject with a `STORE_UNAVAILABLE` fault.
 
 export interface Place {
-  /** Names who loads. All streams of one reader are one download. */
+  /** Identifies the downloader. All streams of one reader count as one download. */
   readonly reader: string
-  /** Differs from that of every other stream of any node. */
+  /** Unique among all streams of all nodes. */
   readonly stream: string
 }
 
 export interface DownloadPlaces {
-  /** Time for which a place is held since it was asked for or last kept, at least. */
+  /** The minimum time for which a place is held after it was taken or last renewed. */
   readonly heldMs: number
-  /** `reader`: this one has enough streams. `busy`: as many as may be are loading, and this one is none of them. */
+  /** `reader`: this reader already has enough streams. `busy`: the maximum number of other readers are downloading. */
   enter(place: Place): Promise<'taken' | 'reader' | 'busy'>
-  /** Resolves, for each in its order, with whether it is still held; one that is not has been lost for good. */
+  /** Renews the places and resolves, in their order, with whether each is still held. One that is not is lost for good. */
   keep(places: readonly Place[]): Promise<readonly boolean[]>
   leave(place: Place): Promise<void>
 }

@@ -1,19 +1,19 @@
-// Rows that ClickHouse has lost, made again from the log.
+// Restoring rows that ClickHouse has lost, from the log.
 import type { Millis } from '../../schemas/ids.ts'
 
 export interface Repair {
   readonly id: string
   readonly status: 'running' | 'done' | 'failed'
-  /** Messages received from `from` to `to` are repaired, and some within a minute before or after. */
+  /** Repairs messages received from `from` to `to`, and some up to a minute earlier or later. */
   readonly from: Millis
   readonly to: Millis
   readonly startedAt: Millis
-  /** Moves while the repair runs. If it stands still, the repair's process is gone. */
+  /** Advances while the repair runs. If it stops advancing, the process of the repair is gone. */
   readonly updatedAt: Millis
   /** Receive time of the oldest message in the log; undefined until it is known. Earlier messages cannot be repaired. */
   readonly logFrom: Millis | undefined
   readonly messages: number
-  /** Rows inserted, missing or not. */
+  /** Rows inserted, whether they were missing or not. */
   readonly rows: number
   /** 0 to 1. */
   readonly progress: number
@@ -24,11 +24,11 @@ export interface Repair {
 }
 
 export interface Repairs {
-  /** Begins one, beside the traffic; an earlier one ends, wherever it runs. `from` is the log's beginning if left out,
-   *  `to` is now. */
+  /** Starts a repair alongside normal traffic and ends an earlier one, wherever it runs. `from` defaults to the beginning
+   *  of the log, `to` to now. */
   start(span: { readonly from?: Millis | undefined; readonly to?: Millis | undefined }): Promise<Repair>
-  /** The latest one, of all processes. */
+  /** The latest repair of any process. */
   latest(): Repair | undefined
-  /** Before the engine is. */
+  /** Must be called before the engine is closed. */
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 // How the certificate that a device shows is judged, over MQTT and over HTTPS.
 //
-// It is judged when its bearer asks to be admitted, not at the handshake: a resumed TLS session repeats the judgement of an
-// earlier day, and a list of revoked certificates may have come since.
+// The certificate is judged when the device asks to be admitted, not at the handshake: a resumed TLS session repeats an
+// old judgement, and a newer revocation list may have arrived since.
 import type { PeerCertificate as NodePeerCertificate, TLSSocket } from 'node:tls'
 import { Millis } from '../../schemas/ids.ts'
 import { HAS_EXPIRED } from '../../schemas/vocabulary.ts'
@@ -23,13 +23,13 @@ const FAULTS: Readonly<Record<string, string>> = {
   CERT_REVOKED: 'was revoked',
 }
 
-/** Judges the certificate as of `now`. Undefined if the peer showed none. */
+/** Judges the certificate as of `now`. Undefined if the peer presented none. */
 export function shownCertificate(
   socket: TLSSocket,
   { tls, now }: { readonly tls: Revocations; readonly now: Millis },
 ): ShownCertificate | undefined {
   const shown = socket.getPeerCertificate()
-  // Node gives an empty object for none, which its type does not say.
+  // Node returns an empty object if there is no certificate, contrary to its type.
   if (shown?.serialNumber === undefined) return undefined
   const { serialNumber: serial } = shown
   // With several common names, none is used.
@@ -45,12 +45,12 @@ export function shownCertificate(
 
 function faultOf({ authorized, authorizationError }: TLSSocket): string | undefined {
   if (authorized) return undefined
-  // Node gives a code where its type has an error.
+  // At runtime this is an error code, although Node's type says that it is an error.
   const code = String(authorizationError)
   return FAULTS[code] ?? `is not trusted (${code})`
 }
 
-/** A certificate for a server has its host's name, which must not be taken for the id of a device. */
+/** A server certificate contains the name of its host, which must not be taken for a device id. */
 function purpose({ ext_key_usage }: NodePeerCertificate): string | undefined {
   return ext_key_usage?.includes(SERVER_AUTH) === true ? 'belongs to a server, not to a device' : undefined
 }

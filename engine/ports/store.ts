@@ -9,9 +9,9 @@ import type { WrittenRow } from './history.ts'
 import type { Positions } from './log.ts'
 import type { Notice, Notices } from './notices.ts'
 
-/** A message that could not be taken, parked with its reason (R10). */
+/** A message that could not be processed, parked with its reason (R10). */
 export interface DeadLetter {
-  /** `dl_<partition>_<seq>_<index>`: the same message replayed is the same dead letter. */
+  /** `dl_<partition>_<seq>_<index>`: replaying the log gives the same message the same id. */
   readonly id: string
   readonly deviceId: DeviceId
   readonly topic: string
@@ -25,14 +25,14 @@ export interface DeadLetter {
 
 export type LetterName = Pick<DeadLetter, 'id' | 'deviceId'>
 
-/** Settled hours of a device that late points touched: their rollups must be recomputed from raw. */
+/** Settled hours of a device that received late points: their rollups must be recomputed from raw points. */
 export type { LateHour }
 
-/** What a device keeps beside its record and its commands. Most devices lack most of it. */
+/** What is stored for a device beside its record and its commands. Most devices have few or none of these parts. */
 export const DEVICE_PARTS = ['shadow', 'firmware', 'alerts'] as const
 export type DevicePart = (typeof DEVICE_PARTS)[number]
 
-/** A part of a device in the engine's own format, which the store does not read. */
+/** A part of a device in the engine's own format, which the store does not interpret. */
 export interface SavedPart {
   readonly deviceId: DeviceId
   readonly part: DevicePart
@@ -45,41 +45,41 @@ export interface SavedCommand {
   readonly bytes: Uint8Array | undefined
 }
 
-/** One owner's right to write a partition. A later owner has a greater epoch. */
+/** The right to write a partition, held by one owner. A later owner has a greater epoch. */
 export interface Claim {
   readonly partition: Partition
   readonly epoch: number
 }
 
 export interface Save {
-  /** The writer's claims: if a later owner has claimed one of these partitions since, nothing is saved (R2). Empty where
-   *  nobody else can write. */
+  /** The writer's claims. Nothing is saved if a later owner has claimed one of these partitions since (R2). Empty where no
+   *  other process can write. */
   readonly claims: readonly Claim[]
-  /** The position that `changed` follows from, for each partition of the batch. */
+  /** The position in each partition of the batch that the changes result from. */
   readonly applied: readonly { readonly partition: Partition; readonly seq: number }[]
-  /** Devices that are forgotten: records, parts, commands, vitals, dead letters and late hours go. What else the save has of
-   *  them is of later devices with the same ids. */
+  /** Devices to be forgotten, together with their parts, commands, vitals, dead letters and late hours. Anything else in
+   *  the save under the same ids belongs to later devices. */
   readonly gone: readonly DeviceId[]
   readonly changed: readonly DeviceRecord[]
   readonly parts: readonly SavedPart[]
   readonly commands: readonly SavedCommand[]
   readonly deadLetters: readonly DeadLetter[]
   readonly late: readonly LateHour[]
-  /** Rows for ClickHouse, kept in the outbox until they are there. */
+  /** Rows for ClickHouse. The outbox keeps them until they are inserted. */
   readonly history: readonly WrittenRow[]
   readonly documents: readonly SavedDocument[]
-  /** Added to the leader's queue. A key that is there already is not added again. */
+  /** Notices to be added to the leader's queue. A key that is already there is not added again. */
   readonly notices: readonly Notice[]
   /** Keys of notices that the leader has dealt with. */
   readonly noticesGone: readonly string[]
-  /** Dead letters that somebody replayed or discarded. One that is not there is no mistake. */
+  /** Dead letters to be removed because somebody replayed or discarded them. Missing ones are ignored. */
   readonly lettersGone: readonly LetterName[]
 }
 
-/** What a shard saves. Documents and the end of notices and dead letters are the business of others. */
+/** The part of a save that a shard writes. Documents, and the removal of notices and dead letters, come from elsewhere. */
 export type ShardSave = Omit<Save, 'claims' | 'documents' | 'noticesGone' | 'lettersGone'>
 
-/** An empty save, to be filled in. */
+/** An empty save, to be spread into others. */
 export const NO_SAVE: Save = {
   claims: [],
   applied: [],
@@ -96,7 +96,7 @@ export const NO_SAVE: Save = {
   lettersGone: [],
 }
 
-/** History rows of one save that are not known to be in ClickHouse. */
+/** History rows of one save that may not be in ClickHouse yet. */
 export interface OutboxBatch {
   readonly key: string
   readonly rows: readonly WrittenRow[]
@@ -104,11 +104,11 @@ export interface OutboxBatch {
 
 export interface OutboxCounts {
   readonly rows: number
-  /** Rows given up since the start because the outbox was full, the oldest first. */
+  /** Rows dropped since the start, oldest first, because the outbox was full. */
   readonly dropped: number
 }
 
-/** A restart begins here: everything at or below `inserted` is stored as rows and vitals. */
+/** Where a restart begins: everything at or below `inserted` is stored as rows and vitals. */
 export interface Checkpoint {
   /** The writer's claims, checked as for a save. */
   readonly claims: readonly Claim[]
@@ -125,21 +125,21 @@ export interface StoredDevice {
 }
 
 export interface DeviceFilter {
-  /** Several mean any of them. */
+  /** Several statuses match any of them. */
   readonly status?: DeviceStatus | readonly DeviceStatus[] | undefined
   readonly type?: string | undefined
   /** Matches the group and its subtree, or the group alone if `groupExact`. */
   readonly group?: string | undefined
   readonly groupExact?: boolean | undefined
-  /** A device must have all of them. */
+  /** A device must have all of these tags. */
   readonly tags?: readonly string[] | undefined
-  /** The version that a device says it runs; empty for those that have said none. */
+  /** The version that a device reports; an empty string matches devices that have reported none. */
   readonly firmwareVersion?: string | undefined
   /** Only sub-devices of this gateway. */
   readonly parentId?: DeviceId | undefined
   /** A prefix of the name or the id, in any letter case. */
   readonly q?: string | undefined
-  /** Only devices in these group subtrees: an operator's scope. Undefined means all. */
+  /** Only devices in these group subtrees, an operator's scope. Undefined means all. */
   readonly within?: readonly string[] | undefined
 }
 export const DEVICE_SORTS = [
@@ -182,7 +182,7 @@ export interface DevicePage {
 export interface DeadLetterFilter {
   readonly deviceId?: DeviceId | undefined
   readonly reason?: string | undefined
-  /** Only those received before this time. */
+  /** Only letters received before this time. */
   readonly before?: Millis | undefined
 }
 
@@ -200,39 +200,40 @@ export interface LetterReason {
   readonly newestAt: Micros
 }
 
-/** The devices' records and the log positions that they follow from: what a shard starts from and saves. */
+/** The devices' records and the log positions they result from: what a shard loads at its start and saves. */
 export interface Records {
-  /** Takes these partitions over: an earlier owner can save and checkpoint nothing in them any more, and everything it
+  /** Takes over these partitions. From then on an earlier owner can neither save nor checkpoint in them, and everything it
    *  has saved is readable here. Rejects with a `STORE_FENCED` fault if a later owner was faster. */
   claim(claims: readonly Claim[]): Promise<void>
   /** Yields every device of these partitions, in batches. */
   load(partitions: readonly Partition[]): AsyncIterable<readonly StoredDevice[]>
   applied(): Positions
   inserted(): Positions
-  /** The greatest epoch under which each partition was ever claimed. */
+  /** The greatest epoch with which each partition was ever claimed. */
   epochs(): Positions
-  /** Saves all of it, records, history, documents, notices and positions included, or nothing (R4). Resolves only once they
-   *  would survive a crash; from then on they are readable here. May be called again with the same save. Rejects with a
-   *  `STORE_FENCED` fault, which must not be retried, if its claims are outdated. */
+  /** Saves everything, including records, history, documents, notices and positions, or nothing (R4). Resolves once all of
+   *  it would survive a crash and is readable here. May be called again with the same save. Rejects with a `STORE_FENCED`
+   *  fault, which must not be retried, if the claims are outdated. */
   save(save: Save): Promise<void>
   checkpoint(checkpoint: Checkpoint): Promise<void>
 }
 
-/** Finds devices. Every question but `get` is answered from memory. */
+/** Finds devices. All methods but `get` answer from memory. */
 export interface Directory {
   get(id: DeviceId): DeviceRecord | undefined
-  /** Resolves once this process reads the device as another process has saved it, or later; after a second in any
+  /** Resolves once this process sees the device as another process saved it, or a later version; after a second in any
    *  case. */
   known(device: DeviceRecord): Promise<void>
-  /** Resolves once every device is found that any process had saved before the call. Rejects with a fault while nobody can
-   *  tell. */
+  /** Resolves once this process sees every device that any process saved before the call. Rejects with a fault while that
+   *  cannot be determined. */
   catchUp(): Promise<void>
-  /** Undefined if this process knew a moment ago of all that others had saved. Otherwise, as after it stood still, resolves
-   *  once it has caught up; after a second in any case, so that lists are answered while the store is away. */
+  /** Undefined if this process was up to date with the writes of others a moment ago. Otherwise, for example after a
+   *  pause, resolves once it has caught up, or after a second at the latest, so that lists are answered while the store is
+   *  away. */
   freshen(): Promise<void> | undefined
-  /** The fields that filters and scopes need: cheap enough for every feed event. */
+  /** Only the fields that filters and scopes need, so that it is cheap enough for every feed event. */
   summary(id: DeviceId): DeviceSummary | undefined
-  /** The devices registered as this one's sub-devices, decommissioned ones included. */
+  /** The devices registered as sub-devices of this one, including decommissioned ones. */
   subDevices(id: DeviceId): readonly DeviceId[]
   /** Default order: newest first, then by id. `total` counts the whole filtered set. */
   list(filter: DeviceFilter, page: DevicePageQuery): DevicePage
@@ -242,15 +243,15 @@ export interface Directory {
 }
 
 export interface DeadLetters {
-  /** Newest first. The list keeps at most `LIMITS.deadLettersMax`; the oldest are dropped first. */
+  /** Newest first. At most `LIMITS.deadLettersMax` letters are kept; the oldest are dropped first. */
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>
-  /** Undefined if it is not kept. */
+  /** Undefined if the letter is not kept. */
   deadLetter(id: string): Promise<DeadLetter | undefined>
-  /** The most frequent reason first. */
+  /** Reasons by frequency, the most frequent first. */
   deadLetterReasons(filter: DeadLetterFilter): Promise<readonly LetterReason[]>
 }
 
-/** The settled hours whose rollups late points have made outdated. */
+/** The settled hours whose rollups are outdated because of late points. */
 export interface LateHours {
   lateHours(): readonly LateHour[]
   lateHoursOf(deviceId: DeviceId): readonly LateHour[]
@@ -260,12 +261,12 @@ export interface LateHours {
 
 /** History rows on their way to ClickHouse. */
 export interface Outbox {
-  /** The oldest batches: at least one if there is any, and no more than fill these bounds. Where several processes share
-   *  the store, only one of them is given batches at a time. */
+  /** The oldest batches: at least one if there is any, otherwise as many as fit these bounds. Where several processes
+   *  share the store, only one of them at a time is given batches. */
   outbox(bounds: { readonly rowsMax: number; readonly bytesMax: number }): Promise<readonly OutboxBatch[]>
   /** Removes batches that are in ClickHouse. */
   clearHistory(keys: readonly string[]): Promise<void>
-  /** When the oldest row that is waiting happened; undefined if none is. */
+  /** Event time of the oldest waiting row; undefined if none is waiting. */
   oldestHistory(): Promise<Micros | undefined>
   outboxCounts(): OutboxCounts
 }
@@ -277,14 +278,14 @@ export interface Facts {
   putFact(name: string, value: string, claims?: readonly Claim[]): Promise<void>
 }
 
-/** Several processes may share a store. A process reads its own writes at once, and those of others within a second while
- *  `isUp`. */
+/** A store may be shared by several processes. A process sees its own writes immediately and those of others within a
+ *  second while `isUp`. */
 export interface Store extends Records, DeadLetters, LateHours, Outbox, Notices, Facts {
   readonly devices: Directory
   readonly documents: Documents
-  /** Number of this process among all that have opened the store, at once or before. */
+  /** The number of this process. No other process that opened the store has had the same. */
   readonly writer: number
-  /** False while writes of other processes may be missing here. */
+  /** False while writes of other processes may not be visible here. */
   isUp(): boolean
   close(): Promise<void>
 }

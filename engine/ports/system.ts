@@ -1,4 +1,4 @@
-// What the nodes of the service say about themselves.
+// What the nodes of the service report about themselves.
 import type { Millis, Partition } from '../../schemas/ids.ts'
 import type { LogSize } from './log.ts'
 
@@ -13,12 +13,12 @@ export interface NodeFigures {
   readonly startedAt: Millis
   readonly isLeading: boolean
   readonly dependencies: readonly DependencyHealth[]
-  /** The partitions of this node. The lag is how long the oldest entry that is not applied has waited; it is undefined
-   *  while nobody works on the partition. */
+  /** The partitions of this node. The lag is how long the oldest unapplied entry has waited; undefined while nobody works
+   *  on the partition. */
   readonly partitions: readonly { readonly partition: Partition; readonly lagMs: number | undefined }[]
   readonly messagesPerSec: number
   readonly pointsPerSec: number
-  /** The slowest of a hundred inserts into ClickHouse, among the latest; undefined if there were none. */
+  /** 99th percentile of the duration of recent inserts into ClickHouse; undefined if there were none. */
   readonly insertP99Ms: number | undefined
   /** The samples of `/metrics`, without buckets and quantiles. */
   readonly samples: Readonly<Record<string, number>>

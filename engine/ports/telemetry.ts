@@ -1,4 +1,4 @@
-// Telemetry at rest: points by (device, metric, timestamp), and the buckets asked back (R11).
+// The stored telemetry: points by (device, metric, timestamp), and the buckets that queries return (R11).
 import type { Readable } from 'node:stream'
 import type { DeviceId, Micros, Millis } from '../../schemas/ids.ts'
 import type { Aggregate, ExportFormat } from '../../schemas/vocabulary.ts'
@@ -9,7 +9,7 @@ import type { Bucket } from '../domain/telemetry/summary.ts'
 import type { AuditTrail } from './audit.ts'
 import type { History } from './history.ts'
 
-/** One encoded block of rows, see `domain/telemetry/columns.ts`, `domain/history/columns.ts` (also of `audit`) and
+/** One encoded block of rows. See `domain/telemetry/columns.ts`, `domain/history/columns.ts` (also for `audit`) and
  *  `domain/fleet/`. */
 export interface Block {
   readonly kind: 'points' | 'texts' | 'history' | 'audit' | 'census' | 'devices'
@@ -21,15 +21,15 @@ export interface Block {
 export interface TrendQuery {
   readonly from: Millis
   readonly to: Millis
-  /** Buckets begin at multiples of it. */
+  /** Buckets begin at multiples of this width. */
   readonly widthMs: number
-  /** A device counts if it is in one of the subtrees of each list. */
+  /** A device counts if each of these lists has a subtree that contains it. */
   readonly within: readonly (readonly string[])[]
 }
 
-/** Devices as the table `devices` has them, which follows the records within seconds. */
+/** Devices as listed in the table `devices`, which follows their records within seconds. */
 export interface DeviceChoice {
-  /** The subtree in which they are. */
+  /** Only devices in this group's subtree. */
   readonly group: string | undefined
   /** A device counts if it is in one of these subtrees. Undefined means all. */
   readonly within: readonly string[] | undefined
@@ -37,17 +37,17 @@ export interface DeviceChoice {
 
 export interface SeriesQuery {
   readonly deviceIds: readonly DeviceId[]
-  /** Chosen by ClickHouse itself, however many they are. `deviceIds` says nothing then. */
+  /** ClickHouse chooses the devices itself, however many there are. `deviceIds` is then ignored. */
   readonly among?: DeviceChoice | undefined
-  /** Each device by itself, or the points of all of them together. */
+  /** One series per device, or one over the points of all of them. */
   readonly by: 'device' | 'group'
   readonly metrics: readonly string[]
   readonly from: Millis
   readonly to: Millis
-  /** Buckets begin on this grid, the first at or after `from`. */
+  /** Buckets begin on this grid; the first begins at or after `from`. */
   readonly grid: Grid
   readonly aggregates: readonly Aggregate[]
-  /** Hours (seconds since 1970) whose rollups are known to be stale: they are read from raw. */
+  /** Hours (counted since 1970, in seconds) whose rollups are known to be stale and which are read from raw points. */
   readonly lateHours: readonly number[]
 }
 
@@ -55,7 +55,7 @@ export interface Series {
   /** Undefined for the series of all devices together. */
   readonly deviceId: DeviceId | undefined
   readonly metric: string
-  /** Ascending, within [from, to), without empty ones. */
+  /** Ascending, within [from, to). Empty buckets are left out. */
   readonly buckets: readonly Bucket[]
 }
 
@@ -64,12 +64,12 @@ export interface PointsQuery {
   readonly metric: string
   readonly from: Millis
   readonly to: Millis
-  /** Only what comes later. */
+  /** Only points after this one. */
   readonly after?: PointPlace | undefined
   readonly limit: number
 }
 
-/** A metric may have a number and a text at one time; the number is first. */
+/** The position of a point. At the same time a metric may have a number and a text, in this order. */
 export interface PointPlace {
   readonly at: Micros
   readonly isText: boolean
@@ -80,7 +80,8 @@ export interface Point {
   readonly value: number | string
 }
 
-/** Columns: `device_id` (but of a group), `metric`, `time`; of points `value` and `text`, else the aggregates. */
+/** Columns: `device_id` (not for a group), `metric`, `time`, then `value` and `text` of points, or the aggregates of a
+ *  series. */
 export type Export =
   | {
       readonly kind: 'points'
@@ -90,26 +91,27 @@ export type Export =
   | { readonly kind: 'series'; readonly query: SeriesQuery; readonly format: ExportFormat }
 
 export interface Telemetry extends History, AuditTrail {
-  /** Resolves once the rows are stored and visible. May be called again with the same block: no answer changes.
-   *  A retryable `Fault` says "later", `TELEMETRY_REFUSED` says "never". */
+  /** Resolves once the rows are stored and visible. Repeating the call with the same block changes no answer. A retryable
+   *  `Fault` means "later", `TELEMETRY_REFUSED` means "never". */
   insert(block: Block): Promise<void>
-  /** Ordered by device, then metric, without empty series. Rejects with `TELEMETRY_TOO_MUCH`, not to be retried, if too
-   *  many points would have to be read. */
+  /** Ordered by device, then metric; empty series are left out. Rejects with `TELEMETRY_TOO_MUCH`, not to be retried, if
+   *  too many points would have to be read. */
   series(query: SeriesQuery): Promise<readonly Series[]>
   /** Numbers and texts, ordered by time. */
   points(query: PointsQuery): Promise<readonly Point[]>
-  /** A file as it comes: nothing of it is held for a slow reader, and destroying the stream ends the query. Resolves
-   *  with the first bytes; a stream that fails is a file that is not whole. */
+  /** Streams a file as ClickHouse produces it. Nothing is buffered for a slow reader, and destroying the stream ends the
+   *  query. Resolves with the first bytes; if the stream fails, the file is incomplete. */
   export(what: Export): Promise<Readable>
-  /** Counts of the fleet, ascending; a bucket without any is left out. */
+  /** Device counts of the fleet, ascending. Buckets without counts are left out. */
   trend(query: TrendQuery): Promise<readonly FleetMoment[]>
   /** Everything before this instant is answered from rollups. */
   horizon(): Millis
-  /** Recomputes rollups from raw: every hour in [horizon, upTo), and these late hours. Then moves the horizon. */
+  /** Recomputes rollups from raw points for every hour in [horizon, upTo) and for these late hours. Then moves the
+   *  horizon. */
   settle(upTo: Millis, late: readonly LateHour[]): Promise<void>
-  /** Computes the settled hours in [from, to) again: for points that were lost and came back. */
+  /** Recomputes the settled hours in [from, to), for points that were lost and restored. */
   resettle(from: Millis, to: Millis): Promise<void>
-  /** Removes every point, rollup and row of the history of these devices. The audit stays. */
+  /** Removes every point, rollup and history row of these devices. The audit stays. */
   forget(deviceIds: readonly DeviceId[]): Promise<void>
   /** Exact number of distinct points, by device if given: for tests, benches and repair. */
   countPoints(deviceId?: DeviceId): Promise<number>

@@ -1,16 +1,17 @@
-// Tickets for /ws that were issued and not yet shown, at whatever node. They stand for a token, so they come sealed:
-// whoever keeps them cannot read them. Both methods may reject with a `STORE_UNAVAILABLE` fault.
+// Tickets for /ws that any node issued and nobody has used yet. A ticket stands for a token, so it arrives sealed and the
+// keeper cannot read it. Both methods may reject with a `STORE_UNAVAILABLE` fault.
 
 export interface OpenTicket {
-  /** The ticket cannot be told from it. */
+  /** Derived from the ticket, which cannot be recovered from it. */
   readonly id: string
   readonly owner: string
   readonly sealed: Uint8Array
 }
 
 export interface OpenTickets {
-  /** Keeps it for a while. An owner has a number of tickets, and the oldest gives way; false if all owners have too many. */
+  /** Keeps the ticket for a while. Beyond an owner's limit, the owner's oldest ticket is dropped; false if the limit for
+   *  all owners is reached. */
   put(ticket: OpenTicket): Promise<boolean>
-  /** Once: undefined for one that was taken before, is too old, or is not known. */
+  /** Returns a ticket once: undefined if it was taken before, has expired or is unknown. */
   take(id: string): Promise<Uint8Array | undefined>
 }

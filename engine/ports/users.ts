@@ -1,20 +1,20 @@
-// Who may use the API: people, their logins, and the keys of services. Of passwords, refresh tokens and keys only
-// hashes are kept.
+// Who may use the API: people, their logins, and the keys of services. Only hashes of passwords, refresh tokens and keys
+// are stored.
 //
-// A change gets the record as it is when its turn comes, with nothing written in between: what it checks still holds
-// when it is durable. It is synchronous; the record it was given, handed back, means that nothing is written. Where
-// several processes share the users, it may be called again with a newer record: the last call counts.
+// A change is a synchronous function of the current record. No other write comes between, so what the change has checked
+// still holds when it is durable. If it returns the record it was given, nothing is written. Where several processes
+// share the users, it may be called again with a newer record; the last call counts.
 import type { DeviceId, Millis, UserId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Role } from '../../schemas/vocabulary.ts'
 
 export interface User {
   readonly id: UserId
-  /** Lower case: e-mail addresses are compared without regard to case. */
+  /** Lower case, because e-mail addresses are compared case-insensitively. */
   readonly email: string
   readonly name: string
   readonly role: Role
-  /** Group subtrees the user is limited to; empty is everything. */
+  /** Group subtrees that the user is limited to; empty means no limit. */
   readonly groups: readonly string[]
   readonly passwordHash: string
   readonly disabled: boolean
@@ -24,19 +24,19 @@ export interface User {
   readonly tokensValidFrom: Millis
 }
 
-/** A refresh token of a login. All tokens that follow from one login are a family. */
+/** A refresh token of a login. All tokens that descend from one login form a family. */
 export interface RefreshGrant {
   /** SHA-256. */
   readonly tokenHash: string
   readonly userId: UserId
   readonly family: string
-  /** Time of the login. Tokens that follow from it keep it. */
+  /** Time of the login, kept by all tokens of the family. */
   readonly createdAt: Millis
   readonly usedAt: Millis
   readonly expiresAt: Millis
-  /** Set once another token took its place; the seed makes that token from this one. */
+  /** Set once this token was replaced. The seed derives the successor from this token. */
   readonly replaced?: { readonly at: Millis; readonly seed: string } | undefined
-  /** Set for a browser, which has its token in a cookie. A remembered one outlives the browser's window. */
+  /** Set if the token is in a browser's cookie. If remembered, the login outlives the browser window. */
   readonly browser?: { readonly isRemembered: boolean } | undefined
   /** Where the token was last used. Undefined for logins of former releases. */
   readonly from?: LoginOrigin | undefined
@@ -44,11 +44,11 @@ export interface RefreshGrant {
 
 export interface LoginOrigin {
   readonly ip: string
-  /** What the program calls itself. */
+  /** The program's name for itself. */
   readonly userAgent: string | undefined
 }
 
-/** A service presents its API key instead of a login. */
+/** An API key, which a service presents instead of logging in. */
 export interface ApiKey {
   readonly id: UserId
   readonly name: string
@@ -63,7 +63,7 @@ export interface ApiKey {
   readonly lastUsedAt: Millis | undefined
 }
 
-/** A device presents a provisioning key to be registered. */
+/** A key with which devices register themselves. */
 export interface ProvisioningKey {
   readonly id: UserId
   readonly name: string
@@ -72,30 +72,30 @@ export interface ProvisioningKey {
   /** Type and group of the devices that it registers. */
   readonly deviceType: string
   readonly group: string | undefined
-  /** A glob that the ids of its devices match. Undefined: any id. */
+  /** A glob that the ids of registering devices must match. Undefined means any id. */
   readonly idPattern: string | undefined
-  /** An admin approves each device. */
+  /** Whether an admin must approve each device. */
   readonly needsApproval: boolean
   readonly devicesMax: number
-  /** Places that are taken, those of open claims included. */
+  /** Places that are taken, including those of open claims. */
   readonly taken: number
-  /** The places of devices that are not registered yet, or were a moment ago. Oldest first. */
+  /** Claims of devices that are not registered yet, or were registered a moment ago, oldest first. */
   readonly claims: readonly ProvisioningClaim[]
   readonly createdAt: Millis
   readonly createdBy: UserId
   readonly expiresAt: Millis
 }
 
-/** A place of a provisioning key that a device has taken. */
+/** A place under a provisioning key, taken by one device. */
 export interface ProvisioningClaim {
   readonly deviceId: DeviceId
   readonly status: 'pending' | 'approved'
   readonly at: Millis
-  /** Where the device asked from. */
+  /** Address from which the device asked. */
   readonly ip: string
 }
 
-/** An address of the dashboard that a user has named. */
+/** A page of the dashboard that a user saved under a name. */
 export interface SavedView {
   readonly id: string
   readonly owner: UserId
@@ -115,29 +115,29 @@ export type UserListener = (changed: ReadonlySet<UserId>) => void
 export type AddUserResult = 'added' | 'email_taken' | 'not_the_first' | 'full'
 export type EditUserResult =
   | { readonly kind: 'edited'; readonly user: User }
-  /** `last_admin`: afterwards no enabled admin would be left. */
+  /** `last_admin`: the change would leave no enabled admin. */
   | { readonly kind: 'kept'; readonly why: 'unknown' | 'email_taken' | 'last_admin' }
 
 /** Everything but logins. */
 export interface AllUsers {
   readonly users: readonly User[]
   readonly keys: readonly ApiKey[]
-  /** Undefined: those that are there stay. */
+  /** Undefined leaves the existing keys in place. */
   readonly provisioningKeys?: readonly ProvisioningKey[] | undefined
 }
 
-/** Durable when resolved. */
+/** Changes are durable when resolved. */
 export interface Users {
-  /** Tells the listener which users' account, key or logins changed, by this process or another one, as soon as `get` and
-   *  the like answer with the change. Returns what stops it. The listener must not throw. */
+  /** Reports the users whose account, key or logins were changed, by this process or another one, as soon as `get` and
+   *  similar methods return the change. Returns a function that stops it. The listener must not throw. */
   onChange(listener: UserListener): () => void
-  /** False while writes of other processes may be missing here. */
+  /** False while writes of other processes may not be visible here. */
   isUp(): boolean
-  /** Resolves once all is here that any process wrote before the call: others see it a moment later. Changes of records
-   *  begin with it by themselves. */
+  /** Resolves once everything is visible here that any process wrote before the call. Changes of records call it
+   *  themselves. */
   catchUp(): Promise<void>
-  /** Undefined if this process knew a moment ago of all that others had written. Otherwise resolves once it has caught up;
-   *  after a second in any case. */
+  /** Undefined if this process was up to date with the writes of others a moment ago. Otherwise resolves once it has
+   *  caught up, or after a second at the latest. */
   freshen(): Promise<void> | undefined
   get(id: UserId): User | undefined
   getByEmail(email: string): User | undefined
@@ -145,17 +145,17 @@ export interface Users {
   list(): readonly User[]
   add(user: User, options?: { readonly onlyIfNone?: boolean }): Promise<AddUserResult>
   edit(id: UserId, change: (user: User) => User): Promise<EditUserResult>
-  /** Removes the user's logins, preferences and views that are not shared, too. */
+  /** Also removes the user's logins, preferences and unshared views. */
   remove(id: UserId): Promise<EditUserResult>
 
   getGrant(tokenHash: string): RefreshGrant | undefined
-  /** All grants of the user's logins, the replaced and the expired ones included. */
+  /** All grants of the user's logins, including replaced and expired ones. */
   grantsOf(userId: UserId): readonly RefreshGrant[]
-  /** Whether anything is left of a login. */
+  /** Whether a login still has any grant. */
   hasFamily(family: string): boolean
-  /** The user's expired grants go, and the longest unused ones beyond the bound. */
+  /** Also removes the user's expired grants, and beyond the limit those unused for longest. */
   putGrant(grant: RefreshGrant): Promise<void>
-  /** Hands back what the grant is now; undefined if there is none. A successor is written with it. */
+  /** Returns the grant after the change; undefined if there is none. A successor is written together with it. */
   editGrant(
     tokenHash: string,
     change: (grant: RefreshGrant) => { readonly grant: RefreshGrant; readonly successor?: RefreshGrant },
@@ -166,31 +166,31 @@ export interface Users {
   listKeys(): readonly ApiKey[]
   addKey(key: ApiKey): Promise<'added' | 'full'>
   editKey(id: UserId, change: (key: ApiKey) => ApiKey): Promise<void>
-  /** Whether there was one. */
+  /** Resolves with whether the key existed. */
   removeKey(id: UserId): Promise<boolean>
 
   getProvisioningKey(id: UserId): ProvisioningKey | undefined
   listProvisioningKeys(): readonly ProvisioningKey[]
   addProvisioningKey(key: ProvisioningKey): Promise<'added' | 'full'>
-  /** Hands back what the key is now; undefined if there is none. */
+  /** Returns the key after the change; undefined if there is none. */
   editProvisioningKey(
     id: UserId,
     change: (key: ProvisioningKey) => ProvisioningKey,
   ): Promise<ProvisioningKey | undefined>
-  /** Whether there was one. */
+  /** Resolves with whether the key existed. */
   removeProvisioningKey(id: UserId): Promise<boolean>
 
   getView(id: string): SavedView | undefined
   listViews(): readonly SavedView[]
   addView(view: SavedView): Promise<'added' | 'full'>
-  /** Hands back what the view is now; undefined if there is none. */
+  /** Returns the view after the change; undefined if there is none. */
   editView(id: string, change: (view: SavedView) => SavedView): Promise<SavedView | undefined>
-  /** Whether there was one. */
+  /** Resolves with whether the view existed. */
   removeView(id: string): Promise<boolean>
   getPreferences(id: UserId): JsonObject | undefined
   putPreferences(id: UserId, preferences: JsonObject): Promise<'put' | 'full'>
 
-  /** Replaces all users and keys and ends all logins, all or nothing. `not_empty` is judged by users and API keys. */
+  /** Replaces all users and keys and ends all logins, all or nothing. `not_empty` considers users and API keys only. */
   replaceAll(
     all: AllUsers,
     options?: { readonly onlyIfNone?: boolean },
