@@ -1,4 +1,4 @@
-// Crockford's base 32, in lower case: no i, l, o, u. What is written with as many digits sorts as its number does.
+// Crockford's base 32, in lower case: no i, l, o, u. Strings of equal length sort like the numbers they encode.
 export const BASE32_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export function base32(value: number, chars: number): string {

@@ -9,8 +9,8 @@
 
 import { Micros } from '../../schemas/ids.ts'
 
-/** `listening`: a session subscribed to commands. `delivered`: the device acknowledged one. `heard`: a gateway spoke
- *  for a sub-device. `parked` is never written to the log and marks a removed message (see `withoutItems`). */
+/** `listening`: a session subscribed to commands. `delivered`: the device acknowledged one. `heard`: a gateway showed that
+ *  a sub-device is alive. `parked` marks a removed message (see `withoutItems`) and is never written to the log. */
 export const ITEM = {
   message: 0,
   opened: 1,
@@ -29,7 +29,7 @@ const FLAG_VIA = 16
 const FLAG_ORIGIN = 32
 /** The broker has sent the message before and does not know whether it arrived. */
 export const FLAG_DUP = 64
-/** A dead letter that somebody replays. Its `origin` names the letter. */
+/** The message is a dead letter being replayed. Its `origin` names the letter. */
 export const FLAG_REPLAY = 128
 export const ORIGIN_BYTES = 16
 const NO_BYTES = new Uint8Array(0)
@@ -37,12 +37,12 @@ const NO_BYTES = new Uint8Array(0)
 export interface Item {
   readonly kind: ItemKind
   readonly flags: number
-  /** Session items carry the session's number in the payload. */
+  /** The receive time. The payload of session items holds the number of the session. */
   readonly receivedAt: Micros
   readonly id: Uint8Array
   /** The gateway that the message came through, empty if it came from the device itself. */
   readonly via: Uint8Array
-  /** The broker's name for the message, empty for messages of our own broker. */
+  /** The id that a broker outside gave the message; empty for messages of the embedded broker. */
   readonly origin: Uint8Array
   readonly suffix: Uint8Array
   readonly payload: Uint8Array
@@ -94,12 +94,12 @@ export class BundleWriter {
     this.#count++
   }
 
-  /** Returns the bundle's bytes and starts a new one in the same memory. Copying to the right size costs less than new
-   *  memory per bundle, because memory outside the heap makes the garbage collector run. */
+  /** Returns the bundle's bytes and starts a new one in the same memory. Copying to the right size is cheaper than
+   *  allocating memory for each bundle, because off-heap memory triggers the garbage collector. */
   take(): Uint8Array {
     const taken = Buffer.allocUnsafe(this.#length)
     taken.set(this.#bytes.subarray(0, this.#length))
-    // One burst must not keep its memory for ever.
+    // The memory that one burst needed must not be kept for ever.
     if (this.#bytes.length > KEPT_BYTES_MAX && this.#length < this.#bytes.length / 4)
       this.#bytes = Buffer.allocUnsafeSlow(SIZE_START)
     this.#length = 0
@@ -124,7 +124,7 @@ function sizeOf({ id, via, origin, suffix, payload }: Item): number {
   return ITEM_HEADER_BYTES + id.length + viaBytes + origin.length + suffix.length + payload.length
 }
 
-/** Returns the bundle with these items parked, so that the others keep their places. */
+/** Returns the bundle with these items parked, so that the positions of the others do not change. */
 export function withoutItems(body: Uint8Array, indexes: ReadonlySet<number>): Uint8Array {
   const copy = Uint8Array.from(body)
   let at = 0
@@ -136,7 +136,7 @@ export function withoutItems(body: Uint8Array, indexes: ReadonlySet<number>): Ui
   return copy
 }
 
-/** Reads the items of one bundle in order. The views are valid as long as the bundle's bytes. */
+/** Reads the items of one bundle in order. The views stay valid as long as the bundle's bytes do. */
 export function* readItems(body: Uint8Array): Generator<Item> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   let at = 0

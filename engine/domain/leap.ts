@@ -1,6 +1,6 @@
-// Leaps of the clock. A timer counts time that passed, and not how far the clock was set forwards meanwhile.
+// Leaps of the clock. A timer counts elapsed time and must not count the time by which the clock was set forward.
 
-/** The clock was set forwards, by `ms`, and showed `at` then. */
+/** The clock was set forward by `ms`, to the time `at`. */
 export interface Leap {
   readonly at: number
   readonly ms: number
@@ -8,7 +8,7 @@ export interface Leap {
 
 const KEPT_MAX = 8
 
-/** The leaps with one more. A clock that is set back (`ms` is negative) takes back what it leapt before. */
+/** Adds a leap. Setting the clock back (`ms` is negative) cancels out earlier leaps. */
 export function withLeap(leaps: readonly Leap[], { at, ms }: Leap): readonly Leap[] {
   if (ms > 0) return [...leaps, { at, ms }].slice(-KEPT_MAX)
   const last = leaps.at(-1)
@@ -18,7 +18,7 @@ export function withLeap(leaps: readonly Leap[], { at, ms }: Leap): readonly Lea
   return left > 0 ? [...earlier, { at: last.at, ms: left }] : withLeap(earlier, { at, ms: left })
 }
 
-/** How much later a timer is over that began at this time. */
+/** How much later a timer that began at `from` expires because of these leaps. */
 export function leaptSince(from: number, leaps: readonly Leap[]): number {
   let ms = 0
   for (const leap of leaps) if (leap.at > from) ms += leap.ms

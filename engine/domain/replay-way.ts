@@ -1,15 +1,15 @@
-// The way of a dead letter that is sent again: to whom, and through which gateway.
+// How a dead letter is replayed: for which device, and through which gateway.
 import type { DeviceId } from '../../schemas/ids.ts'
 import { parseSubSuffix, splitTopic } from '../../schemas/topics.ts'
 
 interface Way {
   readonly deviceId: DeviceId
-  /** The gateway that sent it for the device. */
+  /** The gateway through which the message came. */
   readonly via: DeviceId | undefined
   readonly suffix: string
 }
 
-/** Undefined for a letter that is not kept whole, or has no topic of a device. */
+/** Undefined if the letter's payload was truncated or its topic is not a device's. */
 export function replayWay({
   topic,
   payload,

@@ -41,7 +41,7 @@ test.each([
   expect(read(text)).toMatchObject({ kind: 'refused', reason })
 })
 
-test('a result over the limit is left out, and the answer counts', () => {
+test('a result over the limit is left out, but the answer counts', () => {
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
   const large = JSON.stringify('x'.repeat(LIMITS.commandResultBytesMax))
   for (const result of [deep, large])
@@ -61,7 +61,7 @@ test.each(['yesterday', '2026-02-30T00:00:00Z', 1e300, -1, null, {}])(
   },
 )
 
-test('ids of commands are found in an answer that cannot be read', () => {
+test('command ids are found in an answer that cannot be parsed', () => {
   const ids = (text: string) => [...commandIdsIn(Buffer.from(text))]
   expect(ids('{"command_id":"cmd_01a","status":"done"')).toEqual(['cmd_01a'])
   expect(ids('cmd_01a;ok;cmd_02b;cmd_01a\xff')).toEqual(['cmd_01a', 'cmd_02b'])

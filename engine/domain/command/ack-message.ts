@@ -37,7 +37,7 @@ export function readAck(payload: Uint8Array): AckMessage {
   return toAck(json)
 }
 
-/** Ids of commands anywhere in an answer, which may be broken in any way. */
+/** Command ids found anywhere in an answer, however malformed it is. */
 export function commandIdsIn(payload: Uint8Array): ReadonlySet<string> {
   const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('latin1')
   return new Set(text.match(/cmd_[0-9a-z]+/g))
@@ -74,8 +74,7 @@ function parse(payload: Uint8Array): Json | undefined {
   }
 }
 
-/** A result that is too large, or nested too deeply to be written again, is left out. The status counts all the
- *  same. */
+/** Leaves out a result that is too large, or nested too deeply to be serialised again. The status counts all the same. */
 function boundedResult(json: JsonObject): Pick<Ack, 'result' | 'resultBytesOmitted'> {
   const result = Object.hasOwn(json, 'result') ? json['result'] : undefined
   if (result === undefined) return { result, resultBytesOmitted: undefined }
@@ -85,7 +84,7 @@ function boundedResult(json: JsonObject): Pick<Ack, 'result' | 'resultBytesOmitt
   return { result: undefined, resultBytesOmitted: bytes ?? LIMITS.payloadBytesMax }
 }
 
-/** Walks level by level, because the sender decides the depth and a stack is bounded. */
+/** Walks level by level instead of recursively, because the sender decides the depth and the stack is limited. */
 function isDeep(value: Json): boolean {
   let level: readonly Json[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

@@ -22,18 +22,18 @@ export interface SkippedMember {
   readonly reason: SkipReason
 }
 
-/** How its sender named the devices, if not by a group. */
+/** How the sender chose the devices, if not by a group. */
 export interface BroadcastTarget {
   readonly type: string
-  /** Only the first ones of devices that were named. */
+  /** If devices were named, only the first of them. */
   readonly value: Json
 }
 
 export interface Broadcast {
   readonly id: BroadcastId
-  /** All devices that are meant belong to its subtree. Undefined if they may belong to any group. */
+  /** All target devices belong to this group's subtree. Undefined if they may belong to any group. */
   readonly group: string | undefined
-  /** Undefined if the group's subtree is meant, as in the records of earlier releases. */
+  /** Undefined if the target is the group's subtree. Records of earlier releases lack it. */
   readonly target?: BroadcastTarget | undefined
   readonly name: string
   readonly data: JsonObject
@@ -41,19 +41,19 @@ export interface Broadcast {
   readonly timeoutSec: number | undefined
   readonly createdAt: Millis
   readonly createdBy: string
-  /** Devices that were meant when it was created. */
+  /** The number of target devices at its creation. */
   readonly total: number
   readonly accepted: number
   /** The first skipped members, up to the limit. `total - accepted` members were skipped. */
   readonly skipped: readonly SkippedMember[]
-  /** Devices that are sent to per second. Undefined means all at once. */
+  /** Devices sent to per second. Undefined means all at once. */
   readonly perSec: number | undefined
 }
 
 export interface BroadcastMember {
   readonly deviceId: DeviceId
   readonly status: DeviceStatus
-  /** The reason why the member's type does not take the command. */
+  /** Why devices of the member's type do not take the command. */
   readonly unfit?: 'unknown_command' | 'invalid_parameters' | undefined
 }
 
@@ -114,7 +114,7 @@ export function createBroadcast(
   return { kind: 'created', broadcast, wishes }
 }
 
-/** Moves a member to the skipped ones because its device refused: its queue was full, or it was decommissioned
+/** Counts a member as skipped because its device refused the command: its queue was full, or it had been decommissioned
  *  meanwhile. */
 export function skipMember(broadcast: Broadcast, skipped: SkippedMember): Broadcast {
   const accepted = broadcast.accepted - 1
@@ -135,7 +135,7 @@ export type BroadcastStatus =
   | 'partial'
   | Exclude<CommandStatus, 'pending' | 'delivered' | 'acked'>
 
-/** `pending` until the first command is delivered. Once all are finished: the status they share, else `partial` if some
+/** `pending` until the first command is delivered. Once all have ended, the status they share, or else `partial` if some
  *  completed and `failed` if none did. */
 export function broadcastStatus(counts: StatusCounts): BroadcastStatus {
   const present = COMMAND_STATUSES.filter((status) => counts[status] > 0)

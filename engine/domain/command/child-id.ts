@@ -1,5 +1,5 @@
-// Ids of the commands of a broadcast. They have the form of all others, and follow from the broadcast and the place of the
-// member: handed out again after a crash, it is the same command.
+// Ids of the commands of a broadcast. They look like all others, and follow from the broadcast and the member's position:
+// if a command is created again after a crash, it gets the same id.
 import { CommandId } from '../../../schemas/ids.ts'
 import { base32 } from '../base32.ts'
 import type { Broadcast } from './broadcast.ts'

@@ -1,4 +1,4 @@
-// The lifecycle of commands against a small model of it, with events in any order.
+// The lifecycle of commands, under events in any order, checked against a small model.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CommandId, Micros } from '../../../schemas/ids.ts'
@@ -41,13 +41,13 @@ interface Step {
   readonly timeoutSec?: number
 }
 
-/** The model's knowledge of one command, kept without the code under test. */
+/** What the model knows about one command, computed without the code under test. */
 interface Expectation {
   status: CommandStatus
   late: boolean
   sentTimes: number[]
   readonly expiresAt: number
-  /** Final statuses that it had. `expired` counts once no late result can come any more. */
+  /** The final statuses it has had. `expired` is added once a late result is no longer possible. */
   ends: CommandStatus[]
 }
 
@@ -57,7 +57,7 @@ function believeAck(command: Expectation, said: string, now: number): void {
   if (!FINAL.includes(command.status) && now >= command.expiresAt) {
     const isResult = said === 'completed' || said === 'failed'
     if (!isResult || now >= command.expiresAt + LIMITS.commandLateMs) {
-      // An answer that is kept makes the code look at the time. Otherwise the sweep notices.
+      // An answer that is recorded makes the code check the time. Otherwise the sweep notices.
       if (FINAL.includes(said)) command.status = 'expired'
       return
     }
@@ -165,7 +165,7 @@ class World {
   }
 }
 
-test('nothing is sent after expiry or cancel, and what is final stays, whatever happens', () => {
+test('nothing is sent after expiry or cancel, and a final status stays, whatever happens', () => {
   fc.assert(
     fc.property(fc.array<Step>(step, { minLength: 5, maxLength: 40 }), (steps) => {
       const world = new World()

@@ -23,7 +23,7 @@ test('a command starts pending, with the defaults of its priority', () => {
   expect(find(create([], { priority: 'critical', timeoutSec: 3 }, 5), 0).expiresAt).toBe(3_005)
 })
 
-test('the timeout of a paced command begins with its turn', () => {
+test('the timeout of a paced command starts when it is due to be sent', () => {
   expect(find(create([], { notBefore: at(60_000), timeoutSec: 5 }), 0).expiresAt).toBe(65_000)
 })
 
@@ -41,13 +41,13 @@ test('an idempotency key of another request is refused, and is free again after 
   expect(ask(commands, { idempotencyKey: 'k' }, LIMITS.idempotencyKeyMs).kind).toBe('created')
 })
 
-test('a broadcast handed out twice makes one command', () => {
+test('a broadcast distributed twice creates one command', () => {
   const commands = create([], { broadcastId: BroadcastId('bc_1') })
   expect(ask(commands, { broadcastId: BroadcastId('bc_1') }).kind).toBe('repeated')
   expect(ask(commands, { broadcastId: BroadcastId('bc_2') }).kind).toBe('created')
 })
 
-test('data over the limit is refused with its bytes', () => {
+test('data over the limit is refused, and the refusal states its size', () => {
   const data = { text: 'é'.repeat(40_000) }
   expect(ask([], { data })).toMatchObject({
     code: 'PAYLOAD_TOO_LARGE',
@@ -55,7 +55,7 @@ test('data over the limit is refused with its bytes', () => {
   })
 })
 
-test('a full queue refuses commands until one is finished', () => {
+test('a full queue refuses commands until one of its commands ends', () => {
   let commands: Commands = []
   for (let i = 0; i < LIMITS.commandsOpenMax; i++) commands = create(commands)
   expect(ask(commands, {})).toMatchObject({ code: 'COMMAND_QUEUE_FULL', detail: { actual: 1_000 } })
@@ -64,7 +64,7 @@ test('a full queue refuses commands until one is finished', () => {
   expect(ask(cancelled.commands, {}).kind).toBe('created')
 })
 
-test('a queue is bounded in bytes as well', () => {
+test('a queue is limited in bytes as well', () => {
   const data = { text: 'x'.repeat(60_000) }
   let commands: Commands = []
   for (let i = 0; i < 69; i++) commands = create(commands, { data })

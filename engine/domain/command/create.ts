@@ -1,4 +1,4 @@
-// Creating a command: its bounds, its deadline, and whether the same request came before.
+// Creating a command: its limits, its deadline, and recognising a repeated request.
 import { Buffer } from 'node:buffer'
 import { type BroadcastId, type CommandId, Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -9,7 +9,7 @@ import { isEqual } from '../shadow/json-object.ts'
 import { isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT } from './record.ts'
 
-/** A REST request, checked by its schema. */
+/** The fields of a REST request, validated by its schema. */
 export interface CommandWish {
   readonly name: string
   readonly data?: JsonObject | undefined
@@ -37,7 +37,7 @@ export interface CommandRefusal {
 
 export type CreateOutcome =
   | ({ readonly kind: 'created'; readonly command: Command } & CommandsChange)
-  /** The same request came before. This is its command as it is now. */
+  /** The same request was made before. `command` is its command as it is now. */
   | { readonly kind: 'repeated'; readonly command: Command }
   | CommandRefusal
 
@@ -121,7 +121,7 @@ function timeoutOf(wish: CommandWish): number {
   return wish.timeoutSec ?? (isCritical ? LIMITS.commandTimeoutSecCritical : LIMITS.commandTimeoutSecDefault)
 }
 
-/** Also finds the command of a broadcast that is handed out again after a crash. */
+/** Also finds the command of a broadcast that is distributed again after a crash. */
 function findEarlier(commands: Commands, wish: CommandWish, { now }: Creation): Command | undefined {
   const { idempotencyKey: key, broadcastId } = wish
   if (broadcastId !== undefined) return commands.find((command) => command.broadcastId === broadcastId)

@@ -1,10 +1,10 @@
-// Commands that the devices' records keep, found among all devices: the open ones and the newest finished ones. Newest
-// first, by creation, id, then device.
+// Commands of all devices as far as their records keep them: the open ones and the newest finished ones. Newest first: by
+// creation, then id, then device.
 import type { CommandId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import type { Command } from './record.ts'
 
-/** A command's place among the commands of all devices. */
+/** A command's position among the commands of all devices. */
 export interface CommandPlace {
   readonly createdAt: Millis
   readonly commandId: CommandId
@@ -20,7 +20,7 @@ export interface CommandFilter {
   /** Time of creation, [from, to). */
   readonly from?: Millis | undefined
   readonly to?: Millis | undefined
-  /** Only older ones. */
+  /** Only commands older than this one. */
   readonly before?: CommandPlace | undefined
   readonly limit: number
 }
@@ -57,7 +57,7 @@ export function byCreation(a: CommandPlace, b: CommandPlace): number {
   return a.deviceId === b.deviceId ? 0 : a.deviceId < b.deviceId ? 1 : -1
 }
 
-/** The newest of them, in order. */
+/** The newest of the commands found, newest first. */
 export function newestOf(found: readonly KeptCommand[], limit: number): readonly KeptCommand[] {
   return found
     .map((kept) => ({ kept, place: placeOf(kept) }))

@@ -46,7 +46,7 @@ for (const status of COMMAND_STATUSES)
     })
   }
 
-test('an answer implies a delivery and an acceptance that were not seen', () => {
+test('an answer implies a delivery and an acceptance that were not observed', () => {
   const executed = '2026-05-01T10:00:00.250Z'
   const commands = say(sent, 'completed', 9, { result: { ok: true }, executed_at: executed })
   expect(find(commands, 0)).toMatchObject({
@@ -61,7 +61,7 @@ test('an answer implies a delivery and an acceptance that were not seen', () => 
   })
 })
 
-test('an answer keeps the times of delivery and acceptance that were seen', () => {
+test('an answer keeps the observed times of delivery and acceptance', () => {
   const had = delivered(sent, { id, kind: 'command', now: at(3) }).commands
   const commands = say(say(had, 'accepted', 4), 'failed', 9, { error: { code: 'E1', message: 'stuck' } })
   expect(find(commands, 0)).toMatchObject({
@@ -101,7 +101,7 @@ test('contradicting answers are kept up to a bound', () => {
   expect(find(commands, 0).conflicts).toHaveLength(LIMITS.commandConflictsMax)
 })
 
-test('a command that is answered before it was sent is not sent any more', () => {
+test('a command that is answered before it was sent is never sent', () => {
   const answered = say(create([]), 'completed', 2)
   expect(find(answered, 0)).toMatchObject({ status: 'completed', deliveredAt: 2, ackedAt: 2 })
   expect(sendDue(answered, live(3)).sends).toEqual([])
@@ -113,7 +113,7 @@ test('an answer to another device’s command is ignored', () => {
   expect(acknowledge(sent, ack, at(2))).toEqual({ kind: 'ignored', reason: 'outdated' })
 })
 
-test('only open commands whose time is over expire', () => {
+test('only open commands past their deadline expire', () => {
   const commands = create(create([]), { timeoutSec: 60 })
   const { commands: after, changed } = expireCommands(commands, at(30_000))
   expect(after.map(({ status }) => status)).toEqual(['expired', 'pending'])
@@ -132,7 +132,7 @@ test('an expired command takes a late result for a day', () => {
   })
 })
 
-test('a command expires at its time although the sweep is late', () => {
+test('a command expires at its deadline even if the sweep is late', () => {
   expect(find(say(sent, 'completed', 30_000), 0)).toMatchObject({ status: 'completed', late: true })
   expect(say(sent, 'acked', 30_000)).toBe(sent)
   expect(delivered(sent, { id, kind: 'command', now: at(30_000) }).commands).toBe(sent)
@@ -201,7 +201,7 @@ describe('an answer that nobody can read', () => {
     noteUnreadable(commands, { ids: new Set(ids), why, now: at(now) })
   const UNREADABLE = { code: 'MALFORMED_ACK', message: 'not JSON' }
 
-  test('is noted at its command, which goes on and expires with the note', () => {
+  test('is noted on its command, which stays open and expires with the note', () => {
     const { commands, changed } = note(sent, ['c0', 'c7'])
     expect(changed).toMatchObject([{ id: 'c0', status: 'pending', error: UNREADABLE }])
     expect(note(commands, ['c0']).changed).toEqual([])
@@ -213,7 +213,7 @@ describe('an answer that nobody can read', () => {
     })
   })
 
-  test('gives way to one that can be read', () => {
+  test('is replaced by a readable one', () => {
     const noted = note(sent, ['c0']).commands
     expect(find(say(noted, 'acked', 6), 0)).toMatchObject({ status: 'acked', error: undefined })
     expect(find(say(noted, 'completed', 6), 0)).toMatchObject({ status: 'completed', error: undefined })
@@ -226,7 +226,7 @@ describe('an answer that nobody can read', () => {
     },
   )
 
-  test('is left alone if it could mean several commands', () => {
+  test('is not noted anywhere if it could concern several commands', () => {
     const two = create(sent)
     expect(
       note(

@@ -1,9 +1,9 @@
-// What happens to commands after they are created. Each function is one event, and none of them sends anything.
+// What can happen to a command after its creation. Each function handles one event, and none of them sends anything.
 //
-// - A status moves only as `COMMAND_MOVES` says, so a finished command changes only by a late result.
-// - Answers may come twice and out of order. One that is behind the status is ignored, and one that contradicts a final
-//   status is kept beside it.
-// - An event is judged by its own time, so it makes no difference whether the sweep came first.
+// - A status moves only as `COMMAND_MOVES` says, so after the end only a late result can change a command.
+// - Answers may arrive twice and out of order. One that is behind the status is ignored. One that contradicts a final
+//   status is stored beside it.
+// - An event is judged by its own time, so the result does not depend on whether the sweep ran first.
 //
 // The caller announces each `changed` command (`command.status`), writes it to the history, and then runs `sendDue`.
 import { type CommandId, Millis } from '../../../schemas/ids.ts'
@@ -16,7 +16,7 @@ import { COMMAND_MOVES, isOpen } from './moves.ts'
 import { type Command, type Commands, type CommandsChange, NOT_SENT, replace } from './record.ts'
 import { answer } from './settle.ts'
 
-/** Applies the device's PUBACK for the command, or for the notice that takes it back. */
+/** Applies the device's PUBACK of the command, or of the notice that cancels it. */
 export function delivered(
   commands: Commands,
   { id, kind, now }: { readonly id: CommandId; readonly kind: SendKind; readonly now: Millis },
@@ -26,7 +26,7 @@ export function delivered(
   const { notice } = command
   if (kind === 'cancel') {
     if (notice === undefined || notice.deliveredAt !== undefined) return unchanged(commands)
-    // This is not announced, because the command itself did not move.
+    // This is not announced, because the status of the command did not change.
     const told = { ...command, notice: { ...notice, deliveredAt: now } }
     return { commands: replace(commands, [told]).commands, changed: [] }
   }
@@ -45,8 +45,8 @@ export type AckOutcome =
       readonly reason: 'unknown' | 'outdated'
     }
 
-/** Applies the device's answer, which can only concern this device's commands, whatever id it names. A command that we
- *  never sent may have reached the device another way, and is then not sent any more. */
+/** Applies the device's answer. Whatever id it names, it can only concern commands of this device. An answer to a command
+ *  that was never sent means that the command arrived some other way, so it will not be sent. */
 export function acknowledge(commands: Commands, ack: Ack, now: Millis): AckOutcome {
   const found = commands.find((command) => command.id === ack.requestId)
   if (found === undefined)
@@ -56,11 +56,12 @@ export function acknowledge(commands: Commands, ack: Ack, now: Millis): AckOutco
   return { kind: 'changed', command, ...replace(commands, [command]) }
 }
 
-/** Code of the error of a command whose answer nobody could read. */
+/** Error code of a command whose answer could not be parsed. */
 const UNREADABLE = 'MALFORMED_ACK'
 
-/** Notes at the command that the device answered something unreadable. It goes on, and the next answer that moves it takes the
- *  place of the note. `ids` are those found in the answer: of several commands, nobody knows which was meant. */
+/** Notes on the command that the device sent an unreadable answer. The command stays open, and the next answer that
+ *  changes its status replaces the note. `ids` are those found in the answer. If several are commands, it is unknown which
+ *  one was meant. */
 export function noteUnreadable(
   commands: Commands,
   { ids, why, now }: { readonly ids: ReadonlySet<string>; readonly why: string; readonly now: Millis },
@@ -121,9 +122,9 @@ export function expireCommands(commands: Commands, now: Millis): CommandsChange 
   )
 }
 
-/** Bounds the finished commands in the record; the history has had them since they finished. Expired ones stay while a
- *  late result counts, cancelled ones until the device has the notice, and those with an idempotency key while it may
- *  be repeated, all up to a bound. */
+/** Limits the finished commands in the record; the history already has them. Expired commands stay while a late result
+ *  counts, cancelled ones until the device has the notice, and those with an idempotency key while it may be repeated. All
+ *  of these are limited in number. */
 export function trimCommands(commands: Commands, now: Millis): Commands {
   if (commands.length <= LIMITS.commandsKeptMax) return commands
   let kept = LIMITS.commandsKeptMax
@@ -132,7 +133,7 @@ export function trimCommands(commands: Commands, now: Millis): Commands {
     if (isOpen(command.status)) return true
     return isAwaited(command, now) && awaited > 0 ? awaited-- > 0 : kept-- > 0
   }
-  // Newest first, so that the oldest leave.
+  // Newest first, so that the oldest are dropped.
   const staying = commands.toReversed().filter(isStaying).toReversed()
   return staying.length === commands.length ? commands : staying
 }

@@ -27,7 +27,7 @@ export const COMMAND_MOVES: Readonly<
   cancelled: {},
 }
 
-/** True while the device may still be sent the command, or may still answer it in time. */
+/** True while the device may still be sent the command, or may still answer it before the deadline. */
 export function isOpen(status: CommandStatus): boolean {
   return COMMAND_MOVES[status].cancel !== undefined
 }

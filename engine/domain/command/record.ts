@@ -3,8 +3,8 @@ import type { BroadcastId, CommandId, Micros, Millis } from '../../../schemas/id
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { CommandPriority, CommandStatus } from '../../../schemas/vocabulary.ts'
 
-/** How far a message has come on its way to the device. It is saved before it is sent (R4), so `attempts` is 0 only
- *  while the device cannot have it. */
+/** How far a message has come on its way to the device. Saved before the message is sent (R4), so `attempts` is 0 only if
+ *  the device cannot have received it. */
 export interface Delivery {
   readonly attempts: number
   readonly sentAt: Millis | undefined
@@ -31,11 +31,11 @@ export interface CommandError {
   readonly message: string
 }
 
-/** The device's word on what came of a command. */
+/** What the device says about the outcome of a command. */
 export interface CommandResult {
   readonly executedAt: Millis | undefined
   readonly result: Json | undefined
-  /** Set instead of `result` if that was over the limit. */
+  /** Set instead of `result` if the result exceeded the limit. */
   readonly resultBytesOmitted: number | undefined
   readonly error: CommandError | undefined
 }
@@ -58,7 +58,7 @@ export interface Command extends CommandResult {
   readonly timeoutSec: number
   readonly createdAt: Millis
   readonly createdBy: string
-  /** A paced command is not sent before this time, from which its timeout counts. */
+  /** A paced command is not sent before this time, and its timeout starts then. */
   readonly notBefore: Millis | undefined
   readonly expiresAt: Millis
   readonly delivery: Delivery
@@ -71,7 +71,7 @@ export interface Command extends CommandResult {
   readonly notice: Notice | undefined
   /** Percent. */
   readonly progress: number | undefined
-  /** The result came after the command had expired. */
+  /** True if the result arrived after the command had expired. */
   readonly late: boolean
   readonly conflicts: readonly Conflict[]
   readonly broadcastId: BroadcastId | undefined
@@ -83,8 +83,8 @@ export type Commands = readonly Command[]
 
 export const NO_COMMANDS: Commands = Object.freeze([])
 
-/** A change of a device's commands. `changed` holds those that are new or moved, each to be announced and written to
- *  the history. Without changes `commands` is the same reference. */
+/** A change of a device's commands. `changed` holds the new and the moved ones, each to be announced and written to the
+ *  history. If nothing changed, `commands` is the same reference. */
 export interface CommandsChange {
   readonly commands: Commands
   readonly changed: readonly Command[]

@@ -30,7 +30,7 @@ test('commands are sent by priority, then by age', () => {
   ])
 })
 
-test('other commands wait while a critical one is being tried and has not arrived', () => {
+test('other commands wait while a critical one has been sent but has not arrived', () => {
   const { commands } = sendDue(create(create([]), { priority: 'critical', timeoutSec: 600 }), live(1))
   expect(sendDue(commands, live(2)).sends).toEqual([])
   expect(commandsDeadline(commands, live(2))).toBe(10_001)
@@ -46,7 +46,7 @@ test('other commands wait while a critical one is being tried and has not arrive
   expect(ids(sendDue(tried, live(50_001)).sends)).toEqual(['command c2'])
 })
 
-test('a message has the timeout as it was given, and the time at which it ends', () => {
+test('a message has the original timeout and the time at which it ends', () => {
   const commands = create([], { name: 'move', data: { x: 1 }, timeoutSec: 20 }, 1_000)
   const [send] = sendDue(commands, live(6_000)).sends
   expect(send?.message).toMatchObject({ suffix: 'command', qos: 1, retain: false })
@@ -74,12 +74,12 @@ test.each<[string, Partial<SendContext>]>([
   expect(outcome.commands).toBe(commands)
 })
 
-test('a connected device gets commands although it is silent or in error', () => {
+test('a connected device gets commands even if it is silent or in error', () => {
   for (const status of ['offline', 'error', 'provisioning'] as const)
     expect(sendDue(create([]), { ...live(1), status }).sends).toHaveLength(1)
 })
 
-test('a device that is silent behind its gateway gets urgent commands only', () => {
+test('a sub-device that is silent gets urgent commands only', () => {
   const priorities = ['low', 'normal', 'critical', 'high'] as const
   const commands = priorities.reduce<Commands>((all, priority) => create(all, { priority }), [])
   const sentTo = (status: SendContext['status']) =>
@@ -88,11 +88,11 @@ test('a device that is silent behind its gateway gets urgent commands only', () 
   expect(sentTo('provisioning')).toEqual(['command c2'])
   expect(sentTo('online')).toEqual(['command c2'])
   const rest = sendDue(commands, { ...live(1), isRelayed: true, status: 'offline' }).commands
-  // There is nothing to look at before the first retry.
+  // There is nothing to do before the first retry.
   expect(commandsDeadline(rest, { ...live(1), isRelayed: true, status: 'offline' })).toBe(10_000)
 })
 
-test('a message is counted before it is sent, and not repeated while its PUBACK may come', () => {
+test('a message is counted before it is sent, and not repeated while its PUBACK may still come', () => {
   const { commands } = sendDue(create([]), live(1))
   expect(find(commands, 0).delivery).toEqual({ attempts: 1, sentAt: 1, sentIn: 1, deliveredAt: undefined })
   expect(sendDue(commands, live(10_000)).sends).toEqual([])
@@ -114,7 +114,7 @@ test('a message is not repeated after its PUBACK or the last attempt', () => {
   expect(sendDue(confirmed, live(20_000, 9)).sends).toEqual([])
 })
 
-test('the window of messages under way holds up neither urgent messages nor, after a lost PUBACK, others', () => {
+test('a full window does not delay urgent messages, and a lost PUBACK frees its place', () => {
   let commands: Commands = []
   for (let i = 0; i < 12; i++) commands = create(commands, { timeoutSec: 300 })
   const first = sendDue(commands, live(1))
@@ -131,20 +131,20 @@ test('the window of messages under way holds up neither urgent messages nor, aft
   )
 })
 
-test('a paced command is not sent before its turn', () => {
+test('a paced command is not sent before it is due', () => {
   const commands = create([], { notBefore: at(5_000) })
   expect(sendDue(commands, live(4_999)).sends).toEqual([])
   expect(commandsDeadline(commands, live(1))).toBe(5_000)
   expect(sendDue(commands, live(5_000)).sends).toHaveLength(1)
 })
 
-test('for a command cancelled before it was sent nothing is ever sent', () => {
+test('nothing is ever sent for a command that was cancelled before it was sent', () => {
   const commands = cancel(create([]), 0, 1)
   expect(sendDue(commands, live(2)).sends).toEqual([])
   expect(commandsDeadline(commands, live(2))).toBe(Number.POSITIVE_INFINITY)
 })
 
-test('a cancelled command that was sent is taken back by a notice, repeated until the device has it', () => {
+test('cancelling a sent command sends a notice, which is repeated until the device has it', () => {
   const commands = cancel(sendDue(create([]), live(1)).commands, 0, 100)
   const told = sendDue(commands, live(100))
   expect(told.sends.map(({ message }) => bodyOf(message))).toMatchObject([
@@ -161,7 +161,7 @@ test('the next deadline is the expiry while the device is away', () => {
   expect(commandsDeadline([], live(1))).toBe(Number.POSITIVE_INFINITY)
 })
 
-test('the next deadline is now while something must be sent, then the time to repeat it, then its expiry', () => {
+test('the next deadline is now while something is to be sent, then its next retry, then its expiry', () => {
   const commands = create([])
   expect(commandsDeadline(commands, live(1))).toBe(1)
   const sent = sendDue(commands, live(1)).commands
@@ -169,7 +169,7 @@ test('the next deadline is now while something must be sent, then the time to re
   expect(commandsDeadline(confirm(sent, 0, 5), live(5))).toBe(30_000)
 })
 
-test('a pending command of a device in maintenance has the reason why it waits', () => {
+test('a pending command of a device in maintenance shows why it waits', () => {
   const command = find(create([]), 0)
   expect(heldReason(command, 'maintenance', false)).toBe('maintenance')
   expect(heldReason(command, 'online', false)).toBeUndefined()

@@ -21,9 +21,9 @@ import { type Command, type Commands, type Delivery, replace } from './record.ts
 export interface SendContext {
   /** Undefined while the device has no live session. */
   readonly session: Micros | undefined
-  /** The session is the gateway's, which may be there while the device is not. */
+  /** True if the session is the gateway's, which may be connected while the device is not. */
   readonly isRelayed: boolean
-  /** It installs firmware or restarts with it: only what is urgent may disturb it. */
+  /** The device is installing firmware or restarting with it, so only urgent commands may disturb it. */
   readonly isUpdating: boolean
   readonly status: DeviceStatus
   readonly now: Millis
@@ -61,7 +61,7 @@ export function sendDue(
   }
 }
 
-/** Time at which the commands must next be looked at, infinity if never. Part of the device's next deadline (R6). */
+/** When the commands must next be looked at, infinity if never. Part of the device's next deadline (R6). */
 export function commandsDeadline(commands: Commands, state: SendContext): number {
   let at = Number.POSITIVE_INFINITY
   for (const command of commands) {
@@ -74,7 +74,7 @@ export function commandsDeadline(commands: Commands, state: SendContext): number
   return at > state.now && dueSends(commands, state).length > 0 ? state.now : at
 }
 
-/** The reason why a pending command waits although the device could be sent it. */
+/** Why a pending command waits although the device is reachable. */
 export function heldReason(
   { status, priority }: Command,
   deviceStatus: DeviceStatus,
@@ -109,7 +109,8 @@ function dueSends(commands: Commands, state: SendContext): readonly DueSend[] {
   return [...urgent.slice(0, Math.max(0, room.urgent)), ...paced.slice(0, Math.max(0, room.paced))]
 }
 
-/** A connected device can be sent commands in any other status, so that an emergency stop also reaches a silent one. */
+/** Commands are sent in any other status while the device is connected, so that an emergency stop also reaches a silent
+ *  one. */
 function canSend({ session, status }: SendContext): boolean {
   return session !== undefined && status !== 'maintenance' && status !== 'decommissioned'
 }
@@ -119,7 +120,7 @@ function isSilent({ isRelayed, status }: SendContext): boolean {
   return isRelayed && (status === 'offline' || status === 'provisioning')
 }
 
-/** The message that the device has not confirmed and may still get (L1). */
+/** The message that the device has not confirmed and may still receive (L1). */
 function underWay(
   { status, notice, expiresAt, delivery }: Command,
   now: Millis,

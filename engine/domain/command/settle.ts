@@ -1,4 +1,4 @@
-// One answer of a device, applied to one command.
+// How one answer of a device changes one command.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { CommandStatus } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -35,13 +35,13 @@ function accept(command: Command, ack: Ack, now: Millis): Command | undefined {
   // Progress only grows, because an older answer may come later.
   const isFurther = ack.progress !== undefined && ack.progress > (command.progress ?? -1)
   const progress = isFurther ? ack.progress : command.progress
-  // An open command has no error but the note that an earlier answer could not be read.
+  // The error of an open command can only be the note that an earlier answer was unreadable.
   const heard = { ...command, error: undefined, progress }
   if (status === undefined) return isFurther ? heard : undefined
   return { ...heard, status, deliveredAt: command.deliveredAt ?? now, ackedAt: now }
 }
 
-/** The same answer again is a repetition. A different one is kept for people to see. */
+/** An identical answer is a repetition. A different one is stored for people to see. */
 function contradict(command: Command, ack: Ack, now: Millis): Command | undefined {
   const status = FINAL[ack.cause === 'accept' ? 'complete' : ack.cause]
   const said = { ...resultOf(ack), status }

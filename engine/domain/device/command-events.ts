@@ -71,8 +71,7 @@ export function abandon(device: Device, options: { readonly now: Millis; readonl
   return apply(device, abandonCommands(device.commands, options), options.now)
 }
 
-/** Runs after every event. The way to reach the device is a vital, so the shard passes it in, if the device listens to
- *  commands. */
+/** Runs after every event. The session through which the device takes commands is a vital, so the shard passes it in. */
 export function sendCommands(
   device: Device,
   { way, now }: { readonly way: Way | undefined; readonly now: Millis },

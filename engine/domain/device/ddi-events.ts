@@ -1,4 +1,4 @@
-// What a device does by the DDI, as outcomes of its actor.
+// What a device does over hawkBit's device API (DDI), as outcomes of its actor.
 import { Millis } from '../../../schemas/ids.ts'
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
@@ -36,11 +36,11 @@ export function ddiActed(device: Device, act: Exclude<DdiAct, Configure>, now: M
     }),
   )
   const after = ddiJob(changed.device.firmware, act.number)
-  // What it says that it installed, it runs, until it says something else.
+  // A device that reported a successful installation is taken to run that image, until it reports something else.
   return after?.status === 'confirming' && after.isProved ? running(changed, after, now) : changed
 }
 
-/** The attributes of a device, as they are kept in its metadata. */
+/** Stores the attributes that a device reports in its metadata. */
 export function withAttributes(device: Device, { mode, attributes }: Configure, now: Millis): Outcome {
   const { ddi: before } = device.metadata
   const kept: JsonObject = mode === 'replace' || !isObject(before) ? {} : before
@@ -60,7 +60,8 @@ export function withAttributes(device: Device, { mode, attributes }: Configure, 
   }
 }
 
-/** The device has the job now, so it is told of a cancellation; and it has no sessions that could prove anything. */
+/** The device has fetched the job, so a cancellation must be announced to it. Its proof is a report, because it has no
+ *  sessions. */
 function asSeen(job: Job, now: Millis): Job {
   const { plan, telling } = job
   const seen: Job = {
@@ -72,7 +73,7 @@ function asSeen(job: Job, now: Millis): Job {
   return moveJob(isNew ? seen : job, 'notify', now)
 }
 
-/** A success counts once the device has had time to say that it runs another version. */
+/** A success is confirmed only after the device has had time to report another version. */
 function reported(
   job: Job,
   act: Report,
@@ -81,7 +82,7 @@ function reported(
   const { word, progress, error } = act
   if (word === 'succeeded') return moveJob(job, 'confirm', now, { isProved: true })
   if (word === 'deferred') return deferJob(job, Millis(now + LIMITS.ddiDeferMs), now)
-  // Clients say this while they download, too.
+  // Some clients send this while they still download.
   const hasLoaded = job.downloadingAt !== undefined || job.downloadedAt !== undefined
   if (word === 'installing' && !hasLoaded) return { ...job, progress: progress ?? job.progress }
   const { deploymentId } = job.plan

@@ -1,4 +1,4 @@
-// What an edit makes of a device's record, and why it may not.
+// How an edit changes a device's record, and why it may be refused.
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceRequest } from './events.ts'
@@ -14,7 +14,7 @@ export type EditVerdict<D extends DeviceRecord> =
   | {
       readonly kind: 'edited'
       readonly device: D
-      /** Set if the status moves as well. */
+      /** Set if the edit also changes the status. */
       readonly cause: Cause | undefined
     }
   | {
@@ -62,7 +62,7 @@ function applyEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): D {
   }
 }
 
-/** A tag that is both added and removed is there afterwards. */
+/** A tag that is both added and removed ends up added. */
 function editedTags(
   tags: readonly string[],
   { tagsAdd = [], tagsRemove = [] }: DeviceEdit,

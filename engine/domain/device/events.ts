@@ -35,13 +35,13 @@ export type DeviceRequest =
     }
   | {
       readonly kind: 'edit'
-      /** The fields are a merge patch. `replace` (PUT) first empties what the patch does not name. */
+      /** The fields form a merge patch. With `replace` (PUT), fields that the patch does not name are emptied first. */
       readonly replace: boolean
       readonly name?: string | undefined
       readonly description?: string | null | undefined
       readonly group?: string | null | undefined
       readonly tags?: readonly string[] | null | undefined
-      /** Tags added to those that the device has then, and taken from them. */
+      /** Tags to be added to or removed from those that the device has at that time. */
       readonly tagsAdd?: readonly string[] | undefined
       readonly tagsRemove?: readonly string[] | undefined
       readonly metadata?: JsonObject | null | undefined
@@ -53,12 +53,13 @@ export type DeviceRequest =
   | {
       readonly kind: 'decommission'
       readonly reason?: string | undefined
-      /** Left out if whichever device has the id is meant. */
+      /** If left out, the request concerns whichever device has the id. */
       readonly createdAt?: Millis | undefined
     }
-  /** Decommissions the device and forgets it. `createdAt` tells it from a later device with the same id. */
+  /** Decommissions the device and removes everything about it. `createdAt` distinguishes it from a later device with the
+   *  same id. */
   | { readonly kind: 'purge'; readonly createdAt: Millis }
-  /** Voids every token that the device has. */
+  /** Voids every token issued to the device. */
   | { readonly kind: 'revoke'; readonly ifRevision?: number | undefined }
   | {
       readonly kind: 'desire'
@@ -70,7 +71,7 @@ export type DeviceRequest =
   | { readonly kind: 'command'; readonly id: CommandId; readonly wish: CommandWish }
   | { readonly kind: 'cancel'; readonly id: CommandId }
   | OtaRequest
-  /** The device itself, by hawkBit's device API. Each is a sign of life. */
+  /** A request of the device itself over hawkBit's device API. Each is a sign of life. */
   | { readonly kind: 'ddi'; readonly act: DdiAct }
   | { readonly kind: 'alert'; readonly id: AlertId; readonly act: AlertAct }
 
@@ -83,7 +84,7 @@ export type DeviceEvent =
   /** The device reported faults, at least one, the worst first. */
   | { readonly kind: 'diagnosed'; readonly faults: readonly NamedFault[] }
   | { readonly kind: 'recovered' }
-  /** What the device says that it runs. */
+  /** The device described itself: what it runs, for example. */
   | { readonly kind: 'described'; readonly said: DescribedDevice }
   | { readonly kind: 'requested'; readonly request: DeviceRequest; readonly by: Author }
   | {
@@ -97,11 +98,11 @@ export type DeviceEvent =
   | {
       readonly kind: 'shadow_wanted'
       readonly what: 'document' | 'desired'
-      /** The document repeats it. */
+      /** Repeated in the answer. */
       readonly clientToken?: string | undefined
     }
   | { readonly kind: 'acked'; readonly ack: Ack }
-  /** An answer that nobody can read, with the ids of commands that are in it. */
+  /** An answer that cannot be parsed, with the command ids found in it. */
   | { readonly kind: 'acked_unreadably'; readonly ids: ReadonlySet<string>; readonly why: string }
   /** The broker received the device's PUBACK. */
   | { readonly kind: 'delivered'; readonly commandId: CommandId; readonly message: SendKind }
@@ -116,7 +117,7 @@ export interface DescribedDevice extends StatusReport {
 export interface Confirmation {
   readonly commandId: CommandId
   readonly message: SendKind
-  /** The message is not sent any more from this time on: the save before it may take long. */
+  /** The message must not be sent after this time, because the save before it may take long. */
   readonly expiresAt: Millis
 }
 
@@ -126,16 +127,16 @@ export type Effect =
       readonly code: RefusalCode
       readonly detail: Readonly<Record<string, unknown>>
     }
-  /** Credentials are void from now on. Live sessions end and retained topics are cleared. */
+  /** Credentials are void from now on: live sessions are ended and retained topics cleared. */
   | { readonly kind: 'cut' }
-  /** The device is kept nowhere any more, and its id is free. */
+  /** Everything about the device is removed, and its id is free again. */
   | { readonly kind: 'forget' }
-  /** Live sessions end. The device may connect again with what still counts. */
+  /** Ends live sessions. The device may reconnect with credentials that are still valid. */
   | { readonly kind: 'end_sessions' }
   | {
       readonly kind: 'publish'
       readonly message: DownlinkMessage
-      /** Present if the message is a command's, whose PUBACK becomes an event of the device. */
+      /** Set if the PUBACK of this message, which belongs to a command, becomes an event of the device. */
       readonly confirms?: Confirmation
     }
   /** Announced as `shadow.updated`, and written to the shadow's history. */
@@ -146,7 +147,7 @@ export type Effect =
   | { readonly kind: 'job_moved'; readonly job: Job; readonly previous: Job['status'] | undefined }
   /** A message about firmware, whose PUBACK becomes an event of the device. */
   | { readonly kind: 'ota'; readonly send: OtaSend }
-  /** Announced, written to the timeline, and told of if the move is to be notified. */
+  /** Announced and written to the timeline. A notice is queued if the move is to be notified. */
   | { readonly kind: 'alert_moved'; readonly move: Move; readonly by?: Author | undefined }
   /** The answer to the caller of the request. */
   | { readonly kind: 'answer'; readonly command: Command }

@@ -1,4 +1,4 @@
-// The faults that keep a device in `error`: one per name, from its first report until the device leaves the status.
+// The faults that keep a device in `error`: one per name, from its first report until the device leaves that status.
 import { LIMITS } from '../../limits.ts'
 import type { NamedFault } from '../telemetry/diagnostics.ts'
 import type { DeviceRecord } from './record.ts'
@@ -7,12 +7,12 @@ type Faulty = Pick<DeviceRecord, 'issues' | 'faultNames'>
 
 /** The names of the record's `issues`, in their order. */
 export function faultNamesOf({ issues, faultNames }: Faulty): readonly string[] {
-  // A record that was saved without names has them in its texts.
+  // Records saved without names have them at the beginning of the texts.
   return faultNames ?? issues.map((issue) => issue.split(': ', 1)[0] ?? issue)
 }
 
-/** Adds faults, or gives known ones their new text. Returns `device` itself if nothing changes. Further names than the
- *  record may hold are left out, and the device is in `error` all the same. */
+/** Adds faults, or updates the texts of known ones. Returns `device` itself if nothing changes. Names beyond the limit are
+ *  not stored, but the device is in `error` all the same. */
 export function withFaults<D extends Faulty>(device: D, faults: readonly NamedFault[]): D {
   const names = [...faultNamesOf(device)]
   const issues = [...device.issues]

@@ -1,5 +1,5 @@
-// Whether a device connects over and over. Each connect counts for a minute, one after the other, so two numbers are
-// enough. They depend on the log's times alone, and a connect that is read again counts once (R6).
+// Whether a device reconnects again and again. Counted connects expire one per minute, so two numbers suffice. They
+// depend only on times in the log, and a connect that is read again counts once (R6).
 import { type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 

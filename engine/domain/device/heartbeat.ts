@@ -1,10 +1,11 @@
-// How long a device may be silent before it counts as offline: its own time, or its type's, or the service's.
+// How long a device may be silent before it counts as offline. Its own setting wins over its type's, and that over the
+// service's.
 import type { DeviceTypes } from '../device-type/definition.ts'
 import type { DeviceRecord } from './record.ts'
 
 export interface HeartbeatTimeouts {
   readonly heartbeatTimeoutMs: number
-  /** Only types that have one of their own are in it. */
+  /** Contains only the types that set a timeout. */
   readonly typeHeartbeatMs?: ReadonlyMap<string, number> | undefined
 }
 

@@ -1,5 +1,5 @@
-// The life of a device against the specification's table, which is written here a second time, with events in any
-// order.
+// The lifecycle of a device, under events in any order, checked against a second transcription of the specification's
+// table.
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -71,7 +71,7 @@ const unsaid = { ...nothing, boot: 'unsaid', mayBeOld: false } as const
 class World {
   device: Device = frozen(born)
   now = 1
-  /** The model's belief, kept without the code under test. */
+  /** What the model expects, computed without the code under test. */
   status: DeviceStatus = 'provisioning'
   statusSince = 1
   isConnected = false
@@ -149,7 +149,7 @@ class World {
     }
   }
 
-  /** A shard's sweep handles what is due and nothing before (R6). */
+  /** What a shard's sweep does: it handles what is due and nothing earlier (R6). */
   look(): void {
     const isDue = this.deadline() <= this.now
     const isMoved = isDue && (this.status === 'online' || this.status === 'error')

@@ -1,7 +1,7 @@
 // JSON Merge Patch (RFC 7396) on objects: null deletes, objects merge, everything else replaces.
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 
-/** `clear` starts from an empty object: the meaning of a `null` patch for the whole. */
+/** `clear` starts from an empty object, which is what a `null` patch for the whole object means. */
 export function mergePatch(target: JsonObject, patch: JsonObject, clear = false): JsonObject {
   // A map of entries, so that a key called __proto__ stays an ordinary key.
   const merged = new Map<string, Json>(clear ? [] : Object.entries(target))

@@ -1,4 +1,4 @@
-// The bound on a device's metadata. It applies to the result, because small patches add up.
+// The limit for a device's metadata. It is checked on the result of a patch, because small patches add up.
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'

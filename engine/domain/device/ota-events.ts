@@ -43,7 +43,7 @@ export function otaRequested(device: Device, wish: OtaRequest, now: Millis): Out
     case 'ota_retry':
       return retry(device, wish.deploymentId, now)
     case 'ota_roll_back':
-      // The device goes back once it has ended what it is at work on.
+      // A device that is working on another job rolls back after that job has ended.
       if ((jobAtWork(firmware)?.plan.deploymentId ?? wish.deploymentId) !== wish.deploymentId)
         return { device, effects: [] }
       return applyJobs(
@@ -103,7 +103,7 @@ export function otaHappened(device: Device, event: OtaEvent, now: Millis): Outco
   }
 }
 
-/** The device said what it runs: the record has it, and it may prove a job. */
+/** Stores what the device reports to be running. The jobs are handled by `proved`. */
 export function described(
   device: Device,
   said: StatusReport & { readonly bootId: string | undefined },
@@ -112,7 +112,7 @@ export function described(
   const { version, sha256, bootId } = said
   const { firmware } = device
   const isMoved = version !== undefined && version !== device.firmwareVersion
-  // The same version in other words is none to go back to.
+  // Another spelling of the same version is not a version to roll back to.
   const isOther = isMoved && !isSameVersion(version, device.firmwareVersion)
   const moved = isOther ? withVersion(firmware, { from: device.firmwareVersion, to: version, now }) : firmware
   const isSame = moved.sha256 === (sha256 ?? moved.sha256) && moved.bootId === (bootId ?? moved.bootId)
@@ -127,19 +127,19 @@ export function described(
   }
 }
 
-/** What the same words mean for the jobs. */
+/** Applies what the device reports to be running to its jobs. */
 export function proved(device: Device, said: StatusReport, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   const isFaulty = device.status === 'error'
   const change = changeJobs(device.firmware, now, (job) => (isFaulty ? job : describeJob(job, said, now)))
-  // A device that is back on its version needs not be told to go back.
+  // A device that is already back on its old version does not need a rollback.
   const back = replaceWhole(change.firmware, now, (job) =>
     job.rollback === 'due' && isSameVersion(job.fromVersion, said.version) ? cameBack(job, now) : job,
   )
   return applyJobs(device, { firmware: back.firmware, moves: [...change.moves, ...back.moves] })
 }
 
-/** Faults of a device that has to stay well. */
+/** Applies faults to the jobs that are waiting for the device to stay healthy. */
 export function faulted(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   return applyJobs(
@@ -150,7 +150,7 @@ export function faulted(device: Device, now: Millis): Outcome {
   )
 }
 
-/** Jobs of a device that is gone. */
+/** Ends the jobs of a device that was decommissioned. */
 export function abandonJobs(device: Device, now: Millis): Outcome {
   if (device.firmware.jobs.length === 0) return { device, effects: [] }
   return applyJobs(
@@ -162,7 +162,7 @@ export function abandonJobs(device: Device, now: Millis): Outcome {
   )
 }
 
-/** Runs after every event: the message that is due, if a live session takes it. */
+/** Runs after every event. Sends the message that is due, if a live session takes it. */
 export function sendOta(
   device: Device,
   context: { readonly session: Micros | undefined; readonly now: Millis },
@@ -195,12 +195,12 @@ function enlist(device: Device, plan: JobPlan, now: Millis): Outcome {
   if (jobOf(firmware, plan.deploymentId) !== undefined) return { device, effects: [] }
   if (queuedJobs(firmware) >= LIMITS.jobsQueuedMax)
     return refuse(device, 'COMMAND_QUEUE_FULL', { message: 'too many firmware jobs wait for this device' })
-  // Whether the device can be reached follows at once, as an event of its own.
+  // Whether the device is reachable follows immediately as an event of its own.
   const about = { createdAt: now, fromVersion: device.firmwareVersion, awaySince: undefined }
   return applyJobs(device, addJob(firmware, newJob(plan, about)))
 }
 
-/** Only the job whose turn it is can be given a place. */
+/** Gives a place to a job if it is this job's turn. */
 function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>, now: Millis): Outcome {
   const { deploymentId: id, number, notAfter } = wish
   if (activeJob(device.firmware, now)?.plan.deploymentId !== id) return { device, effects: [] }
@@ -212,7 +212,7 @@ function grant(device: Device, wish: Extract<OtaRequest, { kind: 'ota_grant' }>,
       if (granted === job) return job
       return {
         ...granted,
-        // What the device runs after a try may have come from it, unseen, and is nothing to go back to.
+        // After the first try, the running version may be a result of that try, so it is not a version to roll back to.
         fromVersion: job.tries === 0 ? device.firmwareVersion : (job.fromVersion ?? device.firmwareVersion),
         wasInError: device.status === 'error',
       }
@@ -270,7 +270,7 @@ function replaceWhole(firmware: Firmware, now: Millis, change: (job: Job) => Job
   return next
 }
 
-/** The device with changed jobs, and what is told of them. */
+/** Applies changed jobs to the device, with the effects that announce them. */
 export function applyJobs(device: Device, { firmware, moves }: FirmwareChange): Outcome {
   if (firmware === device.firmware) return { device, effects: [] }
   const effects = moves.map(({ job, previous }): Effect => ({ kind: 'job_moved', job, previous }))

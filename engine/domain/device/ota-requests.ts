@@ -1,17 +1,17 @@
-// What the leader, the downloads and the device itself say about firmware jobs, as a device's actor takes it.
+// Requests about firmware jobs to a device's actor, from the leader, from downloads and from the device itself.
 import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JobGoal, JobPlan } from '../ota/job.ts'
 import type { Hearing } from '../ota/job-deadline.ts'
 import type { OwnSession } from '../ota/job-sessions.ts'
 import type { OtaReport } from '../ota/ota-report.ts'
 
-/** They go through the log like any request. */
+/** These requests go through the log like any other. */
 export type OtaRequest =
   | { readonly kind: 'ota_enlist'; readonly plan: JobPlan }
   | {
       readonly kind: 'ota_grant'
       readonly deploymentId: DeploymentId
-      /** Number of the grant among those of the job: a repetition changes nothing. */
+      /** Number of the grant within its job. A repeated grant changes nothing. */
       readonly number: number
       readonly notAfter: Millis | undefined
     }
@@ -20,15 +20,15 @@ export type OtaRequest =
   | {
       readonly kind: 'ota_roll_back'
       readonly deploymentId: DeploymentId
-      /** Undefined if there is no image to go back to. */
+      /** Undefined if there is no image to roll back to. */
       readonly goal: JobGoal | undefined
     }
   | { readonly kind: 'ota_unblock'; readonly firmwareId: FirmwareId }
   /** The first byte of its link was taken. */
   | { readonly kind: 'ota_began'; readonly deploymentId: DeploymentId }
-  /** A download of its link was sent away because the image cannot be loaded now. */
+  /** A download through its link was refused because the image cannot be loaded now. */
   | { readonly kind: 'ota_refused'; readonly deploymentId: DeploymentId }
-  /** So many more bytes of its image were sent. */
+  /** This many more bytes of its image were sent. */
   | { readonly kind: 'ota_sent'; readonly deploymentId: DeploymentId; readonly bytes: number }
 
 export type OtaEvent =
@@ -38,9 +38,9 @@ export type OtaEvent =
   /** The device's connections changed. */
   | {
       readonly kind: 'ota_session'
-      /** What became of the device's own session, if anything did. */
+      /** What happened to the device's own session, if anything. */
       readonly own: OwnSession | undefined
-      /** A live session takes messages about firmware. */
+      /** Whether a live session takes messages about firmware. */
       readonly isReachable: boolean
     }
   | ({ readonly kind: 'ota_overdue' } & Hearing)

@@ -18,7 +18,7 @@ export interface DeviceRecord {
   readonly tags: readonly string[]
   readonly metadata: JsonObject
   readonly parentId: DeviceId | undefined
-  /** Left out where that of the type or the service counts. */
+  /** Left out if the timeout of the type or the service applies. */
   readonly heartbeatTimeoutSec?: number | undefined
   readonly status: DeviceStatus
   readonly statusReason: string | undefined
@@ -30,18 +30,18 @@ export interface DeviceRecord {
   readonly issues: readonly string[]
   /** Their names, by position: see `faultNamesOf`. */
   readonly faultNames?: readonly string[] | undefined
-  /** Time at which the device was last heard when its status moved. The live value is a vital. */
+  /** When the device was last heard before its latest change of status. The live value is a vital. */
   readonly seenAt: Millis | undefined
   readonly createdAt: Millis
   readonly createdBy: string
-  /** The latest dead letters that were replayed: names, and the places in the log at which they counted. */
+  /** The latest dead letters that were replayed: their names, and the log positions at which they took effect. */
   readonly replayed?: readonly ReplayedLetter[] | undefined
-  /** The place in the log of its registration. */
+  /** The log position of its registration. */
   readonly registrationPlace?: number | undefined
   /** The idempotency key of its registration. */
   readonly registrationKey?: string | undefined
   readonly updatedAt: Millis
-  /** Grows by one per change of the record. It is the ETag. */
+  /** Increases by one with every change of the record. Used as the ETag. */
   readonly revision: number
 }
 
@@ -75,15 +75,15 @@ export interface Session {
   readonly number: Micros
   readonly ip: string
   readonly since: Millis
-  /** The device has subscribed to commands. Before that it is sent none. */
+  /** True once the device has subscribed to commands. Until then it is sent none. */
   readonly listens: boolean
-  /** The device has subscribed to messages about firmware. */
+  /** True once the device has subscribed to messages about firmware. */
   readonly takesOta: boolean
-  /** When its token was issued, if a broker let the device in that does not know which tokens were revoked. */
+  /** When its token was issued. Only set if the broker does not know which tokens were revoked. */
   readonly issuedAt: Millis | undefined
 }
 
-/** The way to reach a device now: its own session, or its gateway's. */
+/** The session through which the device is reachable now: its own, or its gateway's. */
 export interface Way {
   readonly session: Micros
   readonly via: DeviceId | undefined

@@ -33,7 +33,7 @@ export function applyReported(
   return { device: after, effects: [...effects, { kind: 'publish', message }] }
 }
 
-/** Answers `shadow/get`, a device's message on `shadow/desired`, and a new session. */
+/** Sends the shadow after `shadow/get`, a device's message on `shadow/desired`, or the start of a session. */
 export function tellShadow(
   device: Device,
   { what, clientToken }: Extract<DeviceEvent, { kind: 'shadow_wanted' }>,

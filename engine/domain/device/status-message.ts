@@ -1,4 +1,4 @@
-// The `status` topic: a device's birth, farewell and last will, as an object or as a bare word.
+// Messages on the `status` topic: a device's birth, farewell and last will, as an object or as a single word.
 import { Buffer } from 'node:buffer'
 
 export type StatusMessage =
@@ -10,7 +10,7 @@ export type StatusMessage =
       readonly firmwareVersion: string | undefined
       /** SHA-256 of the image that runs. */
       readonly firmwareSha256: string | undefined
-      /** Another one after each restart. */
+      /** Differs after each restart of the device. */
       readonly bootId: string | undefined
     }
   /** An empty payload only clears the retained message. */
@@ -49,7 +49,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A device that reads its version from a file may send the end of the line, too, which is no part of the version. */
+/** A device that reads its version from a file may include the line break, which is not part of the version. */
 function shortText(value: unknown): string | undefined {
   const text = typeof value === 'string' ? value.trim() : ''
   return text === '' ? undefined : text.slice(0, TEXT_MAX)

@@ -30,7 +30,7 @@ export const MOVES: Readonly<Record<DeviceStatus, Readonly<Partial<Record<Cause,
   decommissioned: {},
 }
 
-/** The causes that a person means by setting this status. The other statuses follow from what the device does. */
+/** The causes that a person can mean by setting this status. Other statuses only result from what the device does. */
 const CAUSES_BY_HAND: Readonly<Partial<Record<DeviceStatus, readonly Cause[]>>> = {
   online: ['release', 'recovery'],
   maintenance: ['maintain'],
@@ -43,7 +43,7 @@ export type MoveByHand =
   | { readonly kind: 'move'; readonly cause: Cause }
   | { readonly kind: 'refused'; readonly allowed: readonly DeviceStatus[] }
 
-/** What it means for a device in the status `from` that a person sets the status `to`. */
+/** What it means if a person sets the status `to` on a device in the status `from`. */
 export function moveByHand(from: DeviceStatus, to: string): MoveByHand {
   const causes = Object.entries(CAUSES_BY_HAND).find(([status]) => status === to)?.[1] ?? []
   if (from === to && causes.length > 0) return { kind: 'none' }
@@ -54,7 +54,7 @@ export function moveByHand(from: DeviceStatus, to: string): MoveByHand {
   return { kind: 'refused', allowed: allowed.filter((status) => status !== undefined) }
 }
 
-/** No cause moves a device out of a final status, and no event changes its record. */
+/** A final status never changes again, and no event changes the record of a device in it. */
 export function isFinal(status: DeviceStatus): boolean {
   return status === 'decommissioned'
 }

@@ -1,5 +1,5 @@
-// The stories beside this file show what a device's actor does; a change of behaviour is a change of a story. This
-// writes the outcomes anew, to be reviewed: STORIES=write npx vitest run engine/domain/device/stories.test.ts
+// The stories beside this file document what a device's actor does, so a change of behaviour changes a story. To rewrite
+// the outcomes for review: STORIES=write npx vitest run engine/domain/device/stories.test.ts
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { retell } from './testing/story.ts'
@@ -8,7 +8,7 @@ const FOLDER = new URL('stories/', import.meta.url)
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.txt'))
 const isWriting = process.env['STORIES'] === 'write'
 
-test('stories are never written where nobody reads them', () => {
+test('stories are never rewritten in CI, where nobody reviews them', () => {
   expect(isWriting && Boolean(process.env['CI'])).toBe(false)
 })
 

@@ -13,7 +13,7 @@ const gateway = idOf('gw')
 const wish = { kind: 'register', name: 'C', type: 'mqtt_device', parentId: gateway } as const
 const child = register(idOf('c'), wish, { kind: 'user', id: 'usr_1' }, at(100)).device
 
-test('a gateway speaks for its own sub-devices and for nobody else', () => {
+test('a gateway may send for its own sub-devices only', () => {
   const reasons = [
     refuseGateway(child, gateway, at(101)),
     refuseGateway(child, idOf('other'), at(101)),
@@ -28,7 +28,7 @@ test('a gateway speaks for its own sub-devices and for nobody else', () => {
   ])
 })
 
-test('a message counts if it came before the device was decommissioned, whatever its record says at a replay', () => {
+test('a message from before a decommissioning counts, even if a replay finds the later record', () => {
   const gone = { ...child, status: 'decommissioned', statusSince: at(200) } as const
   const reasonAt = (ms: number) => refuseGateway(gone, gateway, at(ms))?.reason
   expect([101, 200, 201].map(reasonAt)).toEqual([undefined, undefined, 'DEVICE_DECOMMISSIONED'])

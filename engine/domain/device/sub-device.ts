@@ -1,4 +1,4 @@
-// Which gateway may speak for a device. The device's own record decides, at the message's place in the log.
+// Which gateway may send for a device. The device's own record decides, as it is at the message's place in the log.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Device } from './record.ts'
 
@@ -7,7 +7,7 @@ export interface SenderRefusal {
   readonly detail: string
 }
 
-/** Judges by time, so that a replay with a later record decides alike. */
+/** Compares times, so that a replay with a later record gives the same result. */
 export function refuseGateway(
   device: Device | undefined,
   gateway: DeviceId,

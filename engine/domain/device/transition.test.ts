@@ -74,18 +74,18 @@ test('decommissioning cuts the device, voids its tokens and happens once', () =>
   expect(refusal(transition(gone.device, edit({ name: 'B' }), at(9)))?.kind).toBe('refuse')
 })
 
-test('a revocation voids every token that was issued before, ends sessions and may be repeated', () => {
+test('a revocation voids every earlier token, ends sessions and may be repeated', () => {
   const revoke = { kind: 'requested', request: { kind: 'revoke' }, by: userAuthor('ann') } as const
   const once = transition(inStatus('online'), revoke, at(7))
   expect(once.effects).toContainEqual({ kind: 'end_sessions' })
   expect(once.device).toMatchObject({ status: 'online', tokensValidFrom: at(8), updatedAt: at(7) })
-  // A token that was issued since, at the earliest time that counts, is void, too.
+  // A token issued since then, with the earliest time that was valid, is void too.
   expect(transition(once.device, revoke, at(7)).device.tokensValidFrom).toBe(at(9))
   const gone = transition(once.device, EVENT_OF.decommission, at(10)).device
   expect(refusal(transition(gone, revoke, at(11)))?.code).toBe('DEVICE_DECOMMISSIONED')
 })
 
-test('a revocation for a revision that is over is refused', () => {
+test('a revocation for an outdated revision is refused', () => {
   const wish = { kind: 'revoke', ifRevision: 1 } as const
   const revoke = { kind: 'requested', request: wish, by: userAuthor('ann') } as const
   const once = transition(fresh, revoke, at(7))
@@ -106,7 +106,7 @@ test('a patch merges metadata, and null deletes', () => {
   expect(device.metadata).toEqual({ net: { ip: 'c', mac: 'b' } })
 })
 
-test('metadata is bounded by the result of all patches, and other edits go on', () => {
+test('the limit of metadata applies to the result of all patches, and other edits are still possible', () => {
   const text = 'x'.repeat(20_000)
   const half = transition(fresh, edit({ metadata: { a: text } }), at(1)).device
   const outcome = transition(half, edit({ metadata: { b: text }, name: 'B' }), at(2))
@@ -121,13 +121,13 @@ test('metadata is bounded by the result of all patches, and other edits go on', 
   expect(transition(full, edit({ name: 'B' }), at(5)).device.name).toBe('B')
 })
 
-test('a replacement empties the fields that it does not name', () => {
+test('a replacement empties the fields it does not name', () => {
   const before = { ...fresh, group: 'a/b', tags: ['x'], metadata: { floor: 1 } }
   const { device } = transition(before, edit({ replace: true, name: 'B' }), at(5))
   expect(device).toMatchObject({ name: 'B', group: undefined, tags: [], metadata: {} })
 })
 
-test('an edit of another revision is refused with both', () => {
+test('an edit of another revision is refused with the expected and the given revision', () => {
   const outcome = transition(fresh, edit({ name: 'B', ifRevision: 7 }), at(5))
   expect(refusal(outcome)).toMatchObject({ code: 'PRECONDITION_FAILED', detail: { expected: 1, got: 7 } })
 })

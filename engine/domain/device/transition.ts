@@ -107,7 +107,7 @@ export function register(
   }
 }
 
-/** True if the caller asks again because they did not get the answer. */
+/** True if the caller repeats the request because the answer was lost. */
 function isRepeated(
   { registrationKey, createdAt }: Device,
   { idempotencyKey }: Extract<DeviceRequest, { kind: 'register' }>,
@@ -120,8 +120,8 @@ function isRepeated(
   )
 }
 
-/** Time at which this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). Silence counts from the
- *  last change of status at the earliest, because in maintenance, for example, it does not count. */
+/** When this device must next be looked at; `heardAt` and `recoverAt` are vitals (R6). Silence is measured from the last
+ *  change of status at the earliest, because in some statuses, such as maintenance, silence does not count. */
 export function nextDeadline(
   device: Device,
   vitals: { readonly heardAt: number; readonly recoverAt: number },
@@ -217,13 +217,13 @@ function edit(
   return move(edited, { cause, now, reason, by }, device)
 }
 
-/** Runs for DELETE and for a status set by hand. */
+/** Runs for DELETE, and for a status set by hand. */
 function decommission(
   device: Device,
   { reason, by, now }: { readonly reason: string | undefined; readonly by: Author; readonly now: Millis },
   before: Device = device,
 ): Outcome {
-  // A repeated DELETE is answered with the device as it is.
+  // A repeated DELETE returns the device unchanged.
   if (isFinal(device.status)) return unchanged(device)
   const abandoned = abandon(device, { by: by.id, now })
   const jobless = abandonJobs(abandoned.device, now)
@@ -231,7 +231,8 @@ function decommission(
   return { device: gone, effects: [...abandoned.effects, ...jobless.effects, ...effects] }
 }
 
-/** The last that happens to a device. Its sessions end and its retained messages go even if it was decommissioned before. */
+/** The final request of a device. Ends its sessions and clears its retained messages, even if it was already
+ *  decommissioned. */
 function purge(
   device: Device,
   createdAt: Millis,
@@ -242,7 +243,7 @@ function purge(
   return { device: gone.device, effects: [...gone.effects, { kind: 'cut' }, { kind: 'forget' }] }
 }
 
-/** The time lies after every token that was issued before, also within this millisecond. */
+/** Picks a time after every earlier token, including those of the same millisecond. */
 function revoke(
   device: Device,
   { ifRevision }: Extract<DeviceRequest, { kind: 'revoke' }>,
@@ -273,7 +274,7 @@ function describe(device: Device, said: DescribedDevice, now: Millis): Outcome {
   return { device: after.device, effects: [{ kind: 'announce', event: 'device.updated' }, ...after.effects] }
 }
 
-/** What it says of its version is judged like any other word of a device. */
+/** The reported version is treated like one in any other message of the device. */
 function configure(
   device: Device,
   act: Extract<DdiAct, { readonly kind: 'configure' }>,
@@ -297,7 +298,7 @@ interface Move {
   readonly now: Millis
   readonly seenAt?: Millis
   readonly reason?: string | undefined
-  /** The author of a move by hand. */
+  /** Who changed the status by hand. */
   readonly by?: Author
 }
 

@@ -16,7 +16,7 @@ export function shadowDelta({ desired, reported, desiredTimes }: Shadow): Delta 
   return { state, metadata: toMetadata(state, desiredTimes) }
 }
 
-/** True if nothing that is desired is missing. */
+/** True if nothing desired is missing in the reported state. */
 export function isInSync({ desired, reported }: Pick<Shadow, 'desired' | 'reported'>): boolean {
   return desired === reported || isEmpty(desired) || isEmpty(lacking(desired, reported))
 }

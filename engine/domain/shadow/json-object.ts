@@ -3,12 +3,12 @@ import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 
 export const EMPTY: JsonObject = Object.freeze({})
 
-/** Plain access would also find values of the prototype. */
+/** Reads own keys only; plain access would also find values of the prototype. */
 export function own<T>(object: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-/** Plain assignment would make `__proto__` the prototype. */
+/** Sets any key; plain assignment would make `__proto__` the prototype. */
 export function put<T>(object: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })

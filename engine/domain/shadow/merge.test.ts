@@ -70,7 +70,7 @@ test('applying a patch twice is the same as once', () => {
   )
 })
 
-test('a difference leads from one state to the other, and is empty between equal ones', () => {
+test('a difference turns one state into the other, and is empty between equal states', () => {
   fc.assert(
     fc.property(state, state, (before, after) => {
       const change = difference(before, after)
@@ -81,7 +81,7 @@ test('a difference leads from one state to the other, and is empty between equal
   )
 })
 
-test('a state merged with what it lacks lacks nothing', () => {
+test('a state merged with its delta has no delta', () => {
   fc.assert(
     fc.property(state, state, (desired, reported) => {
       const delta = lacking(desired, reported)
@@ -92,7 +92,7 @@ test('a state merged with what it lacks lacks nothing', () => {
   )
 })
 
-test('a delta keeps the path to a leaf, and leaves out what is only reported', () => {
+test('a delta keeps the path to a leaf, and leaves out leaves that are only reported', () => {
   const desired = parse('{"net":{"wifi":{"ssid":"a","band":5}},"list":[1,2],"mode":{}}')
   const reported = parse(
     '{"net":{"wifi":{"ssid":"a","band":2},"ip":"x"},"list":[2,1],"mode":{"on":true},"up":1}',

@@ -1,6 +1,6 @@
 // JSON Merge Patch (RFC 7396): null deletes, objects merge, everything else replaces.
 //
-// What does not change comes back as the same reference, so that one comparison tells whether anything changed (R7).
+// Unchanged parts are returned as the same references, so that one comparison tells whether anything changed (R7).
 // Recursion is as deep as the input, whose depth the caller has checked.
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { EMPTY, isEmpty, isEqual, own, put } from './json-object.ts'
@@ -41,8 +41,7 @@ export function difference(before: JsonObject, after: JsonObject): JsonObject {
   return patch
 }
 
-/** Returns what `desired` has and `reported` lacks or has differently. More in `reported` than is desired makes no
- *  difference. */
+/** Returns what `desired` has and `reported` lacks or has differently. Extra leaves in `reported` do not matter. */
 export function lacking(desired: JsonObject, reported: JsonObject): JsonObject {
   const delta: Record<string, Json> = {}
   for (const key of Object.keys(desired)) {

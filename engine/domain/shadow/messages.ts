@@ -36,12 +36,12 @@ export function rejectedMessage(
     readonly deviceId: DeviceId
     readonly now: Millis
     readonly clientToken: string | undefined
-    /** Identifies the device's message, like the id of a dead letter. */
+    /** Identifies the rejected message, in the form of a dead letter's id. */
     readonly messageId: string
   },
 ): DownlinkMessage {
   const { message, ...members } = detail
-  // The functions that refuse build the detail from JSON.
+  // The functions that refuse build the detail from JSON values.
   const body = {
     ...members,
     title: REFUSALS[code].title,

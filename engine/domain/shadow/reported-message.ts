@@ -8,17 +8,17 @@ export type ReportedMessage =
   | {
       readonly kind: 'reported'
       readonly patch: JsonObject
-      /** The write is only meant for this version. */
+      /** The write only applies if the shadow has this version. */
       readonly expectedVersion: number | undefined
-      /** The answer repeats it. */
+      /** Repeated in the answer. */
       readonly clientToken: string | undefined
     }
   /** An empty payload only clears the retained message. */
   | { readonly kind: 'cleared' }
   | ShadowRefusal
 
-/** An object with `state` and no keys but these is an envelope. A state field that happens to be called `state` is
- *  not. */
+/** An object with `state` and no keys but these is an envelope. Other objects with a field called `state` are plain
+ *  fields. */
 const ENVELOPE: ReadonlySet<string> = new Set(['state', 'version', 'client_token', 'timestamp'])
 
 export function readReported(payload: Uint8Array): ReportedMessage {
@@ -47,7 +47,7 @@ export function readReported(payload: Uint8Array): ReportedMessage {
   }
 }
 
-/** The token of a message on `shadow/get`, which may also be empty. What cannot be read counts as none. */
+/** The client token of a message on `shadow/get`, which may also be empty. Unreadable messages have no token. */
 export function clientTokenOf(payload: Uint8Array): string | undefined {
   const json = payload.length > 0 && isUtf8(payload) ? parse(payload) : undefined
   if (!isObject(json) || !Object.hasOwn(json, 'client_token')) return undefined

@@ -1,4 +1,4 @@
-// A shadow against a small model of it, with any writes in any order.
+// A shadow, under writes in any order, checked against a small model.
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Whether a state, or a patch of one, may be stored. It iterates, because the sender decides the depth and a stack is
-// bounded.
+// Whether a state, or a patch for one, may be stored. Iterates instead of recursing, because the sender decides the depth
+// and the stack is limited.
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'

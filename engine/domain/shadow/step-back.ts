@@ -1,4 +1,4 @@
-// A shadow as it was at an earlier version: the present one with its changes taken back, newest first.
+// A shadow as it was at an earlier version: the current one with its changes undone, newest first.
 import type { JsonObject } from '../../../schemas/json.ts'
 import { merge } from './merge.ts'
 import type { Section } from './record.ts'
@@ -9,7 +9,7 @@ export interface PastState {
   readonly reported: JsonObject
 }
 
-/** The state before a change. `change` is the one that made `state` what it is: it has the same version. */
+/** The state before a change. `change` must be the one that produced `state`: both have the same version. */
 export function stepBack(
   state: PastState,
   change: { readonly section: Section; readonly previous: JsonObject },

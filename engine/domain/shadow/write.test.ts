@@ -35,7 +35,7 @@ test('a write to either side raises the version', () => {
   expect(second.updatedAt).toBe(at(2_000))
 })
 
-test('a write with an earlier time than the one before gets the time of the one before', () => {
+test('a write with an earlier time than the previous write gets the time of the previous write', () => {
   const first = changed(say(NEW_SHADOW, { mode: 'eco' })).shadow
   const second = changed(want(first, { mode: 'turbo' }))
   expect([second.change.at, second.shadow.updatedAt]).toEqual([at(2_000), at(2_000)])
@@ -78,7 +78,7 @@ test('a change has its author, its effect and the old values', () => {
   })
 })
 
-test('a write of a stale version is refused with the current version and the delta', () => {
+test('a write that expects an old version is refused with the current version and the delta', () => {
   const { shadow } = changed(want(NEW_SHADOW, { a: 1, b: 2 }))
   const behind = changed(say(shadow, { a: 1 })).shadow
   const outcome = refused(want(behind, { a: 9 }, { expectedVersion: 1 }))
@@ -92,14 +92,14 @@ test('a write of a stale version is refused with the current version and the del
   expect(changed(want(behind, { a: 9 }, { expectedVersion: 2 })).shadow.version).toBe(3)
 })
 
-test('a write tells whether the delta moved', () => {
+test('a write says whether the delta changed', () => {
   const { shadow, deltaMoved } = changed(want(NEW_SHADOW, { a: 1 }))
   expect(deltaMoved).toBe(true)
   expect(changed(say(shadow, { battery: 80 })).deltaMoved).toBe(false)
   expect(changed(say(shadow, { a: 1 })).deltaMoved).toBe(true)
 })
 
-test('a state over the limit is refused with its side and bytes, whatever the size of the patch', () => {
+test('a state over the limit is refused with its side and size, however small the patch', () => {
   const half = 'x'.repeat(LIMITS.shadowSideBytesMax / 2)
   const { shadow } = changed(say(NEW_SHADOW, { a: half }))
   const outcome = refused(say(shadow, { b: half }))
@@ -135,7 +135,7 @@ test.each([
   expect(detail).toMatchObject({ errors: [{ code }] })
 })
 
-test('numbers that JSON cannot write and half surrogate pairs are refused', () => {
+test('numbers that JSON cannot represent and lone surrogates are refused', () => {
   expect(refused(want(NEW_SHADOW, JSON.parse('{"a":[1e400]}'))).detail).toMatchObject({
     errors: [{ path: '/a/0' }],
   })
@@ -155,7 +155,7 @@ test('metadata has the time of each leaf’s last change, by dotted name', () =>
   })
 })
 
-test('leaves that share a dotted name have the later time in metadata', () => {
+test('leaves that share a dotted name get the later of their times in metadata', () => {
   const first = changed(want(NEW_SHADOW, { 'a.b': 1, a: { b: 2 } })).shadow
   const second = changed(want(first, { a: { b: 3 } }, { now: at(9_000) })).shadow
   expect(shadowDelta(second).metadata).toEqual({ 'a.b': { timestamp: toIso(at(9_000)) } })
@@ -170,7 +170,7 @@ test('the metadata of a delta covers its leaves only', () => {
   })
 })
 
-describe('a shadow tells its device', () => {
+describe('messages to the device', () => {
   const wanted = changed(want(NEW_SHADOW, { a: 1 })).shadow
 
   test('the device is told the delta in a retained message', () => {

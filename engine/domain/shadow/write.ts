@@ -1,7 +1,7 @@
 // Writing a shadow: each write gives one outcome, as a value.
 //
-// A refused write and one without effect return the shadow itself (R7), and only a change gets a version (R8). Each
-// write is reduced to the smallest merge patch with the same effect. The history holds that patch, so replaying the
+// A write that is refused or has no effect returns the shadow itself (R7), and only a change gets a version (R8). Each
+// write is reduced to the smallest merge patch with the same effect. The history holds these patches, so replaying the
 // history gives the same states.
 //
 // `transition` calls these functions for REST requests and for messages of the device, and keeps `outcome.shadow` in
@@ -24,7 +24,7 @@ export type ShadowOutcome =
       readonly kind: 'changed'
       readonly shadow: Shadow
       readonly change: ShadowChange
-      /** The delta differs from what the device was last told. */
+      /** True if the delta differs from the one that the device was last sent. */
       readonly deltaMoved: boolean
     }
   | { readonly kind: 'unchanged'; readonly shadow: Shadow }
@@ -47,7 +47,7 @@ export interface ShadowWrite {
   readonly requestId?: string | undefined
 }
 
-/** `replace` deletes what the patch does not name. */
+/** With `replace`, keys that the patch does not name are deleted. */
 export function setDesired(
   shadow: Shadow,
   patch: JsonObject,
@@ -76,7 +76,7 @@ function write(
   const actual = Buffer.byteLength(JSON.stringify(after))
   if (actual > LIMITS.shadowSideBytesMax) return refuseSize(section, actual)
   const version = shadow.version + 1
-  // Each process stamps messages with its own clock, and the log orders them. A later version must not get an earlier
+  // Each process stamps messages with its own clock, and the log orders them. A later version must not have an earlier
   // time.
   const now = Millis(Math.max(options.now, shadow.updatedAt ?? 0))
   const times = stampLeaves({ before, after, times: shadow[TIMES[section]], now })
@@ -105,7 +105,7 @@ export function refuseState(errors: ReturnType<typeof checkState>): ShadowRefusa
   return { kind: 'refused', code: 'VALIDATION_FAILED', detail: { message, errors } }
 }
 
-/** The detail is enough to write again: it has the current version and the delta. */
+/** The detail contains the current version and the delta, so that the caller can write again. */
 function refuseVersion(shadow: Shadow, got: number): ShadowRefusal {
   const { version: expected } = shadow
   const message = `expected version ${expected}, got ${got}`

@@ -1,4 +1,4 @@
-// The language of the stories: each line is one event of a device, or a request or question about it.
+// The language of the stories. Each line is an event of a device, a request, or a question about the device.
 import { BroadcastId, CommandId, Millis } from '../../../../schemas/ids.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { toAck } from '../../command/ack-message.ts'
@@ -109,7 +109,7 @@ function toReport({ json, version }: Groups): Step {
   })
 }
 
-/** A PUBACK is no sign of life. */
+/** A PUBACK does not count as a sign of life. */
 function toDelivered({ what, id = '' }: Groups): Step {
   const message = what === undefined ? 'command' : 'cancel'
   return { ...said({ kind: 'delivered', commandId: CommandId(id), message }), isHeard: false }
@@ -137,7 +137,7 @@ function toCommand(groups: Groups, at: Millis): Step {
   const wish = {
     name,
     data: json === undefined ? undefined : parse(json),
-    // The story would show a priority that does not exist.
+    // Any other priority would show up in the story.
     priority: priority as 'critical' | undefined,
     timeoutSec: timeout === undefined ? undefined : Number(timeout),
     notBefore: later === undefined ? undefined : Millis(at + Number(later) * 1000),
@@ -152,7 +152,7 @@ function said(event: DeviceEvent): Extract<Step, { kind: 'event' }> {
 }
 
 function asked(by = '', request: object): Step {
-  // The story has the rest of the request as its schema lets it through.
+  // The rest of the request stands in the story as its schema returns it.
   return { kind: 'request', request: request as DeviceRequest, by }
 }
 

@@ -1,7 +1,7 @@
 // The outcome of an event as lines of a story: the changes of the record, and the effects.
 //
-// What is always true is left out and shown only if it is not: a changed record is one revision further and updated
-// now, a moved status holds from now.
+// What always holds is only shown if it does not: a changed record has the next revision and is updated now, and a
+// changed status holds from now.
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import type { Millis } from '../../../../schemas/ids.ts'
@@ -102,7 +102,7 @@ function commandLines(before: readonly Command[], after: readonly Command[]): re
   ]
 }
 
-/** Names a nested field by its path. */
+/** Nested fields are named by their paths. */
 function differences(before: object, after: object, path = ''): readonly string[] {
   return Object.keys({ ...before, ...after }).flatMap((name) => {
     const [was, is]: unknown[] = [Reflect.get(before, name), Reflect.get(after, name)]

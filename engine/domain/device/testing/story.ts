@@ -1,5 +1,5 @@
-// Stories of one device. Lines are events; the indented lines below each are its changes and effects, written by the
-// machine and reviewed by people.
+// Stories of one device. Lines are events. The indented lines below them are the resulting changes and effects, which are
+// generated and then reviewed by people.
 import { Micros, Millis, parseDeviceId } from '../../../../schemas/ids.ts'
 import { userAuthor } from '../../shadow/record.ts'
 import { commandDeadline, sendCommands } from '../command-events.ts'
@@ -13,7 +13,7 @@ export const HEARTBEAT_TIMEOUT_MS = 60_000
 const RECOVERY_MS = 10_000
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Tells the story again from its events alone. */
+/** Regenerates a story from its events. */
 export function retell(story: string): string {
   const teller = new Teller()
   return story
@@ -23,7 +23,7 @@ export function retell(story: string): string {
     .join('\n')
 }
 
-/** The device, with the vitals that a shard keeps. */
+/** A device together with the vitals that a shard keeps for it. */
 class Teller {
   #device: Device | undefined
   #now = Millis(0)
