@@ -27,15 +27,15 @@ export function createIds(clock: Clock): Ids {
   }
   let latest = { at: Number.NaN, text: '' }
   const time = (at: Millis) => {
-    // Ids that are made together have the same time.
+    // Ids made in the same millisecond share the text of their time.
     if (at !== latest.at) latest = { at, text: base32(at, TIME_CHARS) }
     return latest.text
   }
   return { next: (prefix, at = clock.now()) => `${prefix}${time(at)}${random()}` }
 }
 
-/** An id of the same form as a new one, made of 26 bytes instead of time and chance. The time that it carries means
- *  nothing. */
+/** An id of the usual form, made from 26 given bytes instead of the time and random values. The time it seems to carry is
+ *  meaningless. */
 export function idOfBytes(prefix: string, bytes: Uint8Array): string {
   const digits = Array.from(bytes.subarray(0, TIME_CHARS + RANDOM_CHARS), (byte, i) =>
     // A ULID has 128 bits, so its first digit is 7 at most.
@@ -44,7 +44,7 @@ export function idOfBytes(prefix: string, bytes: Uint8Array): string {
   return prefix + digits.join('')
 }
 
-/** The time an id carries; undefined for text that is no such id. */
+/** The time that an id carries. Undefined for text that is not such an id. */
 export function timeOfId(id: string, prefix: string): Millis | undefined {
   if (id.length !== prefix.length + TIME_CHARS + RANDOM_CHARS || !id.startsWith(prefix)) return undefined
   let at = 0

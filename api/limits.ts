@@ -1,5 +1,5 @@
-// The bounds that only the API has, each with its unit in its name (R9). Those of the engine are in `engine/limits.ts`,
-// those that a schema states in `schemas/body-limits.ts`.
+// The bounds of the API, each with its unit in its name (R9). The engine's bounds are in `engine/limits.ts`, and those
+// that a schema states are in `schemas/body-limits.ts`.
 import { strict as assert } from 'node:assert'
 import { LIMITS } from '../engine/limits.ts'
 
@@ -9,14 +9,14 @@ const MIB = 1024 * KIB
 export const API_LIMITS = {
   // --- requests
   bodyBytesMax: 1 * MIB,
-  /** A picture as Base64, and where it lies. */
+  /** A picture as Base64, and its position. */
   floorPlanBodyBytesMax: Math.ceil(LIMITS.floorPlanBytesMax / 3) * 4 + 4 * KIB,
   /** Time for a whole request to arrive. */
   requestTimeoutMs: 30_000,
   /** Time that requests under way get when the service stops. */
   drainTimeoutMs: 2_500,
   retryAfterSec: 2,
-  /** A larger body is told its first mistake only. */
+  /** A body larger than this gets only its first error explained. */
   explainBytesMax: 16 * KIB,
   auditFieldsMax: 50,
   keptAnswersRetrySec: 600,
@@ -24,30 +24,30 @@ export const API_LIMITS = {
   serverRetryMs: 1_000,
 
   // --- downloads of images
-  /** Streams of one reader at the same time. */
+  /** Concurrent streams of one reader. */
   streamsPerReaderMax: 2,
-  /** A node that has heard nothing of the places for so long ends its downloads; it asks this often. */
+  /** A node ends its downloads if it could not confirm their places for this long. It tries at the interval below. */
   downloadPlaceMs: 20_000,
   downloadPlaceEveryMs: 5_000,
   /** A reader that takes nothing for this long is cut. */
   downloadSilenceMs: 60_000,
-  /** Interval at which streams are told about and looked at whether they were called off. */
+  /** Interval at which streams report progress and check whether they were called off. */
   downloadLookMs: 1_000,
   downloadPieceBytesMin: 32 * KIB,
   downloadPieceBytesMax: 512 * KIB,
-  /** Bytes of the larger pieces of all readers together, and what a connection has to take before it gets one. */
+  /** Total size of the large pieces of all readers, and the bytes a connection must have taken before it gets one. */
   downloadPiecesBytesMax: 24 * MIB,
   downloadTakenBytesMin: 1 * MIB,
-  /** Bounds of the time after which a device that was sent away is to come back. */
+  /** Bounds of the delay after which a device that was sent away is told to retry. */
   downloadRetrySecMin: 5,
   downloadRetrySecMax: 60,
-  /** How long the address of an image in a bucket is good. */
+  /** How long the address of an image in a bucket stays valid. */
   imageAddressSec: 900,
 
   connectionsMax: 10_000,
   /** Connections of one address, or of one IPv6 /64. */
   connectionsPerAddressMax: 2_000,
-  /** How long one rendering of the metrics is given to everyone who asks. */
+  /** How long one rendering of the metrics is reused for all requests. */
   metricsAgeMsMax: 1_000,
 
   // --- rates
@@ -59,13 +59,13 @@ export const API_LIMITS = {
   rateShareEveryMs: 50,
   /** Callers that nodes tell each other about at once. */
   rateSharesAtOnceMax: 500,
-  /** Wrong logins of one address for one e-mail. */
+  /** Failed logins from one address for one e-mail. */
   loginsPerMinuteMax: 10,
-  /** Wrong logins of all addresses for one e-mail. */
+  /** Failed logins from all addresses for one e-mail. */
   wrongPasswordsPerHourMax: 100,
-  /** Pairs of account and network that are remembered because of a right password. */
+  /** Pairs of account and network remembered after a successful login. */
   loginsKnownMax: 50_000,
-  /** Passwords that one address may have hashed, on average and at once. */
+  /** Passwords hashed for one address, on average and at once. */
   passwordsPerSecMax: 10,
   passwordsAtOnceMax: 40,
 
@@ -73,30 +73,30 @@ export const API_LIMITS = {
   provisionsPerSecMax: 50,
 
   // --- work of one user, in units of a plain GET
-  /** Work saved up by a user who asks for nothing. */
+  /** Unused work that a user can save up, in seconds of the user's rate. */
   workBurstSec: 5,
-  /** Values without points in a filled series, or values of a page or a file, that cost as much as a plain GET. */
+  /** Empty values of a filled series, or values of a page or a file, that cost as much as a plain GET. */
   valuesPerWork: 10_000,
-  /** The same where each value comes from points and is written by itself. */
+  /** The same for values that are each computed from points and written separately. */
   measuredValuesPerWork: 2_000,
-  /** Points that are read one by one, for aggregates that are not kept by the hour, at the cost of a plain GET. Each such
-   *  aggregate of a question costs a third as much again. */
+  /** Points read one by one, for aggregates that are not kept by the hour, at the cost of a plain GET. Each such
+   *  aggregate in a query adds a third. */
   pointsPerWork: 25_000,
-  /** A series is taken to have a point in this time until its points were counted. */
+  /** A series whose points were not counted is assumed to have one point per this interval. */
   assumedPointMs: 10_000,
-  /** Time for which the clocks of a zone are looked up at the cost of a plain GET. */
+  /** Time range whose clock changes in a zone can be looked up for the cost of a plain GET. */
   zoneMsPerWork: 365 * 86_400_000,
-  /** Devices in a question, a file or a snapshot that cost as much as a plain GET. */
+  /** Devices in a query, a file or a snapshot that cost as much as a plain GET. */
   devicesPerWork: 20,
-  /** Rows of a bulk registration that are registered, or only checked, for that price. Each row that is registered costs
-   *  about as much as a plain GET. With the usual rate, whoever sends one file after the other is never refused: registering
-   *  takes longer than the budget needs to fill. */
+  /** Rows of a bulk registration, registered or only checked, that cost as much as a plain GET. Registering one row takes
+   *  about the work of a plain GET. At the usual rate, a caller who sends one file after another is never refused, because
+   *  registering takes longer than the budget needs to refill. */
   rowsPerWork: 20,
   rowsCheckedPerWork: 200,
-  /** Rows that are checked before other requests get their turn. */
+  /** Rows checked before other requests get a turn. */
   rowsCheckedAtOnce: 100,
 
-  /** Files of the dashboard, which are held in memory, before compression. */
+  /** Files of the dashboard, held in memory, before compression. */
   dashboardBytesMax: 2 * MIB,
   /** The same for the documentation, most of which is Swagger UI. */
   docsBytesMax: 4 * MIB,
@@ -108,31 +108,31 @@ export const API_LIMITS = {
   bulksAtOnceMax: 2,
   /** Devices of one bulk registration that are registered at the same time. */
   bulkRegistrationsAtOnceMax: 64,
-  /** Bulk edits at the same time, and devices of one that are changed at the same time. */
+  /** Concurrent bulk edits, and devices that one of them changes at the same time. */
   bulkEditsAtOnceMax: 2,
   bulkEditedAtOnceMax: 64,
-  /** Sub-devices of one gateway: each is told of the gateway's connections, and the gateway of each one's shadow. */
+  /** Sub-devices of one gateway: each learns of the gateway's connections, and the gateway learns of each one's shadow. */
   subDevicesMax: 1_000,
 
   // --- the whole fleet
-  /** An index is made at most this often for the same question. */
+  /** Shortest interval between two computations of the same index. */
   fleetIndexAgeMs: 1_000,
-  /** Questions whose index is kept. */
+  /** Queries whose index is kept. */
   fleetIndexesMax: 32,
   /** Devices in one frame of the channel `fleet`. */
   fleetFrameDevicesMax: 4_000,
-  /** An index read right after a subscription may be as old as this. What has changed since is sent again. */
+  /** Age that an index read right after a subscription may have. Changes since then are sent again. */
   fleetLookBackMs: 3_000,
   fleetStatsEveryMs: 1_000,
   fleetSubscriptionsPerSocketMax: 16,
   /** Metrics whose values the channel `fleet` sends to all subscriptions of this node. */
   fleetMetricsMax: 32,
-  /** Columns of a row that have changed within this time are sent with each of its changes: deltas that arrive in another
-   *  order lead to the same row. */
+  /** Columns that changed within this time are sent with every change of their row, so that deltas arriving in a different
+   *  order still lead to the same row. */
   fleetOrderMs: 60_000,
 
   // --- telemetry
-  /** Times that a query may name: ClickHouse's columns of seconds hold no earlier and few later ones. */
+  /** Times that a query may name. ClickHouse's columns of seconds hold no earlier times and few later ones. */
   spanMin: 0,
   spanMax: Date.UTC(2100, 0, 1),
   /** Buckets in one series. */
@@ -140,32 +140,32 @@ export const API_LIMITS = {
   seriesMax: 10,
   /** Buckets in all series of an answer. */
   bucketsPerAnswerMax: 110_000,
-  /** The same where buckets without points are filled: all of them are written, whatever was measured. */
+  /** The same where buckets without points are filled in: all of them are written, whatever was measured. */
   filledBucketsPerAnswerMax: 22_000,
   /** Metrics in one file of points. */
   fileMetricsMax: 100,
 
-  /** Files on their way to one caller. */
+  /** Concurrent file downloads of one caller. */
   filesPerCallerMax: 2,
 
   // --- logins and tokens
   hashesAtOnceMax: 2,
   hashesWaitingMax: 64,
   accessTokenSec: 3_600,
-  /** A longer token is refused unread. */
+  /** A longer token is refused without being parsed. */
   tokenCharsMax: 4_096,
   verifiedTokensMax: 10_000,
   /** Signatures of devices that all reconnect at once, as after a network outage, need not be verified again. */
   verifiedDeviceTokensMax: 100_000,
   refreshAbsoluteMs: 30 * 86_400_000,
   refreshIdleMs: 7 * 86_400_000,
-  /** Shortest time between two notes of when a refresh token was used. */
+  /** Shortest interval between two updates of a refresh token's time of last use. */
   refreshTouchMs: 60_000,
-  /** How long a renewal may be repeated after its refresh token was replaced. */
+  /** How long a renewal may be repeated with the refresh token that it replaced. */
   refreshLeewayMs: 10_000,
   /** Largest difference between the clocks of two servers. */
   clockLeewayMs: 30_000,
-  /** Shortest time between two notes of when an API key was used. */
+  /** Shortest interval between two updates of an API key's time of last use. */
   apiKeyTouchMs: 60_000,
   /** Former signing keys whose tokens are still accepted. */
   previousKeysMax: 8,
@@ -177,25 +177,25 @@ export const API_LIMITS = {
   socketOutBytesMax: 64 * KIB,
   authTimeoutMs: 10_000,
   tokenWarningMs: 60_000,
-  /** Bytes sent that the client's kernel has not taken yet. A client with more counts as slow. */
+  /** Bytes in flight: sent, but not taken by the client's kernel. A client with more counts as slow. */
   socketInFlightBytesMax: 1 * MIB,
-  /** A slow client that takes nothing for this long is cut. */
+  /** A slow client that takes nothing for this long is disconnected. */
   socketFrozenMs: 15_000,
   socketPingEverySec: 30,
-  /** A socket that has said nothing for this long after a ping is ended. */
+  /** A socket that stays silent for this long after a ping is closed. */
   socketPongSecMax: 16,
   /** Sockets of one user. */
   socketsPerUserMax: 250,
   /** Names of metrics in all subscriptions of one user. */
   metricNamesPerUserMax: 1_000,
-  /** Sockets that have yet to log in. Beyond them the oldest one goes. */
+  /** Sockets that have yet to log in. If there are more, the oldest one is closed. */
   loginsWaitingMax: 250,
   loginsWaitingPerAddressMax: 100,
-  /** Frames of one socket, on average; as many as may wait can come at once. */
+  /** Frames per second of one socket, on average. A burst may be as large as `framesWaitingMax`. */
   framesPerSecMax: 100,
   /** Time that a closing socket gets to take its last frame. */
   socketLingerMs: 2_000,
-  /** Frames of one socket that are read and not yet acted upon. */
+  /** Frames of one socket that were read but not yet processed. */
   framesWaitingMax: 256,
   badFramesMax: 20,
   /** Events held back for slow or throttled subscriptions of one socket. */
@@ -208,7 +208,7 @@ export const API_LIMITS = {
   /** Newest entries of a device's log or timeline in a snapshot. */
   snapshotEntriesMax: 100,
   snapshotBytesMax: 2 * MIB,
-  /** A snapshot may show what is still being saved. Events that it shows already are left out for this long. */
+  /** A snapshot may already show changes that are still being saved. Events it contains are left out for this long. */
   snapshotGuardMs: 5_000,
 } as const
 

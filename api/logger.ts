@@ -1,4 +1,4 @@
-// Program logging as the API sees it; `service/logging.ts` opens it.
+// The logger interface that the API uses; `service/logging.ts` implements it.
 
 type Fields = Readonly<Record<string, unknown>>
 export interface Logger {

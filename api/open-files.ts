@@ -6,7 +6,7 @@ export function openFilesMax(): number {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
   } catch {
-    // Not Linux: the bounds of connections hold by themselves.
+    // Not Linux. Connections have bounds of their own.
     return Number.POSITIVE_INFINITY
   }
 }

@@ -1,4 +1,4 @@
-// A refusal: a request that is not allowed, as a value. Its code has its status and its advice in `schemas/refusals.ts`.
+// A refusal: a request that is not allowed, as a value. Its code determines status and advice, see `schemas/refusals.ts`.
 import type { RefusalCode } from '../schemas/refusals.ts'
 
 export interface Refusal {
@@ -11,7 +11,7 @@ export function refused(code: RefusalCode, detail: Refusal['detail'] = {}): Refu
   return { kind: 'refused', code, detail }
 }
 
-/** A wrong field: 422 with its path. */
+/** A 422 for a wrong field, with the field's path. */
 export function invalid(
   path: string,
   error: { readonly code: string; readonly message: string; readonly in?: 'body' | 'query' },

@@ -7,7 +7,7 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** `use` keeps keys of the same secret apart. */
+/** `use` separates keys that are derived from the same secret. */
 export function sealingKey(about: {
   readonly secret: string
   readonly id: string

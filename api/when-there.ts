@@ -1,4 +1,4 @@
-/** Goes on in the same turn where nothing has to be waited for: each wait costs a request a turn. */
+/** Continues synchronously if the value is not a promise, because each await costs a request one turn of the event loop. */
 export function whenThere<Value, Result>(
   value: Value | Promise<Value>,
   goOn: (value: Value) => Result | Promise<Result>,

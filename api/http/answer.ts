@@ -7,20 +7,20 @@ import type { ImageAnswer } from './send-image.ts'
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
-  /** Sent as JSON; a string and bytes are sent as they are. */
+  /** Sent as JSON, except that strings and bytes are sent unchanged. */
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The user that a public operation identified, such as the one who logged in. */
   readonly by?: UserId | undefined
-  /** Goes into the audit entry beside the names of the fields. */
+  /** Added to the audit entry, next to the names of the fields. */
   readonly noted?: JsonObject | undefined
 }
 
-/** Bytes that are streamed. The stream ends with its reader or with the request. */
+/** A stream of bytes. It ends when its reader or the request ends. */
 export interface FileAnswer {
   readonly kind: 'file'
   readonly type: string
-  /** The name under which browsers save it, in plain letters. */
+  /** The name under which browsers save the file, in ASCII. */
   readonly name: string
   readonly bytes: Readable
 }
@@ -35,7 +35,7 @@ export function answer(status: number, body: unknown, headers?: Answer['headers'
   return { kind: 'answer', status, body, headers }
 }
 
-/** JSON that is written already. */
+/** An answer whose JSON is already serialised. */
 export function jsonAnswer(json: string | Uint8Array, headers?: Answer['headers']): Answer {
   return answer(200, json, { ...headers, 'content-type': 'application/json; charset=utf-8' })
 }

@@ -26,22 +26,22 @@ export interface AppOptions {
   readonly onRequestDone?: ((done: FinishedRequest) => void) | undefined
   /** While it returns true, answers carry `connection: close`, so that clients connect to another node. */
   readonly isDraining: () => boolean
-  /** Names under which the service may be asked. Without them any name is taken. */
+  /** Accepted values of the `Host` header. If undefined, any host is accepted. */
   readonly hosts: KnownHosts | undefined
   readonly pages?: Pages | undefined
-  /** Adds what is no part of the REST API. */
+  /** Adds routes that are not part of the REST API. */
   readonly serveMore?: ((app: FastifyInstance, rates: Rates) => void) | undefined
-  /** No links of devices are served. */
+  /** If true, the download links of devices are not served. */
   readonly onlyProbes?: boolean | undefined
-  /** Without it, a browser that opens the service is shown the documentation. */
+  /** If false, a browser that opens the service is redirected to the documentation. */
   readonly hasDashboard: boolean
-  /** Images of firmware, on their way to devices and users. */
+  /** Serves firmware images to devices and users. */
   readonly artifacts: ArtifactsTools
   readonly schedule: Pick<Schedule, 'after'>
   readonly requestRates: RequestRates
   readonly rateShares: RateShares | undefined
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks whose `X-Forwarded-For` is believed. */
+  /** Addresses and networks whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   /** The server speaks plain HTTP if this is undefined. */
   readonly tls?: { context(): SecureContextOptions } | undefined

@@ -54,7 +54,7 @@ describe('a request that cannot be read', () => {
     expect((await request(REGISTER, { body, headers: json })).status).toBe(422)
   })
 
-  test('a large wrong body is told its first mistake only', async () => {
+  test('a large invalid body gets only its first error explained', async () => {
     const { login, request } = openHarness()
     const { token } = await login('admin')
     const body = { name: 'x', type: 'simulator', tags: Array(100_000).fill(1) }
@@ -104,7 +104,7 @@ test('a browser that opens the service is led to its documentation', async () =>
   expect((await open('*/*')).statusCode).toBe(404)
 })
 
-test('who looks for the document at the root is led to it', async () => {
+test('a request for the document at the root is redirected to it', async () => {
   const { app } = openHarness()
   const { statusCode, headers } = await app.inject({ method: 'GET', url: '/openapi.json' })
   expect([statusCode, headers['location']]).toEqual([302, '/api/v1/openapi.json'])
@@ -128,7 +128,7 @@ describe('a query parameter that is not known', () => {
     expect(body.errors[0].message).toMatch(message)
   })
 
-  test('is nothing to a probe', async () => {
+  test('is ignored by a probe', async () => {
     const { request } = openHarness()
     expect((await request('GET /livez?x=1')).status).toBe(200)
   })
@@ -190,7 +190,7 @@ describe('a path or method that is not there', () => {
 })
 
 describe('every answer', () => {
-  test('carries the request’s id, or one of ours when it is not safe', async () => {
+  test('carries the request’s id, or a new one if that is not safe', async () => {
     const { request } = openHarness()
     const idFor = async (id: string) => {
       const { headers, body } = await request('GET /nowhere', { headers: { 'x-request-id': id } })
@@ -211,7 +211,7 @@ describe('every answer', () => {
       })
   })
 
-  test('the answer to a bug of ours tells nothing about it, and the log has it with the request’s id', async () => {
+  test('the answer to an internal error reveals nothing, and the log has the error with the request’s id', async () => {
     const lines: string[] = []
     const logger = openLogger({ level: 'debug', to: { write: (line) => void lines.push(line) } })
     const { request, login, engine, device } = openHarness({ logger })
@@ -227,7 +227,7 @@ describe('every answer', () => {
 })
 
 describe('observation', () => {
-  test('one figure per request, by the route’s pattern', async () => {
+  test('each request is measured once, under its route’s pattern', async () => {
     const { request, done } = openHarness()
     await request('GET /api/v1/devices/some-device')
     await request('GET /nowhere/at/all')
@@ -281,7 +281,7 @@ test('a node that may have missed revocations answers reads and changes nothing 
   expect((await rename()).status).toBe(200)
 })
 
-test('metrics are put together once a second, however often they are asked for', async () => {
+test('metrics are rendered at most once a second, however often they are requested', async () => {
   const { request, engine, clock } = openHarness()
   let times = 0
   const put = engine.metrics.bind(engine)

@@ -34,12 +34,12 @@ declare module 'fastify' {
     /** Code of the problem that was sent as the answer. */
     refusal: RefusalCode | undefined
     noted: JsonObject | undefined
-    /** The engine writes the audit entry of this request. */
+    /** True if the engine writes the audit entry of this request. */
     isSigned: boolean
   }
 }
 
-/** Node would answer a request without a host by itself, with an empty body: it is refused in request-steps.ts. */
+/** Node would answer a request without a host with an empty body, so request-steps.ts refuses it instead. */
 const SERVER = { requireHostHeader: false }
 const PARAM_CHARS_MAX = 1_024
 const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/
@@ -61,7 +61,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
       sendProblem(request, reply, toRefusal(error, request, logger))
     },
   }
-  // Over TLS it is the same server on other sockets; Fastify's types tell the two apart.
+  // Over TLS the same server runs on different sockets, but Fastify's types distinguish the two.
   const app = Fastify(
     options.tls === undefined
       ? ({ ...server, http: SERVER } as FastifyServerOptions)
@@ -89,7 +89,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   for (const route of routes) {
     const tools = { services, rates, files, images: options.artifacts, audit: audit(route) }
     if (route.streamsBody !== true) addRoute(app, route, tools)
-    // It has a scope of its own, so that other routes go on refusing such bodies.
+    // Registered in a scope of its own, so that other routes still refuse such bodies.
     else
       void app.register((scope, _options, done) => {
         acceptStream(scope, route.bodyTypes ?? [])
@@ -100,7 +100,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   return app
 }
 
-/** The routes of the application, with those that are added later. */
+/** The routes of the application. Routes that are added later appear in it too. */
 function notePaths(app: FastifyInstance): readonly RoutePath[] {
   const paths: RoutePath[] = []
   app.addHook('onRoute', ({ method, url }) => {
@@ -109,7 +109,7 @@ function notePaths(app: FastifyInstance): readonly RoutePath[] {
   return paths
 }
 
-/** Without a listener, Node closes the connection of a CONNECT without a word. */
+/** Without a listener, Node closes the connection of a CONNECT without an answer. */
 function refuseProxying(server: FastifyInstance['server'], ids: Ids): void {
   server.on('connect', (_request, stream) => {
     // Node hands over the request's net.Socket; the type allows for other streams.
@@ -121,7 +121,7 @@ function refuseProxying(server: FastifyInstance['server'], ids: Ids): void {
   })
 }
 
-/** A client without a good certificate is let in, and judged where certificates count. */
+/** A client without a valid certificate may connect. The routes that need certificates check them. */
 function httpsOptions(
   tls: NonNullable<AppOptions['tls']>,
   { asksForCertificates = false }: Pick<AppOptions, 'asksForCertificates'>,

@@ -42,7 +42,7 @@ test('a body that does not arrive is answered 408 after a while, and not before'
   socket.destroy()
 })
 
-test('a body that has arrived is watched no longer, however long its answer or the next request takes', async () => {
+test('a body that has arrived has no time limit any more, however long its answer or the next request takes', async () => {
   const { socket, looks, heard } = await start()
   socket.write(`${HEAD}Content-Length: ${BODY.length}\r\n\r\n${BODY}`)
   await expect.poll(heard).toContain('HTTP/1.1 201')
@@ -52,7 +52,7 @@ test('a body that has arrived is watched no longer, however long its answer or t
   socket.destroy()
 })
 
-test('a body whose request is refused is watched until it has arrived', async () => {
+test('the body of a refused request has a time limit until it has arrived', async () => {
   const { socket, looks, heard } = await start()
   socket.write(`${HEAD.replace('register', 'nothing')}Content-Length: ${BODY.length}\r\n\r\n{`)
   await expect.poll(() => looks.length).toBe(1)

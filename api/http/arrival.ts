@@ -1,13 +1,13 @@
-// How long a body may take to arrive, and what becomes of an upload that is answered before it has arrived.
+// Limits how long a body may take to arrive, and handles uploads that are answered before they have arrived.
 //
-// Node's own bound is one for the whole server, so it watches over headers alone, and bodies are watched here.
+// Node has one timeout for the whole server. It is used for the headers, and bodies are timed here.
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import { endSocket } from '../../engine/sockets/end-socket.ts'
 import { API_LIMITS } from '../limits.ts'
 
-/** Sends `100 Continue` once a request is admitted, instead of before anything is known of it. */
+/** Sends `100 Continue` only when a request has been admitted, instead of before anything about it is known. */
 export function continueLate(app: FastifyInstance): void {
   const waiting = new WeakSet<IncomingMessage>()
   app.server.on('checkContinue', (request, response) => {
@@ -36,10 +36,10 @@ export function boundArrival(
   }
 }
 
-/** A body is late after so many looks at it. */
+/** A body that is incomplete after this many checks is late. */
 const LOOKS = 10
 
-/** Requests whose body may still have to arrive. One timer looks at all of them: a timer and listeners for each would cost
+/** Requests whose body may be incomplete. One timer checks all of them, because a timer and listeners for each would cost
  *  every request several microseconds. */
 class ArrivingBodies {
   readonly #looks = new Map<IncomingMessage, number>()
@@ -57,7 +57,7 @@ class ArrivingBodies {
     this.#watch()
   }
 
-  /** An answer may overtake the body, which then still has to arrive. */
+  /** The answer may be complete before the body has arrived. The request is then still watched. */
   answered(request: IncomingMessage): void {
     if (!isArriving(request)) this.#looks.delete(request)
   }
@@ -89,15 +89,15 @@ const isArriving = ({ complete, destroyed }: IncomingMessage) => complete === fa
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-/** Does what Node does with a request that is late as a whole. */
+/** Emits the error that Node itself emits for a request that took too long. */
 function tooLate(app: FastifyInstance, { socket }: IncomingMessage): void {
   const error = Object.assign(new Error('the body came too late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   app.server.emit('clientError', error, socket)
 }
 
 /**
- * Has the connection of an upload end after its answer if there is more to come. What still comes is dropped for a moment
- * instead of answered with a reset, which would overtake the answer.
+ * Closes the connection of an upload after its answer if part of the body is still to come. That part is read and dropped
+ * for a moment. Otherwise the connection would be reset, and the reset could overtake the answer.
  */
 export function endAfterAnswer({ raw }: FastifyRequest): boolean {
   if (raw.complete || raw.destroyed) return false

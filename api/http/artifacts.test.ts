@@ -31,12 +31,12 @@ async function openLink(options: HarnessOptions = {}) {
   const { url } = new SignedLinks(TEST_OTA).sendable(record, { ...job, issuedAt: Millis(NOW) })
   const { pathname, search } = new URL(url)
   const get = (headers: Record<string, string> = {}, path = `${pathname}${search}`, method = 'GET') =>
-    // The method is written in a test.
+    // The tests below give the method as text.
     harness.app.inject({ method: method as 'GET', url: path, headers })
   return { ...harness, token, record, get, link: `${pathname}${search}` }
 }
 
-test('a link gives the image, whole or in part, with what is to be known of it', async () => {
+test('a link serves the image, whole or in part, with its headers', async () => {
   const { get } = await openLink()
   const whole = await get()
   expect([whole.statusCode, whole.payload]).toEqual([200, IMAGE])
@@ -61,7 +61,7 @@ test('a link gives the image, whole or in part, with what is to be known of it',
   expect([beyond.statusCode, beyond.headers['content-range']]).toEqual([416, 'bytes */9'])
 })
 
-test('conditions are kept', async () => {
+test('conditional requests are honoured', async () => {
   const { get } = await openLink()
   const etag = `"sha256-${SHA256}"`
   expect((await get({ 'if-none-match': etag })).statusCode).toBe(304)
@@ -75,7 +75,7 @@ test('conditions are kept', async () => {
     expect((await get({ range: 'bytes=0-1', 'if-range': ifRange })).statusCode, ifRange).toBe(status)
 })
 
-test('a changed link is refused, one that is over says so, and a yanked firmware is gone', async () => {
+test('a changed link is refused, an expired one is reported as expired, and a yanked firmware is gone', async () => {
   const { get, link, clock, request, token, record } = await openLink()
   const codeOf = ({ statusCode, payload }: Awaited<ReturnType<typeof get>>) => [
     statusCode,
@@ -94,7 +94,7 @@ test('a changed link is refused, one that is over says so, and a yanked firmware
   expect(codeOf(await get())).toEqual([403, 403, 'URL_EXPIRED'])
 })
 
-describe('a device that cannot load its image now has the whole time for it again', () => {
+describe('a device that cannot download its image now gets the full time for it again', () => {
   async function opened(options: HarnessOptions = {}) {
     const link = await openLink(options)
     const sentAway: string[] = []
@@ -105,7 +105,7 @@ describe('a device that cannot load its image now has the whole time for it agai
     return { ...link, sentAway, away }
   }
 
-  test('because the place of images is away: it comes back', async () => {
+  test('because the image store is unavailable, and then available again', async () => {
     const { get, engine, sentAway, away } = await opened()
     const { open } = engine.blobs
     engine.blobs.open = away
@@ -120,7 +120,7 @@ describe('a device that cannot load its image now has the whole time for it agai
     expect(sentAway).toEqual(['r'])
   })
 
-  test('because the place that it is sent on to is away', async () => {
+  test('because the bucket it is redirected to is unavailable', async () => {
     const { get, engine, sentAway, away } = await opened({ ota: { downloads: 'redirect' } })
     engine.blobs.address = away
     expect((await get()).statusCode).toBe(503)
@@ -135,7 +135,7 @@ describe('a device that cannot load its image now has the whole time for it agai
   })
 })
 
-describe('where devices are sent on to a bucket', () => {
+describe('where devices are redirected to a bucket', () => {
   async function openBucket() {
     const opened = await openLink({ ota: { downloads: 'redirect' } })
     const asked: [string, BlobAddress][] = []
@@ -146,7 +146,7 @@ describe('where devices are sent on to a bucket', () => {
     return { ...opened, asked }
   }
 
-  test('a good link is answered with an address of the image for 15 minutes, which nobody keeps', async () => {
+  test('a valid link redirects to an image address that is valid for 15 minutes and not cached', async () => {
     const { get, record, asked } = await openBucket()
     const { statusCode, headers, payload } = await get({ range: 'bytes=4-' })
     expect([statusCode, payload]).toEqual([307, ''])
@@ -159,7 +159,7 @@ describe('where devices are sent on to a bucket', () => {
     expect(asked).toEqual([[record.imageKey, about]])
   })
 
-  test('whoever has the image, or asks only about it, is answered here', async () => {
+  test('a device that has the image, or only asks about it, is answered without a redirect', async () => {
     const { get, asked } = await openBucket()
     expect((await get({ 'if-none-match': `"sha256-${SHA256}"` })).statusCode).toBe(304)
     const head = await get({}, undefined, 'HEAD')
@@ -167,7 +167,7 @@ describe('where devices are sent on to a bucket', () => {
     expect(asked).toEqual([])
   })
 
-  test('a changed link, a yanked firmware and an image with other bytes are refused as ever', async () => {
+  test('a changed link, a yanked firmware and an image with other bytes are refused as without a bucket', async () => {
     const { get, link, engine, record, request, token, asked } = await openBucket()
     expect((await get({}, link.replace('device=r', 'device=s'))).statusCode).toBe(403)
     const { bytes = 0 } = (await engine.blobs.head(record.imageKey)) ?? {}
@@ -181,7 +181,7 @@ describe('where devices are sent on to a bucket', () => {
     expect(asked).toEqual([])
   })
 
-  test('images that lie in no bucket are sent from here', async () => {
+  test('images that are not in a bucket are served by the service', async () => {
     const { get } = await openLink({ ota: { downloads: 'redirect' } })
     expect((await get()).payload).toBe(IMAGE)
   })

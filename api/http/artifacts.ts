@@ -1,5 +1,5 @@
-// The download links of devices: outside of the API, without a login, and without a question to an actor or a database. The
-// link says everything, and its signature that it is ours.
+// The download links of devices. They are outside of the API and need no login, no actor and no database: a link contains
+// all that is needed, and its signature proves that this service issued it.
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -15,12 +15,12 @@ export interface ArtifactsTools {
   readonly firmware: FirmwareLibrary
   readonly downloads: Downloads
   readonly clock: Pick<Clock, 'now'>
-  /** Devices are sent on to where an image lies, if they can load it there. */
+  /** If true, devices are redirected to where an image is stored, provided they can download it there. */
   readonly redirects: boolean
 }
 
 const PATH = '/ota/artifacts/:firmware_id/:filename'
-/** A code means a conflict elsewhere; here the thing is gone. */
+/** The codes stand for a conflict elsewhere. On a download link they mean that the image is gone. */
 const GONE = 410
 
 export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): void {
@@ -66,7 +66,7 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
     return sendProblem(request, reply, refusal, status)
   }
 
-  /** A firmware that was yanked says so, whatever became of its deployments. */
+  /** A yanked firmware is reported as yanked, whatever happened to its deployments. */
   function calledOff(link: Link): Refusal | undefined {
     const record = firmware.get(FirmwareId(link.firmwareId))
     if (record?.status === 'yanked') return refused('FIRMWARE_YANKED')
@@ -75,13 +75,13 @@ export function serveArtifacts(app: FastifyInstance, tools: ArtifactsTools): voi
   }
 }
 
-/** Parameters that came twice are none. */
+/** Ignores parameters that occur twice. */
 function textsOf(query: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(Object(query)).filter(isText))
 }
 const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string'
 
-/** Devices that are sent away together do not come back together. */
+/** Spreads the retries of devices that were sent away at the same time. */
 function spread(deviceId: string): number {
   const { downloadRetrySecMin: min, downloadRetrySecMax: max } = API_LIMITS
   return min + (createHash('sha256').update(deviceId).digest().readUInt16BE(0) % (max - min + 1))

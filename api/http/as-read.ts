@@ -1,7 +1,7 @@
-// Fields that an answer shows and a request cannot change. What was read, changed elsewhere and sent back has them.
+// Fields that answers contain and requests cannot change. A client may send them back exactly as it read them.
 import { type Refusal, refused } from '../refusal.ts'
 
-/** Refuses the first of these fields that a body has with another value than it was shown with. */
+/** Refuses a body that changes one of these fields, naming the first of them. */
 export function changedShown(body: object, shown: Readonly<Record<string, string>>): Refusal | undefined {
   const sent = new Map<string, unknown>(Object.entries(body))
   for (const [name, value] of Object.entries(shown)) {

@@ -8,7 +8,7 @@ const CANARY = 'hunter2-canary'
 const REGISTER = 'POST /api/v1/devices'
 const robot = { device_id: 'r', name: CANARY, type: 'mqtt_device', metadata: { secret: CANARY } }
 
-test('a change leaves who did what, to what, and the names of the fields', async () => {
+test('a change is recorded with who did what to what, and with the names of the fields', async () => {
   const { engine, login, request } = openHarness()
   const { user, token } = await login('admin')
   const headers = { 'x-request-id': 'req-1' }
@@ -38,7 +38,7 @@ test('a change leaves who did what, to what, and the names of the fields', async
   expect(JSON.stringify(engine.recorded)).not.toContain(CANARY)
 })
 
-test('what a known caller is refused is an entry, with its code', async () => {
+test('a refusal of a known caller is recorded with its code', async () => {
   const { engine, device, login, request } = openHarness()
   await device('r')
   const viewer = await login('viewer')
@@ -57,7 +57,7 @@ test('what a known caller is refused is an entry, with its code', async () => {
   ])
 })
 
-test('what nobody known is refused says no more than they could not choose', async () => {
+test('a refusal of an unknown caller records nothing that the caller could choose', async () => {
   const { engine, request } = openHarness()
   await request(`DELETE /api/v1/devices/${CANARY}`)
   await request(REGISTER, { token: CANARY, body: robot })
@@ -71,7 +71,7 @@ test('what nobody known is refused says no more than they could not choose', asy
   expect(JSON.stringify(engine.recorded)).not.toContain(CANARY)
 })
 
-test('a login is of its user; a wrong one is of the e-mail it tried', async () => {
+test('a login is recorded for its user, and a failed one for the e-mail that was tried', async () => {
   const { engine, login, request } = openHarness()
   const { user } = await login('viewer')
   const send = (body: object) => request('POST /api/v1/auth/login', { body })
@@ -89,7 +89,7 @@ test('a login is of its user; a wrong one is of the e-mail it tried', async () =
   expect(JSON.stringify(engine.recorded)).not.toContain(body.refresh_token)
 })
 
-test('names that anyone may choose are bounded', async () => {
+test('field names that callers choose are bounded in number and length', async () => {
   const { engine, device, login, request } = openHarness()
   await device('r')
   const { token } = await login('admin')
@@ -100,7 +100,7 @@ test('names that anyone may choose are bounded', async () => {
   expect(JSON.stringify(fields).length).toBeLessThan(4_000)
 })
 
-test('reads leave nothing', async () => {
+test('reads are not recorded', async () => {
   const { engine, device, login, request } = openHarness()
   await device('r')
   const { token } = await login('viewer')
@@ -110,7 +110,7 @@ test('reads leave nothing', async () => {
   expect(engine.recorded).toEqual([])
 })
 
-test('every operation that is no GET leaves an entry, but reads, and a provisioning that names its key in one of its own', () => {
+test('every operation but reads is recorded, and provisioning writes an entry of its own that names the key', () => {
   const silent = Object.values(OPERATIONS).filter(
     (operation) => operation.method !== 'GET' && 'isAudited' in operation && !operation.isAudited,
   )
@@ -135,7 +135,7 @@ test('a call whose entry cannot be kept is answered, and the entry is logged', a
   expect(errors).toMatchObject([{ entry: { action: 'register', target: expect.stringMatching(/^users\//) } }])
 })
 
-test('a change that failed leaves an entry, whatever became of it', async () => {
+test('a change that failed is recorded, whether or not it took effect', async () => {
   const { engine, device, login, request } = openHarness()
   await device('r')
   const { token } = await login('admin')
@@ -146,7 +146,7 @@ test('a change that failed leaves an entry, whatever became of it', async () => 
   ])
 })
 
-test('a change that a device decides is handed to the engine with its entry, and leaves no other', async () => {
+test('a change decided by a device passes its entry to the engine, and no other entry is written', async () => {
   const { engine, login, request } = openHarness()
   const { token } = await login('admin')
   await request(REGISTER, { token, body: robot })

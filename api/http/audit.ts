@@ -1,11 +1,11 @@
 // Writes the audit entry of a REST call: its caller, action, target and outcome. It holds names of fields, never values.
 //
-// - The answer goes out once its entry would survive a crash. Refusals of unknown callers are counted instead:
-//   anyone can cause them at any rate, so neither their paths nor their bodies are stored. Those about the account of
-//   somebody name it as their object, by which they are told from those about made-up ones.
-// - If the entry cannot be stored, the call is answered all the same, because it did happen. The entry is logged.
-// A3. The entry of a change that a shard decides is part of the shard's own save, so it costs no further write. Such a
-//     call is signed, and writes an entry here only if the service failed or the handler noted something.
+// - The answer is sent once its entry would survive a crash. Refusals of unknown callers are only counted: anyone can
+//   cause them at any rate, so neither their paths nor their bodies are stored. A refusal that concerns an existing
+//   account names the account as its object, which distinguishes it from attempts on invented accounts.
+// - If the entry cannot be stored, the call is answered all the same, because it did happen. The entry is logged instead.
+// A3. If a shard decides on the change, the entry is part of the shard's own save and costs no further write. Such a
+//     call is signed, and an entry is written here only if the service failed or the handler noted something.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -31,7 +31,7 @@ interface AuditOptions {
 
 const FIELD_CHARS_MAX = 64
 
-/** Called when the answer is known and not yet sent. Undefined if the answer need not wait. */
+/** Called when the answer is known but not yet sent. Returns undefined if the answer need not wait. */
 export type Audit = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | undefined
 
 export function createAudit({ engine, users, logger }: AuditOptions): (route: Route) => Audit | undefined {
@@ -75,7 +75,7 @@ function toEntry(route: Route, request: FastifyRequest, reply: FastifyReply): Au
   }
 }
 
-/** Entry of a signed call; the engine adds the outcome (A3). */
+/** The entry of a signed call. The engine adds the outcome (A3). */
 export function signed(
   route: Route,
   request: FastifyRequest,
@@ -126,7 +126,7 @@ function deviceOf({ params, body }: FastifyRequest): DeviceId | undefined {
   return parseDeviceId(textAt(params, 'device_id') ?? textAt(body, 'device_id') ?? '')
 }
 
-/** Names that the schema does not know are left out. An operation that takes any name gets a bounded number of them. */
+/** Leaves out names that the schema does not know. For an operation that accepts any name, their number is bounded. */
 function fieldsOf({ body: schema, streamsBody }: Route, body: unknown): JsonObject {
   if (streamsBody === true || !isPlain(body)) return {}
   const known = schema !== undefined && 'properties' in schema ? Object(schema.properties) : undefined
@@ -139,7 +139,7 @@ function textAt(value: unknown, name: string): string | undefined {
   return typeof found === 'string' ? found : undefined
 }
 
-/** An object of JSON or of a path: no list, no stream. */
+/** Whether a value is a plain object rather than a list or a stream. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Readable)
 }

@@ -20,7 +20,7 @@ class FakeSocket extends EventEmitter {
 
 function serverWith(trustedProxies: readonly string[] = []) {
   const server = new EventEmitter()
-  // The bound needs the events of a server and one of its fields.
+  // `boundConnections` needs only the server's events and one of its fields.
   boundConnections(server as Server, trustedProxies)
   return (address: string, socket = new FakeSocket(address)) => {
     server.emit('connection', socket)
@@ -31,7 +31,7 @@ function serverWith(trustedProxies: readonly string[] = []) {
 const fill = (connect: ReturnType<typeof serverWith>, address: string) =>
   Array.from({ length: API_LIMITS.connectionsPerAddressMax }, () => connect(address))
 
-test('an address gets as many connections as it may hold, and another one as soon as one has closed', () => {
+test('an address may hold a limited number of connections, and open another as soon as one has closed', () => {
   const connect = serverWith()
   const [first] = fill(connect, '192.0.2.1')
   expect(connect('192.0.2.1').isDestroyed).toBe(true)
@@ -54,7 +54,7 @@ test('a trusted proxy is not bounded', () => {
   expect(connect('192.0.2.1').isDestroyed).toBe(false)
 })
 
-test('a connection that is given back to the server counts once, however often', () => {
+test('a connection counts once, however often it is handed back to the server', () => {
   const connect = serverWith()
   const socket = connect('192.0.2.1')
   for (let i = 0; i < API_LIMITS.connectionsPerAddressMax; i++) connect('192.0.2.1', socket)

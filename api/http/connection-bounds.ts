@@ -1,18 +1,18 @@
-// Bounds of open connections: in all, so that files are left for the log and the store, and per address.
+// Limits open connections: in total, so that file descriptors remain for the log and the store, and per address.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net'
 import { networkOf } from '../../engine/domain/network-of.ts'
 import { API_LIMITS } from '../limits.ts'
 import { openFilesMax } from '../open-files.ts'
 
-/** A trusted proxy is not bounded, as it holds the connections of many. */
+/** Trusted proxies are not limited, because they hold the connections of many clients. */
 export function boundConnections(server: Server, trustedProxies: readonly string[]): void {
   const trusted = toBlockList(trustedProxies)
   server.maxConnections = Math.min(API_LIMITS.connectionsMax, Math.floor(openFilesMax() / 4))
   const held = new Map<string, number>()
   const counted = new WeakSet<Socket>()
-  // Under TLS this is the event of the plain socket, before any handshake costs anything.
+  // With TLS this is the event of the plain socket, emitted before a handshake costs anything.
   server.on('connection', (socket) => {
-    // A request that offers `h2c` is given back to the server with its socket, which has this event again then.
+    // A request that offers `h2c` is handed back to the server with its socket, which then emits this event again.
     if (counted.has(socket)) return
     counted.add(socket)
     const { remoteAddress = '' } = socket
@@ -31,7 +31,7 @@ export function boundConnections(server: Server, trustedProxies: readonly string
   })
 }
 
-/** Addresses and networks such as `10.0.0.0/8`, checked when the settings were read. */
+/** Converts addresses and networks such as `10.0.0.0/8`, which were checked when the settings were read. */
 function toBlockList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {

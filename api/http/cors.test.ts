@@ -10,7 +10,7 @@ const preflight = (origin: string) => ({
   },
 })
 
-test('without origins nothing is allowed, and nothing varies', async () => {
+test('without origins nothing is allowed, and no Vary header is sent', async () => {
   const { request } = openHarness()
   for (const line of ['GET /livez', 'OPTIONS /api/v1/devices/r']) {
     const { headers } = await request(line, preflight(ORIGIN))
@@ -20,7 +20,7 @@ test('without origins nothing is allowed, and nothing varies', async () => {
   }
 })
 
-test('a page of an allowed origin may ask, and read what it needs', async () => {
+test('a page of an allowed origin may send requests, and read the headers that it needs', async () => {
   const { request } = openHarness({ corsOrigins: [ORIGIN] })
   const { status, headers } = await request('OPTIONS /api/v1/devices/r', preflight(ORIGIN))
   expect(status).toBe(204)
@@ -32,7 +32,7 @@ test('a page of an allowed origin may ask, and read what it needs', async () => 
     'access-control-max-age': '600',
   })
   expect(headers).not.toHaveProperty('access-control-allow-credentials')
-  // Refusals too: the page must be able to read why.
+  // Refusals also carry the headers, because the page must be able to read the reason.
   const refused = await request('GET /api/v1/devices', { headers: { origin: ORIGIN } })
   expect(refused.status).toBe(401)
   expect(refused.headers).toMatchObject({
@@ -56,13 +56,13 @@ test.each([
   }
 })
 
-test('* is any page', async () => {
+test('* allows pages of any origin', async () => {
   const { request } = openHarness({ corsOrigins: ['*'] })
   const { headers } = await request('GET /livez', { headers: { origin: 'https://any.example' } })
   expect([headers['access-control-allow-origin'], headers['vary']]).toEqual(['*', undefined])
 })
 
-test('what varies by something else varies by both', async () => {
+test('an answer that already varies by another header varies by both', async () => {
   const { request, login } = openHarness({ corsOrigins: [ORIGIN] })
   const { token } = await login('admin')
   for (const path of ['/problems', '/api/v1/devices/export'])

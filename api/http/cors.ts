@@ -1,5 +1,5 @@
-// Which pages of other origins may use the API from a browser. Tokens travel in a header, never in a cookie, so nothing
-// is ever allowed "with credentials".
+// Decides which pages of other origins may use the API from a browser. Tokens travel in a header, never in a cookie, so
+// nothing is ever allowed "with credentials".
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const ANY = '*'
@@ -28,9 +28,9 @@ const ACCEPTED = [
 const PREFLIGHT_SEC = 600
 
 export interface Cors {
-  /** Sets the headers that every answer carries. */
+  /** Sets the CORS headers that every answer carries. */
   mark(request: FastifyRequest, reply: FastifyReply): void
-  /** Sets the further headers of an answer to a browser's preflight request. */
+  /** Sets the additional headers of the answer to a preflight request. */
   preflight(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): void
 }
 
@@ -43,7 +43,7 @@ export function createCors(origins: readonly string[]): Cors {
   return {
     mark({ headers: { origin } }, reply) {
       if (allowed.size === 0) return
-      // Set even if the request has no origin, so that a cache does not give that answer to a page of another one.
+      // Set even if the request has no origin, so that a cache does not serve this answer to a page of another origin.
       if (!isAny) reply.header('vary', 'Origin')
       if (!isAllowed(origin)) return
       reply.header('access-control-allow-origin', isAny ? ANY : origin)

@@ -1,4 +1,4 @@
-// The cursor of a list that only grows: the place of the last row given, opaque to its user.
+// The cursor of a list that only grows. It encodes the place of the last row returned, and is opaque to clients.
 import { HISTORY_KINDS } from '../../engine/domain/history/row.ts'
 import type { HistoryPlace } from '../../engine/ports/history.ts'
 import { Micros } from '../../schemas/ids.ts'
@@ -8,7 +8,7 @@ export function toCursor({ at, version, kind }: HistoryPlace): string {
   return Buffer.from(place.join(' ')).toString('base64url')
 }
 
-/** [RFC 8288] The link to the next page; relative, as the links of pages. */
+/** [RFC 8288] The link to the next page. It is relative, like the links of numbered pages. */
 export function nextLink(url: string, cursor: string): string {
   const [path = '', search = ''] = url.split('?', 2)
   const query = new URLSearchParams(search)
@@ -16,7 +16,7 @@ export function nextLink(url: string, cursor: string): string {
   return `<${path}?${query}>; rel="next"`
 }
 
-/** Undefined for anything that is no cursor of ours. */
+/** Undefined for text that is not such a cursor. */
 export function parseCursor(cursor: string): HistoryPlace | undefined {
   const found = /^(\d{1,16}) (\d{1,16})(?: ([a-z]+))?$/.exec(
     Buffer.from(cursor, 'base64url').toString('latin1'),

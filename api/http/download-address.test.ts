@@ -27,7 +27,7 @@ test('a ticket downloads its file once, without a token', async () => {
   expect(await request(`GET ${url}`)).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } })
 })
 
-test('a ticket is good for its very address, and a wrong one does not use it up', async () => {
+test('a ticket is valid only for its exact address, and using it at another one does not consume it', async () => {
   const { issue, request } = await openTicket()
   const { url } = await issue()
   const { ticket = '' } = splitTicket(url)
@@ -36,7 +36,7 @@ test('a ticket is good for its very address, and a wrong one does not use it up'
   expect((await request(`GET ${url}`)).status).toBe(200)
 })
 
-test('a ticket ends after its time, and with the rights of its user', async () => {
+test('a ticket expires, and ends when its user loses the right', async () => {
   const { issue, request, clock, engine, user } = await openTicket()
   const [late, { url }] = [await issue(), await issue()]
   await engine.users.put({ ...user, disabled: true })
@@ -46,7 +46,7 @@ test('a ticket ends after its time, and with the rights of its user', async () =
   expect((await request(`GET ${late.url}`)).status).toBe(401)
 })
 
-test('there are no tickets for what is no file', async () => {
+test('tickets are issued only for files', async () => {
   const { issue } = await openTicket()
   for (const path of ['/api/v1/auth/me', '/api/v1/nothing', '/api/v1/devices/robot-7'])
     expect(await issue(path)).toMatchObject({ code: 'VALIDATION_FAILED' })

@@ -1,4 +1,4 @@
-// Downloads over real connections: how many there may be, and readers that take nothing.
+// Downloads over real connections: how many are allowed, and readers that take nothing.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
@@ -16,7 +16,7 @@ import { OTA } from '../testing/ota-settings.ts'
 import { NOW } from '../testing/rest.ts'
 
 const MIB = 2 ** 20
-/** More than lies between a sender and a reader who takes nothing. */
+/** More than the buffers between a sender and a stalled reader can hold. */
 const IMAGE_BYTES = 64 * MIB
 const openServer = httpServers()
 
@@ -43,7 +43,7 @@ async function start(more: Parameters<typeof openServer>[0] = {}) {
     ...{ sizeBytes, fromVersions: [], uploadedBy: 'usr_1', ...about, ...none },
   })
   if (added.kind === 'refused') throw new Error(added.code)
-  /** Asks for the image as this device, and takes nothing of the answer but its beginning. */
+  /** Requests the image as this device, and reads only the beginning of the answer. */
   const ask = async (device: string, headers = '') => {
     const deviceId = parseDeviceId(device) ?? expect.fail('no id')
     const order = { deviceId, deploymentId: DeploymentId('dep_1'), attempt: 1, seq: 1 }
@@ -74,7 +74,7 @@ test('a device has two streams at a time, and the third is told when to come bac
   const third = await ask('r')
   expect(third.head).toMatch(/ 429 /)
   expect(third.head.toLowerCase()).toMatch(/retry-after: \d+/)
-  // Another device is not concerned, and all streams of one count as one download.
+  // Another device is not affected, and all streams of one device count as one download.
   expect((await ask('s')).head).toContain(' 200 ')
   expect(http.downloads()).toMatchObject({ active: 2, refused: { reader: 1 } })
   one.socket.destroy()
@@ -82,7 +82,7 @@ test('a device has two streams at a time, and the third is told when to come bac
   close()
 })
 
-test('beyond the downloads that there may be, a device is sent away, each for another time', async () => {
+test('beyond the limit of downloads devices are sent away, each for a different time', async () => {
   const { ask, http, close } = await start({ settings: { ota: { ...OTA, downloadsMax: 2 } } })
   const first = await ask('r')
   await ask('s')
@@ -91,7 +91,7 @@ test('beyond the downloads that there may be, a device is sent away, each for an
   expect(away.map(({ head }) => head.includes(' 503 '))).toEqual([true, true])
   for (const sec of waits) expect(sec >= 5 && sec <= 60, String(sec)).toBe(true)
   expect(new Set(waits).size).toBe(2)
-  // Who is loading may open its second stream.
+  // A device that is downloading may open its second stream.
   expect((await ask('s')).head).toContain(' 200 ')
   expect(http.downloads()).toMatchObject({ active: 2, refused: { busy: 2 } })
   first.socket.destroy()
@@ -99,7 +99,7 @@ test('beyond the downloads that there may be, a device is sent away, each for an
   close()
 })
 
-test('a reader who takes nothing is cut, and gives its place back', async () => {
+test('a reader who takes nothing is disconnected, and its place becomes free', async () => {
   const standstill = { uploadMs: 30_000, downloadMs: 500 }
   const { ask, http, close } = await start({ standstill })
   const { socket, head } = await ask('r')
@@ -111,12 +111,12 @@ test('a reader who takes nothing is cut, and gives its place back', async () => 
   })
   socket.resume()
   await once(socket, 'close')
-  // Cut short, so that nobody takes it for the whole.
+  // The body is incomplete, so the reader cannot take it for the whole image.
   expect(bytes).toBeLessThan(IMAGE_BYTES)
   close()
 })
 
-test('a stream under way ends once its firmware is yanked, and no other begins', async () => {
+test('a stream under way ends once its firmware is yanked, and no other starts', async () => {
   const { ask, http, close, engine } = await start()
   const { socket, head } = await ask('r')
   expect(head).toContain(' 200 ')
@@ -136,7 +136,7 @@ test('a stream under way ends once its firmware is yanked, and no other begins',
   close()
 })
 
-test('no more bytes go out than the rate allows, and those that load share it evenly', async () => {
+test('no more bytes are sent than the rate allows, and downloads share it evenly', async () => {
   const time = new StandingTime(NOW)
   const rate = 65_536
   const settings = { ota: { ...OTA, downloadBytesPerSec: rate } }
@@ -151,12 +151,12 @@ test('no more bytes go out than the rate allows, and those that load share it ev
     socket.resume()
   }
   const bytes = () => http.downloads().bytes
-  /** Both have sent what they may, and wait. A third timer looks after them. */
+  /** Waits until both streams have sent what they may. A third timer checks on them. */
   const wait = async (bytesMax: number) => {
     await expect.poll(() => time.waiting === idle + 3 || bytes() > bytesMax).toBe(true)
     expect(bytes()).toBeLessThanOrEqual(bytesMax)
   }
-  // A quarter of a second each; the first one did not know of the other.
+  // A quarter of a second each, because the first one started before the second one existed.
   const begun = rate / 4 + rate / 8
   await wait(begun)
   for (let quarters = 1; quarters <= 12; quarters++) {
@@ -168,7 +168,7 @@ test('no more bytes go out than the rate allows, and those that load share it ev
   close()
 })
 
-/** Two nodes that count their downloads together, by a clock that stands still. */
+/** Two nodes that share the count of their downloads, with a clock that stands still. */
 async function startTwo(downloadsMax: number) {
   const clock = new StandingTime(NOW)
   const { streamsPerReaderMax, downloadPlaceMs: heldMs } = API_LIMITS
@@ -193,7 +193,7 @@ async function startTwo(downloadsMax: number) {
   return { one, other, clock, close, downloadPlaces }
 }
 
-test('nodes count their downloads together, and the streams of each device', async () => {
+test('the limits on downloads and on streams of a device hold across nodes', async () => {
   const { one, other, close } = await startTwo(2)
   const first = await one.ask('r')
   expect([first.head, (await other.ask('s')).head]).toEqual([
@@ -210,7 +210,7 @@ test('nodes count their downloads together, and the streams of each device', asy
   close()
 })
 
-test('a node that could not keep its places for so long ends their streams', async () => {
+test('a node that cannot renew its places in time ends their streams', async () => {
   const { one, other, clock, close } = await startTwo(1)
   const { socket } = await one.ask('r')
   expect((await other.ask('s')).head).toContain(' 503 ')
@@ -223,7 +223,7 @@ test('a node that could not keep its places for so long ends their streams', asy
   close()
 })
 
-test('while nobody can count the downloads of all nodes, a device is sent away and may come back', async () => {
+test('while the shared count is unavailable, a device is sent away and told to retry', async () => {
   const { one, downloadPlaces, close } = await startTwo(1)
   downloadPlaces.enter = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
   expect((await one.ask('r')).head).toMatch(/ 503 [\s\S]*retry-after: \d+/i)

@@ -1,10 +1,10 @@
-// Sends images, piece by piece: no more than its reader takes is in memory, no more than was allowed is sent at once, and
-// what is called off while it is sent ends.
+// Sends images piece by piece. Only what the reader takes is held in memory, the number and total rate of streams are
+// limited, and a stream ends when its download is called off.
 //
 // - All ranges of one reader count as one download; a reader has a few streams at a time.
 // - A stream ends within a second of being called off, even if its reader takes nothing.
-// D3. Where there are several nodes, a stream has a place that all of them count (`DownloadPlaces`), and sends nothing once
-//     the place may be somebody else's.
+// D3. With several nodes, each stream has a place in a shared count (`DownloadPlaces`). It sends nothing once that place
+//     may have been given to another stream.
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { OpenBlob } from '../../engine/ports/blobs.ts'
@@ -15,14 +15,14 @@ import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { Pieces } from './pieces.ts'
 
-/** One that loads an image, and is told what becomes of it. */
+/** The reader of an image, informed about the progress of its download. */
 export interface Reader {
   /** A device with its deployment, or a user. */
   readonly name: string
   readonly isCalledOff: () => boolean
-  /** Told when the first byte was taken. */
+  /** Called when the first byte was taken. */
   readonly began: () => void
-  /** Told at most once a second, and at the end. */
+  /** Called at most once a second, and at the end. */
   readonly sent: (bytes: number) => void
 }
 
@@ -32,12 +32,12 @@ export interface DownloadCounts {
   readonly refused: Readonly<Record<string, number>>
 }
 
-/** A stream that may be sent, until it is given back with `leave`. */
+/** The right to send one stream, until it is given back with `leave`. */
 export interface Entry {
   readonly kind: 'entry'
   readonly reader: string
   readonly stream: string
-  /** Time, by `Clock.ticks`, up to which nobody else has its place. */
+  /** Time, by `Clock.ticks`, until which the place belongs to nobody else. */
   heldUntil: number
 }
 
@@ -55,16 +55,16 @@ interface DownloadsOptions {
   readonly downloadsMax: number
   /** A reader that takes nothing for this long is cut. */
   readonly silenceMs: number
-  /** The bound of all streams together. 0 means no limit. */
+  /** Limit for all streams together. 0 means no limit. */
   readonly downloadBytesPerSec: number
-  /** What all nodes count together. Undefined if this is the only one. */
+  /** The count shared by all nodes. Undefined if this is the only node. */
   readonly places: DownloadPlaces | undefined
 }
 
 export class Downloads {
   readonly #options: DownloadsOptions
   readonly #streams = new Set<Stream>()
-  /** The readers of streams that are open or about to be, with their number. */
+  /** The number of streams, open or about to open, by reader. */
   readonly #readers = new Map<string, number>()
   readonly #refused = new Map<string, number>()
   readonly #entries = new Set<Entry>()
@@ -108,14 +108,14 @@ export class Downloads {
 
   leave(entry: Entry): void {
     this.#forget(entry)
-    // A place that cannot be given back is free soon, as nobody keeps it.
+    // If the place cannot be given back now, it expires soon because nobody renews it.
     if (this.#entries.delete(entry)) void this.#options.places?.leave(entry).catch(() => undefined)
     if (this.#entries.size > 0) return
     this.#stopKeeping?.()
     this.#stopKeeping = undefined
   }
 
-  /** Sends this many bytes of a blob as the body of an answer whose head is written. Resolves when it is over. */
+  /** Sends this many bytes of a blob as the body of an answer whose head is written. Resolves when the stream has ended. */
   async send(
     reader: Reader,
     blob: OpenBlob,
@@ -128,10 +128,10 @@ export class Downloads {
     try {
       const isWhole = await this.#pump(stream, blob, bytes)
       if (isWhole) response.end()
-      // Cut short, so that the reader does not take it for the whole.
+      // Disconnects, so that the reader does not take the part for the whole.
       else response.destroy()
     } catch {
-      // The place of images failed in the middle: the reader comes back for the rest.
+      // The image store failed halfway. The reader will request the rest.
       response.destroy()
     } finally {
       this.#streams.delete(stream)
@@ -177,7 +177,7 @@ export class Downloads {
           for (const [i, entry] of entries.entries())
             entry.heldUntil = held[i] === true ? Math.max(entry.heldUntil, from + places.heldMs) : 0
         },
-        // Asked again soon; without an answer in time the streams end.
+        // The next attempt follows soon. If none succeeds in time, the streams end.
         () => undefined,
       )
     })
@@ -245,7 +245,7 @@ function tell(stream: Stream): void {
   stream.reader.sent(bytes)
 }
 
-/** Writes one piece after the other. Resolves with false if the reader is gone; else the piece may be overwritten. */
+/** Writes pieces one after the other. Resolves with false if the reader is gone; otherwise the piece may be reused. */
 function writerOf(response: ServerResponse): (piece: Uint8Array) => Promise<boolean> {
   let isGone = response.destroyed
   let settle: (isWritten: boolean) => void = () => {}

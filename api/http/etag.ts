@@ -11,7 +11,7 @@ function parseEtags(header: string): readonly { readonly tag: string; readonly w
   })
 }
 
-/** Whether the caller's copy is the current one. Weak comparison, as the RFC wants for reading. */
+/** Whether the caller's copy is current. Uses weak comparison, as RFC 9110 requires for reading. */
 export function isFresh(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   return parseEtags(ifNoneMatch).some(({ tag }) => tag === '*' || tag === etag)
@@ -22,7 +22,7 @@ export type Condition =
   | { readonly kind: 'revision'; readonly revision: number }
   | { readonly kind: 'stale' }
 
-/** Whether an edit may go on, judged by the revision alone (the part of the tag before `-`). */
+/** Whether an edit may proceed, judged only by the revision (the part of the tag before `-`). */
 export function parseIfMatch(ifMatch: string | undefined, revision: number): Condition {
   if (ifMatch === undefined) return { kind: 'any' }
   for (const { tag, weak } of parseEtags(ifMatch)) {
@@ -36,8 +36,8 @@ export type VersionMatch =
   | { readonly kind: 'read'; readonly version: number | undefined }
   | { readonly kind: 'unreadable' }
 
-/** The version a write is meant for; undefined for any. Anything that is not a single version is unreadable, so that it
- *  cannot pass as "any". */
+/** The version that a write is meant for, or undefined for any. Anything but a single version is reported as unreadable, so
+ *  that it cannot pass as "any". */
 export function parseVersionMatch(ifMatch: string | undefined): VersionMatch {
   if (ifMatch === undefined) return { kind: 'read', version: undefined }
   const [tag, ...others] = parseEtags(ifMatch).map((etag) => etag.tag)

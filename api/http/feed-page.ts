@@ -1,4 +1,4 @@
-// One page of a list that only grows, asked for by its number (with the total) or by the cursor of the page before.
+// One page of a list that only grows, requested by its number (with the total) or by the cursor of the previous page.
 
 import type { HistoryPlace } from '../../engine/ports/history.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -46,7 +46,7 @@ export async function cursorPage<Row extends HistoryPlace>(
   const before = cursor === undefined ? undefined : parseCursor(cursor)
   if (cursor !== undefined && before === undefined)
     return refused('BAD_REQUEST', { message: 'cursor: must be the `next_cursor` of an earlier answer' })
-  // One more than asked for tells whether there is another page.
+  // Reads one row more than requested, which shows whether there is another page.
   const found = await read({ before, limit: limit + 1 })
   const rows = found.slice(0, limit)
   const last = rows.at(-1)

@@ -1,4 +1,4 @@
-// Files on their way to callers, each of whom may take their time. There are few places for them, so a caller has fewer.
+// Limits concurrent file downloads. Callers may read slowly and there are few places, so each caller may hold only some.
 import type { Readable } from 'node:stream'
 import { API_LIMITS } from '../limits.ts'
 import { type Refusal, refused } from '../refusal.ts'
@@ -6,7 +6,7 @@ import { type Refusal, refused } from '../refusal.ts'
 export class FileStreams {
   readonly #counts = new Map<string, number>()
 
-  /** Counts the file until it has ended. Ends it at once if its caller has too many, and says so. */
+  /** Counts the file until it has ended. If the caller has too many, ends the file at once and returns the refusal. */
   refuse(caller: string, bytes: Readable): Refusal | undefined {
     const count = this.#counts.get(caller) ?? 0
     if (count >= API_LIMITS.filesPerCallerMax) {

@@ -1,4 +1,4 @@
-// Cursors of lists over all devices: the place of the last row that was looked at, opaque to its user.
+// Cursors of lists over all devices. Each encodes the place of the last row that was looked at, and is opaque to clients.
 import { HISTORY_KINDS } from '../../engine/domain/history/row.ts'
 import type { CommandPlace, FleetPlace } from '../../engine/ports/history.ts'
 import { CommandId, Micros, Millis, parseDeviceId } from '../../schemas/ids.ts'
@@ -7,7 +7,7 @@ export function toFleetCursor({ at, version, kind, deviceId }: FleetPlace): stri
   return written([at, version, kind, deviceId])
 }
 
-/** Undefined for anything that is no cursor of ours. */
+/** Undefined for text that is not such a cursor. */
 export function parseFleetCursor(cursor: string): FleetPlace | undefined {
   const [at, version, word, device] = read(cursor, /^(\d{1,16}) (\d{1,16}) ([a-z]+) ([\w-]+)$/)
   const kind = HISTORY_KINDS.find((each) => each === word)
@@ -20,7 +20,7 @@ export function toCommandCursor({ createdAt, commandId, deviceId }: CommandPlace
   return written([createdAt, commandId, deviceId])
 }
 
-/** Undefined for anything that is no cursor of ours. */
+/** Undefined for text that is not such a cursor. */
 export function parseCommandCursor(cursor: string): CommandPlace | undefined {
   const [createdAt, command, device] = read(cursor, /^(\d{1,13}) ([\w-]{1,64}) ([\w-]+)$/)
   const deviceId = parseDeviceId(device)

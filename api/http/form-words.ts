@@ -1,8 +1,8 @@
-// Says in words what a text should have looked like, where its pattern would help nobody.
+// Describes in words what a text should look like, where its pattern would not help the caller.
 import { LINE_PATTERN } from '../../schemas/auth.ts'
 import { EXPECTED } from '../../schemas/json-schema.ts'
 
-/** What is known of the field whose text does not match. */
+/** The schema of the field whose text does not match. */
 export interface PatternSchema {
   readonly pattern?: string
   readonly examples?: readonly unknown[]

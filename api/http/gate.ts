@@ -1,4 +1,4 @@
-// The steps that decide whether a request may go on to its handler, by its caller's role and groups and by the rate limits.
+// The steps that decide by role, groups and rate limits whether a request may proceed to its handler.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
@@ -23,7 +23,7 @@ interface Tools {
   readonly rates: Rates
 }
 
-/** A public operation is counted by address, as it has no caller. */
+/** Limits public operations by address, because they have no caller. */
 export function boundAddressRate(
   { request, reply }: Exchange,
   { access, isUnlimited }: Route,
@@ -42,7 +42,7 @@ export function refuseForeignPages(
   return refuseOtherPages(request, services.publicUrl())
 }
 
-/** Sets `request.caller`, on which the steps that follow depend. Failed attempts are counted by address. */
+/** Sets `request.caller`, which later steps use. Failed attempts are counted by address. */
 export function authenticateCaller(
   { request, reply }: Exchange,
   { access, files }: Route,
@@ -58,8 +58,8 @@ export function authenticateCaller(
   return files === undefined ? judge(undefined) : authenticateByTicket(request, services).then(judge)
 }
 
-/** A revocation by another node may be missing here. What the caller reads meanwhile is bounded by how long this lasts; a
- *  change could not be taken back. */
+/** While this node does not hear of revocations by other nodes, it only serves reads. What a revoked caller reads
+ *  meanwhile is bounded by how long this lasts, but a change could not be undone. */
 export function refuseUnseenRevocation(
   { request: { caller, method } }: Exchange,
   _: Route,
@@ -93,7 +93,7 @@ export function chargeWork(
   return work === undefined || caller === undefined ? undefined : services.work.charge(caller.id, work)
 }
 
-/** Lists are answered from memory, which a node that stood still has to bring up to date first. */
+/** Lists are answered from memory. A node that was paused has to bring that memory up to date first. */
 export function catchUpWithDevices(
   { request: { caller } }: Exchange,
   _: Route,
@@ -103,7 +103,7 @@ export function catchUpWithDevices(
   return engine.devices.freshen()?.then(() => undefined)
 }
 
-/** A device outside of the caller's groups is one that does not exist. Another node may have registered it a moment ago. */
+/** A device outside the caller's groups looks like one that does not exist. Another node may just have registered it. */
 export function admitToDevice(
   { request, reply }: Exchange,
   { scope, deviceRateExempts }: Route,
@@ -120,7 +120,7 @@ export function admitToDevice(
   return services.engine.devices.catchUp().then(() => admit(deviceInSight(request, caller, services)))
 }
 
-/** Bounds calls whose body says whether the rate of the device counts them. */
+/** Limits calls whose body decides whether they count towards the rate of the device. */
 export function boundDeviceRateByBody(
   { request, reply }: Exchange,
   { deviceRateExempts }: Route,
@@ -137,7 +137,7 @@ export function boundDeviceRateByBody(
 
 const noToken = () => refused('UNAUTHENTICATED', { message: 'send Authorization: Bearer <access_token>' })
 
-/** Sets `request.caller` if the token is good, even if that caller may not use the operation. */
+/** Sets `request.caller` if the token is valid, even if that caller may not use the operation. */
 export function authenticate(
   request: FastifyRequest,
   services: Services,
@@ -153,7 +153,7 @@ export function authenticate(
   return whenThere(services.authenticate(token), take)
 }
 
-/** A browser that downloads a file can send no header, so it shows a ticket that is good for this very address. */
+/** A browser that downloads a file cannot send headers, so it presents a ticket that is valid for this exact address. */
 async function authenticateByTicket(
   request: FastifyRequest,
   { downloadTickets }: Services,
@@ -163,7 +163,7 @@ async function authenticateByTicket(
   const authenticated = await downloadTickets.redeem(ticket, path)
   if (authenticated.kind === 'refused') return authenticated
   request.caller = authenticated.user
-  // The operation itself knows no such parameter.
+  // The operation's schema does not include this parameter.
   const { ticket: _, ...query } = Object(request.query) as Readonly<Record<string, unknown>>
   request.query = query
   return authenticated
@@ -173,7 +173,7 @@ const BEARER = 'Bearer '
 
 /** The token in an `Authorization` header; undefined if there is none. */
 export function bearerOf(authorization: string | undefined): string | undefined {
-  // As nearly every client sends it.
+  // Fast path for the header as nearly every client sends it.
   if (authorization?.startsWith(BEARER) === true && authorization.lastIndexOf(' ') === BEARER.length - 1)
     return authorization.slice(BEARER.length) || undefined
   const [scheme = '', token = '', more] = (authorization ?? '').trim().split(/ +/, 3)
@@ -181,7 +181,7 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 }
 
 function deviceInSight({ params }: FastifyRequest, user: Caller, { engine }: Services): DeviceId | undefined {
-  // Operations of this scope have the parameter in their path; a test holds them to it.
+  // Operations of this scope have the parameter in their path. A test ensures this.
   const { device_id: text } = params as { readonly device_id: string }
   return visibleId(engine, text, user)
 }

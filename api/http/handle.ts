@@ -23,7 +23,7 @@ export function handle(
   const key = services.repeats.keyOf({
     ...{ user, url, query, header },
     method: request.method,
-    // A streamed body has not been read yet: its handler derives a key for each of its parts.
+    // A streamed body has not been read yet, so its handler derives a key for each of its parts.
     body: route.streamsBody === true ? undefined : call.body,
   })
   if (key === undefined) return route.handle(call)
@@ -33,7 +33,7 @@ export function handle(
   return route.repeats === 'live' ? run() : services.repeats.once(key, run)
 }
 
-/** What few handlers ask for is worked out for them alone. */
+/** Getters compute what only some handlers need. */
 class RequestCall implements Call<unknown, unknown, unknown, Caller | undefined> {
   readonly params: unknown
   readonly query: unknown
@@ -42,7 +42,7 @@ class RequestCall implements Call<unknown, unknown, unknown, Caller | undefined>
   readonly requestId: string
   repeatKey: RepeatKey | undefined = undefined
   readonly url: string
-  // Handlers take these apart from the call.
+  // Properties instead of methods, because handlers destructure the call.
   readonly sign: Call<unknown, unknown, unknown, unknown>['sign']
   readonly header: (name: string) => string | undefined
   readonly authenticate: () => Promise<Authentication | undefined>

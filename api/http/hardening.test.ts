@@ -1,4 +1,4 @@
-// Input that is meant to do harm, or that two readers would read differently.
+// Malicious input, and input that two parsers would read differently.
 import { describe, expect, test } from 'vitest'
 import { openLogger } from '../service/logging.ts'
 import { openHarness } from '../testing/rest.ts'
@@ -32,7 +32,7 @@ describe('keys that reach for a prototype', () => {
     expect(engine.all()).toEqual([before])
   })
 
-  test('that are only words are words', async () => {
+  test('that are only values are accepted', async () => {
     const { send } = await asAdmin()
     const metadata = { constructor: 'Acme', prototype: 2, toString: 'y', hasOwnProperty: 'x' }
     const { status, body } = await send('PUT /api/v1/devices/r', JSON.stringify({ metadata }))

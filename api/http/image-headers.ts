@@ -1,4 +1,4 @@
-// What is said about an image, whoever loads it.
+// The headers of an image, whoever downloads it.
 import type { FirmwareRecord } from '../../engine/ports/ota.ts'
 import { isFresh, quoted } from './etag.ts'
 
@@ -16,7 +16,7 @@ export function imageHeaders(record: FirmwareRecord, cacheControl: string): Read
   }
 }
 
-/** Whether a range counts [RFC 9110 §13.1.5]: a copy of which the rest is wanted must be of this very image. */
+/** Whether a range applies [RFC 9110 §13.1.5]: the client's partial copy must be of this exact image. */
 export function isSameImage(ifRange: string | undefined, record: FirmwareRecord): boolean {
   if (ifRange === undefined) return true
   if (ifRange.startsWith('W/')) return false

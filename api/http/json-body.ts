@@ -3,17 +3,17 @@ import type { FastifyInstance } from 'fastify'
 import { LIMITS } from '../../engine/limits.ts'
 import { JSON_TYPES } from '../../schemas/operation.ts'
 
-/** Thrown for a body that cannot be read; its message goes to the caller. */
+/** Thrown for a body that cannot be parsed. The message is sent to the caller. */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody'
 }
 
-/** Thrown for JSON nested too deeply, which is well-formed and still not taken. */
+/** Thrown for JSON that is well-formed but nested too deeply. */
 export class TooDeep extends Error {
   override readonly name = 'TooDeep'
 }
 
-/** Thrown for a body in another charset: JSON is UTF-8 (RFC 8259), and reading it as such would change the text. */
+/** Thrown for a body in another charset. JSON is UTF-8 (RFC 8259), and decoding another charset as such would change it. */
 export class OtherCharset extends Error {
   override readonly name = 'OtherCharset'
 }
@@ -38,7 +38,7 @@ export function acceptJson(app: FastifyInstance): void {
     try {
       text = decoder.decode(bytes)
     } catch {
-      // The decoder throws for one reason only.
+      // UTF-8 decoding fails for no other reason.
       return done(new UnreadableBody('the body is not valid UTF-8'))
     }
     void parseSafely(request, text, (error, value) =>
@@ -50,13 +50,13 @@ export function acceptJson(app: FastifyInstance): void {
   })
 }
 
-/** A body of these types is for the handler to read. */
+/** Leaves bodies of these types for the handler to read. */
 export function acceptStream(scope: FastifyInstance, types: readonly string[]): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser([...types], (_request, payload, done) => done(null, payload))
 }
 
-/** A text inside of another body, by the same rules; undefined if it is none. */
+/** Parses JSON inside another body, by the same rules. Undefined if the text is not valid. */
 export function parseJsonText(text: string): unknown {
   if (isDeeperThan(Buffer.from(text), LIMITS.bodyDepthMax)) return undefined
   try {
@@ -66,19 +66,19 @@ export function parseJsonText(text: string): unknown {
       return value
     })
   } catch {
-    // Anything at all may arrive here; the caller says what it should be.
+    // The text may be anything. The caller reports what was expected.
     return undefined
   }
 }
 
 const MAY_BE_ENDLESS = /[eE]\+?\d{3}|\d{309}/
 
-/** `1e999` is read as infinite, and would be written as `null`. */
+/** `1e999` is parsed as Infinity, which would be serialised as `null`. */
 function hasEndless(text: string, value: unknown): boolean {
   return MAY_BE_ENDLESS.test(text) && isEndless(value)
 }
 
-/** The depth is bounded by now. */
+/** Recursion is safe, because the depth has been checked. */
 function isEndless(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(isEndless)
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
@@ -87,7 +87,7 @@ function isEndless(value: unknown): boolean {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Counts brackets outside of strings; says nothing about whether the text is JSON. */
+/** Counts brackets outside of strings. Does not check whether the text is JSON. */
 function isDeeperThan(bytes: Uint8Array, depthMax: number): boolean {
   let depth = 0
   let inString = false

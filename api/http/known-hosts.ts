@@ -1,11 +1,11 @@
-// The names under which this service may be asked. A page in a browser can make its own name point at this machine (DNS
-// rebinding) and would then count as the same origin, but it cannot hide that name in the `Host` header.
+// The host names of this service. A web page can make its own name resolve to this machine (DNS rebinding) and would then
+// count as the same origin, but it cannot hide that name in the `Host` header.
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isLoopbackAddress } from '../loopback.ts'
 
 export interface KnownHosts {
-  /** False for a foreign name. A request without the header comes from no browser. */
+  /** False for a foreign name. A request without the header does not come from a browser. */
   has(header: string | undefined): boolean
 }
 
@@ -23,7 +23,7 @@ export function createKnownHosts({
   addresses = ownAddresses,
 }: KnownHostsOptions): KnownHosts {
   const names = new Set([host.toLowerCase(), ...publicUrls.map((url) => new URL(url).hostname)])
-  // Most requests say the same as the one before.
+  // Most requests have the same header as the one before.
   let latest: string | undefined
   return {
     has(header) {
@@ -33,7 +33,7 @@ export function createKnownHosts({
         latest = header
         return true
       }
-      // Addresses may come and go while the service runs; asking for them is rare and cheap.
+      // Addresses may change while the service runs. This lookup is rare and cheap.
       return isIP(name) !== 0 && addresses().includes(name)
     },
   }

@@ -1,4 +1,4 @@
-// Requests whose sender leaves before the answer, and answers that end before they are whole.
+// Requests whose sender leaves before the answer, and answers that break off.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
@@ -74,7 +74,7 @@ test('a refused request is not carried out when its sender leaves before the ans
   await vi.waitFor(() => expect(recording).toHaveBeenCalled(), { timeout: 60_000 })
   socket.destroy()
   await once(socket, 'close')
-  // By these answers the service has seen the end of the connection.
+  // Once these are answered, the service has seen the end of the connection.
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
   release()
   for (let i = 0; i < 5; i++) expect((await ask('GET', '/devices/r'))['status']).not.toBe('decommissioned')
@@ -82,7 +82,7 @@ test('a refused request is not carried out when its sender leaves before the ans
   expect(errors).toEqual([])
 })
 
-// Some HTTP clients offer `h2c`. Requests on such a connection are not told that their sender has left.
+// Some HTTP clients offer `h2c`. Node does not report to requests on such a connection that their sender has left.
 const OFFER = 'Connection: Upgrade\r\nUpgrade: h2c\r\n'
 
 test.each([
@@ -108,7 +108,7 @@ test.each([
   const path = '/api/v1/telemetry/r/history?metric=a&interval=raw&format=csv'
   socket.write(`GET ${path} ${rest}${offer}\r\nGET /api/v1/devices ${rest}${offer}\r\n`)
   await vi.waitFor(() => expect(exporting).toHaveBeenCalled(), { timeout: 60_000 })
-  // By these answers the service has done what it can do before the reader leaves, and has seen that it left.
+  // Once these are answered, the service has done all it can before the reader leaves, and has seen that it left.
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')
   socket.destroy()
   for (let i = 0; i < 5; i++) await ask('GET', '/devices/r')

@@ -35,7 +35,7 @@ test.each([
     for await (const piece of content) text += Buffer.from(piece).toString()
     return text
   })
-  // The streams have told each other all that they have to tell.
+  // Both streams have now processed all events of each other.
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   open()
   expect(await form).toMatchObject({ kind: 'refused', code })

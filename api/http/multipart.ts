@@ -1,5 +1,5 @@
-// Reads multipart/form-data as it arrives: fields are kept, and the first file is handed on as a stream. Nothing is kept
-// in memory but fields, whose size and number are bounded.
+// Reads multipart/form-data as it arrives. Fields are collected, and the first file is passed on as a stream. Only the
+// fields are held in memory, and their size and number are bounded.
 
 import { PassThrough, type Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
@@ -9,11 +9,11 @@ import { invalid, type Refusal, refused } from '../refusal.ts'
 
 export interface FilePart {
   readonly name: string | undefined
-  /** Undefined if the part says none. */
+  /** Undefined if the part has no content type. */
   readonly type: string | undefined
 }
 
-/** The form, with what the taker made of its file. */
+/** The form, with the result of processing its file. */
 export interface ReadForm<Taken> {
   readonly kind: 'form'
   readonly fields: Readonly<Record<string, string>>
@@ -22,20 +22,20 @@ export interface ReadForm<Taken> {
 
 export interface FormOptions<Taken> {
   readonly contentType: string
-  /** A sender that sends nothing for this long is given up. */
+  /** A sender that sends nothing for this long is disconnected. */
   readonly silenceMs: number
-  /** Names under which the file may come. */
+  /** Field names that may contain the file. */
   readonly fileNames: readonly string[]
-  /** Reads the content to its end, or gives it up by throwing. */
+  /** Reads the content to its end, or rejects it by throwing. */
   readonly take: (content: AsyncIterable<Uint8Array>) => Promise<Taken>
-  /** Asked for each piece of the file with what came so far, and with the fields that came before. */
+  /** Called for each piece of the file with the bytes so far, and with the fields that preceded the file. */
   readonly judge: (bytes: number, fields: Readonly<Record<string, string>>) => Refusal | undefined
 }
 
-/** Thrown into a file that is not wanted any more. */
+/** Destroys the stream of a file that is no longer wanted. */
 class AbandonedUpload extends Error {}
 
-/** The rest of a body that was refused is left to the caller. */
+/** Reads a form. If the form is refused, the caller has to deal with the rest of the body. */
 export async function readForm<Taken>(
   body: Readable,
   options: FormOptions<Taken>,
@@ -44,7 +44,7 @@ export async function readForm<Taken>(
   try {
     form = new Form(body, options)
   } catch {
-    // The parser throws for one reason only.
+    // The parser throws for no other reason.
     return refused('BAD_REQUEST', { message: 'the content type has no boundary' })
   }
   return form.read()
@@ -55,7 +55,7 @@ class Form<Taken> {
   readonly #options: FormOptions<Taken>
   readonly #parser: InstanceType<typeof Busboy>
   readonly #types = new Map<string, string | undefined>()
-  // Names come from the caller: no name may mean something to JavaScript.
+  // Callers choose the names, so the object has no prototype that a name could refer to.
   readonly #fields: Record<string, string> = Object.create(null)
   #parts = 0
   #bytes = 0
@@ -70,7 +70,7 @@ class Form<Taken> {
       preservePath: true,
       limits: { fieldSize: LIMITS.uploadFieldBytesMax + 1, parts: Number.POSITIVE_INFINITY },
       isPartAFile: (field, type, filename) => {
-        // The parser says `text/plain` of a part that says nothing, too.
+        // For a part without a content type the parser reports `text/plain`.
         if (field !== undefined) this.#types.set(field, type === 'text/plain' ? undefined : type)
         return filename !== undefined || this.#isFileName(field)
       },
@@ -91,11 +91,11 @@ class Form<Taken> {
     return refusal
   }
 
-  /** Resolves when the form was read, or with why it is not read any further. */
+  /** Resolves when the form has been read, or with the reason why it is not read to its end. */
   #parse(): Promise<Refusal | undefined> {
     const [body, parser, options] = [this.#body, this.#parser, this.#options]
     return new Promise((resolve) => {
-      // Only a sender that is being read can be silent.
+      // A sender is only silent if the service is reading from it.
       const silence: NodeJS.Timeout = setTimeout(
         () => (body.isPaused() ? silence.refresh() : end(tooSlow())),
         options.silenceMs,
@@ -144,18 +144,18 @@ class Form<Taken> {
   }
 
   #takeFile(field: string | undefined, stream: Readable, filename: string | undefined): void {
-    // A part that ends early is told by the parser as well.
+    // The parser itself also reports a part that ends early.
     stream.on('error', () => {})
     if (this.#isOneTooMany() || this.#file !== undefined || !this.#isFileName(field)) {
       stream.resume()
       return
     }
-    // Its buffer is the only room between the sender and the taker.
+    // The buffer of this stream is the only one between the sender and the consumer.
     const content = new PassThrough()
-    // A taker that is not reading yet learns of its end when it does.
+    // A consumer that has not started reading sees the error when it does.
     content.on('error', () => {})
     const taken = this.#options.take(content)
-    // A taker that stops early decides, or has failed: the form is over, and who reads it gets the outcome.
+    // A consumer that stops early has decided or failed. The form ends, and its reader gets the consumer's result.
     const stop = () => {
       if (!content.readableEnded) this.#end(undefined)
     }

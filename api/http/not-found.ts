@@ -1,4 +1,4 @@
-// Answers requests that no route takes: pages, CORS preflights, and problems that name what there is.
+// Answers requests that match no route: with pages, CORS preflights, or problems that list what exists.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { openapi } from '../../schemas/operations/service.ts'
 import { refused } from '../refusal.ts'
@@ -10,7 +10,7 @@ import { allowedMethods, type RoutePath } from './route-match.ts'
 
 export type NotFoundOptions = Pick<AppOptions, 'pages' | 'hasDashboard'> & {
   readonly cors: Cors
-  /** Every route there is, also those that are no operations of the REST API. */
+  /** All routes, including those that are not operations of the REST API. */
   readonly paths: readonly RoutePath[]
 }
 
@@ -21,7 +21,7 @@ export function notFound(
 ): FastifyReply {
   const sent = pages === undefined ? undefined : sendPage(pages, request, reply)
   if (sent !== undefined) return sent
-  // Without a dashboard, somebody who opens the service in a browser is shown the API.
+  // Without a dashboard, a browser that opens the service is redirected to the documentation.
   if (
     !hasDashboard &&
     request.method === 'GET' &&
@@ -29,7 +29,7 @@ export function notFound(
     /\btext\/html\b/i.test(request.headers.accept ?? '')
   )
     return reply.redirect('/docs', 302)
-  // Where generators of clients look for it.
+  // Client generators look for the document here.
   if (request.method === 'GET' && pathOf(request.url) === '/openapi.json')
     return reply.redirect(openapi.path, 302)
   const methods = allowedMethods(paths, pathOf(request.url))

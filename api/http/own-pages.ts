@@ -1,11 +1,11 @@
-// Tells requests of the service's own pages from those of other pages in the same browser.
+// Distinguishes requests from the service's own pages from those of other pages in the same browser.
 import type { FastifyRequest } from 'fastify'
 import { type Refusal, refused } from '../refusal.ts'
 
 type RequestOrigin = Pick<FastifyRequest, 'headers' | 'protocol' | 'host'>
 
-/** Undefined for a page of this service. Browsers send `Sec-Fetch-Site` over TLS and on loopback, and scripts can set
- *  neither header. */
+/** Returns undefined for a page of this service. Browsers send `Sec-Fetch-Site` over TLS and on loopback, and scripts can
+ *  set neither this header nor `Origin`. */
 export function refuseOtherPages(request: RequestOrigin, publicUrl: string): Refusal | undefined {
   const { 'sec-fetch-site': site, origin } = request.headers
   const isOwn =
@@ -17,7 +17,7 @@ export function refuseOtherPages(request: RequestOrigin, publicUrl: string): Ref
     : refused('FORBIDDEN', { message: 'only pages of this service itself may ask this' })
 }
 
-/** True if the browser reached the service over TLS, be it that of a proxy. */
+/** True if the browser used TLS to reach the service, or a proxy in front of it. */
 export function isSecure(request: RequestOrigin, publicUrl: string): boolean {
   if (request.protocol === 'https') return true
   const known = parsed(publicUrl)

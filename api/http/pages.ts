@@ -1,4 +1,4 @@
-// Pages for people and what they are made of: files in memory, which are no part of the REST API.
+// Pages for people and their assets: files in memory that are not part of the REST API.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopbackAddress } from '../loopback.ts'
 import { hostOf } from './known-hosts.ts'
@@ -7,7 +7,7 @@ import { pathOf } from './problems.ts'
 export interface PageRequest {
   readonly path: string
   readonly headers: FastifyRequest['headers']
-  /** Asked over TLS or on loopback, where browsers isolate a page that wants it. Elsewhere they complain of the wish. */
+  /** True over TLS or on loopback. Elsewhere browsers ignore the headers that isolate a page, and log a complaint. */
   readonly isTrustworthy: boolean
 }
 
@@ -18,7 +18,7 @@ export interface PageAnswer {
 }
 
 export interface Pages {
-  /** Names the build of the dashboard in every answer, so that an open page notices a newer one. */
+  /** The build of the dashboard. Every answer names it, so that an open page notices a newer one. */
   readonly build: string | undefined
   /** Undefined if there is no such page. */
   answer(request: PageRequest): PageAnswer | undefined

@@ -17,7 +17,7 @@ export function toWindow({ page = 1, per_page: perPage = BODY_LIMITS.perPageDefa
   return { page, perPage, offset: (page - 1) * perPage }
 }
 
-/** `url` is the request's own: the links to other pages keep its filters. */
+/** `url` is the URL of the request. Links to other pages keep its filters. */
 export function pageAnswer(data: readonly unknown[], total: number, window: Window, url: string): Answer {
   return answer(200, pageBody(data, total, window), pageHeaders(total, window, url))
 }
@@ -33,7 +33,7 @@ export function pageHeaders(total: number, window: Window, url: string): Readonl
 
 const pagesOf = (total: number, { perPage }: Window) => Math.ceil(total / perPage)
 
-/** [RFC 8288] Relative links: the service need not know its own public name. */
+/** [RFC 8288] Links are relative, so the service need not know its public name. */
 function links(url: string, { page, perPage }: Window, pages: number): string {
   const [path = '', search = ''] = url.split('?', 2)
   const last = Math.max(1, pages)

@@ -9,7 +9,7 @@ const {
   downloadTakenBytesMin: enough,
 } = API_LIMITS
 
-test('a connection gets a large piece once it took enough', () => {
+test('a connection gets a large piece once it has taken enough', () => {
   const pieces = new Pieces()
   const first = pieces.take(0)
   expect(first).toHaveLength(small)
@@ -19,7 +19,7 @@ test('a connection gets a large piece once it took enough', () => {
   expect(pieces.grown(second, enough)).toBe(second)
 })
 
-test('however many readers keep their pieces, the larger ones together have a bound', () => {
+test('the total size of large pieces is bounded, however many readers hold one', () => {
   const pieces = new Pieces()
   const taken = Array.from({ length: 1_000 }, () => pieces.take(enough))
   const sizes = taken.map(({ length }) => length)
@@ -27,7 +27,7 @@ test('however many readers keep their pieces, the larger ones together have a bo
   const larger = sizes.filter((bytes) => bytes > small)
   expect(larger.length).toBeGreaterThanOrEqual(64)
   expect(larger.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(all)
-  // What was given back is there for others.
+  // What was given back is available to others.
   for (const piece of taken.slice(0, 100)) pieces.giveBack(piece, false)
   expect(pieces.grown(taken.at(-1) ?? expect.fail('no piece'), enough)).toHaveLength(large)
 })

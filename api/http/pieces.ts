@@ -1,6 +1,6 @@
-// The memory in which images are on their way. Large pieces cost less CPU for each byte: every one is a way to another thread
-// and back. A reader that takes nothing keeps its piece, so all large ones together have a bound, and the more of them are out,
-// the smaller the next one is.
+// The buffers through which images are sent. Large pieces cost less CPU per byte, because each piece takes one hop to
+// another thread and back. A stalled reader keeps its piece, so the total size of all large pieces is bounded, and the more
+// of them are in use, the smaller the next one is.
 import { API_LIMITS } from '../limits.ts'
 
 const {
@@ -9,16 +9,16 @@ const {
   downloadPiecesBytesMax: ALL,
   downloadTakenBytesMin: TAKEN,
 } = API_LIMITS
-/** The next piece gets this part of what is left. */
+/** The next piece is at most this fraction of the remaining bytes. */
 const PART = 16
 
 export class Pieces {
   readonly #spares: Buffer[] = []
-  /** Bytes of the large pieces that readers have. */
+  /** Bytes of the large pieces in use. */
   #out = 0
   #spareBytes = 0
 
-  /** `taken`: bytes that the connection took so far. */
+  /** `taken` is the number of bytes that the connection has taken so far. */
   take(taken: number): Buffer {
     const bytes = this.#sizeFor(taken)
     if (bytes > SMALL) this.#out += bytes
@@ -29,15 +29,15 @@ export class Pieces {
     return spare
   }
 
-  /** A larger piece in the place of this one, if there is one. */
+  /** Exchanges the piece for a larger one, if one is available. */
   grown(piece: Buffer, taken: number): Buffer {
     if (piece.length === LARGE || this.#sizeFor(taken) <= piece.length) return piece
     this.giveBack(piece, true)
     return this.take(taken)
   }
 
-  /** `isFree`: nobody reads from it any more, so another reader may have it. Most answers are ranges of an image: the next one
-   *  needs a piece at once. */
+  /** `isFree` says that nobody reads from the piece any more, so another reader may use it. Most answers are ranges of an
+   *  image, so a piece is soon needed again. */
   giveBack(piece: Buffer, isFree: boolean): void {
     if (piece.length > SMALL) this.#out -= piece.length
     if (!isFree || this.#spareBytes + piece.length > SPARE_BYTES_MAX) return

@@ -1,4 +1,4 @@
-// Sends problem documents: for refusals, for errors of the server itself, and for requests it cannot even read.
+// Sends problem documents: for refusals, for errors of the server itself, and for requests that it cannot read.
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Fault, type FaultCode } from '../../engine/ports/fault.ts'
@@ -13,7 +13,7 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 
 const TYPE = 'application/problem+json; charset=utf-8'
 
-/** `status`: where it is another one than the code usually has. */
+/** `status` overrides the usual status of the code. */
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -25,7 +25,7 @@ export function sendProblem(
   const problem = { ...toProblem(refusal, { instance, requestId: request.id }), status }
   const { retry_after_sec: wait } = refusal.detail
   if (typeof wait === 'number') reply.header('retry-after', String(wait))
-  // A file that failed before its first byte has set this header: the problem must not be saved under the file's name.
+  // A file that failed before its first byte has set this header, but the problem must not be saved under its name.
   reply.removeHeader('content-disposition')
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   if (problem.status === 401 || problem.status === 403) reply.header('cache-control', 'no-store')
@@ -33,8 +33,8 @@ export function sendProblem(
 }
 
 /**
- * Ends a hook: the request goes on, or is refused and goes no further. A hook that returned the promise of its refusal
- * would go on if the reader leaves before the answer is sent, as Fastify takes that for the end of the hook's work.
+ * Ends a hook: the request proceeds, or is refused and goes no further. A hook must not return the promise of sending a
+ * refusal: if the reader leaves before the answer is sent, Fastify takes that for the end of the hook and proceeds.
  */
 export function goOnUnlessRefused(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
@@ -58,8 +58,8 @@ export function goOnUnlessRefused(
 }
 
 /**
- * Is nobody there to be answered, because the reader of a file left before its first byte? Fastify tells most of these from
- * failures of the file by the request, which does not hear of it on a connection that was offered an upgrade.
+ * Whether nobody is left to answer, because the reader of a file left before its first byte. Fastify mostly detects this
+ * through the request, but on a connection that was offered an upgrade the request does not learn that its sender left.
  */
 export function hasReaderLeft(error: unknown, { raw }: FastifyReply): boolean {
   return raw.destroyed && codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
@@ -94,7 +94,7 @@ const DEPENDENCIES: Readonly<Record<FaultCode, string>> = {
   OVERLOADED: 'shards',
 }
 
-/** Turns a thrown error into a refusal. Logs it only if somebody must act. */
+/** Turns a thrown error into a refusal. Logs it only if an operator must act. */
 export function toRefusal(
   error: unknown,
   { url, headers, id, routeOptions }: FastifyRequest,
@@ -161,7 +161,7 @@ function statusOf(error: unknown): number {
 
 type Unreadable = Error & { readonly code?: string; readonly reason?: string }
 
-/** Answers bytes that are not an HTTP request: there is only a socket, no request object. */
+/** Answers bytes that are not an HTTP request. There is no request object, only a socket. */
 export function refuseBytes(error: Unreadable, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()
@@ -173,11 +173,11 @@ export function refuseBytes(error: Unreadable, socket: Socket, requestId: string
 function refusalOfBytes({ code, reason = 'it cannot be parsed' }: Unreadable): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return refused('HEADERS_TOO_LARGE')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refused('REQUEST_TIMEOUT')
-  // The parser's own words, which repeat nothing of what was sent.
+  // Uses the parser's own words, which repeat nothing that was sent.
   return refused('BAD_REQUEST', { message: `this is no HTTP request: ${reason}` })
 }
 
-/** Answers on a socket that has no reply object, and ends it. */
+/** Answers on a socket that has no reply object, and closes it. */
 export function refuseSocket(
   socket: Socket,
   refusal: Refusal,

@@ -14,7 +14,7 @@ const BROADCAST = 'POST /api/v1/commands/$broadcast'
 const wish = { name: 'A', type: 'simulator', group: 'a' }
 const key = (text: string) => ({ 'idempotency-key': text })
 
-/** Loses every answer, like a service that dies before it has kept it. */
+/** Loses every answer, like a service that dies before it has stored one. */
 const forgetful: KeptAnswers = {
   find: async () => ({ kind: 'none' }),
   begin: async (_, now) => ({ kind: 'begun', until: now }),
@@ -49,7 +49,7 @@ describe('the same request under the same key', () => {
     expect((await send(line, body, key('other'))).text).not.toBe(first.text)
   })
 
-  test('is another request with another body, path or method: 409', async () => {
+  test('with another body, path or method is refused as a different request: 409', async () => {
     const { send, device } = await asAdmin()
     await device('r', { group: 'a' })
     await send(DEVICES, wish, key('k'))
@@ -74,7 +74,7 @@ describe('the same request under the same key', () => {
     expect(engine.all().length).toBe(2)
   })
 
-  test('is a new one after a day', async () => {
+  test('counts as a new one after a day', async () => {
     const { login, request, clock, engine, user } = await asAdmin()
     const send = async (line: string, body: object) => {
       const { token } = await login('admin', { id: user.id })
@@ -89,7 +89,7 @@ describe('the same request under the same key', () => {
     expect(later[1]?.body.broadcast_id).not.toBe(first[1]?.body.broadcast_id)
   })
 
-  test('is judged anew if it was refused', async () => {
+  test('is judged again if it was refused', async () => {
     const { send, device } = await asAdmin()
     const body = { device_id: 'r' }
     const line = 'POST /api/v1/auth/devices/token'
@@ -98,7 +98,7 @@ describe('the same request under the same key', () => {
     expect((await send(line, body, key('k'))).status).toBe(200)
   })
 
-  test('makes nothing twice, even if the service died before it could keep the answer', async () => {
+  test('creates nothing twice, even if the service died before it could store the answer', async () => {
     const { send, engine } = await asAdmin(forgetful)
     for (const body of [wish, { ...wish, device_id: 'mine' }]) {
       const [first, again] = [
@@ -118,7 +118,7 @@ describe('the same request under the same key', () => {
 })
 
 describe('a command under a key', () => {
-  test('is found for a day, however many came after it', async () => {
+  test('is found for a day, however many commands follow it', async () => {
     const { send, device, engine, clock } = await asAdmin()
     const id = await device('r')
     const post = (text: string, query = '') =>
@@ -133,7 +133,7 @@ describe('a command under a key', () => {
     expect((await post('k0')).body.command_id).toBe(first.body.command_id)
   })
 
-  test('is answered as it is by now, however long the caller waits this time', async () => {
+  test('is answered with its current state, however long the repeat waits', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('r')
     const post = (query: string) => send(`POST /api/v1/commands/r${query}`, { command: 'go' }, key('k'))
@@ -147,7 +147,7 @@ describe('a command under a key', () => {
     expect([status, body.status, headers['idempotency-replayed']]).toEqual([200, 'cancelled', 'true'])
   })
 
-  test('that is in no list any more is answered as the first time', async () => {
+  test('that is no longer in any list is answered as the first time', async () => {
     const { send, device, engine } = await asAdmin()
     await device('r')
     const post = () => send('POST /api/v1/commands/r', { command: 'go' }, key('k'))
@@ -168,7 +168,7 @@ test.each(['a b', '\u00e9', 'x'.repeat(129), ''])('%j is no key: 400', async (te
   expect([status, body.code]).toEqual([400, 'BAD_REQUEST'])
 })
 
-test('nothing of an answer or its key can be read from what is kept', async () => {
+test('what is stored reveals neither an answer nor its key', async () => {
   const kept: KeptAnswer[] = []
   const { send, user } = await asAdmin({ ...forgetful, put: async (each) => void kept.push(each) })
   const { body } = await send(DEVICES, wish, key('canary-key'))
@@ -180,7 +180,7 @@ test('nothing of an answer or its key can be read from what is kept', async () =
     expect(text).not.toContain(secret)
 })
 
-test('without room for another answer a key is not taken, and nothing is done', async () => {
+test('without room for another answer a request with a key is refused, and nothing changes', async () => {
   const { send, engine } = await asAdmin({ ...forgetful, begin: async () => ({ kind: 'full' }) })
   const { status, headers } = await send(DEVICES, wish, key('k'))
   expect([status, headers['retry-after']]).toEqual([429, String(API_LIMITS.keptAnswersRetrySec)])
@@ -188,7 +188,7 @@ test('without room for another answer a key is not taken, and nothing is done', 
   expect((await send(DEVICES, wish)).status).toBe(201)
 })
 
-test('whoever uses up their own room keeps nobody else from it, and can still stop a device', async () => {
+test('a user who fills their own room does not affect others, and can still stop a device', async () => {
   const room = { bytesMax: 65_536, ownerMax: 3, ownerBytesMax: 65_536 }
   const { send, login, request, device } = await asAdmin(new MemoryAnswers(room))
   await device('r')
@@ -225,7 +225,7 @@ describe('at two nodes, a request under a key', () => {
   }
   const inUse = { code: 'IDEMPOTENCY_KEY_IN_USE', detail: { retry_after_sec: 1 } }
 
-  test('is told to come back while the first is under way, and answered the same afterwards', async () => {
+  test('is told to retry while the first is in progress, and gets the same answer afterwards', async () => {
     const { one, other, found } = openTwo()
     let finish = () => {}
     let hasBegun = () => {}
@@ -252,7 +252,7 @@ describe('at two nodes, a request under a key', () => {
     expect(await other.once(found, async () => answer(201, {}))).toMatchObject({ status: 201 })
   })
 
-  test('runs again if its answer could not be kept', async () => {
+  test('runs again if its answer could not be stored', async () => {
     const { one, other, found, answers } = openTwo()
     const put = answers.put.bind(answers)
     answers.put = () => Promise.reject(new Error('full disk'))

@@ -1,11 +1,11 @@
 // A request with an Idempotency-Key takes effect once, however often it is sent within a day.
 //
-// P1. The answer is stored before it is sent, so that a repeat gets the same answer even after a restart.
-// P2. It is stored encrypted under the caller's key, of which only a hash is stored: an answer may hold a token.
+// P1. The answer is stored before it is sent, so a repeat gets the same answer even after a restart.
+// P2. An answer may hold a token, so it is stored encrypted under the caller's key. Of that key only a hash is stored.
 // P3. If the service dies after the change and before P1, a repeat runs again. So the ids of what it creates are
 //     derived from the key, and the second creation is recognised as the first.
-// - It runs on one node at a time: a node announces the start, and the end if there was no answer.
-// - Only success is stored: a refused request changed nothing and is judged again.
+// - A request runs on one node at a time: a node announces its start, and also its end if there was no answer.
+// - Only successes are stored. A refused request changed nothing, so a repeat is judged again.
 import { createHash } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { KeptAnswer, KeptAnswers } from '../../engine/ports/answers.ts'
@@ -28,7 +28,7 @@ export interface RepeatableRequest {
   header(name: string): string | undefined
 }
 
-/** The key of a request. The same text from another user is another key. */
+/** The key of a request. Keys are separate for each user, even if their text is the same. */
 export interface RepeatKey {
   readonly kind: 'key'
   readonly id: string
@@ -47,7 +47,7 @@ export interface Repeats {
   keyOf(request: RepeatableRequest): RepeatKey | Refusal | undefined
   recall(key: RepeatKey): Promise<RecallResult>
   keep(key: RepeatKey, answer: Answer): Promise<void>
-  /** Runs the request, or repeats the answer it had. A file is generated again. */
+  /** Runs the request, or returns the stored answer. A file is generated again. */
   once(key: RepeatKey, run: () => Promise<Result>): Promise<Result>
 }
 
@@ -119,24 +119,24 @@ function again(recalled: FoundAnswer): Answer | Refusal {
   return { ...recalled.answer, headers: { ...headers, ...REPLAYED }, noted: { replayed: true } }
 }
 
-/** An id derived from the key (P3); without a key a new one each time. */
+/** An id derived from the key (P3), or a new id if there is no key. */
 export function idFor(key: Pick<RepeatKey, 'id'> | undefined, prefix: string, ids: Ids): string {
   if (key === undefined) return ids.next(prefix)
   return idOfBytes(prefix, createHash('sha256').update(`${prefix} ${key.id}`).digest())
 }
 
-/** Key of one of the many things that one request asks for. The same part of the same request has the same key. */
+/** The key of one part of a request that creates several things. The same part of the same request gets the same key. */
 export function partOf({ id }: Pick<RepeatKey, 'id'>, part: unknown): Pick<RepeatKey, 'id'> {
   return { id: hashOf(`${id} ${JSON.stringify(sorted(part))}`) }
 }
 
-/** `wait` is left out: a repeat may wait for another time and is the same request. */
+/** Leaves out `wait`, because a repeat may wait for a different time. */
 function fingerprintOf({ method, url, query, body }: RepeatableRequest): string {
   const { wait: _, ...asked } = Object(query)
   return hashOf(JSON.stringify([method, pathOf(url), sorted(asked), sorted(body)]))
 }
 
-/** Sorts fields, because their order does not make another request. The depth of a body is bounded where it is read. */
+/** Sorts fields, because their order makes no difference. The depth was bounded when the body was read. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

@@ -1,12 +1,12 @@
 // What happens to a request, from its first byte to its answer, in the order of this file.
 //
 // 1. Its connection is counted and bounded: `boundConnections`, in app.ts.
-// 2. EVERY_REQUEST, whether there is a route for it or not, once those before it on its connection are answered.
-// 3. BEFORE_BODY, the steps of its route up to the moment when its body is read.
+// 2. EVERY_REQUEST, with or without a matching route, once the earlier requests on its connection are answered.
+// 3. BEFORE_BODY, the steps of its route before its body is read.
 // 4. BEFORE_HANDLER, the steps that need the body.
 // 5. The handler, once even if the request is sent again with the same Idempotency-Key: handle.ts.
 // 6. The answer is sent. Its audit entry is written first: audit.ts.
-// 7. It is measured and logged: `observe`, in app.ts.
+// 7. The request is measured and logged: `observe`, in app.ts.
 //
 // A step that refuses ends the request with a problem document: problems.ts.
 //
@@ -49,7 +49,7 @@ import { sendImage } from './send-image.ts'
 import type { Services } from './services.ts'
 import { type Check, checkOf, type Source } from './validation.ts'
 
-/** What the steps of every request use. */
+/** What the steps for every request use. */
 export type ArrivalOptions = AppOptions & NotFoundOptions
 
 /** What the steps of one route use. */
@@ -61,7 +61,7 @@ export interface RouteTools {
   readonly audit: Audit | undefined
 }
 
-/** False if it has answered the request, which goes no further then. */
+/** Returns false if the step has answered the request, which then goes no further. */
 type Arrival = (request: FastifyRequest, reply: FastifyReply) => boolean
 type Install = (app: FastifyInstance, options: ArrivalOptions) => Arrival
 type Step = (exchange: Exchange, route: Route, tools: RouteTools & { readonly checks: Checks }) => Outcome
@@ -86,7 +86,7 @@ const BEFORE_HANDLER: readonly Step[] = [checkPath, checkQuery, checkBody, bound
 
 export function installArrival(app: FastifyInstance, options: ArrivalOptions): void {
   const steps = EVERY_REQUEST.map((install) => install(app, options))
-  // One hook for all of them: each costs every request something.
+  // One hook for all steps, because each hook costs every request something.
   app.addHook('onRequest', (request, reply, done) =>
     inTurn(request.raw, reply.raw, () => {
       for (const step of steps) if (!step(request, reply)) return
@@ -102,7 +102,7 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
   const refusalOf = (steps: readonly Step[], exchange: Exchange, from = 0): Outcome => {
     for (let i = from; i < steps.length; i++) {
       const outcome = steps[i]?.(exchange, route, tools)
-      // Most steps need not wait, and every wait costs a turn.
+      // Most steps are synchronous, and each await costs a turn of the event loop.
       if (outcome instanceof Promise)
         return outcome.then((refusal) => refusal ?? refusalOf(steps, exchange, i + 1))
       if (outcome !== undefined) return outcome
@@ -139,7 +139,7 @@ export function addRoute(app: FastifyInstance, route: Route, routeTools: RouteTo
   })
 }
 
-/** A promise costs the answer a turn, and Fastify listeners on it: there is one only while an entry is written. */
+/** A promise costs a turn of the event loop and makes Fastify add listeners, so it exists only if an entry is written. */
 function beforeAnswer({ isUpload }: Route, audit: Audit | undefined) {
   return (request: FastifyRequest, reply: FastifyReply, _: unknown, done: () => void) => {
     if (isUpload === true && endAfterAnswer(request)) reply.header('connection', 'close')
@@ -160,14 +160,14 @@ function setHeaders(_: FastifyInstance, { pages, cors, isDraining }: ArrivalOpti
   }
 }
 
-/** Paths that are asked by address, and so often that they are not logged. */
+/** Paths of probes. They are limited by address, and requested too often to be logged. */
 export const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz', '/metrics'])
 
 function checkHost(_: FastifyInstance, { hosts }: ArrivalOptions): Arrival {
   return (request, reply) => {
     const { headers, rawHeaders, httpVersion } = request.raw
     const { host } = headers
-    // [RFC 9112 3.2] Clients of HTTP/1.0 need not send one.
+    // [RFC 9112 3.2] Clients of HTTP/1.0 need not send a host.
     if ((host === undefined && httpVersion !== '1.0') || isHostTwice(rawHeaders)) {
       sendProblem(request, reply, refused('BAD_REQUEST', { message: 'send one Host header' }))
       return false
@@ -182,7 +182,7 @@ function checkHost(_: FastifyInstance, { hosts }: ArrivalOptions): Arrival {
   }
 }
 
-/** Names and values take turns. Node keeps the first of two. */
+/** Raw headers alternate names and values. Of two hosts, Node keeps the first. */
 function isHostTwice(raw: readonly string[]): boolean {
   let hosts = 0
   for (let i = 0; i < raw.length; i += 2)
@@ -190,7 +190,7 @@ function isHostTwice(raw: readonly string[]): boolean {
   return hosts > 1
 }
 
-/** Node would answer these by itself, with an empty body. */
+/** Node itself would answer these with an empty body. */
 function checkExpectation(app: FastifyInstance): Arrival {
   const unmet = new WeakSet<IncomingMessage>()
   app.server.on('checkExpectation', (request, response) => {
@@ -206,7 +206,7 @@ function checkExpectation(app: FastifyInstance): Arrival {
 
 export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** Fastify would ask some other methods for a body first. */
+/** Refuses unknown methods early, because Fastify would insist on a body for some of them. */
 function checkMethod(_: FastifyInstance, options: ArrivalOptions): Arrival {
   return (request, reply) => {
     if (METHODS.includes(request.method)) return true
@@ -215,7 +215,7 @@ function checkMethod(_: FastifyInstance, options: ArrivalOptions): Arrival {
   }
 }
 
-/** Refuses a body that is too long before a byte of it is read. */
+/** Refuses a body that is too long before reading any of it. */
 function checkLength({ request }: Exchange, { bodyBytesMax }: Route): Refusal | undefined {
   const actual = Number(request.headers['content-length'] ?? 0)
   if (bodyBytesMax === undefined || actual <= bodyBytesMax + LIMITS.uploadExtraBytesMax) return undefined
@@ -228,7 +228,7 @@ interface Checks {
   readonly body: Check
 }
 
-/** Refuses every query parameter: a misspelt filter must not look like one that matches everything. */
+/** Refuses every query parameter, because a misspelt filter must not look like one that matches everything. */
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 
 function checksOf(route: Route): Checks {

@@ -1,7 +1,7 @@
 // Matches paths against the route table: which methods a path has, and other ways to write the same path.
 import { API, type Operation } from '../../schemas/operation.ts'
 
-/** What of a route says which requests it takes. */
+/** The part of a route that decides which requests it takes. */
 export interface RoutePath {
   readonly method: string
   /** The path, with `{name}` for parameters. */
@@ -11,14 +11,14 @@ export interface RoutePath {
 /** The path of a route as operations write it. */
 export const toPattern = (url: string): string => url.replace(/:(\w+)/g, '{$1}')
 
-/** Empty if no route has this path. HEAD comes with GET. */
+/** Empty if no route has this path. HEAD is included wherever GET is. */
 export function allowedMethods(routes: readonly RoutePath[], path: string): readonly string[] {
   const levels = path.split('/')
   const methods = routes.filter((route) => isMatch(route.path.split('/'), levels)).map(({ method }) => method)
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
 }
 
-/** Whether the pattern of an operation has this path, which comes without a query. */
+/** Whether this path, without a query, matches the pattern of an operation. */
 export const isPathOf = ({ path: pattern }: Operation, path: string): boolean =>
   isMatch(pattern.split('/'), path.split('/'))
 
@@ -31,7 +31,7 @@ function isMatch(pattern: readonly string[], levels: readonly string[]): boolean
 
 const ENCODED = '%24broadcast'
 
-/** Undoes the percent-encoding of the `$` in `$broadcast`, and drops a slash at the end. */
+/** Undoes the percent-encoding of the `$` in `$broadcast`, and drops a trailing slash. */
 export function plainUrl(url: string): string {
   const plain = url.startsWith(`${API}/`) ? url.replace(/^([^?]*[^/?])\/(?=\?|$)/, '$1') : url
   return plain.startsWith(`${API}/commands/${ENCODED}`) ? plain.replace(ENCODED, () => '$broadcast') : plain

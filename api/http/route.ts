@@ -19,9 +19,9 @@ export interface Call<Params, Query, Body, User> {
   /** Defined if the operation may be repeated and its caller sent an Idempotency-Key. */
   readonly repeatKey: RepeatKey | undefined
   readonly ip: string
-  /** Sent from this very machine, by nobody's order elsewhere: no proxy stands in between, and no foreign name was used. */
+  /** Sent from this machine: not through a proxy, and with a local host name. */
   readonly isLocal: boolean
-  /** The browser reached the service over TLS. */
+  /** True if the browser used TLS to reach the service. */
   readonly isSecure: boolean
   /** Signs a request to the engine with the caller's name. The engine then writes the audit entry, and this call
    *  writes none of its own. */
@@ -40,7 +40,7 @@ type MaybeLater<T> = T | Promise<T>
 type HandlerResult = MaybeLater<Answer | FileAnswer | FirmwareFile | Refusal>
 
 export interface Route extends Operation {
-  /** The bound of its body, beside what a form may have around its file. */
+  /** Limit of the body, without the overhead that a form adds around its file. */
   readonly bodyBytesMax?: number | undefined
   handle(call: Call<unknown, unknown, unknown, unknown>): HandlerResult
 }
@@ -58,8 +58,8 @@ type CallOf<O extends Operation> = Call<
 >
 
 interface Handler<O extends Operation> {
-  // A method, not a property: its parameter may be narrower than what `Route` promises, because the server
-  // validates and authenticates by the same data before it calls.
+  // A method, because methods may have a narrower parameter than `Route` promises. This is safe: the server validates and
+  // authenticates with the same data before it calls the handler.
   handle(call: CallOf<O>): HandlerResult
 }
 

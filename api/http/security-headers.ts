@@ -1,4 +1,4 @@
-// Headers every answer carries. The API serves no pages, so nothing may be loaded or framed from its answers.
+// Headers of every answer. The API serves no pages, so nothing may be loaded or framed from its answers.
 
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",

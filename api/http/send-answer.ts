@@ -26,7 +26,7 @@ export function sendFile(
   return reply.send()
 }
 
-/** Adds to `vary` instead of replacing it: CORS has set it already. */
+/** Appends to `vary` instead of replacing it, because CORS has already set it. */
 function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   const before = reply.getHeader('vary')
   reply.headers(headers)

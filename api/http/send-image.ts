@@ -1,4 +1,4 @@
-// Answers with an image or a part of it: conditions, ranges and heads as RFC 9110 has them.
+// Answers with an image or a part of it: conditional requests, ranges and HEAD as in RFC 9110.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { parseByteRange } from '../../engine/domain/ota/byte-range.ts'
 import type { FirmwareLibrary, FirmwareRecord } from '../../engine/ports/ota.ts'
@@ -13,13 +13,13 @@ export interface ImageAnswer {
   readonly record: FirmwareRecord
   readonly cacheControl: string
   readonly reader: Reader
-  /** When a reader who was sent away is to come back. */
+  /** When a reader that was sent away should retry. */
   readonly retryAfterSec: number
-  /** The reader may be sent to where the image lies. */
+  /** Whether the reader may be redirected to where the image is stored. */
   readonly mayRedirect?: boolean
-  /** Told if the reader was sent away because it cannot load the image now, which is no failure of its own. */
+  /** Called if the reader is sent away because it cannot download the image now, which is not its own failure. */
   readonly refused?: () => void
-  /** Told if the image is gone or is not the record's. */
+  /** Called if the image is missing or does not match the record. */
   readonly missing: () => void
 }
 
@@ -78,8 +78,8 @@ export async function sendImage(
   return reply
 }
 
-/** Sends the reader on to where the image lies, whatever range it wants: it asks for that there. Undefined if the image can
- *  only be had here. */
+/** Redirects the reader to where the image is stored, whatever range it wants: it requests the range there. Undefined if
+ *  the image is only available here. */
 async function redirect(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   answer: ImageAnswer,
@@ -93,9 +93,9 @@ async function redirect(
   })
   if (address === undefined) return undefined
   if (address.kind === 'missing') return missing({ request, reply }, answer, downloads)
-  // No byte of it is seen here: this is as near to its beginning as can be known.
+  // The download itself is not visible here. This is as close to its start as can be known.
   reader.began()
-  // Kept by nobody, so that a download that is called off later is refused here.
+  // Not cached, so that a download that was called off meanwhile is refused here.
   return reply.code(307).headers({ location: address.url, 'cache-control': 'no-store' }).send()
 }
 
@@ -118,7 +118,7 @@ function missing(
   )
 }
 
-/** The place of images may be away for a while: whoever is answered 503 because of it was sent away. */
+/** The image store may be unavailable for a while. A reader that gets a 503 for this counts as sent away. */
 async function orSentAway<T>(work: Promise<T>, answer: Pick<ImageAnswer, 'refused'>): Promise<T> {
   try {
     return await work
@@ -128,7 +128,7 @@ async function orSentAway<T>(work: Promise<T>, answer: Pick<ImageAnswer, 'refuse
   }
 }
 
-/** Sets the head, with what every answer carries; it goes out with the first piece. Fastify leaves the rest of the answer to us. */
+/** Sets the status and headers, which are sent with the first piece. Fastify leaves the rest of the answer to this file. */
 function begin(reply: FastifyReply, status: number, headers: Readonly<Record<string, string>>): void {
   reply.hijack()
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers }))

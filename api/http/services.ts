@@ -19,17 +19,17 @@ import type { Ids } from '../ids.ts'
 import type { WorkBudget } from '../rates/work-budget.ts'
 import type { Repeats } from './repeats.ts'
 
-/** The types a device may have. */
+/** The device types of this service. */
 export interface KnownTypes {
   readonly names: readonly string[]
-  /** Types defined in the type file. Commands and desired state of other types are not checked. */
+  /** Types defined in the device-type file. Commands and desired state of other types are not checked. */
   readonly defined: DeviceTypes
 }
 
 export interface Services extends HeartbeatTimeouts {
   readonly engine: Engine
   readonly users: Users
-  /** Undefined where no place for images was set. */
+  /** Undefined if no image store is configured. */
   readonly blobs: Blobs | undefined
   readonly repairs: Repairs
   readonly accounts: Accounts
@@ -45,7 +45,7 @@ export interface Services extends HeartbeatTimeouts {
   readonly repeats: Repeats
   readonly clock: Clock
   readonly work: WorkBudget
-  /** Base of every link sent out, without a slash at its end. */
+  /** Base of all links that the service sends, without a trailing slash. */
   readonly publicUrl: () => string
   readonly deviceTypes: KnownTypes
   readonly ota: OtaOptions
@@ -53,10 +53,10 @@ export interface Services extends HeartbeatTimeouts {
 
 export interface OtaOptions {
   readonly uploadBytesMax: number
-  /** An upload that brings nothing for this long is given up. */
+  /** An upload that sends nothing for this long is aborted. */
   readonly uploadSilenceMs: number
-  /** Every upload needs a signature by one of them. Empty: none does. */
+  /** Every upload must be signed with one of these keys. If empty, no signature is needed. */
   readonly trustedKeys: readonly KeyObject[]
-  /** Public keys of manifests, as JWKs. */
+  /** Public keys that verify manifests, as JWKs. */
   readonly jwks: readonly object[]
 }

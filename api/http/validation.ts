@@ -1,4 +1,4 @@
-// Checks what comes in against its schema, and says what is wrong field by field.
+// Validates input against its schema, and describes what is wrong field by field.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { LIMITS } from '../../engine/limits.ts'
@@ -12,21 +12,21 @@ import { formWords, type PatternSchema } from './form-words.ts'
 
 export type Source = 'body' | 'query' | 'path'
 
-/** Undefined if the value is as the schema wants it. Query values are turned into its types, in place. */
+/** Undefined if the value matches the schema. Query values are converted to the schema's types, in place. */
 export type Check = (value: unknown, bytes: number) => Refusal | undefined
 
-/** Unknown fields are refused where the schema says so, never stripped in silence; a body's types are what they are. */
+/** Unknown fields are refused where the schema says so, never silently removed. Types in a body are not converted. */
 const BODY = {
   removeAdditional: false,
   useDefaults: true,
   strict: false,
   validateFormats: false,
-  // An error then has the object's schema, which has the names that are known.
+  // Errors then contain the object's schema, which has the known names.
   verbose: true,
 } as const
 const TEXT = { ...BODY, coerceTypes: 'array' } as const
 
-/** A schema is compiled once, whoever asks. `all` finds every mistake instead of the first. */
+/** Each schema is compiled once. `all` reports every error instead of the first. */
 const COMPILERS = {
   body: { first: new Ajv(BODY), all: new Ajv({ ...BODY, allErrors: true }) },
   query: { first: new Ajv(TEXT), all: new Ajv({ ...TEXT, allErrors: true }) },
@@ -35,14 +35,14 @@ const COMPILERS = {
 
 export function checkOf(schema: TSchema, source: Source): Check {
   const { first, all } = COMPILERS[source]
-  // Compiled when first used: a start has better things to do.
+  // Compiled on first use, to keep the start fast.
   let validate: ValidateFunction | undefined
   let explain: ValidateFunction | undefined
   const toRefusal = (errors: ValidateFunction['errors']) => refusalOf(errors, source)
   return (value, bytes) => {
     validate ??= first.compile(schema)
     if (validate(value)) return undefined
-    // All mistakes of a large body could be a million: it is told the first. What is too long is not looked into.
+    // A large body could have a million errors, so only the first is reported. Texts that are too long get no other check.
     const isTooLong = validate.errors?.some(({ keyword }) => TOO_LONG.has(keyword)) ?? false
     if (all === undefined || isTooLong || bytes > API_LIMITS.explainBytesMax)
       return toRefusal(validate.errors)
@@ -56,11 +56,11 @@ const TOO_LONG = new Set(['maxLength', 'maxItems', 'maxProperties'])
 
 function refusalOf(found: ValidateFunction['errors'], source: Source): Refusal {
   const errors = (found ?? [])
-    // Of a field that may be null, only what its other shape wants is worth telling.
+    // For a field that may be null, only the errors of its other type are worth reporting.
     .filter((error, _, { length }) => length === 1 || !isNoise(error))
     .slice(0, LIMITS.validationErrorsMax)
     .map((error) => toFieldError(error, source))
-  // A caller who sends a field that has no effect should learn of it first.
+  // A caller who sends a field that has no effect should learn of that first.
   const code = OF_FIELDS.find((word) => errors.some((error) => error.code === word))
   const first = code === undefined ? errors[0] : errors.find((error) => error.code === code)
   const message = first === undefined ? 'the value is not valid' : `${first.path || '/'}: ${first.message}`

@@ -8,7 +8,7 @@ export interface Wait {
 
 const PREFERENCE = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i
 
-/** A preference that is too long is kept as far as it can be; the answer says so. */
+/** A preference that is too long is shortened to the maximum, and the answer says so. */
 export function readWait(query: number | undefined, prefer: string | undefined): Wait {
   if (query !== undefined) return { seconds: query, headers: {} }
   const wanted = prefer === undefined ? undefined : PREFERENCE.exec(prefer)?.[1]

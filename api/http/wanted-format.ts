@@ -1,6 +1,6 @@
-// Chooses between the forms in which an answer can be given.
+// Chooses between the formats of an answer.
 
-/** The first of the formats that `Accept` names. Undefined if it names none, or JSON or any type before it. */
+/** The first of the formats that `Accept` lists. Undefined if it lists none of them, or lists JSON or any type earlier. */
 export function wantedFormat<Format extends string>(
   accept: string | undefined,
   types: Readonly<Record<Format, string>>,

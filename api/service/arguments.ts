@@ -23,7 +23,7 @@ export const HELP = `fleet: the device service
 Settings are environment variables (FLEET_HTTP_PORT, FLEET_DATA_DIR, …): see deploy/README.md.
 `
 
-/** The broker has as many sessions. */
+/** The most sessions that the broker allows. */
 const SIMULATED_MAX = 50_000
 
 export function readArguments(args: readonly string[]): Arguments {

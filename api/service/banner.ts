@@ -14,14 +14,14 @@ export interface BannerFacts {
   readonly registration: string
   readonly startedInMs: number
   readonly admin: FirstAdmin | undefined
-  /** Undefined if it is switched off. */
+  /** Undefined if the dashboard is switched off. */
   readonly dashboard: DashboardFacts | undefined
   readonly simulated: number
 }
 
 export interface DashboardFacts {
   readonly url: string
-  /** The address with which to begin: of a login that needs no password, or of the first account. */
+  /** The address to open first: it either logs in without a password or creates the first account. */
   readonly next: string | undefined
 }
 
@@ -55,7 +55,7 @@ export function bannerText(facts: BannerFacts): string {
   return ['', `${title}ready in ${(facts.startedInMs / 1000).toFixed(1)} s`, ...rows, '', ''].join('\n')
 }
 
-/** Names the file of a generated password, never the password: this line may be kept in a log. */
+/** Names the file that holds a generated password, never the password itself, because logs may keep this line. */
 export function readyLine(facts: BannerFacts, now: number): string {
   const { admin, httpUrl, mqttUrl, profile, startedInMs } = facts
   const login =
@@ -78,7 +78,7 @@ export function readyLine(facts: BannerFacts, now: number): string {
   return `${JSON.stringify(ready)}\n`
 }
 
-/** Commands that work as they stand, with the addresses of this very service. */
+/** Commands that can be pasted as they are: they contain this service's addresses. */
 function nextSteps({
   httpUrl,
   admin,

@@ -9,7 +9,7 @@ import { LIMITS } from '../../engine/limits.ts'
 
 export type ReadTypes =
   | { readonly kind: 'read'; readonly types: DeviceTypes }
-  /** The message, in one line. */
+  /** The error message, on one line. */
   | { readonly kind: 'wrong'; readonly line: string }
 
 const PROBLEMS_SHOWN_MAX = 5

@@ -60,7 +60,7 @@ async function start(settings: Settings, simulated: number): Promise<void> {
   api.setReady()
   setTimeout(exposedGc(), REST_AFTER_LOAD_MS).unref()
   const simulation: { stop?: () => Promise<void> } = {}
-  // Set before the announcement, because whoever reads that may stop the process at once.
+  // Set before the announcement, because a program that reads the announcement may stop the process at once.
   stopWith([
     () => base.logger.info({}, 'the service stops: it finishes what it has accepted'),
     () => api.drain(),
@@ -101,8 +101,8 @@ interface DashboardOptions {
   readonly hasUsers: boolean
 }
 
-/** On a terminal, somebody who has just started a new service need not type a password to see it. Elsewhere the line may be
- *  kept in a log. */
+/** On a terminal, the dashboard's address logs in whoever has just started a new service, so no password is needed.
+ *  Elsewhere the line may end up in a log. */
 async function dashboardFacts({
   settings,
   api,
@@ -144,7 +144,7 @@ function readBuild(): Base['build'] {
   const read = (url: URL): string => readFileSync(url, 'utf8')
   // The built file lies one folder deeper, in dist/.
   const root = new URL(import.meta.url.includes('/dist/') ? '../../../' : '../../', import.meta.url)
-  // Our own package.json.
+  // The package.json of this project.
   const { version } = JSON.parse(read(new URL('package.json', root))) as { version: string }
   const commit = new URL('dist/commit', root)
   return {
@@ -169,9 +169,9 @@ interface EngineOptions {
   readonly own: Readonly<Own>
 }
 
-/** What the engine is given of REST, which starts after it. */
+/** What REST provides to the engine, although REST starts later. */
 interface Own {
-  /** The address of REST: until it listens, the one that it will probably have. */
+  /** The address of REST. Until REST listens, this is the address it is expected to have. */
   httpUrl: string
   /** Undefined until REST listens. */
   provisioning?: MqttProvisioning

@@ -1,4 +1,4 @@
-// A port for metrics and probes alone, so that the API's can be open to the world without them.
+// A separate port for metrics and probes, so that the API port can be public without exposing them.
 import { type HttpOptions, type HttpServer, openHttp } from './open-http.ts'
 
 export async function openMetricsPort(options: HttpOptions, port: number): Promise<HttpServer> {
@@ -8,7 +8,7 @@ export async function openMetricsPort(options: HttpOptions, port: number): Promi
     settings: { ...settings, httpPort: port },
     portSetting: 'FLEET_METRICS_PORT',
     onlyProbes: true,
-    // What callers share is shared by what serves the API.
+    // The server of the API counts these itself.
     apiStores: { ...apiStores, rates: undefined, downloadPlaces: undefined },
   })
   logger.info({ url: `${server.url}/metrics` }, 'metrics have a port of their own')

@@ -102,7 +102,7 @@ describe('the life of the server', () => {
     expect((await fetch(`${http.url}/readyz`)).status).toBe(503)
   })
 
-  test('a port in use is told in one line', async () => {
+  test('a port in use is reported in one line', async () => {
     const { port } = await start()
     await expect(start(port)).rejects.toMatchObject({
       code: 'PORT_IN_USE',
@@ -143,7 +143,7 @@ describe('the life of the server', () => {
   })
 })
 
-describe('bytes that are no request, or one that nobody takes,', () => {
+describe('bytes that are not a request, or not one that is served,', () => {
   test.each([
     [
       'a method that nobody knows',
@@ -226,11 +226,11 @@ describe('bytes that are no request, or one that nobody takes,', () => {
     expect(answer).toContain('application/problem+json')
     const problem = JSON.parse(answer.slice(answer.indexOf('{')))
     expect(problem).toMatchObject({ code, request_id: expect.any(String) })
-    // What is wrong with the bytes, and nothing about JSON, of which there was none.
+    // The detail is about the bytes and does not mention JSON, because there was none.
     expect(problem.detail).not.toContain('JSON')
   })
 
-  test('a request that does not arrive in time is answered, and its sender let go of though it stays', async () => {
+  test('a request that does not arrive in time is answered, and its connection is closed', async () => {
     const { http, port } = await start()
     const taken = once(http.server, 'connection')
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () =>
@@ -245,7 +245,7 @@ describe('bytes that are no request, or one that nobody takes,', () => {
     socket.destroy()
   })
 
-  test('a client of HTTP/1.0 may name no host', async () => {
+  test('a client of HTTP/1.0 may omit the host', async () => {
     const { port } = await start()
     expect(await raw(port, 'GET /livez HTTP/1.0\r\n\r\n')).toContain('{"status":"live"}')
   })

@@ -61,17 +61,17 @@ export interface HttpOptions {
     | 'trustedProxies'
     | 'ota'
   >
-  /** Public keys of manifests, as JWKs. */
+  /** Public keys that verify firmware manifests, as JWKs. */
   readonly otaJwks: readonly object[]
   /** Plain HTTP if undefined. */
   readonly tls?: TlsFiles | undefined
   /** Serves only probes and metrics if true. */
   readonly onlyProbes?: boolean
-  /** Without it anyone may read the metrics. */
+  /** If undefined, anyone may read the metrics. */
   readonly metricsToken?: string | undefined
-  /** The setting that errors of listening name. */
+  /** The setting to name when listening fails. */
   readonly portSetting?: 'FLEET_METRICS_PORT'
-  /** Metrics have a port of their own. */
+  /** True if metrics are served on a port of their own. */
   readonly metricsElsewhere?: boolean
   readonly hosts?: KnownHosts | undefined
   readonly apiStores: ApiStores
@@ -83,12 +83,12 @@ export interface HttpOptions {
   readonly version: string
   /** The files of the dashboard and of the documentation. */
   readonly pages?: Pages | undefined
-  /** Without it, `/` leads to the documentation. */
+  /** If false, `/` redirects to the documentation. */
   readonly hasDashboard?: boolean | undefined
   /** Types of the device-type file, in addition to the built-in ones. */
   readonly customTypes?: DeviceTypes | undefined
   readonly onRequestDone?: ((done: FinishedRequest) => void) | undefined
-  /** How long an upload may bring nothing, and a reader take nothing. */
+  /** How long an upload may send nothing, and a reader may accept nothing. */
   readonly standstill?: typeof STANDSTILL
 }
 
@@ -98,18 +98,18 @@ export interface HttpServer {
   readonly server: Server
   /** The address with the actual port. */
   readonly url: string
-  /** The same tokens count for `/ws`. */
+  /** Also authenticates `/ws`. */
   readonly authenticate: Authenticate
-  /** Devices ask over MQTT as well. */
+  /** Shared with provisioning over MQTT. */
   readonly provisioning: Provisioning
-  /** A ticket with which the user logs in once. Undefined if there are too many. */
+  /** A ticket that logs the user in once. Undefined if too many are outstanding. */
   issueLoginTicket(userId: UserId): Promise<string | undefined>
   /** Tickets for `/ws?ticket=`. */
   readonly redeemTicket: Tickets['redeem']
   readonly downloads: () => DownloadCounts
-  /** The same budget counts for `/ws`. */
+  /** Shared with `/ws`. */
   readonly work: WorkBudget
-  /** Ends the start, during which `/readyz` answers 503. */
+  /** Ends the startup phase, during which `/readyz` answers 503. */
   setReady(): void
   /** Makes `/readyz` answer 503, and closes each connection after its next answer. */
   drain(): void
@@ -124,7 +124,7 @@ const STANDSTILL: { readonly uploadMs: number; readonly downloadMs: number } = {
 
 const PROBES: ReadonlySet<string> = new Set([livez, healthz, readyz, metrics].map(({ path }) => path))
 
-/** Everything but listening: what tests inject requests into. */
+/** Everything except listening, so that tests can inject requests. */
 export function createHttp(options: HttpOptions) {
   const { engine, users, settings, tokens, clock, version, standstill = STANDSTILL } = options
   const ids = createIds(clock)

@@ -1,12 +1,13 @@
-// Where the first admin's generated password goes if no terminal shows it: logs are kept, copied and read by many.
+// The file for the first admin's generated password when no terminal can show it. Logs are kept, copied and widely read,
+// so the password is never logged.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from './settings/settings.ts'
 
 export type HandOver = 'shown' | ((password: string) => string)
 
-/** Undefined if there is neither a terminal nor a directory of our own: then only `FLEET_ADMIN_*` or a registration makes
- *  an admin. */
+/** Undefined if there is neither a terminal nor a data directory. The first admin then comes only from `FLEET_ADMIN_*` or
+ *  from a registration. */
 export function handOverOf(profile: Settings['profile'], isTerminal: boolean): HandOver | undefined {
   if (isTerminal) return 'shown'
   if (profile.kind !== 'embedded') return undefined
@@ -14,7 +15,7 @@ export function handOverOf(profile: Settings['profile'], isTerminal: boolean): H
 }
 
 function writePassword(path: string, password: string): string {
-  // Of a start that was killed. A new file is made, so its mode is ours, and a link leads nowhere.
+  // A killed start may have left a file. Creating it anew guarantees its mode and that no symbolic link is followed.
   rmSync(path, { force: true })
   writeFileSync(path, `${password}\n`, { mode: 0o600, flag: 'wx', flush: true })
   return path

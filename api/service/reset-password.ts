@@ -1,4 +1,4 @@
-// A new password for somebody who cannot log in any more, set beside the service by whoever may read its data.
+// Sets a new password for a user who cannot log in. It runs on the machine of the service and needs access to its data.
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -37,7 +37,7 @@ export async function resetPassword(
   const edited = await users.edit(user.id, (before) => ({
     ...before,
     passwordHash,
-    // Every token from before is void.
+    // Revokes every token issued so far.
     tokensValidFrom: Millis(Math.max(clock.now(), before.tokensValidFrom) + 1),
   }))
   if (edited.kind !== 'edited')

@@ -128,7 +128,7 @@ function openPages({ build, settings, logger }: ServeOptions): Pages {
   return joinPages(docs, createDashboard(read('dashboard', API_LIMITS.dashboardBytesMax)))
 }
 
-/** Undefined in a cluster that was not told its address: others forward requests to it there, under names of theirs. */
+/** Undefined for a cluster without a configured public address, because proxies may reach it by names it does not know. */
 function knownHosts({ profile, host, publicUrl, ota }: Settings, logger: Logger): KnownHosts | undefined {
   const publicUrls = [publicUrl, ota.publicUrl].filter((url) => url !== undefined)
   if (profile.kind === 'embedded' || publicUrl !== undefined) return createKnownHosts({ host, publicUrls })
@@ -175,7 +175,7 @@ async function openWs(
   return () => sockets.close()
 }
 
-/** Somebody who has lost the password may expect a new one from these settings. */
+/** Warns about admin settings that have no effect: someone who lost the password may expect them to set a new one. */
 function tellUnusedAdmin({ adminEmail, adminPassword }: Settings, logger: Logger): void {
   if (adminEmail === undefined && adminPassword === undefined) return
   logger.info(

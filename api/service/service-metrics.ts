@@ -6,7 +6,7 @@ import type { DownloadCounts } from '../http/downloads.ts'
 import type { SocketCounts } from '../ws/sockets.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** How often the event loop is looked at. Looking every 10 ms was most of what a service does without devices. */
+/** Sampling interval of the event loop. Sampling every 10 ms was most of the CPU time of a service without devices. */
 const EVENT_LOOP_EVERY_MS = 50
 
 export function watchService({ registry }: { readonly registry: Registry }): {

@@ -28,12 +28,12 @@ export async function startSimulation(parts: {
   const { openFilesMax } = await import('../../engine/edge/simulator/fleet/sockets.ts')
   const { httpUrl, mqttUrl, simulated } = facts
   const log = (fields: Readonly<Record<string, unknown>>, text: string) => logger.info(fields, text)
-  // Both ends of a connection are in this process.
+  // Both ends of each connection are in this process, so each takes two open files.
   const isViaGateways = 2 * simulated + FILES_SPARE > openFilesMax()
   const scenario = builtIn({ count: simulated, seed: 1, isViaGateways })
   const simulation = await simulate({ httpUrl, mqttUrl, token, scenario, log })
   return () => simulation.stop()
 }
 
-/** Open files of the service, and requests to it. */
+/** Open files reserved for the service itself and for requests to it. */
 const FILES_SPARE = 2_000

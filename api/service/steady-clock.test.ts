@@ -34,7 +34,7 @@ test('a reading that stays ahead counts after a minute', () => {
   expect(doubts).toEqual([false, true])
 })
 
-test('readings that are ahead by something else each time never count', () => {
+test('readings that are ahead by a different amount each time never count', () => {
   const { at } = setUp()
   for (let i = 1; i < 20; i++) expect(at(i * 10_000, i * 3_600_000)).toBe(i * 10_000)
 })

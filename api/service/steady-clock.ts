@@ -1,16 +1,17 @@
-// The wall clock, without its slips: one wrong reading must not become the time of messages, which is kept for ever and
-// only grows.
+// A wall clock that ignores single wrong readings. A message's receive time is stored for ever and may only grow, so one
+// reading from the future would do lasting harm.
 //
-// - A reading that is far ahead of the one before it, by the monotonic clock, counts once it has been the same for a
-//   minute. Until then time goes on from the reading before. A machine that slept takes that long to catch up.
-// - A reading that is behind counts at once: whoever needs times that grow sees to that.
+// - A reading far ahead of what the monotonic clock predicts is accepted only after readings have agreed with it for a
+//   minute. Until then, time continues from the last accepted reading. After a machine has slept, the clock needs that
+//   minute to catch up.
+// - A reading that is behind is accepted at once. Code that needs times to grow ensures this itself.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Millis } from '../../schemas/ids.ts'
 
-/** Corrections of a clock that is kept right are smaller. */
+/** Corrections of a synchronised clock are smaller than this. */
 const AHEAD_MS_MAX = 300_000
 const CONFIRMED_MS = 60_000
-/** Readings that differ by less are of the same time. */
+/** Two readings that differ by less than this agree with each other. */
 const SAME_MS = 5_000
 
 interface Reading {
@@ -21,7 +22,7 @@ interface Reading {
 export interface SteadyClockOptions {
   readonly wall: () => number
   readonly ticks: () => number
-  /** Called when a reading is held back, and with `isBelieved` when it counts after all. */
+  /** Called when a reading is held back, and with `isBelieved` once it is accepted after all. */
   readonly doubted: (aheadMs: number, isBelieved: boolean) => void
 }
 
@@ -30,7 +31,7 @@ export function steadyClock({ wall, ticks, doubted }: SteadyClockOptions): Clock
   let doubt: Reading | undefined
   const now = () => {
     const at = wall()
-    // Most readings under load are of the same millisecond, and need no second clock.
+    // Under load most readings fall into the same millisecond and need no comparison with the monotonic clock.
     if (at === last.at) {
       doubt = undefined
       return Millis(at)
@@ -56,7 +57,7 @@ export function steadyClock({ wall, ticks, doubted }: SteadyClockOptions): Clock
   return { now, ticks }
 }
 
-/** Milliseconds by which `reading` is ahead of where `from` and the monotonic clock would have it. */
+/** How far `reading` is ahead of the time predicted by `from` and the monotonic clock, in milliseconds. */
 function aheadOf(from: Reading, reading: Reading): number {
   return reading.at - from.at - (reading.ticks - from.ticks)
 }

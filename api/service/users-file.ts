@@ -39,7 +39,7 @@ const UsersFile = Type.Object({
       lastUsedAt: Type.Optional(At),
     }),
   ),
-  /** Files of former releases have none. */
+  /** Missing in files of former releases. */
   provisioningKeys: Type.Optional(
     Type.Array(
       Type.Object({
@@ -58,7 +58,7 @@ const UsersFile = Type.Object({
 })
 type UsersFile = Static<typeof UsersFile>
 
-/** The result, with one line for the operator. */
+/** The outcome, with one line for the operator. */
 export type MoveResult = { readonly kind: 'done' | 'wrong'; readonly line: string }
 
 /** A `path` of `-` is standard output. */
@@ -68,14 +68,14 @@ export function backupUsers(users: Users, path: string, clock: Clock): MoveResul
   try {
     if (path === '-') process.stdout.write(text)
     else {
-      // The file is replaced atomically: readers see either the old or the new one. Nobody can have made a file or a
-      // link by its name before.
+      // The file is replaced atomically: readers see either the old or the new one. The temporary name is random, so nobody
+      // can have placed a file or link there in advance.
       const unfinished = `${path}.${randomUUID()}.new`
       try {
         writeFileSync(unfinished, text, { mode: 0o600, flush: true, flag: 'wx' })
         renameSync(unfinished, path)
       } finally {
-        // Hashes of passwords are not left lying about if the file cannot be put into its place.
+        // If the file cannot be moved into place, no hashes of passwords are left behind.
         rmSync(unfinished, { force: true })
       }
     }

@@ -29,7 +29,7 @@ import { waitForServer, warnOfClickHouse } from './wait-for-server.ts'
 type Warn = (message: string, fields: Readonly<Record<string, unknown>>) => void
 type ThisSettings = Settings & { readonly profile: ClusterSettings }
 
-/** Waits for all servers but ClickHouse, for which rows can wait in the log. */
+/** Waits for all servers except ClickHouse: rows can wait for it in the log. */
 export async function openCluster(settings: ThisSettings, ports: ProfilePorts): Promise<OpenProfile> {
   const { logger, fatal } = ports
   const { profile } = settings
@@ -93,7 +93,7 @@ export async function openCluster(settings: ThisSettings, ports: ProfilePorts): 
   }
 }
 
-/** The rule in EMQX that checks device tokens needs an RSA key. Other setups may work with a secret. */
+/** EMQX's rule that checks device tokens needs an RSA key. Other setups may work with a secret. */
 function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
   const alg = signing.kind === 'private_key' ? parsePrivateKey(signing.pem)?.alg : undefined
   if (profile.mqtt.mode === 'emqx' && alg !== 'RS256')
@@ -103,7 +103,7 @@ function warnOfKey({ profile, signing }: ThisSettings, logger: Logger): void {
     )
 }
 
-/** The links of images that a device is sent name the node that tells it, unless there is a public address. */
+/** Unless a public address is set, image links sent to a device contain the address of the node that sends them. */
 function warnOfLinks({ profile, ota, publicUrl, s3 }: ThisSettings, logger: Logger): void {
   const tells = profile.roles.includes('engine') && s3 !== undefined
   if (tells && !profile.roles.includes('api') && (ota.publicUrl ?? publicUrl) === undefined)

@@ -19,7 +19,7 @@ import { openOutbound } from './outbound.ts'
 import type { OpenProfile, ProfilePorts } from './profile.ts'
 import { warnOfClickHouse } from './wait-for-server.ts'
 
-/** Needs only npm packages. All data lies in one directory. */
+/** Needs only npm packages. All data is in one directory. */
 export async function openEmbedded(
   settings: Settings & { readonly profile: EmbeddedSettings },
   ports: ProfilePorts,
@@ -37,7 +37,7 @@ export async function openEmbedded(
           minVersion: settings.tls.minVersion,
           tls,
         }
-  // Always fsynced, whatever the durability of the log: a power cut must not tear the file of users and devices.
+  // Always fsynced, whatever the durability of the log, because a power cut must not corrupt users and devices.
   const env = new LmdbEnv({
     path: dir.store,
     durability: 'power',

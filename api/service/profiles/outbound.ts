@@ -1,4 +1,4 @@
-// The ways out to people, the same in every profile.
+// Outgoing HTTP and mail, the same in every profile.
 import { GuardedHttp } from '../../../engine/adapters/http-out/guarded-http.ts'
 import { SmtpMail } from '../../../engine/adapters/mail/smtp-mail.ts'
 import type { Outbound } from '../../../engine/ports/outbound.ts'

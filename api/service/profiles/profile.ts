@@ -21,7 +21,7 @@ export interface ProfilePorts {
 export interface OpenProfile {
   readonly ports: Ports
   readonly apiStores: ApiStores
-  /** Opens what devices need not wait for, such as ClickHouse. Resolves when all of it answers. */
+  /** Opens what devices need not wait for, such as ClickHouse. Resolves when everything responds. */
   openRest(): Promise<void>
   /** Releases everything else. Called after the engine is closed. */
   release(): Promise<void>

@@ -26,7 +26,7 @@ export async function waitForServer<Opened>(
   }
 }
 
-/** Devices are let in before ClickHouse answers. Each reason for the delay is logged once. */
+/** Devices may connect before ClickHouse responds. Each reason for the delay is logged once. */
 export function warnOfClickHouse(logger: Pick<Logger, 'warn'>): (error: Error) => void {
   let logged = ''
   return ({ message }) => {

@@ -7,21 +7,21 @@ import type { Reader } from './reader.ts'
 import { PEM_BLOCK } from './signing.ts'
 
 export interface OtaSettings {
-  /** Base of download links, without a slash at its end. Undefined: the public URL of the service. */
+  /** Base URL of download links, without a trailing slash. Undefined means the public URL of the service. */
   readonly publicUrl: string | undefined
   readonly downloadsMax: number
-  /** `redirect`: devices load images from S3 itself. */
+  /** `redirect` sends devices to S3 to download images from there. */
   readonly downloads: 'proxy' | 'redirect'
-  /** The bound of all downloads of this node together. 0 means no limit. */
+  /** Limit for all downloads of this node together. 0 means no limit. */
   readonly downloadBytesPerSec: number
   readonly urlTtlMs: number
-  /** hawkBit's device API is served. */
+  /** Whether hawkBit's device API is served. */
   readonly ddi: boolean
   readonly uploadBytesMax: number
   readonly storageBytesMax: number
   /** How long finished deployments are kept. */
   readonly retentionMs: number
-  /** Every upload needs a signature by one of them. Empty: none does. */
+  /** Every upload must be signed with one of these keys. If empty, no signature is needed. */
   readonly trustedKeys: readonly KeyObject[]
   readonly signing: OtaSigning
   readonly previousKeys: readonly string[]
@@ -82,7 +82,7 @@ function pemsOf(read: Reader, name: Name): readonly string[] {
   return pems
 }
 
-/** Keys that can check one of the algorithms of signatures. */
+/** Accepts keys that work with one of the supported signature algorithms. */
 function trustedKey(read: Reader, pem: string): KeyObject | undefined {
   try {
     const key = createPublicKey(pem)
@@ -91,7 +91,7 @@ function trustedKey(read: Reader, pem: string): KeyObject | undefined {
     if (type === 'ed25519' || type === 'rsa' || type === 'rsa-pss') return key
     if (type === 'ec' && namedCurve === 'prime256v1') return key
   } catch {
-    // A text that cannot be parsed is no key.
+    // Text that cannot be parsed is not a key.
   }
   read.refuse('FLEET_OTA_TRUSTED_KEYS', 'expected PEM public keys: Ed25519, ECDSA P-256 or RSA')
   return undefined

@@ -1,4 +1,4 @@
-// The settings of what goes out to people: addresses that webhooks may reach, and the mail server.
+// The settings for outgoing messages: which addresses webhooks may reach, and the mail server.
 import { type AllowList, parseAllowList } from '../../../engine/domain/outbound/allow-list.ts'
 import type { Reader } from './reader.ts'
 

@@ -117,7 +117,7 @@ export class Reader {
   }
 }
 
-/** All of them fill a screen, so they are named only if none is near. */
+/** Listing all names would fill a screen, so they are listed only if no known name is similar. */
 function advice(name: string): string {
   const bare = (text: string) => text.replace(/^FLEET_/, '')
   const nearest = nearestName(bare(name), NAMES.map(bare))

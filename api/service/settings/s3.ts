@@ -14,7 +14,7 @@ export interface S3Settings {
 const REGION_DEFAULT = 'us-east-1'
 const NEEDED = ['FLEET_S3_BUCKET', 'FLEET_S3_ACCESS_KEY', 'FLEET_S3_SECRET_KEY'] as const
 
-/** Undefined without `FLEET_S3_URL`; the others mean nothing then, and are refused. */
+/** Undefined without `FLEET_S3_URL`. The other S3 settings are refused then, because they would have no effect. */
 export function readS3(read: Reader): S3Settings | undefined {
   const url = read.url('FLEET_S3_URL', ['http', 'https'], 'https://s3.eu-central-1.amazonaws.com')
   const bucket = read.matching(

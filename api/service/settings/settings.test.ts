@@ -71,7 +71,7 @@ describe('settings', () => {
     expect([settingsOf({}, 1).shards, settingsOf({}, 200).shards]).toEqual([1, 64])
   })
 
-  test('images lie in S3 if the service is named with bucket and keys, in either profile', () => {
+  test('images are stored in S3 if the service is named with bucket and keys, in either profile', () => {
     const all = {
       FLEET_S3_URL: 'http://127.0.0.1:9000',
       FLEET_S3_BUCKET: 'images',

@@ -27,7 +27,7 @@ export interface EmbeddedSettings {
   readonly mqttPort: number | undefined
   /** Messages per second and device. 0 means no limit. */
   readonly devicePublishRate: number
-  /** MQTT connections of one address that are not let in yet. 0 means no bound of its own. */
+  /** MQTT connections of one address that have not been admitted yet. 0 means no separate limit. */
   readonly handshakesPerAddressMax: number
 }
 
@@ -63,9 +63,9 @@ export interface Settings {
     readonly work: number
   }
   readonly metrics: {
-    /** A port for metrics and probes alone, which the API's port then lacks. 0 picks a free one. */
+    /** A separate port for metrics and probes, which the API port then does not serve. 0 picks a free one. */
     readonly port: number | undefined
-    /** Bearer token without which there are no metrics. */
+    /** Bearer token that is required to read the metrics, if set. */
     readonly token: string | undefined
   }
   /** Origins of web pages that may use the API. `*` allows any. */
@@ -74,9 +74,9 @@ export interface Settings {
   readonly trustedProxies: readonly string[]
   readonly deviceTypesPath: string | undefined
   readonly ota: OtaSettings
-  /** The service that keeps images. Undefined if there is none: an embedded service keeps them in files then. */
+  /** The S3 service that stores images. If undefined, an embedded service stores them in files. */
   readonly s3: S3Settings | undefined
-  /** Where messages about alerts may go. */
+  /** Where alert notifications may be sent. */
   readonly outbound: OutboundSettings
   readonly retentionDays: number | undefined
   readonly auditRetentionDays: number
@@ -87,7 +87,7 @@ export interface Settings {
 
 export type ReadSettings =
   | { readonly kind: 'settings'; readonly settings: Settings }
-  /** One line that names the setting and what is expected. */
+  /** One line that names the setting and says what is expected. */
   | { readonly kind: 'wrong'; readonly line: string }
 
 const HEARTBEAT_SEC_MAX = 86_400

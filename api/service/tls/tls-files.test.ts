@@ -29,10 +29,10 @@ test('a key that everybody on the machine may read is used with a warning that n
   expect(warned(0o666)).toEqual([[{ path: key }, OF_EVERYBODY]])
 })
 
-test('a key that everybody may read from now on is warned of when it is read again', async () => {
+test('a key that becomes readable for everybody is warned about when it is read again', async () => {
   const { told, files } = open(0o600)
   chmodSync(key, 0o644)
-  // The first look at a file is taken in the background, and what changed before it is no change.
+  // The first look at a file happens in the background, and changes before it are not noticed.
   let seconds = 0
   const touched = () => {
     utimesSync(key, ++seconds, seconds)

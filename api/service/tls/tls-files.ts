@@ -33,7 +33,7 @@ export class TlsFiles {
     this.#logger = logger
     this.#contents = read(paths)
     this.#warnOfRights()
-    // Polled instead of watched, because certificates are often symbolic links in folders that are replaced as a whole.
+    // Polls, because certificates are often symbolic links in folders that are replaced as a whole, which watching misses.
     for (const path of this.#all())
       watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, this.#changed)
   }
