@@ -1,7 +1,7 @@
-// Changes of existing accounts: by an admin, by the user, by a logout.
+// Changes to existing accounts by an admin or by the user, including logouts.
 //
-// A1. A new password, role or lock voids every earlier token and login, in the same write.
-// A2. A body may have more fields than its schema. Only fields that are named here get into a record.
+// A1. A new password, a new role or a lock revokes every earlier token and login, in the same write.
+// A2. A body may have more fields than its schema. Only the fields listed here get into a record.
 import type { EditUserResult, User } from '../../engine/ports/users.ts'
 import { Millis, type UserId } from '../../schemas/ids.ts'
 import type { EditOwnBody, EditUserBody } from '../../schemas/users.ts'
@@ -16,10 +16,10 @@ export type EditedUser = { readonly kind: 'edited'; readonly user: User } | Refu
 
 export interface AccountEdits {
   edit(id: UserId, wish: EditUserBody, by: UserId): Promise<EditedUser>
-  /** A user must show the password again to change what a thief would change. */
+  /** Sensitive changes need the current password, so that a thief of a token cannot make them. */
   editOwn(id: UserId, wish: EditOwnBody): Promise<EditedUser>
   remove(id: UserId): Promise<EditedUser>
-  /** Voids every token and login of the user. */
+  /** Revokes every token and login of the user. */
   revoke(id: UserId): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
       if (wanted === 'busy') return hashingBusy()
       let isProven = true
       const edited = await change(id, (now) => {
-        // The password may have changed while it was verified.
+        // The password may have changed while the old one was being verified.
         isProven = !isSensitive || now.passwordHash === user.passwordHash
         return isProven ? changed(now, wanted) : now
       })
@@ -90,7 +90,7 @@ export function createAccountEdits(options: AccountEditsOptions): AccountEdits {
 }
 
 type Changeable = Pick<User, 'role' | 'name' | 'email' | 'groups' | 'disabled' | 'passwordHash'>
-/** Undefined leaves it unchanged. */
+/** Undefined leaves a field unchanged. */
 type Change = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
 /** Picks the fields by name (A2). */
@@ -112,7 +112,7 @@ function changed(user: User, wanted: Change): User {
   return JSON.stringify(after) === JSON.stringify(user) ? user : after
 }
 
-/** Moves the time from which tokens count (A1). */
+/** Whether the change advances the time from which tokens are valid (A1). */
 function isRevoking(before: User, after: User): boolean {
   return (
     before.passwordHash !== after.passwordHash ||
@@ -121,7 +121,7 @@ function isRevoking(before: User, after: User): boolean {
   )
 }
 
-/** Returns a time after every token that was issued before, also within this millisecond. */
+/** A time later than that of every token issued so far, including those of this millisecond. */
 function revoked(user: User, now: Millis): User {
   return { ...user, tokensValidFrom: Millis(Math.max(now, user.tokensValidFrom) + 1) }
 }
@@ -136,7 +136,7 @@ async function refuseUnproven(
       code: 'REQUIRED',
       message: 'is needed to change password or e-mail',
     })
-  // Counted apart from logins: whoever guesses there does not keep the user from changing the password.
+  // Counted separately from logins: someone guessing at the login must not keep the user from changing the password.
   const attempt = { from: 'own', account: `own ${user.id}` }
   const limited = limiter.refuse(attempt)
   if (limited !== undefined) return limited
@@ -147,7 +147,7 @@ async function refuseUnproven(
   return undefined
 }
 
-/** Judges the password with the e-mail that the user will have. */
+/** Judges the new password together with the e-mail that the user will have. */
 function refuseUnfit(
   { password, email }: Pick<EditOwnBody, 'password' | 'email'>,
   user: User,

@@ -1,4 +1,4 @@
-// Accounts: registration, login, renewal and logout. Knows no HTTP.
+// Accounts: registration, login, renewal and logout. Independent of HTTP.
 
 import { networkOf } from '../../engine/domain/network-of.ts'
 import { LIMITS } from '../../engine/limits.ts'
@@ -37,13 +37,13 @@ export interface Accounts extends AccountEdits {
     readonly from: LoginOrigin
     readonly browser?: RefreshGrant['browser']
   }): Promise<OpenedLogin | Refusal>
-  /** Logs the user of a ticket in. */
+  /** Logs in the user of a ticket. */
   enter(
     proven: Extract<Authentication, { readonly kind: 'user' }>,
     about: { readonly from: LoginOrigin; readonly browser?: RefreshGrant['browser'] },
   ): Promise<OpenedLogin | Refusal>
   readonly logins: Logins
-  /** Ends one login, or all of the user's if no refresh token is named. */
+  /** Ends one login, or all logins of the user if no refresh token is given. */
   logout(userId: UserId, refreshToken: string | undefined): Promise<void>
 }
 
@@ -76,7 +76,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const attempt = { from: networkOf(from.ip), account: normalEmail(email) }
       const limited = limiter.refuseHash(attempt.from) ?? limiter.refuse(attempt)
       if (limited !== undefined) return limited
-      // The account may have been created or changed at another node a moment ago.
+      // Another node may just have created or changed the account.
       await users.catchUp()
       const user = users.getByEmail(normalEmail(email))
       const isRight = await passwords.verify(password, user?.passwordHash, attempt.from)
@@ -111,7 +111,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 }
 
-/** Resolves with undefined if the record has changed so that what was proven of it, such as its password, counts no more. */
+/** Resolves with undefined if the record changed so that an earlier check, for example of the password, is outdated. */
 async function noteLogin({ users, clock }: AccountsOptions, id: UserId, isProven: (user: User) => boolean) {
   const proven: { at: Millis | undefined } = { at: undefined }
   const edited = await users.edit(id, (user) => {
@@ -124,11 +124,11 @@ async function noteLogin({ users, clock }: AccountsOptions, id: UserId, isProven
   return edited.kind === 'kept' || at === undefined ? undefined : { user: edited.user, at }
 }
 
-/** The sender of a request for a new user. */
+/** The sender of a registration. */
 export interface Registrant {
-  /** Finds the user of the bearer token. It is called only if the mode needs one. */
+  /** Finds the user of the bearer token. Called only if the registration mode needs it. */
   authenticate(): Promise<Authentication | undefined>
-  /** Sent from this very machine. */
+  /** True if the request was sent from this machine. */
   readonly isLocal: boolean
   readonly ip: string
 }
@@ -138,7 +138,7 @@ type NewRole =
       readonly kind: 'role'
       readonly role: Role
       readonly onlyIfNone: boolean
-      /** The admin who registers somebody else. */
+      /** The admin who registers another user. */
       readonly by: UserId | undefined
     }
   | Refusal
@@ -158,7 +158,7 @@ async function roleOfNewUser(
   return registration === 'open' ? fromElsewhere() : notAdded('not_the_first')
 }
 
-/** Anyone in a network could make themselves admin, and so could a web page in the browser of somebody at this machine. */
+/** Without this check, anyone in the network, or a web page open on this machine, could create an admin. */
 const fromElsewhere = () =>
   refused('REGISTRATION_LOCKED', {
     message:

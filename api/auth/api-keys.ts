@@ -1,4 +1,4 @@
-// API keys of services: `flk_<id>_<secret>`, of which only the SHA-256 is kept. A key has a role and groups like a user.
+// API keys of services: `flk_<id>_<secret>`. Only the SHA-256 is stored. A key has a role and groups like a user.
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { ApiKey, Users } from '../../engine/ports/users.ts'
@@ -20,7 +20,7 @@ export interface ApiKeys {
     },
     by: UserId,
   ): Promise<{ readonly kind: 'created'; readonly key: ApiKey; readonly token: string } | Refusal>
-  /** Resolves with false if there is no such key. Its open sockets end at once. */
+  /** Resolves with false if there is no such key. The key's open sockets are closed at once. */
   remove(id: UserId): Promise<boolean>
   /** Finds the service of a key, expired or not, and notes that the key was used. */
   find(
@@ -80,7 +80,7 @@ function toCaller(key: ApiKey | undefined): Caller | undefined {
   return { id, name, role, groups, createdAt, email: undefined, lastLoginAt: undefined }
 }
 
-/** Nobody waits for this write. If the store fails, the key still works and its next use tries again. */
+/** Not awaited. If the store fails, the key still works, and its next use tries to write again. */
 function noteUse(users: Pick<Users, 'editKey'>, { id, lastUsedAt }: ApiKey, now: Millis): void {
   if (now - (lastUsedAt ?? 0) < API_LIMITS.apiKeyTouchMs) return
   users.editKey(id, (key) => ({ ...key, lastUsedAt: now })).catch(() => undefined)

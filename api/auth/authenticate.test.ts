@@ -24,7 +24,7 @@ const ADA: User = {
   tokensValidFrom: Millis(NOW),
 }
 
-/** Two nodes. Writes of one reach the other when it catches up. */
+/** Two nodes. One sees the writes of the other only when it catches up. */
 function openTwo() {
   const clock = new StandingTime(NOW)
   const [here, there] = [new Directory(), new Directory()]
@@ -56,7 +56,7 @@ function openTwo() {
   return { one, standStill, tokens, authenticate, keys: keysOf(one), clock, count: () => catchUps }
 }
 
-test('a token that another node revoked while this one stood still is refused', async () => {
+test('a token that another node revoked while this one was paused is refused', async () => {
   const { one, standStill, tokens, authenticate, clock } = openTwo()
   await one.add(ADA)
   const { token } = await tokens.issueAccess({ userId: ADA.id, at: clock.now() })

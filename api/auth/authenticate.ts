@@ -1,4 +1,4 @@
-// Finds the caller of a bearer token, for REST and /ws.
+// Finds the caller that a bearer token belongs to, for REST and /ws.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
@@ -21,7 +21,7 @@ export type Authentication =
     }
   | Refusal
 
-/** A caller whose token was verified before is known without a wait. */
+/** Synchronous for a caller whose token was verified before. */
 export type Authenticate = (token: string) => Authentication | Promise<Authentication>
 
 export interface AuthenticateOptions {
@@ -36,7 +36,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
   const userOf = ({ userId, issuedAt, login }: AccessClaims): Caller | undefined => {
     const user = users.get(userId)
     if (user === undefined || user.disabled || issuedAt < user.tokensValidFrom) return undefined
-    // A token from the future is valid only if the clock was set back after its user's tokens became valid.
+    // A token issued in the future is valid only if the clock was set back after the user's tokens became valid.
     if (issuedAt > Math.max(clock.now() + API_LIMITS.clockLeewayMs, user.tokensValidFrom)) return undefined
     return login === undefined || users.hasFamily(login) ? user : undefined
   }
@@ -44,7 +44,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     current: () => Caller | undefined,
     expiresAt: Millis | undefined,
   ): Authentication | Promise<Authentication> => {
-    // A revocation that another node wrote while this one stood still counts here, too.
+    // Includes revocations that another node wrote while this one was paused.
     const freshened = users.freshen()
     const user = freshened === undefined ? current() : undefined
     if (user !== undefined) return { kind: 'user', user, expiresAt, current }
@@ -58,7 +58,7 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
     await freshened
     let user = current()
     if (user === undefined) {
-      // The login may have been at another node a moment ago.
+      // The login may just have happened on another node.
       await users.catchUp()
       user = current()
     }
@@ -84,5 +84,5 @@ export function createAuthenticate({ tokens, apiKeys, users, clock }: Authentica
   }
 }
 
-/** Always the same answer, so that nobody learns why a token is refused. */
+/** Always the same message, which does not reveal why a token is refused. */
 const NOT_VALID = 'the token is not valid'

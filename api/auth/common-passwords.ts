@@ -1,4 +1,4 @@
-// Passwords that everybody who guesses tries first. Only those are listed that are long enough to be taken otherwise.
+// The passwords that attackers try first. The list contains only those that are long enough to be accepted otherwise.
 import { invalid, type Refusal } from '../refusal.ts'
 
 const COMMON = new Set(
@@ -39,10 +39,10 @@ const COMMON = new Set(
     .split(/\s+/),
 )
 
-/** One character so many times is found by nobody who does not know how many. */
+/** One character repeated this often is safe: a guesser would have to know how often. */
 const REPEATED_CHARS = 32
 
-/** Judges a new password for this e-mail. Letter case makes none of them harder to guess. */
+/** Refuses common passwords, the e-mail, and one repeated character. Letter case is ignored: it hardly hinders guessing. */
 export function refuseCommon(password: string, email: string): Refusal | undefined {
   const text = password.normalize('NFKC').toLowerCase()
   if (COMMON.has(text)) return unfit('is one of the most common passwords')

@@ -1,5 +1,5 @@
-// Decides who may connect over MQTT: a device under its own id, with its own token, its own certificate, or both, or with a
-// provisioning key, to be registered.
+// Decides who may connect over MQTT: a device under its own id, with its own token, its own certificate, or both; or a
+// device that registers itself with a provisioning key.
 
 import { partitionOf } from '../../engine/index.ts'
 import { type Admission, CONNACK, type ConnectAttempt } from '../../engine/ports/broker.ts'
@@ -18,10 +18,10 @@ export function createDeviceAdmission({
 }: {
   readonly tokens: Tokens
   readonly devices: Pick<Directory, 'get'>
-  /** Undefined until the service can register devices. */
+  /** Returns undefined until the service can register devices. */
   readonly provisioning?: () => MqttProvisioning | undefined
 }): (attempt: ConnectAttempt) => Promise<Admission> {
-  /** The device that the peer has proved to be, or the reason why it has not. */
+  /** The device that the peer has proved to be, or why the proof failed. */
   async function rightsOf(
     deviceId: DeviceId,
     { password, certificate }: ConnectAttempt,
@@ -73,7 +73,7 @@ export function createDeviceAdmission({
 interface Rights {
   readonly mayPublish: boolean
   readonly maySubscribe: boolean
-  /** Expiry of the token; undefined for a certificate alone. */
+  /** When the token was issued. Undefined for a certificate alone. */
   readonly issuedAt: Millis | undefined
   readonly expiresAt: Millis
 }

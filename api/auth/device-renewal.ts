@@ -1,5 +1,5 @@
-// A device renews its own token, over MQTT or REST: the new one lives as long as the one that it has, or shorter if it asks
-// for less. So a token that was issued for an hour never becomes one for a year.
+// Renews the token of a device, over MQTT or REST. The new token lives as long as the current one, or shorter on request,
+// so a token that was issued for an hour never becomes one for a year.
 import type { TokenAnswer, TokenWish } from '../../engine/ports/device-tokens.ts'
 import type { Directory } from '../../engine/ports/store.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -16,7 +16,7 @@ export type RenewalOutcome =
   | { readonly kind: 'renewed'; readonly deviceId: DeviceId; readonly issued: IssuedToken }
   | { readonly kind: 'void' }
 
-/** Renews the token that the device shows. */
+/** Renews the token that the device presents. */
 export async function renewToken(
   { tokens, devices }: RenewalPorts,
   shown: string,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { API_LIMITS } from '../limits.ts'
 import { FairQueue } from './fair-queue.ts'
 
-/** A queue whose work takes until `next` is called, and who did work in which order. */
+/** A queue whose work ends only when `next` is called, and the order in which callers got their turn. */
 function open() {
   const queue = new FairQueue()
   const done: string[] = []
@@ -19,13 +19,13 @@ function open() {
   return { ask, next, done }
 }
 
-test('whoever asks a lot waits behind whoever asks once', async () => {
+test('a caller with many requests does not delay a caller with one', async () => {
   const { ask, next, done } = open()
   const crowd = Array.from({ length: API_LIMITS.hashesAtOnceMax + 10 }, () => ask('crowd'))
   const others = [ask('ada'), ask('bob')]
   for (let i = 0; i < crowd.length + others.length; i++) await next()
   await Promise.all([...crowd, ...others])
-  // What runs already ends first, then the lines take turns.
+  // Running work ends first, and then the lines take turns.
   expect(done.slice(0, API_LIMITS.hashesAtOnceMax + 3)).toEqual([
     ...Array(API_LIMITS.hashesAtOnceMax).fill('crowd'),
     'crowd',

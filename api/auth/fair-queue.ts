@@ -1,6 +1,6 @@
-// Work that waits for one of a few places. Whoever waits has a line of their own, and the lines take turns.
+// A queue for a few concurrent places. Each caller has a line of their own, and the lines take turns.
 //
-// F1. All lines together are bounded. When they are full, the newest of the longest line gives way to a shorter line.
+// F1. The total length of all lines is bounded. When it is reached, the newest entry of the longest line makes room.
 import { API_LIMITS } from '../limits.ts'
 
 type Start = (turn: 'go' | 'busy') => void
@@ -8,12 +8,12 @@ type Start = (turn: 'go' | 'busy') => void
 export class FairQueue {
   #running = 0
   #waiting = 0
-  /** The first line has the next turn. */
+  /** The first line is served next. */
   readonly #lines = new Map<string, Start[]>()
 
   async run<T>(who: string, work: () => Promise<T>): Promise<T | 'busy'> {
     if (this.#running < API_LIMITS.hashesAtOnceMax) this.#running++
-    // The place is passed on to the next in turn, so `#running` stays the same.
+    // The place is handed directly to the next in turn, so `#running` stays the same.
     else if ((await this.#turnOf(who)) === 'busy') return 'busy'
     try {
       return await work()

@@ -1,4 +1,4 @@
-// Creates the first admin at the start if there is no user, so that somebody can log in to a new service.
+// Creates the first admin at start if there are no users, so that somebody can log in to a new service.
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Users } from '../../engine/ports/users.ts'
@@ -14,14 +14,14 @@ const PASSWORD_BYTES = 12
 export interface FirstAdmin {
   readonly id: UserId
   readonly email: string
-  /** Set only if it was generated here and is to be shown. */
+  /** Set only if the password was generated and is to be shown. */
   readonly generatedPassword: string | undefined
-  /** The file that has the generated password, if it is not to be shown. */
+  /** The file with the generated password, if the password is not to be shown. */
   readonly passwordFile: string | undefined
 }
 
-/** Resolves with undefined if there is a user already, if the first one to register becomes admin (`bootstrap`), or if
- *  nobody could be given the password. */
+/** Resolves with undefined if there are users already, if the first user to register becomes admin (`bootstrap`), or if
+ *  there is no way to hand over the password. */
 export async function createFirstAdmin(options: {
   readonly users: Users
   readonly passwords: Passwords
@@ -32,7 +32,7 @@ export async function createFirstAdmin(options: {
     readonly adminPassword: string | undefined
     readonly registration: Registration
   }
-  /** How somebody gets a generated password. The function puts it into a file and returns the path. */
+  /** How a generated password is handed over. The function writes it to a file and returns the path. */
   readonly handOver: 'shown' | ((password: string) => string) | undefined
 }): Promise<FirstAdmin | undefined> {
   const { users, passwords, settings, handOver } = options
@@ -46,7 +46,7 @@ export async function createFirstAdmin(options: {
   if (passwordHash === 'busy') throw new Error('the first admin is made before anyone else can log in')
   const email = normalEmail(adminEmail ?? EMAIL)
   const user = newUser(options, { email, name: 'Admin', role: 'admin', passwordHash })
-  // Before the user exists: a crash in between leaves a file without a user, and the next start another one.
+  // Written before the user is created. After a crash in between, the next start replaces the file.
   const passwordFile =
     generatedPassword !== undefined && typeof handOver === 'function'
       ? handOver(generatedPassword)

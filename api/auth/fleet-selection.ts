@@ -1,4 +1,4 @@
-// The devices that a list over all devices is about: those the caller may see, narrowed by a filter or to one device.
+// The devices that a list over all devices covers: those the caller may see, narrowed by a filter or to one device.
 import type { Engine } from '../../engine/index.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import type { FleetHistoryQuery, FleetPlace, HistoryRow } from '../../engine/ports/history.ts'
@@ -10,7 +10,7 @@ export interface FleetSelection {
   readonly group: string | undefined
   /** The caller's subtrees. Undefined means all devices. */
   readonly within: readonly string[] | undefined
-  /** Undefined if all devices are meant, or too many to name them: then what is found has to be judged one by one. */
+  /** Undefined if the list covers all devices, or too many to name. In the latter case each row found has to be checked. */
   readonly deviceIds: readonly DeviceId[] | undefined
   isMeant(deviceId: DeviceId): boolean
 }
@@ -22,7 +22,7 @@ interface SelectionQuery {
   readonly tag?: string | undefined
 }
 
-/** Undefined if no device is meant. A device outside the caller's groups looks like one that does not exist. */
+/** Undefined if no device is selected. A device outside the caller's groups looks like one that does not exist. */
 export function selectFleet(
   engine: Pick<Engine, 'devices'>,
   { device_id: text, group, type, tag }: SelectionQuery,
@@ -48,18 +48,18 @@ export function selectFleet(
   return total > LIMITS.groupDevicesMax ? all : { ...all, deviceIds: engine.devices.matching(filter) }
 }
 
-/** Reads so many rows at once when some are left out, and so often for one page. */
+/** Rows per read, and reads per page, when some rows have to be left out. */
 const READ_AT_ONCE = 1_000
 const ROUNDS_MAX = 5
 
 interface SelectedRows {
   readonly rows: readonly HistoryRow[]
-  /** Where the next page goes on. */
+  /** Where the next page starts. */
   readonly next: FleetPlace | undefined
 }
 
-/** Rows of the selected devices. If they are too many to name, others are read as well and left out; then there may be
- *  fewer rows than asked for, and more to come. */
+/** Rows of the selected devices. If the devices are too many to name, rows of others are read too and dropped, so there may
+ *  be fewer rows than requested even if more follow. */
 export async function readSelected(
   engine: Pick<Engine, 'fleetHistory'>,
   { deviceIds, isMeant }: FleetSelection,

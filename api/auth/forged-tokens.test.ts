@@ -26,7 +26,7 @@ const withClaims =
   (change: object): Forgery =>
   ({ claims }) =>
     forge({ ...claims, ...change })
-/** Another letter for the last one: 32 bytes end with two bits that mean nothing. */
+/** Replacements for the last letter: 32 bytes end with two bits that carry no information. */
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const besides = (letter: string) => LETTERS[LETTERS.indexOf(letter) ^ 1] ?? ''
 const raw =
@@ -158,7 +158,7 @@ const OTHERS: Readonly<Record<string, Forgery>> = {
   },
 }
 
-/** The answer without what differs from request to request. */
+/** The answer without the parts that differ from request to request. */
 const shown = ({ status, headers, body }: RestAnswer) => ({
   status,
   challenge: headers['www-authenticate'],
@@ -181,7 +181,7 @@ const REFUSED = {
 }
 
 async function check(setUp: SetUp, forgery: Forgery): Promise<void> {
-  // The same check must accept a valid token, or this test would show nothing.
+  // Without a valid token that the same check accepts, this test would prove nothing.
   expect((await setUp.request(ME, { token: forge(setUp.claims) })).status).toBe(200)
   const token = await forgery(setUp)
   expect(shown(await setUp.request(ME, { token }))).toEqual(REFUSED)

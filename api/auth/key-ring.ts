@@ -1,18 +1,18 @@
-// The keys of tokens: one that signs, and former ones whose tokens still count.
+// The keys that sign tokens: the current one, and former ones whose tokens are still valid.
 //
-// - We give each key its algorithm and id. A token's header only chooses one of our keys.
+// - Algorithm and id of each key are determined here. A token's header can only choose among these keys.
 import { createHmac, createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importPKCS8, importSPKI, type JWK } from 'jose'
 import type { Facts } from '../../engine/ports/store.ts'
 import { type PemKey, parsePrivateKey, parsePublicKey } from './pem-key.ts'
 
-/** A `kept` secret is made at the first start and kept by the store. */
+/** A `kept` secret is generated at the first start and stored. */
 export type Signing =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'private_key'; readonly pem: string }
   | { readonly kind: 'kept' }
 
-/** A former key: its tokens still count, but no new ones are signed with it. */
+/** A former key: its tokens remain valid, but no new ones are signed with it. */
 export type PreviousKey =
   | { readonly kind: 'secret'; readonly secret: string }
   /** A public key, or a private one whose public half is used. */
@@ -22,7 +22,7 @@ export interface TokenKey {
   /** The `kid` of a token's header. */
   readonly id: string
   readonly alg: 'HS256' | 'RS256' | 'EdDSA'
-  /** Imported once, since converting a `KeyObject` for every token takes a third of its cost. */
+  /** Imported once, because importing takes a third of the cost of verifying a token. */
   readonly verify: CryptoKey | KeyObject
   /** The public key for others; undefined for a secret. */
   readonly jwk: JWK | undefined
@@ -43,7 +43,7 @@ export async function openKeyRing(
 ): Promise<KeyRing> {
   const signing = await signingKey(settings.signing, facts)
   const previous = await Promise.all(settings.previousKeys.map(verifyingKey))
-  // A key that is listed twice is published once, so that its id is unique.
+  // A key that is listed twice is published once, so that ids are unique.
   const named = new Map(previous.filter(({ id }) => id !== signing.id).map((key) => [key.id, key]))
   return { signing, previous: [...named.values()] }
 }
@@ -59,7 +59,7 @@ async function signingKey(signing: Signing, facts: Facts): Promise<KeyRing['sign
   return { ...key, sign: key.verify }
 }
 
-/** The secret that only this service has, to derive others from. */
+/** A secret known only to this service, from which others are derived. */
 export async function signingText(signing: Signing, facts: Facts): Promise<string> {
   if (signing.kind === 'kept') return keptSecret(facts)
   return signing.kind === 'secret' ? signing.secret : signing.pem

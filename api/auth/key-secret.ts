@@ -1,17 +1,17 @@
-// Secrets of keys that are shown once, `<prefix>_<id>_<secret>`, of which only the SHA-256 is kept.
+// Secrets of keys, `<prefix>_<id>_<secret>`. A secret is shown once, and only its SHA-256 is stored.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const SECRET_BYTES = 32
 
 export interface KeySort {
-  /** Begins every key. */
+  /** The beginning of every key. */
   readonly prefix: string
-  /** Begins the id of every record. */
+  /** The beginning of the id of every record. */
   readonly idPrefix: string
 }
 
 export interface NewSecret {
-  /** The whole key, for the one answer that shows it. */
+  /** The whole key, which is shown in a single answer. */
   readonly text: string
   readonly hash: string
 }
@@ -21,7 +21,7 @@ export function newSecret({ prefix, idPrefix }: KeySort, id: string): NewSecret 
   return { text: `${prefix}${id.slice(idPrefix.length)}_${secret}`, hash: hashOf(secret) }
 }
 
-/** Reads the id that a key names, and compares the secret in constant time. Undefined for text that is no such key. */
+/** Reads the id in a key, and compares the secret in constant time. Undefined for text that is not such a key. */
 export function readKey(
   { prefix, idPrefix }: KeySort,
   text: string,

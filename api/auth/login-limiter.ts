@@ -1,10 +1,10 @@
-// Limits how often passwords may be tried, over all nodes. A correct password costs no attempt, nor does one that nobody
-// had the time to check.
+// Limits how often passwords may be tried, across all nodes. Attempts with a correct password are not counted, and neither
+// are those that could not be checked for lack of time.
 //
-// - A network may have a few passwords a second hashed, right or wrong: each costs the service 16 ms of a core.
+// - A network may have a few passwords per second hashed, right or wrong, because each costs the service 16 ms of a core.
 // - A network may try an e-mail ten times a minute.
-// - All networks together may try an e-mail a hundred times an hour, and then slowly. Those from which the account was
-//   entered before are not held up by what others try, so that nobody can lock out its owner.
+// - All networks together may try an e-mail a hundred times an hour, and then slowly. Networks from which the account was
+//   entered before are exempt, so that nobody can lock out its owner.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from '../rates/rate-limit.ts'
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
 export interface Attempt {
-  /** The network of the caller. */
+  /** The caller's network. */
   readonly from: string
   /** The account whose password is tried. */
   readonly account: string
@@ -31,7 +31,7 @@ export class LoginLimiter {
   )
   readonly #attempts = new RateLimit('login', API_LIMITS.loginsPerMinuteMax, MINUTE_MS)
   readonly #account = new RateLimit('account', API_LIMITS.wrongPasswordsPerHourMax, HOUR_MS)
-  /** Pairs of network and account with a right password, the least recent first. */
+  /** Pairs of network and account with a successful login, the least recent first. */
   readonly #known = new Set<string>()
 
   constructor(clock: Pick<Clock, 'ticks'>, shares?: RateShares) {
@@ -39,7 +39,7 @@ export class LoginLimiter {
     this.#shares = shares
   }
 
-  /** Returns undefined if this network may have another password hashed. */
+  /** Returns undefined if this network may have one more password hashed. */
   refuseHash(from: string): Refusal | undefined {
     return this.#take(this.#hashes, from)
   }
@@ -53,7 +53,7 @@ export class LoginLimiter {
     return slowed
   }
 
-  /** The password was right. */
+  /** Records that the password was correct. */
   entered(attempt: Attempt): void {
     this.giveBack(attempt)
     const key = keyOf(attempt)
@@ -63,7 +63,7 @@ export class LoginLimiter {
     if (this.#known.size > API_LIMITS.loginsKnownMax) this.#known.delete(oldest)
   }
 
-  /** Undoes `refuse`: no password was tried after all. */
+  /** Reverts `refuse`, because the password was not checked after all. */
   giveBack(attempt: Attempt): void {
     this.#return(this.#attempts, keyOf(attempt))
     if (!this.#known.has(keyOf(attempt))) this.#return(this.#account, attempt.account)

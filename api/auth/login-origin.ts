@@ -1,4 +1,4 @@
-// Where a login comes from, as its user is shown later.
+// Where a login came from, to be shown to its user later.
 import type { LoginOrigin } from '../../engine/ports/users.ts'
 
 const USER_AGENT_CHARS_MAX = 256

@@ -1,10 +1,10 @@
-// Logins that may be renewed: a refresh token of 256 random bits, of which only the SHA-256 is kept.
+// Renewable logins. Each has a refresh token of 256 random bits, of which only the SHA-256 is stored.
 //
-// - A token proves something as of a moment in the order of users' changes (`at`). A revocation after that moment voids
-//   everything that is issued for the token, however long the signing takes.
-// L2. With rotation, a token has one successor. A renewal that is repeated within the leeway gets the same successor. A
-//     later one means that two have the token, and its login ends. Tokens of browsers always rotate.
-// L3. A browser's token counts as a cookie only, and that of a program as a body only.
+// - A token proves something as of a moment in the order of users' changes (`at`). A revocation after that moment also
+//   covers everything issued for the token, however long signing takes.
+// L2. With rotation, a token has one successor. Repeating a renewal within the leeway gives the same successor. A later
+//     repetition means that two parties hold the token, and ends the login. Tokens of browsers always rotate.
+// L3. A browser's token is accepted only in a cookie, and a program's token only in a body.
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { LoginOrigin, RefreshGrant, User, Users } from '../../engine/ports/users.ts'
@@ -23,7 +23,7 @@ export interface OpenedLogin {
   readonly userId: UserId
   readonly accessToken: string
   readonly refreshToken: string
-  /** The end of a login that a browser keeps when it is closed. Undefined for others. */
+  /** When the browser forgets the login. Undefined if that happens when the browser is closed. */
   readonly rememberedUntil: Millis | undefined
 }
 
@@ -52,9 +52,9 @@ export interface Logins {
   end(userId: UserId, refreshToken: string): Promise<void>
   /** Ends the login of a browser's token. Resolves with its user, if there is one. */
   endBrowser(refreshToken: string): Promise<UserId | undefined>
-  /** The grants of the user's logins that can be renewed, one of each login, the one used last first. */
+  /** One grant for each of the user's logins that can be renewed, the most recently used first. */
   list(userId: UserId): Promise<readonly RefreshGrant[]>
-  /** Ends a login by its id. False if the user has none of this id. */
+  /** Ends a login by its id. False if the user has no such login. */
   endById(userId: UserId, login: string): Promise<boolean>
 }
 
@@ -126,7 +126,7 @@ export function createLogins(options: LoginsOptions): Logins {
     async end(userId, refreshToken) {
       await users.catchUp()
       const grant = users.getGrant(hashOf(refreshToken))
-      // Another user's token is ignored without an error, so that the answer reveals nothing about it.
+      // A token of another user is ignored without an error, so that the answer reveals nothing about it.
       if (grant?.userId !== userId) return
       await users.dropFamily(grant.family)
     },
@@ -187,7 +187,7 @@ function tokenOf({ replaced }: RefreshGrant, refreshToken: string): string {
   return replaced === undefined ? refreshToken : successorOf(refreshToken, replaced.seed)
 }
 
-/** Derived from the token, which is not stored, and the seed, which is not told. */
+/** Derived from the token, which is not stored, and from the seed, which is not disclosed. */
 function successorOf(refreshToken: string, seed: string): string {
   return `${PREFIX}${createHmac('sha256', refreshToken).update(seed).digest('base64url')}`
 }

@@ -1,4 +1,4 @@
-// The keys of manifests, over a change of the one that signs.
+// The keys that sign manifests, and what happens when the signing key is replaced.
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { compactVerify, createLocalJWKSet } from 'jose'
 import { expect, test } from 'vitest'
@@ -53,7 +53,7 @@ test.each(['open', 'secret'] as const)(
     expect(after.jwks.map(({ kid }) => kid)).toEqual([after.signing?.kid, before.signing?.kid])
     await verified(after, manifest)
     await verified(after, manifestBy(after))
-    // Whoever does not publish the former key disowns what it signed.
+    // Without the former key in the published set, its signatures are no longer trusted.
     await expect(verified(await keysOf({ FLEET_OTA_SIGNING_KEY: other.secret }), manifest)).rejects.toThrow()
     const { body } = await openHarness({ otaJwks: after.jwks }).request('GET /.well-known/ota-keys.json')
     expect(body).toEqual({ keys: after.jwks })
@@ -61,7 +61,7 @@ test.each(['open', 'secret'] as const)(
   },
 )
 
-test('a key that nobody gave is made once, and signs after the next start as well', async () => {
+test('a key that was not configured is generated once, and still signs after the next start', async () => {
   const kept = await keysOf({})
   expect((await keysOf({})).signing?.kid).toBe(kept.signing?.kid)
   await verified(kept, manifestBy(kept))

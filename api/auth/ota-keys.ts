@@ -8,11 +8,11 @@ export interface OtaKeys {
   readonly urlKey: Uint8Array
   /** Undefined if manifests are not signed. */
   readonly signing: { readonly kid: string; readonly key: KeyObject } | undefined
-  /** The public keys for devices: the one that signs first, then former ones. */
+  /** The public keys for devices: the current signing key first, then former ones. */
   readonly jwks: readonly JWK[]
 }
 
-/** PEM of an Ed25519 key. One that is `kept` is made at the first start and kept by the store. */
+/** PEM of an Ed25519 key. A `kept` key is generated at the first start and stored. */
 export type OtaSigning = { readonly kind: 'pem'; readonly pem: string } | { readonly kind: 'kept' | 'none' }
 
 interface OtaKeySettings {
@@ -41,7 +41,7 @@ export async function openOtaKeys(settings: OtaKeySettings, facts: Facts): Promi
     jwks.set(kid, { ...jwk, use: 'sig', alg: 'EdDSA', kid })
   }
   const [kid] = jwks.keys()
-  // Every node has the secret that signs tokens, so all make and take the same links.
+  // Every node has the secret that signs tokens, so all nodes create and accept the same links.
   const secret = await signingText(settings.signing, facts)
   return {
     urlKey: new Uint8Array(hkdfSync('sha256', secret, '', 'fleet download links', KEY_BYTES)),

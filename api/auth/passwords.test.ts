@@ -37,7 +37,7 @@ test('an unknown e-mail costs one verification, like a wrong password', async ()
   expect(new Set(verified.map(({ length }) => length)).size).toBe(1)
 })
 
-test('a password matches however its letters are composed', async () => {
+test('a password matches in any Unicode composition', async () => {
   const passwords = openPasswords()
   const hashed = await passwords.hash('caf\u00e9 caf\u00e9', 'w')
   expect(await passwords.verify('cafe\u0301 cafe\u0301', hashed, 'w')).toBe(true)
@@ -90,6 +90,6 @@ test('the first admin is created once, as configured or with a password that is 
   expect(set.users.get(UserId('nobody'))).toBeUndefined()
   expect((await make({ registration: 'bootstrap' })).made).toBeUndefined()
   expect((await make({ registration: 'bootstrap', adminEmail: 'a@b.c' })).made?.email).toBe('a@b.c')
-  // A password that nobody can be given makes no admin.
+  // If no one can be given the password, no admin is created.
   expect((await make({}, new EditableUsers(), { handOver: undefined })).made).toBeUndefined()
 })

@@ -1,18 +1,18 @@
-// Password hashes with argon2id, few at a time. Each takes 16 ms of a core and 19 MiB, so many logins wait in a bounded
-// queue and are refused beyond it.
+// Hashes passwords with argon2id, a few at a time. Each hash takes 16 ms of a core and 19 MiB, so further logins wait in a
+// bounded queue. When it is full, logins are refused.
 import { hash, verify } from '@node-rs/argon2'
 import { type Refusal, refused } from '../refusal.ts'
 import { FairQueue } from './fair-queue.ts'
 
-/** `who` asks: an address or a user. They take turns, so that one of them who asks a lot keeps nobody else waiting. */
+/** `who` is an address or a user. Callers take turns, so that one with many requests does not delay the others. */
 export interface Passwords {
   hash(password: string, who: string): Promise<string | 'busy'>
-  /** Takes as long without a hash, and fails, so that the time of an answer does not reveal an unknown e-mail. */
+  /** Without a hash the result is false after the usual time, so that timing does not reveal an unknown e-mail. */
   verify(password: string, hashed: string | undefined, who: string): Promise<boolean | 'busy'>
 }
 
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-/** A hash of no password, with the same cost: verifying against it takes as long as against a real one. */
+/** A hash that matches no password. Verifying against it takes as long as against a real one. */
 const DUMMY = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export interface Argon2 {
@@ -32,7 +32,7 @@ export function openPasswords(argon2: Argon2 = { hash, verify }): Passwords {
   }
 }
 
-/** Normalises a password, since other systems may compose its letters differently. */
+/** Normalises a password, because systems may compose its Unicode characters differently. */
 const normalised = (password: string) => password.normalize('NFKC')
 
 export const hashingBusy = (): Refusal =>

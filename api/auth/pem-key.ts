@@ -29,7 +29,7 @@ function readable(read: () => KeyObject): KeyObject | undefined {
   try {
     return read()
   } catch {
-    // A text that cannot be parsed is no key.
+    // Text that cannot be parsed is not a key.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// What a device is answered that registered itself, over REST and MQTT.
+// The answer to a device that registered itself, over REST or MQTT.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { type Millis, toIso } from '../../schemas/ids.ts'
 import type { ProvisionedDevice } from '../../schemas/provisioning.ts'

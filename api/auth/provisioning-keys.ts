@@ -1,4 +1,4 @@
-// Provisioning keys: `flp_<id>_<secret>`, of which only the SHA-256 is kept.
+// Provisioning keys: `flp_<id>_<secret>`. Only the SHA-256 is stored.
 import { LIMITS } from '../../engine/limits.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { ProvisioningKey, Users } from '../../engine/ports/users.ts'
@@ -60,7 +60,7 @@ export function createProvisioningKeys({
     async find(text) {
       const key = known(text)
       if (key !== undefined || readKey(SORT, text) === undefined) return key
-      // Another node may have made the key a moment ago.
+      // Another node may just have created the key.
       await users.catchUp()
       return known(text)
     },

@@ -7,11 +7,11 @@ import { admitWithKey } from './provisioning-mqtt.ts'
 
 const deviceId = parseDeviceId('robot-1') ?? expect.fail()
 
-/** What a device is answered, and which name it was registered by. */
+/** The answer to a device's request, and the name under which the device was registered. */
 async function ask(payload: string | Uint8Array, provision: Provisioning['provision']) {
   const names: (string | undefined)[] = []
   const provisioning: Provisioning = {
-    // Nothing reads the record but for its kind.
+    // Only the kind of the record is read.
     check: async () => ({}) as never,
     provision: (wish) => {
       names.push(wish.name)
@@ -36,7 +36,7 @@ test('an empty message and an object with a name ask for a registration', async 
   expect(named).toMatchObject({ names: ['Robot 1'], body: { ...answer, client_token: 't1' } })
 })
 
-test('a message that makes no sense is refused, and takes no place', async () => {
+test('an invalid message is refused, and takes no place', async () => {
   const never = () => expect.fail('nobody was to be registered')
   for (const payload of ['[]', '"x"', '{', 'null', Buffer.from([0xff, 0x22])])
     expect((await ask(payload, never)).body).toMatchObject({ code: 'BAD_REQUEST', status: 400 })
@@ -45,7 +45,7 @@ test('a message that makes no sense is refused, and takes no place', async () =>
   expect((await ask('{"client_token":7}', never)).body).toMatchObject({ code: 'VALIDATION_FAILED' })
 })
 
-test('a device is told to ask again when the store is not there', async () => {
+test('a device is told to retry while the store is unavailable', async () => {
   const away = () => Promise.reject(new Fault('STORE_UNAVAILABLE', { retryable: true }))
   expect((await ask('{"__proto__":{"name":"x"}}', away)).body).toMatchObject({
     ...{ code: 'DEPENDENCY_UNAVAILABLE', retry_after_sec: expect.any(Number) },

@@ -1,5 +1,5 @@
-// Provisioning over MQTT: a device connects with a provisioning key as its password and its own id as the client id, and
-// asks on `provision/get`. It is answered on `provision/accepted` or `provision/rejected`.
+// Provisioning over MQTT: a device connects with a provisioning key as its password and its own id as the client id. It
+// sends its request on `provision/get`, and gets the answer on `provision/accepted` or `provision/rejected`.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { type Admission, CONNACK } from '../../engine/ports/broker.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -23,7 +23,7 @@ interface Answer {
   readonly payload: Uint8Array
 }
 
-/** Admits a device that shows a provisioning key. The key alone is judged here, and takes no place. */
+/** Admits a device that presents a provisioning key. Only the key is checked here, and no place is taken. */
 export async function admitWithKey(
   { provisioning, mqttUrl }: MqttProvisioning,
   { key, deviceId, ip }: { readonly key: string; readonly deviceId: DeviceId; readonly ip: string },
@@ -86,7 +86,7 @@ function parseObject(payload: Uint8Array): Readonly<Record<string, unknown>> | u
       ? Object.assign(Object.create(null), json)
       : undefined
   } catch {
-    // A device may send any bytes. The caller refuses what is not JSON.
+    // Devices may send any bytes. The caller refuses what is not JSON.
     return undefined
   }
 }

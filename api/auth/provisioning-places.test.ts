@@ -33,7 +33,7 @@ test('a device has one place, however often it asks', () => {
   expect(again.key).toBe(once.key)
 })
 
-test('a key that is used up gives no other place, but keeps those that it gave', () => {
+test('a key without free places gives no further one, but keeps those that it gave', () => {
   const one = takePlace(key({ devicesMax: 1 }), asking('a'))
   expect(takePlace(one.key, asking('b'))).toMatchObject({
     key: { taken: 1 },
@@ -54,7 +54,7 @@ test('a device waits until it is approved, and a rejected one frees its place', 
   expect(freePlace(freed, id('a'))).toBe(freed)
 })
 
-test('a claim goes once its device is registered and every node knows, and its place stays taken', () => {
+test('a claim is removed once its device is registered and every node knows, but its place stays taken', () => {
   const one = takePlace(key({ devicesMax: 9 }), asking('a'))
   const later = NOW + LIMITS.provisioningClaimKeptMs
   const claimed = (now: number, registered: readonly string[]) =>
@@ -65,7 +65,7 @@ test('a claim goes once its device is registered and every node knows, and its p
   expect(takePlace(one.key, asking('b', { now: later + 1, registered: ['a'] })).key.taken).toBe(2)
 })
 
-test('the devices that wait are bounded', () => {
+test('the number of waiting devices is bounded', () => {
   const claim = { status: 'pending', at: NOW, ip: '10.0.0.1' } as const
   const claims = Array.from({ length: LIMITS.provisioningClaimsMax }, (_, i) => ({
     ...claim,
@@ -78,7 +78,7 @@ test('the devices that wait are bounded', () => {
   })
 })
 
-test('a key is good until its time, for the ids that match', () => {
+test('a key is valid until it expires, for matching ids', () => {
   const of = (text: string, now: number = NOW) => ({ deviceId: id(text), now: Millis(now) })
   expect(unfit(key(), of('a'))).toBeUndefined()
   expect(unfit(key(), of('a', NOW + 1))).toMatchObject({ code: 'PROVISIONING_KEY_EXPIRED' })

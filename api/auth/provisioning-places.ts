@@ -1,7 +1,7 @@
-// The places of a provisioning key: who has one, and who may take another. Pure.
+// The places of a provisioning key: who holds one, and who may take another. Pure.
 //
-// A place is counted in the same write that notes its claim, and a device with a claim is never counted again: whoever
-// dies in between, the limit holds and the device that asks again gets what it was counted for. A claim goes once its
+// A place is counted in the same write that records its claim, and a device with a claim is never counted again. So the
+// limit holds across crashes, and a device that asks again gets the place it was counted for. A claim is removed once its
 // device is registered, because from then on the device's record names the key.
 import { LIMITS } from '../../engine/limits.ts'
 import type { ProvisioningClaim, ProvisioningKey } from '../../engine/ports/users.ts'
@@ -12,16 +12,16 @@ export interface PlaceRequest {
   readonly deviceId: DeviceId
   readonly ip: string
   readonly now: Millis
-  /** True for a device that the key has registered. */
+  /** Whether the key has registered this device. */
   isRegistered(deviceId: DeviceId): boolean
 }
 
 export type PlaceAnswer = { readonly kind: 'taken' } | Refusal
 
-/** Shortest time after which a device that waits for approval is to ask again. */
+/** Shortest delay after which a device that waits for approval should ask again. */
 const PENDING_RETRY_SEC = 30
 
-/** Why the key is not for this device, whoever else has a place. */
+/** Why this device may not use the key, regardless of how many places are taken. */
 export function unfit(
   key: ProvisioningKey,
   { deviceId, now }: Pick<PlaceRequest, 'deviceId' | 'now'>,
@@ -34,7 +34,7 @@ export function unfit(
   })
 }
 
-/** Gives the device a place, the one that it has if it has one. */
+/** Gives the device a place. A device that has one keeps it. */
 export function takePlace(
   before: ProvisioningKey,
   asking: PlaceRequest,
@@ -62,13 +62,13 @@ export function takePlace(
   return { key, taken: status === 'approved' ? TAKEN : PENDING }
 }
 
-/** Takes the place from a device that is not registered. The same key is handed back if it has none. */
+/** Frees the place of a device that is not registered. Returns the same key if the device has no place. */
 export function freePlace(key: ProvisioningKey, deviceId: DeviceId): ProvisioningKey {
   const claims = key.claims.filter((claim) => claim.deviceId !== deviceId)
   return claims.length === key.claims.length ? key : { ...key, taken: key.taken - 1, claims }
 }
 
-/** The same key is handed back if the device does not wait. */
+/** Returns the same key if the device is not waiting. */
 export function approvePlace(key: ProvisioningKey, deviceId: DeviceId): ProvisioningKey {
   const isMeant = (claim: ProvisioningClaim) => claim.deviceId === deviceId && claim.status === 'pending'
   if (!key.claims.some(isMeant)) return key
@@ -78,7 +78,7 @@ export function approvePlace(key: ProvisioningKey, deviceId: DeviceId): Provisio
   return { ...key, claims }
 }
 
-/** Matches in time of at most the product of both lengths, which are 64 at most. */
+/** Takes time proportional to at most the product of both lengths, which are 64 at most. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let [at, next, star, resume] = [0, 0, -1, 0]
   while (next < text.length) {
@@ -90,7 +90,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
       at++
       next++
     } else if (star >= 0) {
-      // The last star takes one character more.
+      // Backtracks: the last star matches one more character.
       at = star + 1
       next = ++resume
     } else return false
@@ -99,7 +99,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return at === pattern.length
 }
 
-/** The device is registered, and every node knows of it by now. */
+/** Whether the device is registered and every node knows about it by now. */
 function isOver({ deviceId, at }: ProvisioningClaim, { now, isRegistered }: PlaceRequest): boolean {
   return now - at > LIMITS.provisioningClaimKeptMs && isRegistered(deviceId)
 }

@@ -1,10 +1,10 @@
-// A device registers itself with a provisioning key, over REST or MQTT, and gets its token.
+// Lets a device register itself with a provisioning key, over REST or MQTT, and issues its token.
 //
-// - The place is counted before the device is registered, and the registration bears the key's id: it can be repeated
-//   after a crash at any point, and neither counts a device twice nor exceeds the limit.
-// V2. A device has one token of these at a time: each voids those before it, by the revision of the record. After its
-//     first connection it gets no other token for the key, so whoever else has the key cannot take the device over.
-// - The key itself is in no log, entry or answer.
+// - The place is counted before the device is registered, and the registration carries the key's id. So it can be repeated
+//   after a crash at any point, without counting a device twice or exceeding the limit.
+// V2. A device has one such token at a time: each revokes the previous ones, by the revision of the record. After its first
+//     connection it gets no further token for the key, so nobody else with the key can take over the device.
+// - The key itself appears in no log line, audit entry or answer.
 
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { userAuthor } from '../../engine/domain/shadow/record.ts'
@@ -25,7 +25,7 @@ export interface Wish {
   readonly key: string
   readonly deviceId: DeviceId
   readonly ip: string
-  /** Undefined: the device is named by its id. */
+  /** If undefined, the device's id becomes its name. */
   readonly name?: string | undefined
   readonly requestId?: string | undefined
 }
@@ -34,12 +34,12 @@ export interface ProvisioningResult {
   readonly kind: 'provisioned'
   readonly device: DeviceRecord
   readonly issued: IssuedToken
-  /** It was registered before, and asked again. */
+  /** True if the device had been registered before and asked again. */
   readonly isRepeated: boolean
 }
 
 export interface Provisioning {
-  /** Says whether the key is good for the device as far as the key alone shows it. Takes no place. */
+  /** Checks whether the device may use the key, as far as the key alone tells. Takes no place. */
   check(wish: Wish): Promise<ProvisioningKey | Refusal>
   provision(wish: Wish): Promise<ProvisioningResult | Refusal>
 }
@@ -105,7 +105,7 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
     const now = clock.now()
     const isRegistered = (other: DeviceId) => engine.devices.get(other)?.registrationKey === id
     await users.editProvisioningKey(id, (before) => {
-      // By the key as it is now: it may have changed since it was found.
+      // Judged by the current key, which may have changed since it was looked up.
       const place = takePlace(before, { deviceId, ip, now, isRegistered })
       result = place.taken
       return place.key
@@ -118,7 +118,7 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
     const { deviceType: type, group, id: idempotencyKey } = key
     const request = { kind: 'register', name, type, group, idempotencyKey } as const
     const outcome = await engine.submit(deviceId, request, signed(wish, key))
-    // Somebody else registered the id meanwhile, so the place is of no use to anybody.
+    // Somebody else has just registered this id, so the place is of no use.
     if (outcome.kind === 'refused' && outcome.code === 'ALREADY_EXISTS')
       await users.editProvisioningKey(key.id, (before) => freePlace(before, deviceId))
     return outcome
@@ -147,7 +147,7 @@ export function createProvisioning({ keys, users, engine, tokens, clock }: Provi
 
 const CONNECTED =
   'the device has connected before: it renews the token that it has, or an operator issues it another'
-/** How often another request for the same device may come first. */
+/** How often the write is retried because another request for the same device came first. */
 const TRIES_MAX = 8
 
 function exists(deviceId: DeviceId, message: string): Refusal {
@@ -156,14 +156,14 @@ function exists(deviceId: DeviceId, message: string): Refusal {
 
 const ACTION = 'provisionDevice'
 
-/** The engine writes the entry with the change. */
+/** The engine writes the audit entry together with the change. */
 function signed({ deviceId, ip, requestId }: Wish, { id, name }: ProvisioningKey): Authorship {
   const actor = { type: 'provisioning_key', id, name } as const
   const target = `devices/${deviceId}`
   return { by: userAuthor(id), entry: { actor, action: ACTION, target, requestId, ip, detail: {} } }
 }
 
-/** The key's record is needed to prove anybody. */
+/** Without the key's record there is no known actor. */
 function refusalEntry(
   { deviceId, ip, requestId }: Wish,
   code: string,

@@ -1,17 +1,17 @@
 // The cookie that holds a browser's refresh token.
 //
-// C1. Its name has a mark of the service, because browsers keep the cookies of all ports of a host together.
-// - It is sent to the endpoints of the session alone, and only by pages of the same site. That does not tell the ports
-//   of a host apart either: those endpoints ask where a request comes from (http/own-pages.ts).
+// C1. Its name identifies the service, because browsers do not separate the cookies of different ports of a host.
+// - It is sent only to the session endpoints, and only by pages of the same site. Ports of a host are the same site, so
+//   those endpoints also check where a request comes from (http/own-pages.ts).
 import { createHash } from 'node:crypto'
 import { API } from '../../schemas/operation.ts'
 
 export interface SessionCookie {
   /** The token in a `Cookie` header. */
   read(header: string | undefined): string | undefined
-  /** The value of `Set-Cookie`. Without `maxAgeSec` the cookie ends with the browser's window. */
+  /** The value of `Set-Cookie`. Without `maxAgeSec`, closing the browser removes the cookie. */
   write(token: string, about: { readonly isSecure: boolean; readonly maxAgeSec: number | undefined }): string
-  /** The value of `Set-Cookie` that removes it. */
+  /** The value of `Set-Cookie` that removes the cookie. */
   remove(about: { readonly isSecure: boolean }): string
 }
 

@@ -1,8 +1,9 @@
-// Tickets: secrets that are good once and for a short time, at any node. With one for /ws a browser opens a socket, because
-// it cannot send a header there, and addresses end up in histories and logs. With one of a login address it logs in, and with
-// one for a download it gets one file, which then streams to the disk. A
-// ticket stands for a bearer token, which is checked again when the ticket is used. Until then the token is stored
-// encrypted with the ticket, of which only a hash is stored. A ticket of one use is nothing to the other.
+// Tickets: secrets that can be used once, within a short time, at any node. A browser uses one where it cannot send a
+// header and an address might end up in histories and logs: to open /ws, to log in by address, or to download a file to
+// disk.
+//
+// A ticket stands for a bearer token, which is checked again when the ticket is used. Until then the token is stored
+// encrypted with the ticket, and the ticket only as a hash. A ticket for one use cannot be used for another.
 import { createHash, randomBytes } from 'node:crypto'
 import { LIMITS } from '../../engine/limits.ts'
 import type { OpenTickets } from '../../engine/ports/tickets.ts'
@@ -28,14 +29,14 @@ export class Tickets {
     this.#use = USES[use]
   }
 
-  /** Keeps the newest tickets of an owner. A ticket is good for its purpose alone. Resolves with undefined if all owners together have too many. */
+  /** Keeps the newest tickets of an owner. Resolves with undefined if there are too many tickets in total. */
   async issue(owner: string, token: string, purpose = ''): Promise<string | undefined> {
     const ticket = `${this.#use.prefix}${randomBytes(SECRET_BYTES).toString('base64url')}`
     const { id, key } = keyOf({ ticket, purpose, ...this.#use })
     return (await this.#open.put({ id, owner, sealed: sealed(token, key) })) ? ticket : undefined
   }
 
-  /** Uses a ticket up, even if its token turns out to be void. */
+  /** Consumes a ticket, even if its token turns out to be revoked. */
   async redeem(ticket: string, purpose = ''): Promise<Authentication> {
     const { id, key } = keyOf({ ticket, purpose, ...this.#use })
     const kept = await this.#open.take(id)
@@ -55,7 +56,7 @@ interface TicketUse {
 }
 
 function keyOf({ ticket, purpose, prefix, use }: TicketUse) {
-  // Found by its use as well: in a shared store a ticket for the one must not be used up by showing it to the other.
+  // The hash includes the use. Otherwise presenting a ticket for the wrong use would consume it in a shared store.
   const id = createHash('sha256').update(`${prefix} ${ticket} ${purpose}`).digest('base64url')
   return { id, key: sealingKey({ secret: ticket, id, use }) }
 }

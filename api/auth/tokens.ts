@@ -1,11 +1,11 @@
 // Signed tokens: a user's access token for REST and /ws, a device's token for MQTT.
 //
-// T1. Both share a key, and the broker may know the secret, so type and audience distinguish them.
-// - The time of issue is in the token's id in milliseconds. `iat` counts seconds, which is too coarse to distinguish a
+// T1. Both are signed with the same key, and the broker may know the secret, so type and audience distinguish them.
+// - The time of issue is in the token's id, in milliseconds. `iat` is in seconds, which is too coarse to distinguish a
 //   token from one that was revoked in the same second.
 // T3. [spec: Device plane] Anyone with the key may issue device tokens with only the claims of the specification. Type and
 //     audience may be missing then, but not wrong, and `iat` is the time of issue.
-// T4. An access token names its login, and is void once that has ended.
+// T4. An access token names its login, and becomes void when that login ends.
 import { hash } from 'node:crypto'
 import {
   decodeProtectedHeader,
@@ -52,7 +52,7 @@ export interface Tokens {
     readonly at: Millis
     readonly login?: string
   }): Promise<IssuedToken>
-  /** A token that was verified before needs no wait. */
+  /** Synchronous for a token that was verified before. */
   verifyAccess(token: string): Verification<AccessClaims> | Promise<Verification<AccessClaims>>
   /** The token is never issued before `validFrom`, even if the clock was set back. */
   issueDevice(about: {
@@ -62,9 +62,9 @@ export interface Tokens {
     readonly scopes?: readonly TokenScope[] | undefined
   }): Promise<IssuedToken>
   verifyDevice(token: string): Promise<Verification<DeviceClaims>>
-  /** The public keys by which others verify our tokens; empty if a secret signs. */
+  /** The public keys with which others verify these tokens. Empty if they are signed with a secret. */
   readonly publicKeys: readonly JWK[]
-  /** The id of the key that signs. */
+  /** The id of the signing key. */
   readonly signingKeyId: string
 }
 
@@ -144,8 +144,8 @@ export function openTokens({ keys, clock }: { readonly keys: KeyRing; readonly c
       const topics = { publish: filters('publish'), subscribe: filters('subscribe') }
       const acl = aclOf(deviceId, topics)
       const issuedAt = Millis(Math.max(clock.now(), validFrom))
-      // By `device` EMQX's rules know that the client's token was verified, and by the others Fleet
-      // knows a revoked one and when it expires (deploy/emqx/emqx.conf). EMQX takes texts only.
+      // `device` shows EMQX's rules that the client's token was verified. The other two let Fleet recognise a revoked
+      // token and its expiry (deploy/emqx/emqx.conf). EMQX accepts only strings.
       const attributes = { device: deviceId, issued: String(issuedAt), lasts: String(ttlSec) }
       const claims = { sub: deviceId, scope: 'device', topics, acl, client_attrs: attributes }
       return issue(DEVICE, claims, { issuedAt, seconds: ttlSec })
@@ -169,8 +169,8 @@ interface Topics {
 }
 
 /**
- * The same rights for EMQX, without publishing on the cloud's topics: such a message would be retained there, and nobody
- * would correct it. After a list without a match EMQX applies its own rules, so the last entry denies everything.
+ * The same rights for EMQX, except publishing on the cloud's topics: EMQX would retain such a message there, and nobody
+ * would correct it. If no entry matches, EMQX applies its own rules, so the last entry denies everything.
  */
 function aclOf(deviceId: DeviceId, { publish, subscribe }: Topics) {
   const allowed = (action: string) => (topic: string) => ({ permission: 'allow', action, topic })
@@ -195,8 +195,8 @@ interface SignedToken {
 }
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** [RFC 7515] Neither padding nor spare bits that are set: the same token has one spelling. The other parts are signed as
- *  they are spelled. */
+/** [RFC 7515] Refuses padding and spare bits that are set, so that a token has only one spelling. The other parts are
+ *  signed as they are spelled. */
 function isCompact(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1)
   return COMPACT.test(token) && Buffer.from(signature, 'base64url').toString('base64url') === signature
@@ -205,13 +205,13 @@ function isCompact(token: string): boolean {
 const INVALID = { kind: 'void', why: 'invalid' } as const
 const EXPIRED = { kind: 'void', why: 'expired' } as const
 
-/** Keys with which the token may be signed. A token of another issuer need not name its key. */
+/** The keys that may have signed the token. A token of another issuer need not name its key. */
 function candidates(keys: readonly TokenKey[], token: string): readonly TokenKey[] {
   try {
     const { kid } = decodeProtectedHeader(token)
     return kid === undefined ? keys : keys.filter(({ id }) => id === kid)
   } catch {
-    // The text is no token.
+    // The text is not a token.
     return []
   }
 }
@@ -230,7 +230,7 @@ async function verifyBy(
     return isOf(sort, payload.aud, protectedHeader.typ) ? toSigned(payload, sort) : INVALID
   } catch (error) {
     if (error instanceof joseErrors.JWTExpired) return EXPIRED
-    // A token that fails in any way is not valid.
+    // Whatever fails, the token is not valid.
     return INVALID
   }
 }
@@ -248,7 +248,7 @@ function toSigned(payload: JWTPayload, sort: Sort): Verification<SignedToken> {
   const sound = typeof sub === 'string' && Number.isSafeInteger(exp) && Number.isSafeInteger(iat)
   if (!sound || exp === undefined || iat === undefined) return INVALID
   const made = typeof jti === 'string' ? timeOfId(jti, sort.prefix) : undefined
-  // Without an id of ours, the token counts as issued at the end of that second.
+  // A token whose id carries no time counts as issued at the end of its second.
   const issuedAt = made ?? (sort === DEVICE ? Millis(iat * 1000 + 999) : undefined)
   if (issuedAt === undefined) return INVALID
   return { kind: 'valid', claims: { subject: sub, issuedAt, expiresAt: Millis(exp * 1000), payload } }
@@ -256,7 +256,7 @@ function toSigned(payload: JWTPayload, sort: Sort): Verification<SignedToken> {
 
 function toAccessClaims({ subject, issuedAt, expiresAt, payload }: SignedToken): Verification<AccessClaims> {
   const { sid: login } = payload
-  // Our tokens never live longer, and `iat` is rounded down to seconds.
+  // Tokens of this service never live longer, and `iat` is rounded down to seconds.
   const lives = expiresAt - Math.floor(issuedAt / 1000) * 1000
   const isOurs = login === undefined || typeof login === 'string'
   if (subject === '' || !isOurs || lives > API_LIMITS.accessTokenSec * 1000) return INVALID
@@ -296,7 +296,7 @@ class VerifiedTokens<Claims extends { readonly expiresAt: Millis }> {
 
   add(key: string, claims: Claims): void {
     if (this.#claims.size >= this.#max) {
-      // Removes the oldest entry, since a Map keeps its keys in order of insertion.
+      // Removes the oldest entry first: a Map keeps insertion order.
       for (const oldest of this.#claims.keys()) {
         this.#claims.delete(oldest)
         break

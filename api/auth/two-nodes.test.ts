@@ -1,5 +1,5 @@
-// Accounts when requests of one client reach several API nodes, over a real Redis. The connection of one node to Redis is
-// slow, so that it learns of everything late.
+// Requests of one client that reach several API nodes, over a real Redis. The Redis connection of one node is slow, so that
+// node learns of every change late.
 import { createSecretKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { REDIS_SERVER, RedisServer, until } from '../../engine/adapters/redis/testing/redis-server.ts'

@@ -11,7 +11,7 @@ export async function visible(engine: Engine, text: string, user: Caller): Promi
   return view !== undefined && isInScope(view.device.group, scopeOf(user)) ? view : undefined
 }
 
-/** Looks in memory, so that no shard is asked about a device that the caller may not see. */
+/** Looks only in memory, so that no shard is asked about a device that the caller may not see. */
 export function visibleId(engine: Engine, text: string, user: Caller): DeviceId | undefined {
   const deviceId = parseDeviceId(text)
   const summary = deviceId === undefined ? undefined : engine.devices.summary(deviceId)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { API_LIMITS } from '../limits.ts'
 import { RateLimit } from './rate-limit.ts'
 
-test('as many at once as in a second, then one each step', () => {
+test('a burst of one second’s requests is allowed, then one per step', () => {
   for (const perSec of [1, 3, 7, 10, 100, 1_000]) {
     const limit = new RateLimit('user', perSec)
     const taken = (now: number) => Array.from({ length: perSec + 5 }, () => limit.take('a', now))
@@ -16,7 +16,7 @@ test('as many at once as in a second, then one each step', () => {
   }
 })
 
-test('the state tells how much is left, and when all of it is there again', () => {
+test('the state tells how much is left, and when the limit is fully available again', () => {
   const limit = new RateLimit('user', 10)
   expect(limit.policy).toBe('"user";q=10;w=1')
   const states = Array.from({ length: 12 }, () => limit.stateOf(limit.take('a', 0)))
@@ -24,7 +24,7 @@ test('the state tells how much is left, and when all of it is there again', () =
   expect(states.slice(-3)).toEqual(['"user";r=0;t=1', '"user";r=0;t=1', '"user";r=0;t=1'])
 })
 
-test('never more in any second than twice its rate, never a refusal below it', () => {
+test('no second has more than twice the rate, and nothing below the rate is refused', () => {
   const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 })
   fc.assert(
     fc.property(gaps, fc.integer({ min: 1, max: 20 }), (steps, perSec) => {
@@ -44,12 +44,12 @@ test('never more in any second than twice its rate, never a refusal below it', (
   )
 })
 
-test('a flood of callers is bounded, and none of them is refused', () => {
+test('a flood of callers takes bounded memory, and none of them is refused', () => {
   const limit = new RateLimit('address', 1)
   let refused = 0
   for (let i = 0; i < API_LIMITS.rateKeysMax * 2.5; i++) refused += limit.take(`k${i}`, 0) > 0 ? 0 : 1
   expect(refused).toBe(0)
-  // Of the maps that are kept, the older one is forgotten first.
+  // Of the two maps, the older one is dropped first.
   expect(limit.take(`k${API_LIMITS.rateKeysMax * 2.5 - 1}`, 0)).toBeLessThan(0)
   expect(limit.take('k0', 0)).toBeGreaterThan(0)
 })

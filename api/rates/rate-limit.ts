@@ -1,11 +1,11 @@
-// A rate limit per key: a burst of `count`, refilled evenly over each window. The algorithm is GCRA, which keeps one
-// instant per key: the time at which everything taken is paid off.
+// A rate limit per key: a burst of `count`, refilled evenly over each window. The algorithm is GCRA. It keeps one instant
+// per key, the time at which everything taken is paid off.
 //
-// L1. An instant is at most a window ahead, so a key that took nothing for a window can be forgotten. Keys are in the
-//     map of the current window or the one before, and the older map is dropped whole: no sweep, no timer per key.
-// L2. If there are too many keys, the older map is dropped early: some keys are forgotten too soon, none is refused.
-// L3. Requests that other nodes let through, and work that was more than it seemed, may move an instant further ahead. While there is such a debt, unpaid keys
-//     of the older map are kept when it is dropped.
+// L1. An instant is at most one window ahead, so a key that took nothing for a window can be forgotten. Keys are in the map
+//     of the current window or of the previous one. The older map is dropped as a whole, without sweeps or timers per key.
+// L2. If there are too many keys, the older map is dropped early: some keys are forgotten too soon, but none is refused.
+// L3. Requests that other nodes admitted, and work that took more than expected, may move an instant further ahead. While
+//     there is such a debt, keys that still owe are kept when their map is dropped.
 import { API_LIMITS } from '../limits.ts'
 
 /** Tolerance for rounding, so that the last request of a window is not refused. */
@@ -15,7 +15,7 @@ export class RateLimit {
   readonly name: string
   /** Value of the header `RateLimit-Policy`. */
   readonly policy: string
-  /** Milliseconds in which one request is paid off. */
+  /** Milliseconds after which one request is paid off. */
   readonly stepMs: number
   readonly #windowMs: number
   #recent = new Map<string, number>()
@@ -30,7 +30,7 @@ export class RateLimit {
     this.policy = `"${name}";q=${count};w=${windowMs / 1000}`
   }
 
-  /** Positive: taken, and paid off in this many milliseconds. Negative: refused, this many milliseconds too early. */
+  /** If positive, the request is admitted and paid off after that many ms. If negative, it came that many ms too early. */
   take(key: string, now: number, count = 1): number {
     this.#turn(now)
     const paidAt = Math.max(now, this.#paidAt(key)) + this.stepMs * count
@@ -44,19 +44,19 @@ export class RateLimit {
     this.#recent.set(key, this.#paidAt(key) - this.stepMs * count)
   }
 
-  /** Takes these even if there are not as many: what was done turned out to be more than was asked for. */
+  /** Takes `count` even if it exceeds the limit, because the work took more than was charged in advance. */
   owe(key: string, now: number, count: number): void {
     this.learn(key, Math.max(now, this.#paidAt(key)) + this.stepMs * count, now)
   }
 
-  /** Other nodes took some: everything is paid off at `paidAt` or later. */
+  /** Other nodes took some, so everything is paid off at `paidAt` at the earliest. */
   learn(key: string, paidAt: number, now: number): void {
     if (paidAt <= Math.max(now, this.#paidAt(key))) return
     this.#recent.set(key, paidAt)
     if (paidAt > now + this.#windowMs) this.#indebtedUntil = Math.max(this.#indebtedUntil, paidAt)
   }
 
-  /** Value of the header `RateLimit`: how many are left, and in how many seconds all of them will be. */
+  /** Value of the header `RateLimit`: how many requests are left, and after how many seconds all will be available. */
   stateOf(aheadMs: number): string {
     const left = aheadMs < 0 ? 0 : Math.floor((this.#windowMs - aheadMs + ROUNDING_MS) / this.stepMs)
     return `"${this.name}";r=${left};t=${Math.ceil(this.#windowMs / 1000)}`

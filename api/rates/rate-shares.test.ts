@@ -18,7 +18,7 @@ function open(nodeCount: number, toRates = (rates: SharedRates) => rates) {
   const nodes = Array.from({ length: nodeCount }, () => {
     const limit = new RateLimit('user', PER_SEC)
     const shares = new RateShares({ rates, clock: time, schedule: time })
-    /** Whether one more request gets through. */
+    /** Whether one more request is admitted. */
     const ask = (key = 'a') => {
       const isTaken = limit.take(key, time.ticks()) > 0
       if (isTaken) shares.tell(limit, key, 1)
@@ -30,7 +30,7 @@ function open(nodeCount: number, toRates = (rates: SharedRates) => rates) {
     time.at += ms
     await settled()
   }
-  /** How many of so many, put to all nodes, got through. */
+  /** Sends that many requests to all nodes. Returns how many were admitted. */
   const flood = (count: number) => {
     const asked = nodes.flatMap(({ ask }) => Array.from({ length: count }, () => ask()))
     return asked.filter((isTaken) => isTaken).length
@@ -50,10 +50,10 @@ describe('a limit that nodes share', () => {
     expect(taken).toBeGreaterThan(55 * PER_SEC)
   })
 
-  test('lets a burst at all nodes be paid off before another one', async () => {
+  test('makes a burst at all nodes be paid off before another one is admitted', async () => {
     const { flood, pass } = open(5)
     let taken = 0
-    // Each pause is long enough for a node to forget what is only its own.
+    // Each pause is long enough for a node to forget what only it knows.
     for (let ms = 0; ms < 60_000; ms += 2_500) {
       taken += flood(PER_SEC)
       await pass(EVERY)
@@ -78,7 +78,7 @@ describe('a limit that nodes share', () => {
     )
   })
 
-  test('judges alone just as it would without the others', async () => {
+  test('judges exactly like a single node if the others get no requests', async () => {
     const { nodes, pass, time } = open(1)
     const alone = new RateLimit('user', PER_SEC)
     for (let i = 0; i < 400; i++) {
@@ -87,7 +87,7 @@ describe('a limit that nodes share', () => {
     }
   })
 
-  test('holds at each node by itself while they cannot tell each other, and together afterwards', async () => {
+  test('holds at each node separately while nodes cannot communicate, and jointly afterwards', async () => {
     const link = { isUp: false }
     const { flood, pass } = open(2, (rates) => ({
       take: async (taken) => {
@@ -110,7 +110,7 @@ describe('a limit that nodes share', () => {
     expect(await run()).toBeLessThanOrEqual(12 * PER_SEC)
   })
 
-  test('is told in one call at a time, of so many callers at most', async () => {
+  test('is shared in one call at a time, for a bounded number of callers', async () => {
     const calls: (readonly RateUse[])[] = []
     const answer: (() => void)[] = []
     const { nodes, pass } = open(1, () => ({

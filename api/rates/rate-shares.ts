@@ -1,10 +1,10 @@
-// Shares rate limits between nodes: tells the others how much this node took, and this node's limits how much the
-// others took. No request waits for it: a node judges by what it knows.
+// Shares rate limits between nodes: reports to the others how much this node took, and applies what they took to this
+// node's limits. No request waits for this. A node judges by what it knows so far.
 //
-// - Everything taken is told, in batches: one call at a time, a short while after the first request.
-// - So over time all nodes together let through as much as one may. In a burst that reaches all nodes at once, each
-//   further node lets through as much again; that is a debt, paid off before anything more gets through.
-// S3. If the others cannot be told, each node's own limit holds, as if it were alone.
+// - Everything taken is reported in batches: one call at a time, shortly after the first request.
+// - In the long run all nodes together admit as much as one node may. If a burst reaches all nodes at once, each further
+//   node admits as much again. That is a debt, which has to be paid off before anything more is admitted.
+// S3. If the other nodes cannot be reached, each node applies its own limit, as if it were alone.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -77,7 +77,7 @@ export class RateShares {
     for (const entry of this.#untold) {
       if (next.length >= API_LIMITS.rateSharesAtOnceMax) break
       this.#untold.delete(entry[0])
-      // Taken and given back before anyone was told.
+      // Taken and given back before it was reported.
       if (entry[1].count !== 0) next.push(entry)
     }
     return next

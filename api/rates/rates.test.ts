@@ -6,12 +6,12 @@ const LOGIN = 'POST /api/v1/auth/login'
 const wrong = { email: 'a@example.com', password: 'x' }
 
 describe('requests over a limit', () => {
-  test('requests of one user are 429 with what is left and when to come back, whatever they ask for', async () => {
+  test('requests of one user are 429 with what is left and when to retry, whatever they ask for', async () => {
     const { request, login, clock } = openHarness({ requestRates: { perUser: 3 } })
     const [{ token }, other] = [await login('viewer'), await login('viewer')]
     const first = await request('GET /api/v1/devices', { token })
     expect(first.headers).toMatchObject({ 'ratelimit-policy': '"user";q=3;w=1', ratelimit: '"user";r=2;t=1' })
-    // A request that is refused counts, too.
+    // A refused request counts, too.
     expect((await request('GET /api/v1/dead-letters', { token })).status).toBe(403)
     expect((await request('GET /api/v1/devices?page=0', { token })).status).toBe(422)
     const { status, headers, body } = await request('GET /api/v1/auth/me', { token })
@@ -23,7 +23,7 @@ describe('requests over a limit', () => {
     expect((await request('GET /api/v1/auth/me', { token })).status).toBe(429)
   })
 
-  test('requests about one device are counted over all its paths, for each user apart', async () => {
+  test('requests about one device are counted over all its paths, separately for each user', async () => {
     const { request, login, device } = openHarness({ requestRates: { perUser: 100, perDevice: 2 } })
     await device('r', { group: 'a' })
     await device('s', { group: 'a' })
@@ -58,7 +58,7 @@ describe('requests over a limit', () => {
     expect((await request('GET /api/v1/commands/r', { token })).status).toBe(429)
   })
 
-  test('requests of unknown callers are counted by address; a good token and a probe go through', async () => {
+  test('requests of unknown callers are counted by address; a valid token and a probe are let through', async () => {
     const { request, login } = openHarness({ requestRates: { perAddress: 2 } })
     const { token } = await login('admin')
     expect((await request('GET /api/v1/devices')).status).toBe(401)
@@ -70,7 +70,7 @@ describe('requests over a limit', () => {
     for (const probe of ['livez', 'healthz']) expect((await request(`GET /${probe}`)).status).toBe(200)
   })
 
-  test('probes of an address have a bound of their own, which holds up nothing else', async () => {
+  test('probes of an address have a limit of their own, which does not affect other requests', async () => {
     const { request } = openHarness({ requestRates: { perAddress: 2 } })
     const probe = () => request('GET /livez')
     for (let i = 0; i < API_LIMITS.probesPerSecMax; i++) expect((await probe()).status).toBe(200)
@@ -98,13 +98,13 @@ describe('the address of a caller', () => {
     expect(statuses).toEqual([200, 200, 429])
   })
 
-  test('is what a trusted proxy saw, not what it was told', async () => {
+  test('is what a trusted proxy saw, not what the client claims', async () => {
     const { request } = openHarness({
       requestRates: { perAddress: 2 },
       trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
     })
     const status = async (forwarded: string) => (await request('GET /docs', from(forwarded))).status
-    // The last address before the proxies is the caller's; whatever stands before it the caller may have written.
+    // The caller's address is the last one before the proxies. The caller may have written those before it.
     expect([await status('1.1.1.1, 9.9.9.9, 10.1.2.3'), await status('2.2.2.2, 9.9.9.9')]).toEqual([200, 200])
     expect(await status('3.3.3.3, 9.9.9.9')).toBe(429)
     expect(await status('9.9.9.8')).toBe(200)

@@ -1,5 +1,5 @@
-// The rate limits of REST: per user, per user and device in the path, and per address for unknown callers. Each
-// caller has limits of their own: nobody can use up those of another.
+// The rate limits of REST: per user, per user and device in the path, and per address for unknown callers. No caller can
+// use up the limit of another.
 import type { FastifyReply } from 'fastify'
 import { networkOf } from '../../engine/domain/network-of.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -9,7 +9,7 @@ import { type Refusal, refused } from '../refusal.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RateShares } from './rate-shares.ts'
 
-/** Requests per second; 0 is no limit. */
+/** Requests per second. 0 means no limit. */
 export interface RequestRates {
   readonly perUser: number
   readonly perDevice: number
@@ -19,14 +19,14 @@ export interface RequestRates {
 }
 
 export interface Rates {
-  /** Refuses a user who has asked too often. Sets the headers that say how much is left. */
+  /** Refuses a user who has sent too many requests. Sets the headers that say how much is left. */
   user(id: string, reply: FastifyReply): Refusal | undefined
   device(
     about: { readonly userId: string; readonly deviceId: DeviceId },
     reply: FastifyReply,
   ): Refusal | undefined
   address(ip: string, reply: FastifyReply): Refusal | undefined
-  /** Counts requests that must be answered although others at the address ask too much. It has a high limit of its own. */
+  /** Counts requests that must be answered even if the address sends too many others. Their own limit is high. */
   probe(ip: string, reply: FastifyReply): Refusal | undefined
 }
 
@@ -59,7 +59,7 @@ interface Charge {
   readonly shares: RateShares | undefined
 }
 
-/** [draft-ietf-httpapi-ratelimit-headers] Limits that apply together are members of one list. */
+/** [draft-ietf-httpapi-ratelimit-headers] Limits that apply together are members of the same list. */
 function charge({ limit, key, reply, now, shares }: Charge): Refusal | undefined {
   const aheadMs = limit.take(key, now)
   add(reply, 'ratelimit-policy', limit.policy)

@@ -13,7 +13,7 @@ function open(perSec = PER_SEC) {
   return { clock, work: createWorkBudget({ perSec, clock, shares: undefined }) }
 }
 
-test('a user has a budget of work that refills evenly, and nobody else pays for it', () => {
+test('a user has a budget of work that refills evenly, separately from other users', () => {
   const { clock, work } = open()
   expect(work.charge('a', MOST / 2)).toBeUndefined()
   expect(work.charge('a', MOST / 2 - 5)).toBeUndefined()
@@ -28,7 +28,7 @@ test('a user has a budget of work that refills evenly, and nobody else pays for 
   expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
 })
 
-test('what costs more than the whole budget is done when all of it is there, after what its request costs by itself', () => {
+test('work that costs more than the whole budget is done once the budget is full, minus the cost of the request', () => {
   const { clock, work } = open()
   expect(work.charge('a', FLEET_SEARCH_WORK)).toBeUndefined()
   expect(work.charge('a', 1_000 * MOST)).toBeUndefined()
@@ -38,7 +38,7 @@ test('what costs more than the whole budget is done when all of it is there, aft
   expect(work.charge('a', 1_000 * MOST)).toBeUndefined()
 })
 
-test('work is paid for before it is done, and what was not needed is given back', async () => {
+test('work is charged before it is done, and the unused part is given back', async () => {
   const { work } = open()
   const during: unknown[] = []
   const result = await work.spend('a', MOST, async () => {
@@ -51,7 +51,7 @@ test('work is paid for before it is done, and what was not needed is given back'
   expect(work.charge('a', 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
 })
 
-test('what was needed beyond its price is owed', async () => {
+test('work that took more than its price is owed', async () => {
   const { clock, work } = open()
   await work.spend('a', 1, async () => ({ result: 'done', price: DEAREST }))
   expect(work.charge('a', MOST - DEAREST + 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
@@ -66,7 +66,7 @@ test('what was needed beyond its price is owed', async () => {
   ])
 })
 
-test('work that fails is paid for', async () => {
+test('work that fails is charged', async () => {
   const { work } = open()
   const failing = async () => {
     throw new Error('no database')
@@ -75,7 +75,7 @@ test('work that fails is paid for', async () => {
   expect(work.charge('a', MOST - DEAREST + 1)?.code).toBe('RATE_LIMIT_EXCEEDED')
 })
 
-test('a budget of 0 is no limit', async () => {
+test('a budget of 0 means no limit', async () => {
   const { work } = open(0)
   for (let i = 0; i < 10; i++) expect(work.charge('a', 1_000_000)).toBeUndefined()
   expect(await work.spend('a', 5, async () => ({ result: 1, price: 0 }))).toBe(1)

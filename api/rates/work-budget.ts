@@ -1,9 +1,9 @@
-// What one user may have the service work, beside the count of their requests: few requests can cost as much as
-// thousands. The unit is one plain GET.
+// Limits the work that one user may cause, in addition to the number of requests: a few requests can cost as much as
+// thousands. The unit of work is one plain GET.
 //
-// - Work is paid for before it is done, at the price of what is asked for. What was not needed is given back, and what was
-//   needed beside is owed.
-// - No price is above the budget less what a request costs by itself, so that whoever waits long enough is served.
+// - Work is charged before it is done, at the price of the request. What was not needed is given back, and what was needed
+//   beyond the price is owed.
+// - A price is at most the budget minus the cost of the request itself, so a user who waits long enough is served.
 import type { Clock } from '../../engine/ports/clock.ts'
 import { FLEET_SEARCH_WORK } from '../../schemas/operation.ts'
 import { API_LIMITS } from '../limits.ts'
@@ -11,13 +11,13 @@ import { type Refusal, refused } from '../refusal.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { RateShares } from './rate-shares.ts'
 
-/** The largest price in a small budget, as a share of it. */
+/** The highest price in a small budget, as a share of the budget. */
 const SHARE_OF_ONE = 0.7
 
 export interface WorkBudget {
   /** Returns undefined if the user may have this work done. */
   charge(userId: string, price: number): Refusal | undefined
-  /** Charges for work whose price is known once it is done: `run` resolves with its result and its true price. */
+  /** Charges for work whose price is known only afterwards: `run` resolves with its result and its true price. */
   spend<T>(
     userId: string,
     price: number,
@@ -26,7 +26,7 @@ export interface WorkBudget {
 }
 
 export interface WorkBudgetOptions {
-  /** Units per second; 0 is no limit. */
+  /** Units per second. 0 means no limit. */
   readonly perSec: number
   readonly clock: Pick<Clock, 'ticks'>
   /** Undefined if this is the only node. */
@@ -53,7 +53,7 @@ export function createWorkBudget({ perSec, clock, shares }: WorkBudgetOptions): 
     async spend(userId, price, run) {
       const refusal = charge(userId, price)
       if (refusal !== undefined) return refusal
-      // Work that failed is paid for.
+      // Failed work is not refunded.
       const done = await run()
       const rest = bounded(price) - bounded(done.price)
       if (perSec === 0 || rest === 0) return done.result
