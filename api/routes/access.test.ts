@@ -1,4 +1,4 @@
-// Who may call which route. A route without a row here fails.
+// Which role may call which route. A route without a row here fails.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Millis } from '../../schemas/ids.ts'
 import { openHarness } from '../testing/rest.ts'
@@ -13,7 +13,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   login: [401, 401, 401, 401],
   refresh: [401, 401, 401, 401],
   logout: [204, 204, 204, 204],
-  createBrowserSession: [403, 403, 403, 403], // No page of the service asks here, as in sessions.test.ts.
+  createBrowserSession: [403, 403, 403, 403], // The requests do not come from a page of the service, see sessions.test.ts.
   refreshBrowserSession: [403, 403, 403, 403],
   deleteBrowserSession: [403, 403, 403, 403],
   listSessions: OPEN,
@@ -42,10 +42,10 @@ const TABLE: Readonly<Record<string, Row>> = {
   deleteProvisioningKey: [204, 403, 403, 403],
   approveProvisioning: [200, 403, 403, 403],
   rejectProvisioning: [204, 403, 403, 403],
-  // Only a device has the key that it asks with.
+  // Only a device has the provisioning key that this route needs.
   provisionDevice: [401, 401, 401, 401],
   issueDeviceToken: [200, 200, 404, 403],
-  // Only a device has the token that it asks for.
+  // Only a device has the token that this route needs.
   renewDeviceToken: [401, 401, 401, 401],
   revokeDeviceTokens: [200, 200, 404, 403],
   issueSocketTicket: OPEN,
@@ -128,7 +128,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   discardDeadLetters: [200, 403, 403, 403],
   listAlerts: OPEN,
   getAlertSummary: OPEN,
-  // There is no such alert: what its device decides is judged by the device.
+  // No such alert exists. Access to an alert of a device depends on the device.
   getAlert: [404, 404, 404, 404],
   ackAlert: [404, 404, 404, 403],
   unackAlert: [404, 404, 404, 403],
@@ -232,7 +232,7 @@ const IDS = {
   view_id: 'vw_x',
 }
 const { routes } = openHarness()
-/** What all users share, and so nobody changes who is limited to any groups. */
+/** What all users share. A user who is limited to groups may not change it. */
 const OF_ALL = new Set(['putFloorPlan', 'deleteFloorPlan'])
 const NEEDS_METRIC = new Set(['getTelemetryHistory', 'getFleetTelemetry'])
 function lineOf({ method, path, operationId }: (typeof routes)[number]): string {
@@ -240,7 +240,7 @@ function lineOf({ method, path, operationId }: (typeof routes)[number]): string 
   return `${method} ${one}${NEEDS_METRIC.has(operationId) ? '?metric=m' : ''}`
 }
 
-/** The same table from the declarations of the operations, to be compared with the rows. */
+/** The row that an operation's declaration implies, for comparison. */
 function rowOf({ access, scope }: (typeof routes)[number], [admin, operator, outside, viewer]: Row): Row {
   const allowed = (role: 'admin' | 'operator' | 'viewer', status: number) =>
     access === 'public' || access.includes(role) ? status : 403

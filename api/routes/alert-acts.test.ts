@@ -19,7 +19,7 @@ async function open(devices: readonly string[] = ['a', 'b', 'c']) {
   await ask('POST /api/v1/alerts/rules', rule)
   for (const id of ids) await engine.say(id, 'telemetry', { t: 11 })
   const alerts = async (query = '?sort=fired_at:asc') => (await ask(`GET /api/v1/alerts${query}`)).body.data
-  /** Lets the notifier send what is due. */
+  /** Lets the notifier send whatever is due. */
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 500) {
       clock.at += Math.min(500, left)
@@ -32,7 +32,7 @@ async function open(devices: readonly string[] = ['a', 'b', 'c']) {
 }
 
 describe('a snooze', () => {
-  test('reminds nobody until it is over, and then somebody if the alert still fires', async () => {
+  test('sends no reminder until it ends, and then one if the alert still fires', async () => {
     const { ask, alerts, pass } = await open(['a'])
     await pass(2_000)
     const [{ alert_id: id }] = await alerts()
@@ -54,7 +54,7 @@ describe('a snooze', () => {
     expect(awake.notified.map(({ event }: { event: string }) => event)).toEqual(['fired', 'repeat'])
   })
 
-  test('ends when it is taken back, and with the alert', async () => {
+  test('ends when it is cancelled, and with the alert', async () => {
     const { ask, alerts, engine, ids } = await open(['a'])
     const [{ alert_id: id }] = await alerts()
     const until = '2026-03-01T18:00:00Z'
@@ -120,7 +120,7 @@ describe('many alerts at once', () => {
     expect(await alerts()).toHaveLength(2)
   })
 
-  test('are those that the caller may see', async () => {
+  test('are limited to those that the caller may see', async () => {
     const { ask, alerts, login } = await open()
     const { token } = await login('operator', { groups: ['plant/a'] })
     const ids = (await alerts()).map(({ alert_id: id }: { alert_id: string }) => id)
@@ -142,7 +142,7 @@ describe('many alerts at once', () => {
   })
 })
 
-test('an alert is assigned to a user that exists, and to nobody again', async () => {
+test('an alert is assigned to an existing user, and unassigned again', async () => {
   const { ask, alerts, user } = await open(['a'])
   const [{ alert_id: id }] = await alerts()
   const assign = async (to: string | null) => ask(`POST /api/v1/alerts/${id}/assign`, { user_id: to })

@@ -71,7 +71,7 @@ export function alertActRoutes(services: Services): readonly Route[] {
         const found = await engine.alerts.list({
           states: ['firing', 'recovering'],
           severities: filter.severity,
-          // It is looked up, so any text may be asked for.
+          // Only looked up, so any text is acceptable.
           deviceId: filter.device_id as DeviceId | undefined,
           group: filter.group,
           within: scopeOf(user),
@@ -109,13 +109,13 @@ async function actOne(
   return answer(200, shown)
 }
 
-/** An alert that only the history knows is resolved, and stays as it is. */
+/** Handles an alert that only the history knows: it is resolved, and nothing changes. */
 async function gone(
   { engine }: Services,
   id: AlertId,
   place: ReturnType<typeof alertPlaceOf>,
 ): Promise<Refusal> {
-  // Who may see an alert of the fleet is known by the alert alone.
+  // Only the alert itself tells who may see an alert about the fleet.
   if (place === undefined || (place.deviceId === undefined && place.within !== undefined))
     return noSuchAlert()
   const moves = await engine.alertMoves(place.deviceId ?? FLEET, id)
@@ -154,7 +154,7 @@ async function actMany(
   return results
 }
 
-/** Undefined if it is done. */
+/** Returns undefined on success. */
 async function act(
   services: Services,
   id: string,

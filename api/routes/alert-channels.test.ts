@@ -24,7 +24,7 @@ const create = async (body: object) => {
 }
 
 describe('what a channel is', () => {
-  test('a webhook has defaults, a place of its own and a secret that is shown once', async () => {
+  test('a webhook has defaults, a Location and a secret that is shown once', async () => {
     const { body, headers } = await create(WEBHOOK)
     expect(body).toMatchObject({
       ...{
@@ -68,7 +68,7 @@ describe('what a channel is', () => {
       })
   })
 
-  test('secrets never come back, and their masks keep them', async () => {
+  test('secrets are never returned, and sending back their mask keeps them', async () => {
     const chat = { type: 'chat_webhook', webhook_url: `https://hooks.slack.com/${CANARY}`, channel: '#ops' }
     const hook = { ...WEBHOOK, headers: { Authorization: `Bearer ${CANARY}` } }
     const made = [await create(chat), await create(hook)]
@@ -89,7 +89,7 @@ describe('what a channel is', () => {
     expect(await harness.engine.metrics()).not.toContain(CANARY)
   })
 
-  test('operators and viewers see what a channel is called, and no more', async () => {
+  test('operators and viewers see only the name of a channel', async () => {
     const { body } = await create(WEBHOOK)
     for (const role of ['operator', 'viewer'] as const) {
       const other = await harness.login(role)
@@ -102,7 +102,7 @@ describe('what a channel is', () => {
   })
 })
 
-test('a channel that is turned off is shown as disabled to everybody, and is told of', async () => {
+test('a channel that is turned off is shown as disabled to everybody, and this is announced', async () => {
   const { body } = await create(WEBHOOK)
   const path = `${CHANNELS}/${body.channel_id}`
   const viewer = await harness.login('viewer')
@@ -244,7 +244,7 @@ describe('the test button', () => {
     expect(again).toMatchObject({ status: 202, body: { notification_id: mail?.messageId } })
   })
 
-  test('a receiver that refuses is told by its status', async () => {
+  test('a refusing receiver is reported with its status', async () => {
     const { body } = await create(WEBHOOK)
     harness.engine.outbound.status = 404
     const tested = await send(`POST ${CHANNELS}/${body.channel_id}/test`)

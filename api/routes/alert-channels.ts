@@ -26,7 +26,7 @@ import type { Services } from '../http/services.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { readChannel } from './channel-settings.ts'
 
-/** How often an edit is tried again because another one came first. */
+/** How often an edit is retried because another edit came first. */
 const EDITS_MAX = 5
 
 export function alertChannelRoutes(services: Services): readonly Route[] {
@@ -134,7 +134,7 @@ function channelAnswer(
   })
 }
 
-/** What to do about it. The receiver's own words are shown to nobody. */
+/** What to do about each error. The receiver's own text is never shown. */
 const ERROR_TEXTS: Readonly<Record<string, string>> = {
   WEBHOOK_TARGET_FORBIDDEN: 'the address is not public, and FLEET_WEBHOOK_ALLOW does not name it',
   TIMEOUT: 'the receiver did not answer in time',

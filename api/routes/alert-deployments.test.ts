@@ -1,4 +1,4 @@
-// Rules that wait for deployments to fail.
+// Rules about failed deployments.
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ChannelId } from '../../schemas/ids.ts'
@@ -62,7 +62,7 @@ test('a job that failed is an alert of its device, and a deployment that was abo
   expect(await alertsOf(elsewhere)).toEqual([])
 })
 
-test('another failure while the alert is open is counted, and five minutes after the last one it is over', async () => {
+test('further failures while the alert is open are counted, and it ends five minutes after the last one', async () => {
   const { rule, alertsOf, turns, deploy, clock } = await open({ one: 'fails', two: 'fails' })
   const whole = await rule('deployment')
   await deploy({ type: 'device', value: 'one' })
@@ -75,7 +75,7 @@ test('another failure while the alert is open is counted, and five minutes after
   await turns(async () => (await alertsOf(whole)).length === 0)
 })
 
-test('an alert that an update mutes is told of when the update has failed and it still fires', async () => {
+test('an alert muted during an update is announced if the update fails and the alert still fires', async () => {
   const { engine, fleet, send, turns, deploy } = await open({ bad: 'fails' })
   const settings = { ...webhookChannel, isDefault: true, groupWaitSec: 0, groupIntervalSec: 0 }
   await engine.channels({ op: 'create', id: ChannelId('ch_1'), settings, by: 'usr_x' })
@@ -95,7 +95,7 @@ test('an alert that an update mutes is told of when the update has failed and it
   expect(await hot()).toMatchObject({ suppressed_by: [], notified: [{ event: 'fired' }] })
 })
 
-test('a rule that is made later says nothing of what failed before it', async () => {
+test('a rule ignores failures from before it was created', async () => {
   const { rule, alertsOf, turns, deploy, clock } = await open({ bad: 'fails' })
   await deploy()
   clock.at += 1_000

@@ -1,4 +1,4 @@
-// Trying a rule on the past.
+// Testing a rule against the past.
 import { expect, test } from 'vitest'
 import { Micros } from '../../schemas/ids.ts'
 import { NOW } from '../testing/rest.ts'
@@ -23,7 +23,7 @@ async function open() {
   return { ...world, ask }
 }
 
-test('stored points give the episodes that would have been, and nothing is kept of it', async () => {
+test('stored points yield the episodes that the rule would have raised, and nothing is stored', async () => {
   const { ask, points, engine } = await open()
   await points({ t: [5, 11, 15, 9, 7, 12, 3], u: [100] })
   const { status, body } = await ask({ condition: HOT })
@@ -52,7 +52,7 @@ test('stored points give the episodes that would have been, and nothing is kept 
   expect((await engine.alerts.list({ states: ['firing', 'resolved'], limit: 9 })).total).toBe(0)
 })
 
-test('timers run by the time of the points', async () => {
+test('timers use the times of the points', async () => {
   const { ask, points } = await open()
   await points({ t: [11] })
   const late = await ask({ condition: HOT, for_sec: 30 })
@@ -95,7 +95,7 @@ test.each(['log', 'dead_letter', 'fleet_metric', 'out_of_sync'])(
   },
 )
 
-test('mistakes are told with their place', async () => {
+test('errors are reported with their place', async () => {
   const { ask } = await open()
   expect((await ask({ condition: { kind: 'nothing' } })).body.errors[0].path).toBe('/rule/condition/kind')
   expect((await ask({ condition: HOT }, { from: '2026-02-20T11:00:00Z' })).body.errors[0].path).toBe('/to')

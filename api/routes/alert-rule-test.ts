@@ -1,4 +1,4 @@
-// POST /alerts/rules/test: what a rule would have said of some devices in the past. Nothing is kept, and nobody is told.
+// POST /alerts/rules/test: which alerts a rule would have raised for some devices in the past. Nothing is stored or sent.
 import { leavesOf } from '../../engine/domain/alert/leaves.ts'
 import { createRule, type Rule } from '../../engine/domain/alert/rule.ts'
 import { membership } from '../../engine/domain/alert/target.ts'
@@ -110,7 +110,7 @@ async function pastOf(
     (leaf) => (leaf.kind === 'repeat' ? leaf.condition : leaf),
   )
   const named = leaves.flatMap((leaf) => ('metric' in leaf && leaf.metric !== undefined ? [leaf.metric] : []))
-  // Silence of everything is judged by every metric that is known.
+  // Whether a device is completely silent depends on all its known metrics.
   const isAboutAll = leaves.some((leaf) => leaf.kind === 'absence' && leaf.metric === undefined)
   const known = isAboutAll ? ((await engine.metricsOf(deviceId)) ?? []).map(({ metric }) => metric) : []
   const events: PastEvent[] = []
@@ -152,7 +152,7 @@ function eventsOf({ kind, at, body }: HistoryRow): readonly PastEvent[] {
   return []
 }
 
-/** The device as it was at the start, by what its first move since then says. */
+/** The device as it was at the start, derived from the first change since then. */
 function subjectOf(device: DeviceRecord, events: readonly PastEvent[]) {
   const first = events.find((event) => event.kind === 'status')
   return { ...device, status: first?.before ?? device.status, shadow: NEW_SHADOW }

@@ -1,4 +1,4 @@
-// /alerts/rules: everyone may read; an admin writes, and an operator those whose target lies within their groups.
+// /alerts/rules: everyone may read. An admin may write all rules, an operator those whose target is within their groups.
 import { isTargetWithin, isWithin, namedDevices, namedGroup } from '../../engine/domain/alert/target.ts'
 import type { AlertChangeOutcome, Rule } from '../../engine/ports/alerts.ts'
 import type { EditRuleBody, RuleBody } from '../../schemas/alert-rule.ts'
@@ -131,7 +131,7 @@ async function bodiesOf(
   })
 }
 
-/** A rule that names only devices or a group that the caller may not see is not shown to them. */
+/** A rule whose target names only devices or a group outside the caller's groups is hidden from the caller. */
 function isSeen({ engine }: Services, { target }: Rule, user: Caller): boolean {
   const scope = scopeOf(user)
   if (scope === undefined) return true
@@ -147,7 +147,7 @@ function seen(services: Services, id: string, user: Caller): Rule | undefined {
   return rule !== undefined && isSeen(services, rule, user) ? rule : undefined
 }
 
-/** Why the caller may not write a rule with this target. */
+/** The reason why the caller may not write a rule with this target, if there is one. */
 function outsideOf({ engine }: Services, target: Rule['target'], user: Caller): Refusal | undefined {
   const scope = scopeOf(user)
   if (scope === undefined) return undefined
@@ -156,7 +156,7 @@ function outsideOf({ engine }: Services, target: Rule['target'], user: Caller): 
     ? named.every((id) => isInScope(engine.devices.summary(id)?.group, scope))
     : isTargetWithin(target, scope)
   if (isInside) return undefined
-  // What is named and lies outside is not there for the caller.
+  // To the caller, a device or group outside their own groups does not exist.
   if (named !== undefined) return refused('NOT_FOUND', { message: 'no such device' })
   if (namedGroup(target) !== undefined) return refused('NOT_FOUND', { message: 'no such group' })
   return refused('FORBIDDEN', {

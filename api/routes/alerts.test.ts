@@ -21,14 +21,14 @@ async function open() {
   await harness.device('r', { group: 'plant/a' })
   const ask = async (line: string, body?: unknown, headers = {}) =>
     harness.request(line, { token, body, headers })
-  /** Wants something of the device that it has not reported. */
+  /** Sets a desired state that the device has not reported. */
   const want = async () => {
     expect((await ask('PUT /api/v1/shadows/r/desired', { led: 'on' })).status).toBe(200)
   }
   return { ...harness, user, ask, want }
 }
 
-test('a rule has its defaults, and is found again', async () => {
+test('a rule gets its defaults, and can be read back', async () => {
   const { ask, user } = await open()
   const made = await ask(`POST ${RULES}`, RULE)
   expect(made.status).toBe(201)
@@ -100,7 +100,7 @@ test('a rule that was read, changed and sent back keeps what cannot be changed',
   }
 })
 
-test('a rule whose channel is gone can be changed, and cannot be given another that is not there', async () => {
+test('a rule whose channel was deleted can be changed, but not to another channel that does not exist', async () => {
   const { ask, engine } = await open()
   const id = ChannelId('ch_1')
   await engine.channels({ op: 'create', id, settings: webhookChannel, by: 'usr_x' })
@@ -112,7 +112,7 @@ test('a rule whose channel is gone can be changed, and cannot be given another t
   expect([refused.status, refused.body.errors[0].path]).toEqual([422, '/channels/1'])
 })
 
-test('an operator writes rules about what lies within the own groups; what lies outside is not there', async () => {
+test('an operator writes rules only within their own groups, and nothing outside of these exists for them', async () => {
   const { ask, login, device, request } = await open()
   await device('s', { group: 'elsewhere' })
   const { token } = await login('operator', { groups: ['plant'] })
@@ -138,7 +138,7 @@ test('rules are listed from the newest to the oldest', async () => {
   expect(data.map(({ name }: { readonly name: string }) => name)).toEqual(['third', 'second', 'first'])
 })
 
-test('a device that more than 100 rules fit is counted, and the oldest are judged', async () => {
+test('a device that matches more than 100 rules is counted, and the oldest 100 are applied', async () => {
   const { ask, want, engine } = await open()
   const keep = (from: number, to: number) => {
     const documents = Array.from({ length: to - from }, (_, i) => {
@@ -209,7 +209,7 @@ const LEAF = { kind: 'flapping' }
 const count = (of: object) => ({ kind: 'fleet', op: '>', value: 1, of: { kind: 'flapping' }, ...of })
 const many = (length: number) => Array.from({ length }, (_, i) => `n${i}`)
 
-test('every bound of a rule is told with its place', async () => {
+test('every bound of a rule is reported with its place', async () => {
   const { ask } = await open()
   const window = { start: '22:00', duration_min: 1 }
   const wishes: readonly (readonly [path: string, wish: object])[] = [
@@ -346,7 +346,7 @@ test('the metrics count rules, alerts by state, moves and judgements', async () 
   expect([await figure(firing), await figure('fleet_alert_moves_total{to="resolved"}')]).toEqual([0, 1])
 })
 
-test('an alert under a silence says so, and is seen all the same', async () => {
+test('a silenced alert says so, and is still listed', async () => {
   const { ask, want } = await open()
   const silence = { matchers: { device_id: 'r' }, ends_at: '2026-03-01T13:00:00Z', comment: 'rewiring' }
   const made = await ask('POST /api/v1/alerts/silences', silence)

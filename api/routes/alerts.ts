@@ -42,7 +42,7 @@ export function alertRoutes(services: Services): readonly Route[] {
           message: `reaches further than ${LIMITS.alertsListedMax} alerts; use filters`,
         })
       const [sort = 'fired_at', direction = 'desc'] = (query.sort ?? '').split(':')
-      // Words of their lists, by the pattern of the query.
+      // The pattern of the query allows only these words.
       const states = (query.state?.split(',') ?? ['firing', 'recovering']) as AlertState[]
       const found = await findAlerts(engine, {
         states,
@@ -89,12 +89,12 @@ export function alertRoutes(services: Services): readonly Route[] {
       const place = alertPlaceOf(services, id, user)
       if (place === undefined) return noSuchAlert()
       const alert = await foundAlert(services, id, place)
-      // Who sees an alert of the fleet is known by the alert alone.
+      // Only the alert itself tells who may see an alert about the fleet.
       if (alert === undefined && isFleetAlertId(id) && place.within !== undefined) return noSuchAlert()
       const rows = await movesOf(services, id, { place, isKept: alert !== undefined })
       const timeline = rows.map(({ body, at }): JsonObject => ({ ...body, at: toIso(toMillis(at)) }))
       const [last] = rows
-      // One that the record does not keep any more is as its last move says.
+      // If the record has dropped the alert, it is shown as it was after its last change.
       const shown = alert ?? (last === undefined ? undefined : fromHistory(last.body))
       if (shown === undefined) return noSuchAlert()
       const [body] = await shownAlerts(services, [shown])
@@ -103,7 +103,7 @@ export function alertRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** An alert that a record keeps is read all the same while the history cannot be, without its moves. */
+/** If the history cannot be read, an alert kept in a record is still shown, without its changes. */
 async function movesOf(
   { engine }: Services,
   id: AlertId,

@@ -1,4 +1,4 @@
-// /api-keys: an admin gives services their access.
+// /api-keys: an admin creates keys with which services access the API.
 import type { ApiKey } from '../../engine/ports/users.ts'
 import type { ApiKeyBody } from '../../schemas/api-keys.ts'
 import { type Millis, toIso, UserId } from '../../schemas/ids.ts'

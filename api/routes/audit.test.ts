@@ -126,7 +126,7 @@ test('only admins may read the audit', async () => {
   expect((await request(`GET ${AUDIT}`)).status).toBe(401)
 })
 
-test('whoever listens to the feed hears of what is written down, and of dead letters', async () => {
+test('listeners of the feed receive recorded entries and dead letters', async () => {
   const { engine, device, login, request } = openHarness()
   const heard: FeedEvent[] = []
   engine.feed.listen((events) => heard.push(...events))

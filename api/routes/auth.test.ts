@@ -165,11 +165,11 @@ describe('logging in', () => {
     expect((await request(`POST ${AUTH}/refresh`, { body: { refresh_token } })).status).toBe(401)
   })
 
-  test('a login is void if another process disables the user meanwhile', async () => {
+  test('a login fails if another process disables the user meanwhile', async () => {
     const { engine, request, user } = await registered()
     const { users } = engine
     const edit = users.edit.bind(users)
-    // Shared users behave so: the change is computed again from the record of the other process.
+    // Simulates shared users: the change is computed again from the record of the other process.
     users.edit = async (id, change) => {
       const before = users.get(id)
       if (before !== undefined) change(before)
@@ -313,7 +313,7 @@ describe('tickets for the live stream', () => {
     expect(two.body.ticket).not.toBe(one.body.ticket)
   })
 
-  test('a ticket stands for its user as of its use', async () => {
+  test('a ticket reflects its user at the time of its use', async () => {
     const { request, login, engine, tickets } = openHarness()
     const { token, user } = await login('operator')
     const issue = async () => (await request(`POST ${AUTH}/ws-ticket`, { token })).body.ticket

@@ -36,7 +36,7 @@ import { invalid, refused } from '../refusal.ts'
 import { meBody } from './me-body.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
-/** Others may cache the keys only for a short time, since a new key signs at once. */
+/** Clients may cache the keys only briefly, because a new key is used at once. */
 const PUBLIC = { 'cache-control': 'public, max-age=300' }
 
 export function authRoutes({

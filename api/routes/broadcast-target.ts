@@ -1,5 +1,5 @@
-// Whom a broadcast is meant for: the devices of a group, with a tag, named ones, or all that a filter finds. What lies
-// outside the caller's groups is not meant.
+// The target of a broadcast: the devices of a group, those with a tag, a list of devices, or all that match a filter.
+// Devices outside the caller's groups are never included.
 import type { BroadcastTarget } from '../../engine/domain/command/broadcast.ts'
 import type { BroadcastRequest } from '../../engine/ports/engine.ts'
 import type { DeviceSummary } from '../../engine/ports/store.ts'
@@ -12,7 +12,7 @@ import type { Services } from '../http/services.ts'
 import { invalid, type Refusal } from '../refusal.ts'
 import { toMembers } from './deployment-request.ts'
 
-/** So many of the devices that are named are kept with the broadcast. */
+/** How many of the listed devices are stored with the broadcast. */
 const NAMED_KEPT_MAX = 50
 
 type Engine = Pick<Services, 'engine'>
@@ -41,9 +41,9 @@ export function toScope(
   return { kind: 'scope', scope: { group: limited, chosen: { target: toKept(target), members }, within } }
 }
 
-/** What is kept of a target. */
+/** The part of a target that is stored. */
 export function toKept({ type, value }: BroadcastTargetBody): BroadcastTarget {
-  // It came as JSON.
+  // The value was parsed from JSON.
   const json = value as Json
   return { type, value: Array.isArray(json) ? json.slice(0, NAMED_KEPT_MAX) : json }
 }

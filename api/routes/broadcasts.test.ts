@@ -269,7 +269,7 @@ describe('a list of broadcasts', () => {
     expect([listed(body), body.total]).toEqual([[a], 1])
     const own = await operator.send(`POST ${PATH}`, { group: 'w', command: 'go' })
     expect((await operator.send(`GET ${PATH}`)).body.total).toBe(2)
-    // Of a broadcast to a larger group they see their own devices.
+    // For a broadcast to a larger group, operators see only their own devices.
     const devices = await operator.send(`GET ${PATH}/${own.body.broadcast_id}/devices`)
     expect(devices.body.data.map((each: { device_id: string }) => each.device_id)).toEqual(['r1', 'r2'])
     expect((await send(`GET ${PATH}/bc_x/devices`)).status).toBe(404)
@@ -354,7 +354,7 @@ describe('a target that is no group', () => {
 })
 
 describe('a dry run', () => {
-  test('tells whom it would go to, and sends nothing', async () => {
+  test('tells which devices it would go to, and sends nothing', async () => {
     const { send, device, engine } = await openFleet()
     await device('l1', { group: 'w/a', type: 'lamp', name: 'Lamp' })
     const gone = await device('r0', { group: 'w/a' })
@@ -380,7 +380,7 @@ describe('a dry run', () => {
     expect(nobody).toMatchObject({ status: 200, body: { total: 0, accepted: 0, sample: [] } })
   })
 
-  test('a target that has changed since is refused, and nothing is sent', async () => {
+  test('a target that has changed since the dry run is refused, and nothing is sent', async () => {
     const { send, device } = await openFleet()
     const wish = { group: 'w/a', command: 'stop' }
     const { total } = (await send(`POST ${PATH}?dry_run=true`, wish)).body

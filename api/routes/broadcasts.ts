@@ -86,7 +86,7 @@ async function broadcast(
   { body, user, repeatKey, isDryRun }: BroadcastCall,
 ): Promise<Answer | Refusal> {
   const { engine, ids, deviceTypes, clock } = services
-  // Devices whose type does not allow the command are skipped.
+  // Devices whose type does not define the command are skipped.
   const refusal = wishRefusal(body, undefined) ?? reservedName(body.command)
   if (refusal !== undefined) return refusal
   const found = toScope(services, body, user)
@@ -108,7 +108,7 @@ async function broadcast(
   }
   const send = (id: string) => engine.broadcast({ broadcastId: BroadcastId(id), ...request })
   const first = await send(idFor(repeatKey, 'bc_', ids))
-  // The same key made this id before, longer ago than keys are remembered.
+  // The key produced this id before, but longer ago than keys are remembered.
   const isOld = first.kind === 'done' && first.broadcast.createdAt + LIMITS.idempotencyKeyMs <= clock.now()
   const outcome = isOld ? await send(ids.next('bc_')) : first
   if (outcome.kind === 'refused') return outcome
@@ -153,8 +153,8 @@ interface StateCall {
   readonly statuses?: readonly CommandStatus[] | undefined
 }
 
-/** Visible to its sender and to users who may see its whole group, or all groups if it went to devices of any; of its
- *  devices, those that they may see now. */
+/** A broadcast is visible to its sender and to users who may see its whole group, or all groups if its target was not a
+ *  group. Of its devices, users see those that they may see now. */
 async function visibleState(
   { engine }: Services,
   { id, user, window, statuses }: StateCall,
@@ -182,7 +182,7 @@ function commandBodies({ engine }: Services, { commands }: BroadcastState) {
   )
 }
 
-/** The broadcast without the skipped devices that the user may not see. */
+/** The broadcast without skipped devices that the user may not see. */
 function seenBy({ engine }: Services, made: Broadcast, user: Caller): Broadcast {
   const scope = scopeOf(user)
   const skipped = made.skipped.filter(({ deviceId }) =>

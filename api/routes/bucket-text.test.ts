@@ -82,7 +82,7 @@ test('an answer without buckets or series is an empty array', async () => {
   expect(read(withMember({}, 'ü', listOf([])))).toEqual({ ü: [] })
 })
 
-test('other requests have many turns while a large answer is written and joined', async () => {
+test('other requests are served while a large answer is written and joined', async () => {
   let turns = 0
   let next = setImmediate(function count() {
     turns++
@@ -96,6 +96,6 @@ test('other requests have many turns while a large answer is written and joined'
   const text = await joined([one, ...large, ...others])
   clearImmediate(next)
   expect(turns).toBeGreaterThanOrEqual(3)
-  // By itself: a matcher compares millions of bytes one by one.
+  // Compared directly, because a matcher would compare millions of bytes one by one.
   expect(Buffer.concat([one, ...large, ...others]).equals(text)).toBe(true)
 })

@@ -1,5 +1,5 @@
-// Buckets as bytes of a JSON array. An answer may have a hundred thousand of them, so they are written without an object
-// for each, what series have in common is written once, and other requests get their turn in between.
+// Writes buckets as the bytes of a JSON array. An answer may have a hundred thousand of them, so no object is created for
+// each, text that series have in common is written once, and other requests get a turn in between.
 import { setImmediate } from 'node:timers/promises'
 import { type FilledBucket, type FillOptions, fillBuckets } from '../../engine/domain/telemetry/fill.ts'
 import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
@@ -7,18 +7,18 @@ import { type Millis, toIso } from '../../schemas/ids.ts'
 import type { Aggregate } from '../../schemas/vocabulary.ts'
 import type { SeriesRange } from './telemetry-query.ts'
 
-/** Number of buckets written at a time, which takes a millisecond or two, and what is collected as garbage then. */
+/** Buckets written at a time. This takes a millisecond or two, including the garbage collection it causes. */
 const BUCKETS_AT_ONCE = 250
-/** Bytes copied at a time: new memory costs as much as what is written to it. */
+/** Bytes copied at a time. Allocating memory costs as much as filling it. */
 const BYTES_AT_ONCE = 1_000_000
 
-/** Bytes of JSON, one piece after the other. */
+/** JSON as consecutive pieces of bytes. */
 export type Pieces = readonly Uint8Array[]
 
 /** Writes the buckets of one series. */
 export type BucketWriter = (buckets: readonly Bucket[]) => Promise<Pieces>
 
-/** A bucket as it is written. An infinite number, like one that is missing, is null in JSON [RFC 8259]. */
+/** A bucket as it is serialised. JSON has no infinite numbers [RFC 8259], so they become null, like missing ones. */
 type Row = { time?: string } & { [A in Aggregate]?: number | null }
 
 /** Shared by all series of an answer. */
@@ -34,8 +34,8 @@ export function bucketWriter(asked: SeriesRange): BucketWriter {
     : filledWriter({ ...asked, fill: asked.fill }, timeOf)
 }
 
-/** Its rows are used again and again: `JSON.stringify` writes numbers faster than anything else, and new objects would
- *  cost as much as the numbers. */
+/** Reuses its row objects: nothing writes numbers faster than `JSON.stringify`, but new objects would cost as much as the
+ *  numbers themselves. */
 function measuredWriter(
   { aggregates }: Pick<SeriesRange, 'aggregates'>,
   timeOf: (time: Millis) => string,
@@ -52,7 +52,7 @@ function measuredWriter(
   return (buckets) => inPieces(buckets, write)
 }
 
-/** Buckets without points are alike, and so are series that have none: their text is made once. */
+/** Empty buckets are all alike, and so are empty series, so their text is built once. */
 function filledWriter(options: FillOptions, timeOf: (time: Millis) => string): BucketWriter {
   const row: Row = {}
   let [values, text]: [FilledBucket['values'] | undefined, string] = [undefined, '']
@@ -81,7 +81,7 @@ function copy(values: FilledBucket['values'], row: Row, aggregates: readonly Agg
   for (const aggregate of aggregates) row[aggregate] = values[aggregate] ?? null
 }
 
-/** An array of all of these. `write` returns the JSON of some, with commas between them. */
+/** An array of all items. `write` returns the JSON of some of them, separated by commas. */
 async function inPieces<T>(all: readonly T[], write: (some: readonly T[]) => string): Promise<Pieces> {
   const pieces: Uint8Array[] = []
   for (let from = 0; from < all.length; from += BUCKETS_AT_ONCE) {
@@ -91,10 +91,10 @@ async function inPieces<T>(all: readonly T[], write: (some: readonly T[]) => str
   return [...pieces, toBytes(all.length === 0 ? '[]' : ']')]
 }
 
-/** Times and numbers are plain letters, so that one byte stands for each. */
+/** Times and numbers are ASCII, so each character is one byte. */
 const toBytes = (text: string) => Buffer.from(text, 'latin1')
 
-/** All pieces as one. */
+/** Concatenates the pieces. */
 export async function joined(pieces: Pieces): Promise<Uint8Array> {
   const all = Buffer.allocUnsafe(pieces.reduce((sum, { length }) => sum + length, 0))
   let [at, copied] = [0, 0]
@@ -110,7 +110,7 @@ export async function joined(pieces: Pieces): Promise<Uint8Array> {
   return all
 }
 
-/** The JSON of an object with one more member, whose value is JSON already. */
+/** The JSON of an object with one more member, whose value is already JSON. */
 export function withMember(object: object, name: string, value: Pieces): Pieces {
   const head = JSON.stringify(object).slice(0, -1)
   return [
@@ -120,7 +120,7 @@ export function withMember(object: object, name: string, value: Pieces): Pieces 
   ]
 }
 
-/** The JSON of an array of values that are JSON already. */
+/** The JSON of an array of values that are already JSON. */
 export function listOf(values: readonly Pieces[]): Pieces {
   const between = values.flatMap((value, index) => [Buffer.from(index === 0 ? '[' : ','), ...value])
   return values.length === 0 ? [Buffer.from('[]')] : [...between, Buffer.from(']')]

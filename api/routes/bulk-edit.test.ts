@@ -44,7 +44,7 @@ test('a filter’s devices are changed, and each has its result', async () => {
   ])
 })
 
-test('devices that have the change already, or cannot take it, say so, and the others are changed', async () => {
+test('devices that already have the change or cannot take it are reported, and the others are changed', async () => {
   const { send, engine, device } = await openFleet()
   const gone = await device('r4')
   await engine.submit(gone, { kind: 'decommission' }, { by: { kind: 'user', id: 'usr_x' } })
@@ -79,7 +79,7 @@ test('a device has no more tags than one edit may give it', async () => {
   expect(body.results).toMatchObject([{ error: { code: 'LIMIT_REACHED' } }, { status: 'changed' }])
 })
 
-test('a group can be taken away', async () => {
+test('a group can be removed', async () => {
   const { send, engine } = await openFleet()
   await send({ device_ids: ['r1'], patch: { group: null } })
   expect(engine.all()[0]?.group).toBeUndefined()
@@ -95,7 +95,7 @@ test('a dry run tells what would change, and changes nothing', async () => {
   expect(statusesOf(await send(wish))).toEqual(statusesOf(dry))
 })
 
-test('with an Idempotency-Key it is done once, even if somebody has changed a device since', async () => {
+test('with an Idempotency-Key the edit takes effect once, even if a device has changed since', async () => {
   const { send, engine } = await openFleet()
   const key = { 'idempotency-key': 'k' }
   const wish = { device_ids: ['r1'], patch: { group: 'hall' } }
@@ -114,7 +114,7 @@ test('the audit has an entry for the call and one for each device', async () => 
   expect(targets).toEqual(['devices/bulk-edit', 'devices/r1', 'devices/r2'])
 })
 
-test('what has not begun when the log fails is not tried', async () => {
+test('devices that were not started when the log fails are not tried', async () => {
   const { send, engine } = await openFleet()
   engine.log.append = () => Promise.reject(new Fault('LOG_FULL', { retryable: true }))
   const { status, body } = await send({ filter: { q: 'r' }, patch: { tags_add: ['hot'] } })

@@ -1,7 +1,7 @@
-// POST /devices/bulk-edit: one change of many devices. Each is changed through the log, as PATCH /devices/{id} does.
+// POST /devices/bulk-edit: one change to many devices. Each is changed through the log, as by PATCH /devices/{id}.
 //
-// - A change leaves a device that has it already as it is, so that an interrupted call can be repeated.
-// - Once a device fails because of the service, devices that have not begun are not tried.
+// - A device that already has the change is left as it is, so an interrupted call can be repeated.
+// - Once a device fails because of the service, the remaining devices are not tried.
 import { type DeviceEdit, judgeEdit } from '../../engine/domain/device/edit.ts'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -60,7 +60,7 @@ function toTarget(
   if (named !== undefined) return { kind: 'target', ids: [...new Set(named)].sort() }
   if (given === undefined)
     return invalid('/device_ids', { code: 'REQUIRED', message: 'is missing: give device_ids or a filter' })
-  // Nobody changes the whole fleet because a field was left out.
+  // An empty filter is refused, so that nobody changes the whole fleet because a field was left out.
   if (Object.keys(given).length === 0)
     return invalid('/filter', { code: 'REQUIRED', message: 'must have at least one field' })
   const wanted = toFilter(services, given, user)
@@ -116,7 +116,7 @@ async function editOne(
   if (verdict.kind === 'refused') return failed(id, verdict)
   const status = verdict.kind === 'same' ? 'unchanged' : 'changed'
   if (isDryRun) return { device_id: id, status }
-  // The audit has an entry per device besides the entry of the call.
+  // The audit gets an entry for each device, in addition to that of the call.
   const submitted = await engine.submit(id, wish, sign({ target: `devices/${id}` }))
   if (submitted.kind === 'refused') return failed(id, submitted)
   const isSame = submitted.view.device.revision === before.revision

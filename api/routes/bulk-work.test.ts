@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openHarness } from '../testing/rest.ts'
 
-test('a bulk registration is paid for by its rows, and a check of them costs little', async () => {
+test('a bulk registration is charged by its rows, and a dry run costs little', async () => {
   const { login, request, clock, engine } = openHarness({ requestRates: { work: 2 } })
   const { token } = await login('admin')
   const rows = (name: string) =>

@@ -208,7 +208,7 @@ describe('a body as a whole', () => {
   })
 })
 
-test('after a failure of the service the other rows are not tried and are reported so', async () => {
+test('after a failure of the service the other rows are not tried and are reported as such', async () => {
   const { engine, errors, lines } = await setUp()
   const submit = engine.submit.bind(engine)
   let tried = 0
@@ -279,7 +279,7 @@ test('two bulk registrations may run, and a third one is refused for a moment', 
   const device = (id: string) => ({ device_id: id, name: 'x', type: 'simulator' })
   const first = lines(device('a'))
   const second = lines(device('b'))
-  // Requests that are sent together may overtake each other on their way.
+  // Requests that are sent at the same time may arrive in any order.
   await expect.poll(() => held).toBe(2)
   const third = await lines(device('c'))
   expect([third.status, third.headers['retry-after']]).toEqual([429, '2'])
@@ -299,7 +299,7 @@ test('a bulk registration repeated with its key registers nothing twice', async 
   const bulk = (body: string, key: string) => send(body, { ...NDJSON, 'idempotency-key': key })
   const idsOf = ({ body }: Awaited<ReturnType<typeof bulk>>) =>
     body.results.map((row: { device_id: string; status: string }) => `${row.status} ${row.device_id}`)
-  // As if the connection had broken after the first two.
+  // As if the connection had broken after the first two rows.
   await bulk(text.split('\n').slice(0, 2).join('\n'), 'k')
   expect(engine.all().length).toBe(2)
   const [first, again] = [await bulk(text, 'k'), await bulk(text, 'k')]

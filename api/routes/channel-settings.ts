@@ -1,4 +1,4 @@
-// What a user wrote about a channel, checked and completed: with what it was before, or with the defaults.
+// Checks what a user wrote about a channel, and fills in the rest from the previous settings or the defaults.
 import type { Channel, ChannelSettings, ChannelTarget } from '../../engine/domain/alert/channel.ts'
 import { parseJsonTemplate } from '../../engine/domain/alert/json-template.ts'
 import { unknownPlaceholders } from '../../engine/domain/alert/template.ts'
@@ -11,7 +11,7 @@ import { invalid, type Refusal, refused } from '../refusal.ts'
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/
-/** Headers that the service sets itself, and those between one hop and the next. */
+/** Headers that the service sets itself, and hop-by-hop headers. */
 const OWN_HEADERS =
   /^(content-.*|host|webhook-.*|user-agent|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/i
 const HEADER_BYTES_MAX = 1_024
@@ -179,7 +179,7 @@ function missing(path: string): { readonly refusal: Refusal } {
   return { refusal: invalid(path, { code: 'REQUIRED', message: 'is needed for a channel of this type' }) }
 }
 
-/** Undefined leaves what was before, null takes it away. */
+/** Undefined keeps the previous value, null removes it. */
 function given<T>(sent: T | null | undefined, before: T | undefined): T | undefined {
   return sent === null ? undefined : (sent ?? before)
 }

@@ -1,4 +1,4 @@
-// Checks of commands that a schema cannot express, and the statuses of a list's filter.
+// Checks of commands that a schema cannot express, and the status filter of lists.
 import type { DeviceType } from '../../engine/domain/device-type/definition.ts'
 import { validateCommand } from '../../engine/domain/device-type/validate-command.ts'
 import { checkState } from '../../engine/domain/shadow/state-check.ts'

@@ -49,7 +49,7 @@ async function asOperator(type = 'mqtt_device') {
   const post = (body: unknown, headers: Record<string, string> = {}) =>
     send(`POST ${COMMANDS}`, body, headers)
   const { engine } = harness
-  /** Sends the device's commands to it, and its answer to one of them back. */
+  /** Delivers the device's commands, and publishes its answer to one of them. */
   const answer = (commandId: string, fields: object) =>
     engine.converse(id, 'command/ack', { request_id: commandId, ...fields })
   return { ...harness, send, post, user, id, answer }
@@ -213,7 +213,7 @@ describe('an Idempotency-Key', () => {
     expect(other.body.command_id).not.toBe(mine.body.command_id)
   })
 
-  test('an Idempotency-Key shows nothing of a device that has left the groups of its user', async () => {
+  test('an Idempotency-Key reveals nothing about a device that has left the groups of its user', async () => {
     const { login, request } = await asOperator()
     const { token } = await login('operator', { groups: ['a'] })
     const send = () => request(`POST ${COMMANDS}`, { token, body: { command: 'go' }, headers: key })

@@ -92,12 +92,12 @@ function oneRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** A field alone sorts upwards, as in every list. */
+/** A field without a direction sorts in ascending order, as in every list. */
 function isOldestFirst(sort = 'created_at:DESC'): boolean {
   return !sort.toUpperCase().endsWith(':DESC')
 }
 
-/** Asks for the device's firmware only if something waits. */
+/** Asks for the device's firmware only if a command is waiting. */
 async function holdingOf(
   engine: Pick<Engine, 'firmwareOf'>,
   device: DeviceSummary,
@@ -124,7 +124,7 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   const refusal = wishRefusal(body, deviceTypes.defined.get(device.type))
   if (refusal !== undefined) return refusal
   const recalled = repeatKey && (await repeats.recall(repeatKey))
-  // An emergency stop is sent even if its answer cannot be kept. The device's record recognises a repeat for a while.
+  // An emergency stop is sent even if its answer cannot be stored. The device's record recognises a repeat for a while.
   const hasRoom = !(recalled?.kind === 'refused' && recalled.code === 'RATE_LIMIT_EXCEEDED')
   if (recalled?.kind === 'refused' && (hasRoom || body.priority !== 'critical')) return recalled
   if (recalled?.kind === 'repeat') return await repeatedAnswer(engine, { ...call, device }, recalled.answer)
@@ -145,7 +145,7 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   const { command, view } = submitted
   if (command === undefined) return noSuchCommand()
   const holding = { id: device.id, status: view.device.status, isUpdating: isAtWork(view.firmware) }
-  // The device's record holds the latest keys only. The key is kept before the wait, so that a caller who gives up may
+  // The device's record holds only the latest keys. The key is stored before the wait, so that a caller who gives up may
   // repeat the request.
   if (repeatKey !== undefined && hasRoom)
     await repeats.keep(repeatKey, sentAnswer(holding, command, undefined))
@@ -155,13 +155,13 @@ async function send(services: Services, call: SendCall): Promise<Answer | Refusa
   return sentAnswer(holding, later ?? command, { ...wait.headers, ...(command.id === id ? {} : REPLAYED) })
 }
 
-/** Answers with the command as it is now. */
+/** Answers with the current state of the command. */
 async function repeatedAnswer(
   engine: Engine,
   { device, waitSec, header }: SendCall & { readonly device: DeviceSummary },
   first: Answer,
 ): Promise<Answer> {
-  // `send` kept it.
+  // The body was stored by `send`.
   const id = CommandId((first.body as CommandBody).command_id)
   const wait = readWait(waitSec, header('prefer'))
   const command = await engine.awaitCommand(device.id, id, wait.seconds * 1000)
@@ -176,7 +176,7 @@ async function repeatedAnswer(
     : answer(200, past, { ...headers, ...REPLAYED })
 }
 
-/** Without another question to the device's actor: its answer says how far its update is. */
+/** Needs no further question to the device's actor, whose answer includes the progress of its update. */
 function isAtWork(firmware: FirmwareView | undefined): boolean {
   const status = firmware?.update?.status
   return status === 'installing' || status === 'rebooting'

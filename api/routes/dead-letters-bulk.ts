@@ -64,7 +64,7 @@ function toFilter(
   { reason, device_id: text, before }: DeadLetterFilterBody,
 ): DeadLetterFilter | 'nobody' | Refusal {
   const deviceId = parseDeviceId(text)
-  // A text that is no device id has no dead letters.
+  // Text that is not a device id has no dead letters.
   if (text !== undefined && deviceId === undefined) return 'nobody'
   const at = before === undefined ? undefined : parseInstant(before, clock.now())
   if (before !== undefined && at === undefined)
@@ -79,8 +79,8 @@ interface Counts {
 
 const READ_AT_ONCE = 500
 
-/** Goes from the oldest to the newest of those that are there now: what comes back as a dead letter is not tried again.
- *  They are read before, since the list moves meanwhile. All that can be kept fit into 40 MiB. */
+/** Processes the present dead letters from the oldest to the newest. They are read first, because the list changes
+ *  meanwhile, and a letter that fails again must not be retried. All letters that can be kept fit into 40 MiB. */
 async function actOnAll(
   { engine }: Services,
   filter: DeadLetterFilter,

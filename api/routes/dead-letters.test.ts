@@ -52,7 +52,7 @@ test('dead letters are listed by reason, and counted by it', async () => {
 })
 
 describe('a replay', () => {
-  /** A message that a gateway sent for a device before this was its sub-device. */
+  /** A message that a gateway sent for a device that was not yet its sub-device. */
   async function withStranger() {
     const fleet = await openFleet()
     const gateway = await fleet.device('gw', { type: 'gateway' })
@@ -63,7 +63,7 @@ describe('a replay', () => {
     return { ...fleet, later, letter: letter as { id: string; reason: string } }
   }
 
-  test('goes the way of every message, and the letter is gone', async () => {
+  test('processes the message like any other, and removes the letter', async () => {
     const { send, engine, later, letter, letters } = await withStranger()
     const { status, body } = await send(`POST ${PATH}/${letter.id}/replay`)
     expect([status, body.id]).toEqual([200, letter.id])
@@ -72,7 +72,7 @@ describe('a replay', () => {
     expect((await send(`POST ${PATH}/${letter.id}/replay`)).status).toBe(404)
   })
 
-  test('is no sign of life', async () => {
+  test('does not count as a sign of life', async () => {
     const { send, engine, later, letter } = await withStranger()
     await send(`POST ${PATH}/${letter.id}/replay`)
     expect((await engine.view(later))?.device.status).toBe('provisioning')
@@ -89,7 +89,7 @@ describe('a replay', () => {
     }
     expect((await send(`POST ${PATH}/${id}/replay`)).status).toBe(503)
     engine.store.save = save
-    // It was processed, and came back as another dead letter.
+    // The message was processed, and became a dead letter again.
     expect(await letters()).toMatchObject([{ reason: 'MALFORMED_STATUS' }, { id }])
     expect((await send(`POST ${PATH}/${id}/replay`)).status).toBe(200)
     expect((await engine.view(a))?.device.replayed).toHaveLength(1)
@@ -138,7 +138,7 @@ test('many are replayed or discarded by a filter, and a dry run counts them', as
     ...{ dry_run: true, total: 2, done: 2, skipped: 0 },
   })
   expect(await reasons()).toHaveLength(3)
-  // What cannot be processed comes back, and is tried once.
+  // A message that cannot be processed becomes a dead letter again, and is tried only once.
   expect(await act('replay', { device_id: 'ra' })).toMatchObject({ total: 2, done: 2 })
   expect(await reasons('?device_id=ra')).toEqual(['not_json', 'MALFORMED_STATUS'])
   expect(

@@ -24,7 +24,7 @@ function readRoutes({ engine }: Services): readonly Route[] {
     route(listDeadLetters, async ({ query, url }) => {
       const window = toWindow(query)
       const deviceId = parseDeviceId(query.device_id)
-      // A text that is no device id has no dead letters.
+      // Text that is not a device id has no dead letters.
       if (query.device_id !== undefined && deviceId === undefined) return pageAnswer([], 0, window, url)
       const { letters, total } = await engine.deadLetters({
         offset: window.offset,

@@ -1,9 +1,9 @@
-// A rollout while the store is away.
+// A rollout while the store is unavailable.
 import { expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { many, openDeploying } from '../testing/deploying.ts'
 
-test('a store that is away holds a rollout up, and no device is told twice or counted wrongly', async () => {
+test('a rollout pauses while the store is unavailable, and no device is told twice or counted wrongly', async () => {
   const { deploy, engine, ends, until, fleet, clock } = await openDeploying(many(4))
   const save = engine.store.save.bind(engine.store)
   let failed = 0
@@ -14,7 +14,7 @@ test('a store that is away holds a rollout up, and no device is told twice or co
     failed++
     throw new Fault('STORE_UNAVAILABLE', { retryable: true })
   }
-  // The service could not answer anything meanwhile, so nothing is asked.
+  // The service could not answer meanwhile, so no request is sent.
   const failures = async (count: number) => {
     for (let i = 0; failed < count; i++) {
       if (i > 10_000) throw new Error(`it tried to save ${failed} times`)
@@ -22,14 +22,14 @@ test('a store that is away holds a rollout up, and no device is told twice or co
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  // What goes out is saved before: nobody new is told anything.
+  // Changes are saved before anything is sent, so no further device is told.
   await failures(3)
   const told = fleet.flatMap((device) => device.told).length
   await failures(6)
   expect(fleet.flatMap((device) => device.told)).toHaveLength(told)
   expect(told).toBeLessThan(4)
   engine.store.save = save
-  // It tries again after a while.
+  // The service retries after a while.
   for (let i = 0; fleet.some((device) => device.told.length === 0) && i < 5_000; i++) {
     clock.at += i % 3 === 0 ? 1_000 : 0
     await new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,4 @@
-// Finding deployments and their devices, and changing only what was seen.
+// Finding deployments and their devices, and conditional changes.
 import { expect, test } from 'vitest'
 import { many, openDeploying, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
 
@@ -16,7 +16,7 @@ test('deployments are found by the device that is part of them', async () => {
   expect(await of('nobody')).toEqual([])
 })
 
-test('deployments are found by what they are', async () => {
+test('deployments are filtered by their properties', async () => {
   const { deploy, ends, send, clock } = await openDeploying(many(2), { group: 'yard/a' })
   const first = await deploy({ target: { type: 'device', value: 'd0' } })
   await ends(first.body.deployment_id)
@@ -86,7 +86,7 @@ test('devices are found, and deployed to, by the version that they run', async (
   expect(rest.body).toMatchObject({ total: 2, skipped: {} })
 })
 
-test('a filter that cannot be read is refused, and is not left out so that everybody is meant', async () => {
+test('an invalid filter is refused instead of being ignored, which would select every device', async () => {
   const { deploy, read } = await openDeploying(many(2))
   const refusalOf = async (value: unknown) => {
     const { status, body } = await deploy({ target: { type: 'query', value } })
@@ -107,7 +107,7 @@ test('a filter that cannot be read is refused, and is not left out so that every
   expect((await read(all.body.deployment_id)).total).toBe(2)
 })
 
-test('what a job waits for is counted and told', async () => {
+test('the reasons why jobs wait are counted and shown', async () => {
   const { deploy, until, send, fleet } = await openDeploying(many(3, 'dies'))
   const made = await deploy({ max_concurrent: 1 })
   const id = made.body.deployment_id
@@ -126,7 +126,7 @@ test('what a job waits for is counted and told', async () => {
   expect(fleet.filter(({ told }) => told.length > 0)).toHaveLength(1)
 })
 
-test('a deployment that stops itself, and the devices that it takes back, are in the audit as the work of ota', async () => {
+test('a deployment that aborts itself, and its rollbacks, are in the audit with the actor ota', async () => {
   const { deploy, ends, send } = await openDeploying(many(4, 'fails'))
   const made = await deploy({
     strategy: 'canary',
@@ -146,13 +146,13 @@ test('a deployment that stops itself, and the devices that it takes back, are in
   expect(await found('ota.rollback')).toMatchObject([{ actor: { type: 'ota' }, outcome: 'success' }])
 })
 
-test('what is over for longer than it is kept goes, although no deployment is open', async () => {
+test('finished deployments are removed after the retention time, even if no deployment is open', async () => {
   const harness = await openDeploying(many(1))
   const { deploy, ends, clock } = harness
   const { deployment_id: id } = (await deploy()).body
   await ends(id)
   clock.at += 366 * 86_400_000
-  // Its token is over, too.
+  // The token has expired meanwhile, too.
   const { token } = await harness.login('admin')
   for (let i = 0; i < 2_000; i++) {
     clock.at += 1_000

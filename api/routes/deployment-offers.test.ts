@@ -1,9 +1,9 @@
-// Which firmware is offered, to whom, and what takes the offer back.
+// Which firmware is offered to which devices, and what withdraws an offer.
 import { expect, test } from 'vitest'
 import { many, openDeploying as opened, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
 import { uploadFirmware } from '../testing/updating-fleet.ts'
 
-test('a version that two types have is named with its type', async () => {
+test('a version that exists for two types needs the type', async () => {
   const harness = await opened(many(1))
   await uploadFirmware(harness, '2.0', { deviceType: 'ros2_robot' })
   const { status, body } = await harness.deploy()
@@ -12,7 +12,7 @@ test('a version that two types have is named with its type', async () => {
   expect((await harness.deploy({ device_type: 'mqtt_device' })).status).toBe(201)
 })
 
-test('a deprecated firmware is deployed by force alone, a yanked one never', async () => {
+test('a deprecated firmware is deployed only by force, a yanked one never', async () => {
   const { deploy, send, firmwareId } = await opened(many(1))
   const become = (status: string) => send(`PATCH /api/v1/ota/firmware/${firmwareId}?force=true`, { status })
   await become('deprecated')
@@ -22,7 +22,7 @@ test('a deprecated firmware is deployed by force alone, a yanked one never', asy
   expect(await deploy({ force: true })).toMatchObject({ status: 409, body: { code: 'FIRMWARE_YANKED' } })
 })
 
-test('devices that run a version from which it cannot be installed are left out', async () => {
+test('devices running a version that the firmware cannot be installed over are left out', async () => {
   const harness = await opened(many(2))
   await uploadFirmware(harness, '3.0', { minFromVersion: '1.5' })
   await uploadFirmware(harness, '3.1', { fromVersions: ['0.9'] })
@@ -34,7 +34,7 @@ test('devices that run a version from which it cannot be installed are left out'
   expect((await harness.deploy({ firmware_version: '3.2' })).status).toBe(201)
 })
 
-test('a newer deployment takes the place of jobs that have not begun, if it is asked to', async () => {
+test('a newer deployment replaces jobs that have not started, on request', async () => {
   const { deploy, send, fleet } = await opened(many(1))
   fleet[0]?.disconnect()
   const ids: string[] = []
@@ -44,7 +44,7 @@ test('a newer deployment takes the place of jobs that have not begun, if it is a
   expect(jobs.map(({ body }) => body.data[0])).toMatchObject([superseded, superseded, { status: 'pending' }])
 })
 
-test('devices that succeeded go back as well, where all of the deployment is to go back', async () => {
+test('devices that succeeded are rolled back too if the whole deployment is', async () => {
   const { deploy, ends, device } = await opened({ a: 'good', b: 'fails' })
   const { body } = await deploy({
     abort: { min_finished: 2, failure_percent: 50 },
@@ -59,7 +59,7 @@ test('devices that succeeded go back as well, where all of the deployment is to 
   expect(device('a').told.at(-1)).toMatchObject({ action: 'rollback', version: '1.0' })
 })
 
-test('a deployment whose image is gone waits for a person, once a device asks for it in vain', async () => {
+test('a deployment whose image is missing waits for a person once a device fails to download it', async () => {
   const { deploy, until, engine, firmwareId, device, app } = await opened(many(2))
   device('d1').disconnect()
   const record = engine.firmware.get(firmwareId) ?? expect.fail('no record')

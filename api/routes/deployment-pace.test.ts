@@ -10,11 +10,11 @@ test('no more jobs start within a minute than the rate allows', async () => {
   expect(starts).toHaveLength(5)
   for (const [i, at] of starts.slice(2).entries())
     expect(at - Number(starts[i])).toBeGreaterThanOrEqual(60_000)
-  // They did not wait for each other within it.
+  // Within that minute, they did not wait for each other.
   expect(Number(starts[1]) - Number(starts[0])).toBeLessThan(60_000)
 })
 
-test('a ramp begins with one job, and goes on with more once that succeeded', async () => {
+test('a ramp starts with one job, and continues with more once that has succeeded', async () => {
   const { deploy, ends, send } = await openDeploying(many(7))
   const { body } = await deploy({ max_concurrent: 4, ramp: { start: 1, factor: 2 } })
   const id = body.deployment_id
@@ -26,7 +26,7 @@ test('a ramp begins with one job, and goes on with more once that succeeded', as
   const beside = jobs.map(({ from }) => jobs.filter((job) => job.from <= from && from < job.to).length)
   expect(beside[0]).toBe(1)
   expect(Number(jobs[1]?.from)).toBeGreaterThanOrEqual(Number(jobs[0]?.to))
-  // Two after the first success, four after two more.
+  // Two after the first success, four after two more successes.
   expect(Math.max(...beside.slice(1, 3))).toBe(2)
   expect(Math.max(...beside)).toBeGreaterThan(2)
   expect(Math.max(...beside)).toBeLessThanOrEqual(4)

@@ -1,4 +1,4 @@
-// A wish for a deployment, read: every default filled in, its firmware found, and its target judged.
+// Parses a request for a deployment: fills in all defaults, finds its firmware, and checks its target.
 import { checkTarget } from '../../engine/domain/alert/target.ts'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
 import { isZone } from '../../engine/domain/telemetry/zone.ts'
@@ -24,7 +24,7 @@ export type RequestPart<Name extends string, Value> =
   | ({ readonly kind: 'found' } & { readonly [Key in Name]: Value })
   | Refusal
 
-/** The firmware by its id, or by version and type. */
+/** Finds the firmware by its id, or by version and type. */
 export function findFirmware(
   { engine }: Pick<Services, 'engine'>,
   { firmware_id: id, firmware_version: version, device_type: type }: DeploymentWish,
@@ -57,7 +57,7 @@ export function toSpec(body: DeploymentWish, now: Millis): RequestPart<'spec', D
   const staging = toStaging(body)
   if (staging.kind === 'refused') return staging
   const startAt = body.start_at ? parseInstant(body.start_at, now) : undefined
-  // Without this, a time that nobody can read would start the deployment at once.
+  // Without this, an unreadable time would start the deployment at once.
   if (body.start_at && startAt === undefined) return invalid('/start_at', `must be ${INSTANT_EXPECTED}`)
   const asked = toPreconditions(body.preconditions)
   if (asked.kind === 'refused') return asked
@@ -102,7 +102,7 @@ export function toSpec(body: DeploymentWish, now: Millis): RequestPart<'spec', D
   return { kind: 'found', spec }
 }
 
-/** The devices that are meant. What lies outside the caller's groups looks as if it did not exist. */
+/** The devices of the target. Devices outside the caller's groups look as if they did not exist. */
 export function toMembers(
   { engine }: Pick<Services, 'engine'>,
   { type, value }: DeploymentWish['target'],
@@ -160,7 +160,7 @@ function named(
   return { kind: 'found', members: { kind: 'named', deviceIds } }
 }
 
-/** The filters of a target that was checked. */
+/** The filters of a target that has been checked. */
 function toQuery(query: object): DeviceFilter {
   const fields: Readonly<Record<string, unknown>> = { ...query }
   const text = (name: string) => {

@@ -1,4 +1,4 @@
-// When deployments begin and end: start times, windows, deadlines, and devices that stay away.
+// When deployments start and end: start times, windows, deadlines, and devices that stay offline.
 import { expect, test } from 'vitest'
 import { many, openDeploying, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
 import { NOW } from '../testing/rest.ts'
@@ -6,7 +6,7 @@ import { uploadFirmware } from '../testing/updating-fleet.ts'
 
 const MINUTE_MS = 60_000
 const iso = (at: number) => new Date(at).toISOString()
-/** Half a minute for everything but being away. */
+/** Half a minute for each phase, except for being offline. */
 const BRIEF = {
   timeouts: { download_sec: 10, install_sec: 10, reboot_sec: 5, confirm_sec: 5 },
   stable_sec: 0,
@@ -31,7 +31,7 @@ test('nobody is told of a deployment before its start', async () => {
   }
 })
 
-test('a deployment for later holds up none that are made meanwhile, and its devices end on its version', async () => {
+test('a scheduled deployment does not block later ones that start first, and its devices end on its version', async () => {
   const harness = await openDeploying(many(2))
   const { deploy, until, ends, fleet, device, clock, send } = harness
   await uploadFirmware(harness, '1.5')
@@ -46,7 +46,7 @@ test('a deployment for later holds up none that are made meanwhile, and its devi
     { deployment_id: later.deployment_id, status: 'pending', held_reason: 'window' },
     { deployment_id: now.deployment_id, status: 'succeeded' },
   ])
-  // One that is still at work when the time comes ends first.
+  // A job that is still in progress at the start time finishes first.
   device('d0').disconnect()
   const { body: last } = await deploy({ firmware_version: '1.0', target: { type: 'device', value: 'd0' } })
   clock.at = startAt
@@ -59,7 +59,7 @@ test('a deployment for later holds up none that are made meanwhile, and its devi
   ])
 })
 
-test('how long a device may stay away counts from the start of its deployment', async () => {
+test('the time a device may stay offline counts from the start of its deployment', async () => {
   const { deploy, until, ends, device, clock } = await openDeploying(many(2))
   device('d0').disconnect()
   const startAt = NOW + 20 * MINUTE_MS
@@ -72,7 +72,7 @@ test('how long a device may stay away counts from the start of its deployment', 
   expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 2 } })
 })
 
-test('the job of a device that stays away for too long has timed out, and comes no more', async () => {
+test('the job of a device that stays offline too long times out, and is never sent', async () => {
   const { deploy, until, ends, device, send, clock } = await openDeploying(many(2))
   device('d0').disconnect()
   const { body } = await deploy({ offline_ttl_sec: 120, abort: { min_finished: 100 } })
@@ -87,7 +87,7 @@ test('the job of a device that stays away for too long has timed out, and comes 
   expect(device('d0').told).toEqual([])
 })
 
-test('the deadline ends a deployment, a paused one as well, and tells nobody any more', async () => {
+test('the deadline ends a deployment, even a paused one, and no further device is told', async () => {
   const { deploy, send, ends, fleet, clock } = await openDeploying(many(2))
   for (const device of fleet) device.disconnect()
   const { body } = await deploy({ offline_ttl_sec: 600, ...BRIEF })
@@ -105,7 +105,7 @@ test('the deadline ends a deployment, a paused one as well, and tells nobody any
   expect(fleet.flatMap(({ told }) => told)).toEqual([])
 })
 
-test('a device is told the end of the window in which it starts, and that it need not hurry without one', async () => {
+test('a device is told the end of the window in which it starts, and that it need not hurry if there is none', async () => {
   const { deploy, until, ends, fleet, device, clock } = await openDeploying(many(2))
   const opens = Math.ceil(NOW / MINUTE_MS + 20) * MINUTE_MS
   const start = iso(opens).slice(11, 16)
@@ -123,7 +123,7 @@ test('a device is told the end of the window in which it starts, and that it nee
   expect(device('d0').told.at(-1)?.['not_after']).toBeNull()
 })
 
-test('a device for which eight updates wait takes no ninth, until one of them is called off', async () => {
+test('a device with eight waiting updates gets no ninth until one of them is cancelled', async () => {
   const { deploy, send, device } = await openDeploying(many(2))
   device('d0').disconnect()
   const wish = { target: { type: 'device', value: 'd0' } }
@@ -143,7 +143,7 @@ test('a device for which eight updates wait takes no ninth, until one of them is
   expect((await deploy(wish)).status).toBe(201)
 })
 
-test('a device for which eight updates wait takes one that takes their place, and goes back', async () => {
+test('a device with eight waiting updates accepts one that replaces them, and a rollback', async () => {
   const harness = await openDeploying(many(1))
   const { deploy, send, device, until } = harness
   await uploadFirmware(harness, '0.9')

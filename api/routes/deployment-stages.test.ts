@@ -1,4 +1,4 @@
-// Deployments in stages: what has to hold before the next one, and before a device begins.
+// Staged deployments: the conditions before the next stage, and before a device starts.
 import { describe, expect, test } from 'vitest'
 import { many, openDeploying, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
 
@@ -7,7 +7,7 @@ const told = (fleet: readonly { readonly told: readonly unknown[] }[]) =>
   fleet.filter((device) => device.told.length > 0).length
 
 describe('stages', () => {
-  test('go one after the other, each with its share of all devices', async () => {
+  test('run one after the other, each with its share of all devices', async () => {
     const { deploy, until, ends, fleet } = await openDeploying(many(10))
     const stages = [
       { count: 1, soak_sec: 100 },
@@ -99,7 +99,7 @@ describe('gates', () => {
     expect([metric, measured]).toEqual(['battery', value])
   })
 
-  test('a metric that nobody reports does not hold, and with pause a person decides', async () => {
+  test('a condition on a metric that no device reports fails, and with pause a person decides', async () => {
     const { deploy, until, ends, send } = await openDeploying(many(2))
     const gate = { metrics: [{ metric: 'nothing', op: '<', value: 1 }] }
     const { body } = await deploy(staged(gate, { on_gate_failure: 'pause' }))

@@ -1,4 +1,4 @@
-// The stages of a wish for a deployment, and what has to be so before devices begin, read and judged.
+// Parses and checks the stages of a requested deployment, and the preconditions for devices to start.
 
 import { checkCondition } from '../../engine/domain/alert/check-condition.ts'
 import { leavesOf } from '../../engine/domain/alert/leaves.ts'
@@ -31,7 +31,7 @@ export function toStaging(body: DeploymentWish): Staging | Refusal {
   return unfit ?? { kind: 'staging', canary: toCanary(canary ?? {}), stages: undefined, maxConcurrent }
 }
 
-/** A condition over a single moment; undefined if there is none. */
+/** A condition that is judged at one moment. Undefined if there is none. */
 export function toPreconditions(
   value: unknown,
 ): { readonly kind: 'found'; readonly preconditions: Condition | undefined } | Refusal {
@@ -113,7 +113,7 @@ function toCanary(wish: CanaryWish): Canary {
   }
 }
 
-/** Any share may succeed in the last stage, unless the wish says otherwise: nothing follows it. */
+/** The last stage accepts any success rate unless the request says otherwise, because no stage follows it. */
 function toStage(wish: StageWishBody, isLast: boolean): StageWish {
   return {
     percent: wish.percent ?? (isLast ? ALL_PERCENT : undefined),

@@ -1,4 +1,4 @@
-// What is not believed: reports of others, reports that lie, and devices that the firmware is not for.
+// Reports that are not believed, such as false ones or those of other devices, and firmware of another type.
 import { expect, test } from 'vitest'
 import { idOf } from '../../engine/runtime/shard/testing/items.ts'
 import { openDeploying, DEPLOYMENTS_PATH as PATH } from '../testing/deploying.ts'
@@ -12,7 +12,7 @@ async function openOne() {
   })
   const id: string = body.deployment_id
   const job = async () => (await world.send(`GET ${PATH}/${id}/devices`)).body.data[0]
-  // Whatever it does not hear of now, it waits for.
+  // Time goes on in small steps, so the device gets everything that is due to it meanwhile.
   for (let i = 0; (await job()).status !== 'rebooting'; i++) {
     if (i > 2_000) throw new Error('the device does not get that far')
     world.clock.at += 10
@@ -22,7 +22,7 @@ async function openOne() {
   return { ...world, id, job, says }
 }
 
-test('a report about the job of another device moves nothing', async () => {
+test('a report about the job of another device changes nothing', async () => {
   const { id, job, says, send } = await openOne()
   for (const status of ['succeeded', 'failed', 'rejected', 'cancelled', 'already_installed'])
     await says('d1', { deployment_id: id, attempt: 1, status, version: '2.0' })
@@ -30,7 +30,7 @@ test('a report about the job of another device moves nothing', async () => {
   expect((await send('GET /api/v1/ota/devices/d1')).body).toMatchObject({ jobs: [] })
 })
 
-test('a report about another attempt, an unknown deployment or in unknown words moves nothing', async () => {
+test('a report about another attempt, an unknown deployment or with an unknown status changes nothing', async () => {
   const { id, job, says } = await openOne()
   for (const wrong of [
     { deployment_id: id, attempt: 2, status: 'failed' },
@@ -44,7 +44,7 @@ test('a report about another attempt, an unknown deployment or in unknown words 
   ])
     await says('d0', wrong)
   expect(await job()).toMatchObject({ status: 'rebooting', attempt: 1, error: null })
-  // It is heard where it says what can be.
+  // A report with a possible status is accepted.
   await says('d0', { deployment_id: id, attempt: 1, status: 'failed', error: { code: 'FLASH_ERROR' } })
   expect(await job()).toMatchObject({ status: 'failed', error: { code: 'FLASH_ERROR' } })
 })

@@ -1,4 +1,4 @@
-// /ota/deployments: firmware on its way to devices.
+// /ota/deployments: rollouts of firmware to devices.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
 import { jobActions } from '../../engine/domain/ota/job-table.ts'
 import type {
@@ -122,7 +122,7 @@ async function create(services: Services, call: CreateCall): Promise<Answer | Re
   return stateAnswer(services, state, { status: 201, headers: { location } })
 }
 
-/** Tells which devices it would be, and does nothing. */
+/** Shows which devices a deployment would include, without creating it. */
 async function preview({ engine }: Services, request: DeploymentRequest): Promise<Answer | Refusal> {
   const planned = await engine.deployments.plan(request)
   if (planned.kind === 'refused') return planned
@@ -222,7 +222,7 @@ async function stateAnswer(
   const page = await services.engine.deployments.members(id, { offset: 0, limit: FIRST_PAGE })
   const devices = page?.jobs.map((job) => bodyOf(services, id, job)) ?? []
   const body = deploymentBody(state)
-  // A preview has none, and its operation is the same.
+  // A preview has no ETag, although its operation is the same.
   const etag = status === 201 ? {} : { etag: quoted(body.etag) }
   return answer(status, { ...body, devices }, { ...etag, ...headers })
 }

@@ -1,4 +1,4 @@
-// Answers of the routes of a device.
+// Answers of the device routes.
 import type { DeviceView } from '../../engine/index.ts'
 import { deviceBody, deviceEtag } from '../bodies/device-body.ts'
 import { type Answer, answer } from '../http/answer.ts'

@@ -19,14 +19,14 @@ export function unfitMetadata(metadata: JsonObject | null | undefined): Refusal 
     : undefined
 }
 
-/** Recursion is safe, since the depth of a body is bounded when it is read. */
+/** Recursion is safe, because the depth of a body is bounded when it is read. */
 function isDeeper(value: Json, depthMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (depthMax === 0) return true
   return Object.values(value).some((inner: Json) => isDeeper(inner, depthMax - 1))
 }
 
-/** A parent must be a gateway in service that is not a sub-device itself, so there is one level. */
+/** A parent must be a gateway in service that is not a sub-device itself, so there is only one level. */
 export function unfitParent(
   devices: Directory,
   deviceId: DeviceId,

@@ -101,7 +101,7 @@ describe('changing a device', () => {
     const { etag } = (await send(`GET ${DEVICES}/r`)).body
     const patch = (name: string, ifMatch: string) =>
       send(`PATCH ${DEVICES}/r`, { name }, { 'if-match': ifMatch })
-    // The device merely spoke: that is no reason to refuse.
+    // The device only sent a message, which is no reason to refuse.
     await live.publish('fleet/r/telemetry', '{"m":1}')
     expect((await patch('one', `"${etag}"`)).status).toBe(200)
     const refused = await patch('two', `"${etag}"`)
@@ -118,7 +118,7 @@ describe('changing a device', () => {
     const refused = await send(`PATCH ${DEVICES}/r`, { status: 'offline' })
     expect([refused.status, refused.body.code]).toEqual([409, 'INVALID_STATE_TRANSITION'])
     expect(refused.body).toMatchObject({ allowed: ['decommissioned'], detail: expect.any(String) })
-    // The same status is refused too, if only the device can bring it about.
+    // The same status is also refused if only the device can cause it.
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'provisioning' })).status).toBe(409)
     expect((await send(`PATCH ${DEVICES}/r`, { status: 'asleep' })).status).toBe(422)
     await engine.connect(id)

@@ -42,7 +42,7 @@ export function deviceEditRoutes(services: Services): readonly Route[] {
       const { id, revision, createdAt } = view.device
       if (parseIfMatch(header('if-match'), revision).kind === 'stale') return stale(view, header('if-match'))
       if (query.purge === true) {
-        // They would be sub-devices of whichever gateway gets the id next.
+        // Otherwise they would become sub-devices of any gateway that gets the id next.
         const children = engine.devices.subDevices(id).length
         if (children > 0) return refused('HAS_SUB_DEVICES', { sub_devices: children })
         const purged = await engine.purge(id, createdAt, sign({ detail: { purge: true } }))
@@ -86,7 +86,7 @@ async function edit(
       heartbeatTimeoutSec: body.heartbeat_timeout_sec,
       // [contract 2.5] Only PATCH moves the status.
       ...(replace ? {} : { status: body.status, statusReason: body.status_reason }),
-      // The device's actor checks it again, since another edit may come first.
+      // The device's actor checks this again, because another edit may come first.
       ifRevision: condition.kind === 'revision' ? condition.revision : undefined,
     },
     sign(),

@@ -19,7 +19,7 @@ const devices = [
   { device_id: 'b', name: "'quoted'", type: 'simulator', parent_id: 'a' },
   { device_id: 'c', name: 'x', type: 'simulator' },
 ]
-/** All but when and where in the log a device was registered, which depends on how many were at a time. */
+/** Everything but when and where in the log a device was registered, which depends on concurrency. */
 const stored = (engine: ReturnType<typeof openHarness>['engine']) =>
   engine.all().map((device) => ({ ...device, createdAt: 0, updatedAt: 0, registrationPlace: 0 }))
 
@@ -56,7 +56,7 @@ const REGISTRATION = fc.record(
   { requiredKeys: ['name', 'type'] },
 )
 
-test('an export has every field that a registration takes, and any devices come out as they went in', async () => {
+test('an export has every field that a registration takes, and devices are imported as they were exported', async () => {
   expect(DEVICE_COLUMNS).toEqual(Object.keys(RegisterDeviceBody.properties))
   const seen = fc.array(REGISTRATION, { minLength: 1, maxLength: 40 })
   await fc.assert(
@@ -119,7 +119,7 @@ test('the path of the export is no device id', async () => {
   expect(errors(body)).toEqual([expect.stringMatching(/^VALIDATION_FAILED/)])
 })
 
-test('a list and an export take several statuses, and a refusal names those that there are', async () => {
+test('a list and an export accept several statuses, and a refusal names the valid ones', async () => {
   const { lines, request, token } = await setUp()
   await lines(...devices)
   await request('DELETE /api/v1/devices/c', { token })
@@ -148,7 +148,7 @@ test('a list and an export take several statuses, and a refusal names those that
   }
 })
 
-test('an order that there is not is refused with those that there are, and not with a pattern', async () => {
+test('an unknown sort order is refused with the valid ones instead of a pattern', async () => {
   const { request, token } = await setUp()
   const { status, body } = await request('GET /api/v1/devices?sort=last_seen_at', { token })
   expect([status, body.errors[0]]).toEqual([

@@ -40,7 +40,7 @@ export function deviceExportRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** Yields the devices that exist now, each as it is when its turn comes. */
+/** Yields the devices that exist now, each in its state at the time it is written. */
 async function* linesOf(
   directory: Directory,
   ids: readonly DeviceId[],
@@ -51,7 +51,7 @@ async function* linesOf(
   for (const some of chunks(ids, DEVICES_AT_ONCE)) {
     const devices = some.flatMap((id) => directory.get(id) ?? [])
     yield Buffer.from(devices.map(toLine).join(''))
-    // A fast reader must not delay other requests.
+    // A fast reader must not starve other requests.
     await setImmediate()
   }
 }

@@ -1,4 +1,4 @@
-// Selects the devices of a query among those that the caller may see.
+// Selects the devices that match a query, among those that the caller may see.
 import type { Static } from 'typebox'
 import type { DeviceFilter } from '../../engine/ports/store.ts'
 import type { DeviceExportQuery } from '../../schemas/device.ts'
@@ -46,7 +46,7 @@ function statusesOf(texts: readonly string[]): readonly DeviceStatus[] | Refusal
   return invalid('/status', { code: 'NOT_ALLOWED', message, in: 'query' })
 }
 
-/** A type that has left the file is known as long as there are devices of it. */
+/** A type that was removed from the file remains known as long as it has devices. */
 function isKnownType(
   { deviceTypes, engine }: Pick<Services, 'deviceTypes' | 'engine'>,
   type: string,

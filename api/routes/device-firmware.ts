@@ -1,4 +1,4 @@
-// What one device runs, its jobs, and its way back; and how many devices run what.
+// The firmware of one device: version, jobs and rollback. Also the number of devices per version.
 import type { Static } from 'typebox'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
 import { isUnfinished, isUpdating, jobAtWork } from '../../engine/domain/ota/firmware-jobs.ts'
@@ -78,10 +78,10 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** A job that its device could begin may have to wait for its deployment. */
+/** Even if its device could start a job now, the job may have to wait for its deployment. */
 async function heldByDeployment({ deployments }: Services['engine'], id: DeviceId, job: Job) {
   if (job.status !== 'pending' || job.isGranted) return undefined
-  // No other id that begins with this one comes before it.
+  // Sorted by id, so an exact match comes before longer ids with this prefix.
   const page = await deployments.members(job.plan.deploymentId, { q: id, offset: 0, limit: 1 })
   const [member] = page?.jobs ?? []
   return member?.kind === 'job' ? member.held : undefined
@@ -131,7 +131,7 @@ async function rollBack(services: Services, id: DeviceId, call: RollbackCall): P
   return answer(202, body, { location: getDeployment.path.replace('{deployment_id}', deployment.id) })
 }
 
-/** The image of a version for this type, if it can still be sent. */
+/** The image of a version for this type, if it is still available. */
 async function previousOf({ engine }: Services, type: string, version: string | undefined) {
   await engine.firmware.ready()
   for (const record of engine.firmware.all()) {
@@ -163,7 +163,7 @@ function rollbackSpec(id: DeviceId): DeploymentSpec {
     startAt: undefined,
     windows: [],
     preconditions: undefined,
-    // A block or a version that may not be replaced is no obstacle on the way back.
+    // A blocked version, or one that may not be replaced, is no obstacle for a rollback.
     force: true,
     supersede: false,
   }
@@ -193,7 +193,7 @@ function versions(
   return { data: [...rows.values()].sort(byDevices), total }
 }
 
-/** The most devices first; as many by type, then by version, the unknown one last. */
+/** Versions with the most devices first, then by type and version, with the unknown version last. */
 function byDevices(a: VersionRow, b: VersionRow): number {
   if (a.devices !== b.devices) return b.devices - a.devices
   if (a.type !== b.type) return a.type < b.type ? -1 : 1

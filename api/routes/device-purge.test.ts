@@ -80,7 +80,7 @@ test('a gateway is purged after its sub-devices, so that no later gateway of its
   const refused = await send(`DELETE ${DEVICES}/gw?purge=true`)
   expect([refused.status, refused.body.code, refused.body.sub_devices]).toEqual([409, 'HAS_SUB_DEVICES', 1])
   expect((await send(`GET ${DEVICES}/gw`)).body.status).toBe('provisioning')
-  // One that is out of service is still the gateway's.
+  // A decommissioned sub-device still belongs to the gateway.
   await send(`DELETE ${DEVICES}/robot-7`)
   expect((await send(`DELETE ${DEVICES}/gw?purge=true`)).status).toBe(409)
   expect((await send(`DELETE ${DEVICES}/robot-7?purge=true`)).status).toBe(200)
@@ -90,9 +90,9 @@ test('a gateway is purged after its sub-devices, so that no later gateway of its
   expect((await send(`GET ${DEVICES}?parent_id=gw`)).body.total).toBe(0)
 })
 
-test('a rollout ends without a device that is purged in its midst, and a new device of its id is no part of it', async () => {
+test('a rollout ends without a device purged meanwhile, and a new device with its id is not part of it', async () => {
   const { deploy, device, ends, send, until } = await openDeploying({ d0: 'dies', d1: 'good', d2: 'good' })
-  // It is purged while it installs, and never connects again.
+  // It is purged while it installs, and never reconnects.
   device('d0').meanwhile = async () => {
     expect((await send(`DELETE ${DEVICES}/d0?purge=true`)).status).toBe(200)
     expect((await send(`POST ${DEVICES}`, { ...register, device_id: 'd0' })).status).toBe(201)

@@ -31,7 +31,7 @@ describe('device tokens', () => {
     }
   })
 
-  test('a device renews its own token for as long as it was, with the same rights, until it is revoked', async () => {
+  test('a device renews its own token for the same lifetime and rights, until it is revoked', async () => {
     const { request, login, device, tokens, clock } = openHarness()
     await device('r')
     const { token } = await login('operator')
@@ -56,7 +56,7 @@ describe('device tokens', () => {
     expect((await renew(renewed.body.mqtt_token)).status).toBe(401)
   })
 
-  test('a revocation voids all tokens of a device, and those that are issued later count', async () => {
+  test('a revocation voids all tokens of a device, and tokens issued later are valid', async () => {
     const { request, login, device, tokens, engine } = openHarness()
     const deviceId = await device('r', { group: 'a' })
     const { token } = await login('operator', { groups: ['a'] })

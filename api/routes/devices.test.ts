@@ -47,7 +47,7 @@ describe('registering a device', () => {
     expect(made.token_expires_at).toBe('2027-03-01T12:00:00.000Z')
   })
 
-  test('a device that another node has registered a moment ago is found', async () => {
+  test('a device that another node has just registered is found', async () => {
     const { send, engine } = await asAdmin()
     await send(`POST ${DEVICES}`, { ...SENSOR, device_id: 'new' })
     const summary = vi.spyOn(engine.devices, 'summary').mockReturnValue(undefined)
@@ -59,7 +59,7 @@ describe('registering a device', () => {
     expect((await send(`GET ${DEVICES}/new`)).status).toBe(200)
   })
 
-  test('a node that stood still answers a list only once it has caught up', async () => {
+  test('a node that was paused answers a list only once it has caught up', async () => {
     const { send, engine } = await asAdmin()
     let isBehind = true
     const list = engine.devices.list.bind(engine.devices)
@@ -81,7 +81,7 @@ describe('registering a device', () => {
     expect((await send(`GET ${DEVICES}/${body.device_id}`)).status).toBe(200)
   })
 
-  test('an id that comes of an idempotency key looks like any other', async () => {
+  test('an id derived from an Idempotency-Key looks like any other', async () => {
     const { send } = await asAdmin()
     const { body } = await send(
       `POST ${DEVICES}`,
@@ -89,7 +89,7 @@ describe('registering a device', () => {
       { 'idempotency-key': 'k' },
     )
     expect(body.device_id).toMatch(/^dev_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
-    // Hexadecimal digits alone are no ULID but by chance.
+    // An id of hexadecimal digits only would be a valid ULID just by chance.
     expect(body.device_id).toMatch(/^dev_.*[g-z]/)
   })
 
@@ -143,7 +143,7 @@ describe('registering a device', () => {
       { path: '/gruop', in: 'body', code: 'UNKNOWN_FIELD', message: expect.stringContaining('group') },
     ])
     expect(engine.all().length).toBe(0)
-    // It comes before other mistakes, which may follow from it.
+    // It is reported before other errors, which may follow from it.
     const misspelt = await send(`POST ${DEVICES}`, { nmae: 'x', type: 'simulator' })
     expect([misspelt.body.code, misspelt.body.errors.length]).toEqual(['UNKNOWN_FIELD', 2])
   })
@@ -274,7 +274,7 @@ describe('reading a device', () => {
     expect(body).not.toHaveProperty('access_token')
   })
 
-  test('a current copy is 304, and a device that sent a message is read afresh', async () => {
+  test('a current copy is 304, and a device that has sent a message is answered in full', async () => {
     const { send, device, engine } = await asAdmin()
     const id = await device('robot-7')
     const etag = String((await send(`GET ${DEVICES}/robot-7`)).headers['etag'])

@@ -1,4 +1,4 @@
-// /devices: the records of the fleet. Everyone may read, and an admin may change them.
+// /devices: the records of the fleet. Everyone may read them, and an admin may change them.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { DeviceView, Engine, RequestOutcome } from '../../engine/index.ts'
 import type { DeviceSort } from '../../engine/ports/store.ts'
@@ -49,7 +49,7 @@ function collectionRoutes(services: Services): readonly Route[] {
       const made = { device_id: idFor(repeatKey, 'dev_', services.ids) }
       const call = { sign, idempotencyKey: repeatKey?.id }
       const first = await registerAs(services, { ...made, ...body }, call)
-      // The same key made this id before, longer ago than keys are remembered.
+      // The key produced this id before, but longer ago than keys are remembered.
       const isOld =
         first.kind === 'refused' && first.code === 'ALREADY_EXISTS' && body.device_id === undefined
       const outcome = isOld ? await registerAs(services, body, call) : first
@@ -88,7 +88,7 @@ function readRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** A device whose live state cannot be read any more is shown by its record. */
+/** A device whose live state can no longer be read is shown by its record. */
 async function viewsOf(engine: Engine, devices: readonly DeviceRecord[]): Promise<readonly DeviceView[]> {
   const views = await engine.views(devices.map(({ id }) => id))
   return devices.map((device, i) => views[i] ?? recordView(device))
@@ -125,10 +125,10 @@ async function registeredAnswer(services: Services, view: DeviceView): Promise<A
   return answer(201, body, headers)
 }
 
-/** Reads `sort=name:ASC`; a field alone sorts in ascending order. */
+/** Parses `sort=name:ASC`. A field without a direction sorts in ascending order. */
 function parseSort(sort: string | undefined): { readonly sort?: DeviceSort; readonly descending?: boolean } {
   if (sort === undefined) return {}
   const [field, direction = 'asc'] = sort.split(':')
-  // The query's schema accepts only names of fields.
+  // The query's schema accepts only valid field names.
   return { sort: field as DeviceSort, descending: direction.toLowerCase() === 'desc' }
 }

@@ -1,7 +1,7 @@
 // The list of alerts, from memory and, if resolved ones are asked for, from the history.
 //
-// A device's record keeps its open alerts and the latest resolved ones, and is the truth about them; the history has all
-// that are resolved, a moment later. What both know counts once, as it is in the record.
+// A device's record keeps its open alerts and the latest resolved ones, and is authoritative for them. The history has
+// all resolved alerts, with a short delay. An alert that is in both counts once, as in the record.
 import { inOrder } from '../../engine/domain/alert/found.ts'
 import type { AlertMatches, AlertsQuery } from '../../engine/ports/alerts.ts'
 import type { Engine } from '../../engine/ports/engine.ts'
@@ -27,7 +27,7 @@ export async function findAlerts(engine: AlertSources, query: AlertsQuery): Prom
   const known = kept.alerts.map(({ alert_id: id }) => String(id))
   const past = await pastAlerts(engine, { ...query, known })
   const isKnown = new Set(known)
-  // A device may have left the groups that the caller sees.
+  // A device may have left the groups that the caller may see.
   const isSeen = (id: unknown) => {
     const deviceId = parseDeviceId(id)
     return deviceId === undefined || within === undefined
@@ -39,13 +39,13 @@ export async function findAlerts(engine: AlertSources, query: AlertsQuery): Prom
   )
   const unstored = known.length - past.known
   return {
-    // Records keep some for longer than the history does.
+    // Records keep some alerts for longer than the history does.
     total: others.total + Math.max(kept.total, past.total + unstored),
     alerts: inOrder([...others.alerts, ...kept.alerts, ...older.map(fromHistory)], query),
   }
 }
 
-/** What devices keep is listed all the same if the history cannot be read, or too much of it would have to be. */
+/** If the history cannot be read, or too much of it would be needed, the alerts kept in records are still listed. */
 async function pastAlerts(engine: AlertSources, query: PastAlertsQuery): Promise<PastAlerts> {
   try {
     return await engine.pastAlerts(query)

@@ -1,9 +1,9 @@
-// How a firmware record looks on the wire.
+// The wire format of a firmware record.
 import type { FirmwareLibrary, FirmwareRecord } from '../../engine/ports/ota.ts'
 import type { FirmwareBody } from '../../schemas/firmware.ts'
 import { toIso } from '../../schemas/ids.ts'
 
-/** Looks whether the image is there. */
+/** Also checks whether the image exists. */
 export async function firmwareBody(
   firmware: Pick<FirmwareLibrary, 'hasImage' | 'deploymentsOf'>,
   record: FirmwareRecord,

@@ -1,4 +1,4 @@
-// Firmware that deployments or devices still need.
+// Firmware that deployments or devices still need, and what force allows.
 import { describe, expect, test } from 'vitest'
 import { many, openDeploying } from '../testing/deploying.ts'
 
@@ -8,13 +8,13 @@ describe('a firmware that is being deployed', () => {
     const { deployment_id: id } = (await deploy()).body
     const inUse = { status: 409, body: { code: 'FIRMWARE_IN_USE', deployments: [id] } }
     expect(await send(`DELETE /api/v1/ota/firmware/${firmwareId}`)).toMatchObject(inUse)
-    // Not by force either: that is for firmware that devices would go back to.
+    // Force does not help here. It is for firmware that devices would roll back to.
     expect(await send(`DELETE /api/v1/ota/firmware/${firmwareId}?force=true`)).toMatchObject(inUse)
     const yank = `PATCH /api/v1/ota/firmware/${firmwareId}`
     expect(await send(yank, { status: 'yanked' })).toMatchObject(inUse)
     expect((await send(`GET /api/v1/ota/firmware/${firmwareId}`)).body.status).toBe('available')
     expect((await read(id))['aborted_at']).toBeNull()
-    // To take it out of use for others is possible.
+    // Deprecating it, which stops other deployments from using it, is possible.
     expect(await send(yank, { status: 'deprecated' })).toMatchObject({ status: 200 })
   })
 
@@ -28,7 +28,7 @@ describe('a firmware that is being deployed', () => {
   })
 })
 
-test('a firmware that devices would go back to is deleted by force alone', async () => {
+test('a firmware that devices would roll back to is deleted only by force', async () => {
   const { deploy, ends, send } = await openDeploying(many(3))
   await ends((await deploy()).body.deployment_id)
   const { body } = await send('GET /api/v1/ota/firmware?version=1.0')

@@ -17,7 +17,7 @@ async function start(more: Parameters<typeof openServer>[0] = {}) {
 
 type Headers = Readonly<Record<string, string | number>>
 
-/** Begins an upload; what is answered can be awaited. */
+/** Starts an upload. The answer can be awaited. */
 async function begin(port: number, headers: Headers, token: string) {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
@@ -25,7 +25,7 @@ async function begin(port: number, headers: Headers, token: string) {
   socket.setEncoding('latin1').on('data', (chunk: string) => {
     text += chunk
   })
-  // What is sent after the other side hung up fails, as it should.
+  // Writing after the other side has hung up fails, as it should.
   socket.on('error', () => {})
   const all: Headers = {
     host: 'localhost',
@@ -38,11 +38,11 @@ async function begin(port: number, headers: Headers, token: string) {
   return { socket, said: () => text, heard: (what: string) => expect.poll(() => text).toContain(what) }
 }
 
-// `events.once` would fail on the error that a write to a connection which the other side ended raises.
+// `events.once` would reject with the error of writing to a connection that the other side has ended.
 const ended = (socket: Socket) =>
   new Promise<void>((resolve) => (socket.closed ? resolve() : socket.once('close', () => resolve())))
 
-test('a claim of 3 GiB is refused before a byte of it is sent', async () => {
+test('an announced upload of 3 GiB is refused before a byte of it is sent', async () => {
   const { upload, images } = await start()
   const { socket, heard, said } = await upload({ 'content-length': 3 * 2 ** 30 })
   await heard('"code":"PAYLOAD_TOO_LARGE"')
@@ -82,7 +82,7 @@ describe('Expect: 100-continue', () => {
     socket.destroy()
   })
 
-  test('is not answered for a stranger', async () => {
+  test('is not answered for an unknown caller', async () => {
     const { upload } = await start()
     const { heard, said, socket } = await upload(expecting, 'wrong')
     await heard('HTTP/1.1 401')
@@ -91,7 +91,7 @@ describe('Expect: 100-continue', () => {
   })
 })
 
-test('a sender who goes away leaves nothing, and may upload again', async () => {
+test('a sender who disconnects leaves nothing behind, and may upload again', async () => {
   const { upload, images, engine } = await start()
   const form = firmwareForm({ version: '1', device_type: 'simulator' }, { value: Buffer.alloc(MIB) })
   const first = await upload({ 'content-length': form.length })
@@ -105,10 +105,10 @@ test('a sender who goes away leaves nothing, and may upload again', async () => 
   expect([await images(), [...engine.firmware.all()].length]).toEqual([1, 1])
 })
 
-test('an upload that goes quiet is answered 408, leaves nothing and gives its place back', async () => {
+test('a stalled upload is answered 408, leaves nothing behind and frees its place', async () => {
   const { upload, images } = await start({ standstill: { uploadMs: 50, downloadMs: 60_000 } })
   const form = firmwareForm({ version: '1', device_type: 'simulator' }, { value: Buffer.alloc(MIB) })
-  // More of them than may be under way together, one after the other.
+  // More of them, one after the other, than may be in progress at once.
   for (let i = 0; i < 5; i++) {
     const { socket, heard } = await upload({ 'content-length': form.length })
     socket.write(form.subarray(0, 1_000))

@@ -1,7 +1,7 @@
-// POST /ota/firmware: an image and what is to be known of it.
+// POST /ota/firmware: uploads an image with its description.
 //
-// - The image is stored and hashed as it arrives, before anything is known of it: the fields may come last. Whatever is
-//   wrong in the end, it is removed again.
+// - The image is stored and hashed as it arrives, before its fields are known, because they may come last. If anything
+//   turns out to be wrong, the image is removed again.
 import { Readable } from 'node:stream'
 import { toFilename } from '../../engine/domain/ota/filename.ts'
 import { LIMITS } from '../../engine/limits.ts'
@@ -75,7 +75,7 @@ async function receive(services: Services, upload: Upload): Promise<Answer | Ref
   try {
     const made = await toFirmware(services, { ...upload, form, file, image })
     if (made.kind === 'refused') return made
-    // From here on, whoever writes the record decides about the image.
+    // From here on, the writer of the record decides about the image.
     isTaken = true
     const added = await firmware.add(made.firmware)
     if (added.kind === 'refused') return added
@@ -103,11 +103,11 @@ async function toFirmware(
   services: Services,
   { form, file, image, check, header, user }: ReceivedImage,
 ): Promise<{ readonly kind: 'firmware'; readonly firmware: NewFirmware } | Refusal> {
-  // A form of a web page sends empty texts for what was left out.
+  // HTML forms send empty texts for fields that were left out.
   const given = Object.fromEntries(Object.entries(form.fields).filter(([, value]) => value !== ''))
   const wrong = check(given, 0)
   if (wrong !== undefined) return wrong
-  // Just checked to be ones.
+  // The fields have just been validated.
   const fields = given as FirmwareFields
   const { device_type: deviceType, version, signature, signature_alg: alg = 'ed25519' } = fields
   if (!services.deviceTypes.names.includes(deviceType))
@@ -170,7 +170,7 @@ function otherChecksum({ sha256 }: UploadedImage, expected: string | undefined):
   return refused('CHECKSUM_MISMATCH', { expected: expected.toLowerCase(), actual: sha256 })
 }
 
-/** The SHA-256 of a `Repr-Digest` header [RFC 9530] as hex. Other algorithms are for others. */
+/** The SHA-256 of a `Repr-Digest` header [RFC 9530], in hex. Other algorithms are ignored. */
 function digestOf(header: string | undefined): string | undefined {
   const [, base64] = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]+={0,2}):/.exec(header ?? '') ?? []
   return base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('hex')

@@ -54,7 +54,7 @@ describe('an upload', () => {
     expect((await send(`GET ${PATH}/${body.firmware_id}`)).body).toEqual(body)
   })
 
-  test('sent again is answered with the record; with other bytes it is refused', async () => {
+  test('sent again is answered with the record, but refused if its bytes differ', async () => {
     const { upload, images } = await asAdmin()
     const first = await upload()
     const again = await upload({ changelog: 'other' })
@@ -155,7 +155,7 @@ describe('an upload', () => {
     expect((await post(Buffer.from('x'), { 'content-type': 'multipart/form-data' })).status).toBe(400)
   })
 
-  test('that is not what its checksum says is refused, and nothing is kept', async () => {
+  test('that does not match its checksum is refused, and nothing is stored', async () => {
     const { upload, post, images } = await asAdmin()
     const right = sha256('the image')
     const digest = (bytes: string) =>
@@ -191,7 +191,7 @@ describe('an upload', () => {
     expect((await upload({ device_type: 'small' })).status).toBe(201)
   })
 
-  test('beyond the room of all images is 507', async () => {
+  test('beyond the total space for images is 507', async () => {
     const { upload, engine, images } = await asAdmin()
     engine.blobs.put = async () => ({ kind: 'full' })
     expect(await upload()).toMatchObject({
@@ -235,7 +235,7 @@ describe('signatures', () => {
     expect((await upload(wrongAlg)).body.code).toBe('SIGNATURE_INVALID')
   })
 
-  test('one that nobody can check is passed on', async () => {
+  test('one that the service cannot check is passed on to devices', async () => {
     const { upload } = await asAdmin()
     const { body } = await upload({ signature: 'AAAA' })
     expect(body).toMatchObject({ signature: 'AAAA', signature_alg: 'ed25519', signature_verified: null })
@@ -294,7 +294,7 @@ describe('records', () => {
     expect((await upload({}, { value: 'other' })).status).toBe(201)
   })
 
-  test('say whether their image is there', async () => {
+  test('say whether their image exists', async () => {
     const { upload, send, engine } = await asAdmin()
     const { firmware_id: id } = (await upload()).body
     for (const { key } of await engine.blobs.list({ prefix: '', limit: 1 })) await engine.blobs.delete(key)

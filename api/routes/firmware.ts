@@ -1,4 +1,4 @@
-// /ota/firmware: the versions that devices can be updated to.
+// /ota/firmware: the firmware that devices can be updated to.
 import type { FirmwareRecord } from '../../engine/ports/ota.ts'
 import type { FirmwareSort } from '../../schemas/firmware.ts'
 import { FirmwareId } from '../../schemas/ids.ts'
@@ -94,7 +94,7 @@ export function firmwareRoutes(services: Services): readonly Route[] {
   }
 }
 
-/** Undefined for any. */
+/** Undefined means any revision. */
 function revisionOf(ifMatch: string | undefined): number | undefined | Refusal {
   const match = parseVersionMatch(ifMatch)
   if (match.kind === 'read') return match.version
@@ -109,10 +109,10 @@ const KEYS: Readonly<Record<FirmwareSort, (record: FirmwareRecord) => string | n
   size_bytes: ({ sizeBytes }) => sizeBytes,
 }
 
-/** Equal ones are sorted by id, so that pages do not overlap. */
+/** Equal records are sorted by id, so that pages do not overlap. */
 function orderOf(sort: string): (a: FirmwareRecord, b: FirmwareRecord) => number {
   const [field, direction = 'asc'] = sort.split(':')
-  // The query's schema accepts only names of fields.
+  // The query's schema accepts only valid field names.
   const key = KEYS[field as FirmwareSort]
   const sign = direction.toLowerCase() === 'desc' ? -1 : 1
   return (a, b) => (compare(key(a), key(b)) || compare(a.id, b.id)) * sign

@@ -1,4 +1,4 @@
-// Rules about the fleet, which the leader judges, over REST.
+// Rules about the fleet, which the leader evaluates, over REST.
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { ChannelId } from '../../schemas/ids.ts'
@@ -20,7 +20,7 @@ async function open(groups: readonly string[] = ['eu/a', 'eu/a', 'eu/b', 'us/c']
     return found
   }
   const ask = async (line: string, body?: unknown, as = token) => harness.request(line, { token: as, body })
-  /** Leader and shards look a few times, half a second apart. */
+  /** Lets the leader and the shards evaluate a few times, half a second apart. */
   const look = async (rounds = 3) => {
     for (let round = 0; round < rounds; round++) {
       clock.at += 500
@@ -35,7 +35,7 @@ async function open(groups: readonly string[] = ['eu/a', 'eu/a', 'eu/b', 'us/c']
 }
 
 describe('a rule that counts members', () => {
-  test('fires once enough are so, and recovers with them', async () => {
+  test('fires once enough members match, and recovers with them', async () => {
     const { ask, look, leave, open: alerts, id, engine } = await open()
     await engine.channels({
       op: 'create',
@@ -138,7 +138,7 @@ describe('a rule that counts members', () => {
   })
 })
 
-test('newest values of members are added up by group, and stale ones are left out', async () => {
+test('the newest values of members are summed by group, and stale ones are left out', async () => {
   const { ask, look, open: alerts, id, engine } = await open(['a', 'a', 'b'])
   const condition = {
     ...{ kind: 'fleet_metric', metric: 't', agg: 'avg', op: '>', value: 10, clear_value: 8 },
@@ -152,7 +152,7 @@ test('newest values of members are added up by group, and stale ones are left ou
   expect(await alerts()).toMatchObject([{ group: 'a', value: 15.5, metric: 't', type: 'fleet_metric' }])
   await engine.say(id(0), 'telemetry', { t: 17 })
   await pass()
-  // Nine is not above ten any more, and not yet at eight.
+  // Nine is no longer above ten, but has not reached eight either.
   expect(await alerts()).toMatchObject([{ group: 'a', value: 9 }])
   await engine.say(id(0), 'telemetry', { t: 1 })
   await pass()
@@ -170,7 +170,7 @@ describe('what people do to an alert of the fleet', () => {
     return { ...world, alertId: alert.alert_id as string, ruleId: made.body.rule_id as string }
   }
 
-  test('is kept, and resolving it waits until it was false once', async () => {
+  test('is stored, and a resolved alert stays resolved until its condition was false once', async () => {
     const { ask, alertId, look, open: alerts, leave, id, engine } = await fired()
     expect((await ask(`POST /api/v1/alerts/${alertId}/ack`, { comment: 'mine' })).body).toMatchObject({
       acknowledged: true,
@@ -191,7 +191,7 @@ describe('what people do to an alert of the fleet', () => {
     expect(next.alert_id).not.toBe(alertId)
   })
 
-  test('is for those who may see its group', async () => {
+  test('is visible to those who may see its group', async () => {
     const { request, login, alertId } = await fired({ type: 'group', value: 'eu' })
     const { token: outside } = await login('operator', { groups: ['us'] })
     const { token: inside } = await login('operator', { groups: ['eu'] })

@@ -24,13 +24,13 @@ async function openFleet() {
   }
   const { send, user } = await as('admin')
   let n = 0
-  /** Sends a command a second after the one before. */
+  /** Sends a command one second after the previous one. */
   const command = async (deviceId: DeviceId, name = 'go') => {
     clock.at += 1_000
     const { body } = await send(`POST ${PATH}/${deviceId}`, { command: name, timeout_sec: 600 })
     return body.command_id as string
   }
-  /** A command of which only the history knows. */
+  /** A command that only the history knows. */
   const past = async (
     deviceId: DeviceId,
     age: number,
@@ -104,13 +104,13 @@ test('open and past commands of all devices are one list, newest first', async (
   })
 })
 
-test('a command that its device keeps is shown once and as it is, whatever the history says', async () => {
+test('a command in its device’s record is shown once and as in the record, whatever the history says', async () => {
   const { engine, a, send, command, idsOf } = await openFleet()
   const id = await command(a)
   await engine.converse(a, 'command/ack', { request_id: id, status: 'completed', result: 7 })
   const { body: kept } = await send(`GET ${PATH}/ra/${id}`)
   expect(kept.status).toBe('completed')
-  // The history has not got the end yet.
+  // The history does not have the end yet.
   await engine.remember({
     deviceId: a,
     kind: 'command',
@@ -156,7 +156,7 @@ test('open commands are listed even if the history cannot be read', async () => 
   expect(await idsOf('status=pending,delivered')).toEqual([id])
 })
 
-test('the commands of one device are those that its record keeps, and the earlier ones of the history', async () => {
+test('the commands of one device are those in its record and earlier ones from the history', async () => {
   const { engine, a, b, send, command, past } = await openFleet()
   const oldest = await past(a, 2 * DAY_MS, {}, ['failed'])
   const older = await past(a, DAY_MS)
@@ -185,7 +185,7 @@ test('the commands of one device are those that its record keeps, and the earlie
   expect(await listed('')).toEqual([all.length - 2, ...all.slice(0, -2)])
 })
 
-test('pages go over open and past commands by cursor, each once', async () => {
+test('pages by cursor contain every open and past command once', async () => {
   const { a, b, c, send, command, past } = await openFleet()
   const all: string[] = []
   for (const device of [a, b, c, a]) all.unshift(await command(device))

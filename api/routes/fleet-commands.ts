@@ -1,4 +1,4 @@
-// GET /commands: the commands of all devices, newest first. A page is made of what the records keep and of the history.
+// GET /commands: the commands of all devices, newest first. A page combines what the records keep with the history.
 
 import { byCreation, placeOf } from '../../engine/domain/command/kept-commands.ts'
 import { isOpen } from '../../engine/domain/command/moves.ts'
@@ -18,14 +18,14 @@ import { parseStatuses } from './command-checks.ts'
 import { type FoundCommand, keyOf, toBodies } from './found-commands.ts'
 import { orTooMuch } from './telemetry-query.ts'
 
-/** The history is asked so many times for one page. */
+/** How often the history is queried for one page at most. */
 const ROUNDS_MAX = 5
 
 type Engine = Services['engine']
 
 interface CommandMatches {
   readonly rows: readonly FoundCommand[]
-  /** Where the next page goes on. */
+  /** Where the next page starts. */
   readonly next: CommandPlace | undefined
 }
 
@@ -72,7 +72,7 @@ async function findCommands(
   const found = new Map<string, FoundCommand>(
     kept.map((each) => [keyOf(placeOf(each)), { place: placeOf(each), kept: each }]),
   )
-  // Every open command is kept.
+  // Records keep every open command.
   if (statuses?.every(isOpen) === true) return toPage(found, { limit, down: undefined })
   let down = filter.before
   for (let round = 1; ; round++) {
@@ -89,7 +89,7 @@ async function findCommands(
   }
 }
 
-/** `down`: the history was read down to here. Undefined if nothing is left of it. */
+/** The history has been read down to `down`. Undefined means to its end. */
 function toPage(
   found: ReadonlyMap<string, FoundCommand>,
   { limit, down }: { readonly limit: number; readonly down: CommandPlace | undefined },

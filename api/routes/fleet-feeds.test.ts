@@ -98,7 +98,7 @@ describe('the timeline of all devices', () => {
   })
 })
 
-test('pages go on by cursor, and links keep the filters', async () => {
+test('pages continue by cursor, and links keep the filters', async () => {
   const { send, engine, a, b, row } = await openFleet()
   await engine.remember(...[1, 2, 3, 4, 5, 6, 7].flatMap((n) => [row(a, n), row(b, n)]))
   const seen: string[] = []
@@ -139,12 +139,12 @@ test.each([
   expect((await send(`GET ${line}`)).status).toBe(status)
 })
 
-test('a cursor of any place has room in a query', () => {
+test('the longest possible cursor fits into a query', () => {
   const longest = {
     at: Micros(Number.MAX_SAFE_INTEGER),
     version: Number.MAX_SAFE_INTEGER,
     kind: 'command' as const,
-    // Written in a test.
+    // The test supplies a valid id.
     deviceId: 'x'.repeat(64) as DeviceId,
   }
   expect(toFleetCursor(longest).length).toBeLessThanOrEqual(LIMITS.cursorCharsMax)

@@ -1,4 +1,4 @@
-// Indexes of the fleet as they are sent: made and packed at most once a second for all who may see the same.
+// Indexes of the fleet as they are sent: built and compressed at most once a second for all who may see the same devices.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -12,10 +12,10 @@ import { fleetIndexBody } from '../bodies/fleet-index-body.ts'
 import { API_LIMITS } from '../limits.ts'
 
 export interface MadeIndex {
-  /** Stands for the content, and is its ETag. */
+  /** Identifies the content, and is its ETag. */
   readonly cursor: string
   readonly text: string
-  /** Packed once, when somebody first takes it so. */
+  /** The compressed content. It is compressed once, on first use. */
   packed(): Promise<Uint8Array>
 }
 
@@ -25,13 +25,13 @@ interface KeptIndex {
 }
 
 const pack = promisify(gzip)
-/** Two thirds of the work of the usual level, for a tenth more bytes. */
+/** This level takes two thirds of the work of the default one, for a tenth more bytes. */
 const PACKING = { level: 4 }
 
 export class FleetIndexes {
   readonly #engine: Pick<Engine, 'fleet'>
   readonly #clock: Clock
-  /** Keyed by question and names, the least recently asked first. */
+  /** Keyed by query and names, the least recently used first. */
   readonly #kept = new Map<string, KeptIndex>()
 
   constructor({ engine, clock }: { readonly engine: Pick<Engine, 'fleet'>; readonly clock: Clock }) {
@@ -56,7 +56,7 @@ export class FleetIndexes {
     return index
   }
 
-  /** Undefined if the cursor is of another table or question, or too old. */
+  /** Undefined if the cursor belongs to another table or query, or is too old. */
   async since(question: FleetQuestion, since: string): Promise<{ cursor: string; text: string } | undefined> {
     const table = await this.#engine.fleet.table()
     const key = questionKey(question)
@@ -66,7 +66,7 @@ export class FleetIndexes {
     const changed = places.filter((place) => (table.seenVersion[place] ?? 0) > version)
     const fits = fleetJudge(question)
     const moved = table.movedSince(version)
-    // Rows that came into sight are shown whole, as are all others that have changed.
+    // Rows that became visible are sent whole, like all other changed rows.
     const removed = [...moved]
       .filter(([place, before]) => {
         const row = table.rows[place]
@@ -102,7 +102,7 @@ export class FleetIndexes {
   }
 }
 
-/** Made of the table, its version and the question: a cursor means nothing to another question, such as that of a user whose
+/** Includes the table, its version and the query, so a cursor is invalid for any other query, such as that of a user whose
  *  groups have changed. */
 function cursorOf(table: FleetTable, key: string): string {
   return `${stampOf(table, key)}-${table.version.toString(36)}`

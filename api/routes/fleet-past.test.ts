@@ -50,7 +50,7 @@ describe('the trend of the fleet', () => {
 })
 
 describe('the latest values of many devices', () => {
-  test('named devices are answered in columns, and what is not there is named', async () => {
+  test('named devices are answered in columns, and missing ones are named', async () => {
     const { latest, engine } = await openFleet()
     await engine.say('a1' as DeviceId, 'telemetry', { battery: { percent: 80 }, mode: 'go', ok: true })
     await engine.say('c1' as DeviceId, 'telemetry', { battery: { percent: 20 } })
@@ -65,7 +65,7 @@ describe('the latest values of many devices', () => {
     expect(body.missing).toEqual(['nobody'])
   })
 
-  test('a filter means the devices that match and that the caller may see', async () => {
+  test('a filter selects matching devices that the caller may see', async () => {
     const { latest, some } = await openFleet()
     const ids = async (filter: object, bearer?: string) =>
       (await latest({ filter, metrics: ['t'] }, bearer)).body.device_id.toSorted()

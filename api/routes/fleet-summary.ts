@@ -1,4 +1,4 @@
-// Devices counted by what they have in common.
+// Counts devices by shared properties.
 import type { FleetRow } from '../../engine/domain/fleet/row.ts'
 import { noCounts } from '../../engine/domain/fleet/selection.ts'
 import type { FleetTable } from '../../engine/ports/fleet.ts'

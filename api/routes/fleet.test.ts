@@ -42,7 +42,7 @@ function rowOf({ columns, ...lists }: FleetIndex, id: string) {
 }
 
 describe('the index of the fleet', () => {
-  test('a device is a row whose places point into the lists', async () => {
+  test('a device is a row of positions in the lists', async () => {
     const { get } = await openFleet()
     const { body } = await get('index')
     expect(body).toMatchObject({ total: 4, truncated: false, by_status: { provisioning: 4, online: 0 } })
@@ -61,7 +61,7 @@ describe('the index of the fleet', () => {
     for (const column of Object.values(body.columns)) expect(column).toHaveLength(4)
   })
 
-  test('flags tell connection, sync and what is held', async () => {
+  test('flags show connection, sync and held commands', async () => {
     const { get, engine, device } = await openFleet()
     const id = await device('f')
     const by = { by: { kind: 'user', id: 'usr_1' } } as const
@@ -77,7 +77,7 @@ describe('the index of the fleet', () => {
     expect(rowOf((await get('index')).body, 'f')).toMatchObject({ status: 'maintenance', flags: held })
   })
 
-  test('filters leave out what does not match', async () => {
+  test('filters leave out devices that do not match', async () => {
     const { get } = await openFleet()
     const ids = async (query: string) => (await get(`index?${query}`)).body.columns.device_id
     expect(await ids('group=a')).toEqual(['a1', 'a2'])
@@ -86,7 +86,7 @@ describe('the index of the fleet', () => {
     expect((await get('index?type=nothing')).status).toBe(422)
   })
 
-  test('a user of groups sees these and learns nothing of others, not even of what left them', async () => {
+  test('a user limited to groups sees only these, and does not learn where devices that left them went', async () => {
     const { get, engine, login, readAs, clock, request } = await openFleet()
     const { token } = await login('operator', { groups: ['a'] })
     const first = await readAs(token)
@@ -101,12 +101,12 @@ describe('the index of the fleet', () => {
     expect([body.total, body.columns.device_id, body.removed]).toEqual([1, [], ['a2']])
     const everything = await get('index')
     expect(everything.body.total).toBe(4)
-    // The cursor of another scope means nothing here.
+    // The cursor of a user with other groups is invalid here.
     const foreign = await get(`index?since=${first.cursor}`)
     expect([foreign.status, foreign.body.code]).toEqual([410, 'CURSOR_EXPIRED'])
   })
 
-  test('since brings the devices that changed and those that came', async () => {
+  test('since returns devices that changed and those that were added', async () => {
     const { get, engine, device } = await openFleet()
     const first = (await get('index')).body
     expect((await get(`index?since=${first.cursor}`)).body).toMatchObject({
@@ -129,7 +129,7 @@ describe('the index of the fleet', () => {
       expect((await get(`index?since=${wrong}`)).status).toBe(410)
   })
 
-  test('an unchanged index is not sent again, and one may be packed', async () => {
+  test('an unchanged index is not sent again, and an index may be compressed', async () => {
     const { get } = await openFleet()
     const first = await get('index')
     const etag = String(first.headers['etag'])
@@ -145,7 +145,7 @@ describe('the index of the fleet', () => {
 
   test('an index without names, and the names alone, are two parts of the whole one', async () => {
     const { request, token } = await openFleet()
-    // In the same second, so that all three are of the same moment.
+    // Requested within the same second, so that all three show the same moment.
     const [whole, without, only] = await Promise.all(
       ['', '?names=without', '?names=only'].map(async (query) => {
         const { body } = await request(`GET /api/v1/fleet/index${query}`, { token })
@@ -202,7 +202,7 @@ describe('the summary of the fleet', () => {
     expect(await keys('by=firmware')).toEqual([[null, 4]])
   })
 
-  test('a user of groups counts these alone', async () => {
+  test('a user limited to groups counts only devices in these', async () => {
     const { login, readAs } = await openFleet()
     const { token } = await login('viewer', { groups: ['c'] })
     expect(await readAs(token, 'summary')).toMatchObject({

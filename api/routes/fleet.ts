@@ -52,7 +52,7 @@ export function fleetRoutes(services: Services): readonly Route[] {
   ]
 }
 
-/** Two users may not share a copy. */
+/** Users may not share a cached copy. */
 const PRIVATE = { 'cache-control': 'private, no-cache', vary: 'accept-encoding' }
 
 async function packedAnswer(index: MadeIndex, headers: Readonly<Record<string, string>>): Promise<Answer> {
@@ -70,7 +70,7 @@ function toQuestion(
   query: Query,
   user: Caller,
 ): { readonly kind: 'asked'; readonly question: FleetQuestion } | Refusal {
-  // An unknown type is refused as it is in lists of devices.
+  // An unknown type is refused, as in lists of devices.
   const judged = toFilter(services, query.type === undefined ? {} : { type: query.type }, user)
   if (judged.kind === 'refused') return judged
   const { group, type, tag } = query

@@ -43,7 +43,7 @@ test.each([
   },
 )
 
-test('there is one picture: another one takes its place, and a copy counts until then', async () => {
+test('there is one picture, and a cached copy is valid until another one replaces it', async () => {
   const { request, token, put, get } = await opened()
   const none = await get()
   expect([none.status, none.text]).toEqual([204, ''])
@@ -99,7 +99,7 @@ test.each([
   },
 )
 
-test('who is limited to groups sees the picture and cannot change it for everybody', async () => {
+test('a user limited to groups sees the picture but cannot change it for everybody', async () => {
   const { request, login, put } = await opened()
   await put(planOf(PNG))
   const { token } = await login('admin', { groups: ['eu'] })

@@ -1,5 +1,5 @@
-// /floor-plan: the picture under the plan of devices. It is one blob, which holds the answer as it is sent: picture and
-// place are there together or not at all.
+// /floor-plan: the picture under the plan of devices. It is one blob that holds the whole answer, so picture and position
+// are stored together or not at all.
 import { createHash } from 'node:crypto'
 import type { Blobs } from '../../engine/ports/blobs.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -36,7 +36,7 @@ export function floorPlanRoutes({ blobs }: Services): readonly Route[] {
       const message = 'there is no place for pictures: set FLEET_S3_URL'
       throw new Fault('BLOBS_UNAVAILABLE', { retryable: false, message })
     }
-    // What is no Base64 was left out when it was read.
+    // Characters that are not Base64 were dropped when the body was parsed.
     const plan: FloorPlanBody = { media_type: head.type, ...body, picture: picture.toString('base64') }
     const stored = await blobs.put(KEY, once(plan), API_LIMITS.floorPlanBodyBytesMax)
     return stored.kind === 'put' ? answer(204, undefined) : refused('STORAGE_FULL')
@@ -66,7 +66,7 @@ function foreignTo({ groups }: Caller): Refusal | undefined {
 
 const misplaced = (path: string, message: string) => invalid(path, { code: 'NOT_ALLOWED', message })
 
-/** Says the largest size of the same shape. */
+/** Names the largest size with the same aspect ratio. */
 function tooManyPixels({ width, height }: PictureHead): Refusal {
   const most = BODY_LIMITS.floorPlanPixelsMax
   const scale = Math.sqrt(most / width / height)

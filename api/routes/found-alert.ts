@@ -1,4 +1,4 @@
-// An alert by its id: where it is looked for, whether its caller may see it, and how it is shown.
+// An alert by its id: where to look for it, whether the caller may see it, and how it is shown.
 import { deviceOfAlert, isFleetAlertId } from '../../engine/domain/alert/alert-id.ts'
 import { AlertId, type DeviceId, toIso } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -11,9 +11,9 @@ import type { Services } from '../http/services.ts'
 import { refused } from '../refusal.ts'
 
 export interface AlertPlace {
-  /** Undefined if it is about the fleet. */
+  /** Undefined if the alert is about the fleet. */
   readonly deviceId: DeviceId | undefined
-  /** The group subtrees that the caller may see, if it is about the fleet. */
+  /** The group subtrees that the caller may see, for an alert about the fleet. */
   readonly within: readonly string[] | undefined
 }
 
@@ -24,7 +24,7 @@ export function alertPlaceOf({ engine }: Services, id: string, user: Caller): Al
   return deviceId === undefined ? undefined : { deviceId, within: undefined }
 }
 
-/** The alert as the engine shows it; undefined if it is not among those that are kept in memory. */
+/** The alert as the engine shows it. Undefined if it is not kept in memory. */
 export async function foundAlert(
   { engine }: Services,
   alertId: AlertId,
@@ -34,12 +34,12 @@ export async function foundAlert(
   return (await engine.alerts.list(query)).alerts[0]
 }
 
-/** The alerts with their links, and with the channels that were told of them. */
+/** The alerts with their links, and with the channels that were notified. */
 export async function shownAlerts(
   services: Services,
   alerts: readonly JsonObject[],
 ): Promise<readonly JsonObject[]> {
-  // Instances that are pending have no id, and nobody was told of them.
+  // Pending instances have no id, and nobody was notified of them.
   const ids = alerts.flatMap(({ alert_id: id }) => (typeof id === 'string' ? [AlertId(id)] : []))
   const told =
     ids.length === 0 ? undefined : await services.engine.channels({ op: 'notified', alertIds: ids })
@@ -59,7 +59,7 @@ export async function shownAlerts(
 
 export const noSuchAlert = () => refused('NOT_FOUND', { message: 'no such alert' })
 
-/** The alert as it was at a move. */
+/** The alert as it was after this change. */
 export function fromHistory({ event: _, actor: __, ...body }: JsonObject): JsonObject {
   return { ...body, comments: [] }
 }

@@ -1,7 +1,7 @@
-// Commands as a list finds them, in a device's record or in the history.
+// Commands for lists, from a device's record or from the history.
 //
-// A record keeps the open commands and the newest finished ones, and is the truth about them; the history has all
-// commands, a moment later. What a record keeps counts as it is there, and every other command has ended.
+// A record keeps the open commands and the newest finished ones, and is authoritative for them. The history has all
+// commands, with a short delay. A command in the record is shown as it is there, and every other command has ended.
 import { type KeptCommand, placeOf } from '../../engine/domain/command/kept-commands.ts'
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
@@ -24,7 +24,7 @@ export type FoundCommand =
 export const keyOf = ({ deviceId, commandId }: { readonly deviceId: string; readonly commandId: string }) =>
   `${deviceId} ${commandId}`
 
-/** All commands of a device that fit, newest first. `kept`: those of its record. */
+/** All matching commands of a device, newest first. `kept` are those in its record. */
 export async function commandsOf(
   engine: Pick<Engine, 'pastCommands'>,
   deviceId: DeviceId,
@@ -37,25 +37,25 @@ export async function commandsOf(
   const known = new Set(kept.map(({ id }) => id))
   const past = hasLeft(kept) ? await pastOf(engine, deviceId, wanted) : []
   const older = past.filter(({ commandId }) => !known.has(commandId))
-  // Those of one moment stay in the order of the record.
+  // Commands of the same moment stay in the order of the record.
   return [...fitting, ...older.map((each) => ({ place: each, past: each }))].sort(
     (a, b) => b.place.createdAt - a.place.createdAt,
   )
 }
 
-/** Finished commands leave a record only if it keeps others in their place. */
+/** A record drops finished commands only when others take their place. */
 function hasLeft(kept: readonly Command[]): boolean {
   return kept.filter(({ status }) => !isOpen(status)).length >= LIMITS.commandsKeptMax
 }
 
-/** What the record keeps is listed all the same if the history cannot be read. */
+/** If the history cannot be read, the commands in the record are still listed. */
 async function pastOf(
   engine: Pick<Engine, 'pastCommands'>,
   deviceId: DeviceId,
   { statuses }: Statuses,
 ): Promise<readonly PastCommand[]> {
   const wanted = statuses === undefined ? undefined : [...statuses]
-  // Every open command is kept.
+  // Records keep every open command.
   if (wanted?.every(isOpen) === true) return []
   const query = { deviceIds: [deviceId], statuses: wanted, limit: LIMITS.commandsListedMax }
   try {

@@ -11,7 +11,7 @@ async function asAdmin() {
   return (line: string, body?: unknown) => request(line, { token, body })
 }
 
-test('a device shows the timeout of its own, else that of its type, else that of the service', async () => {
+test('a device shows its own timeout, or else that of its type, or else that of the service', async () => {
   const send = await asAdmin()
   const make = (more: object) => send(`POST ${DEVICES}`, { name: 'x', type: 'greenhouse', ...more })
   expect((await make({ device_id: 'own', heartbeat_timeout_sec: 7 })).status).toBe(201)

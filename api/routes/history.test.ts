@@ -147,7 +147,7 @@ describe('a device', () => {
   })
 })
 
-test('a cursor marks its place among entries of any kind', () => {
+test('a cursor encodes its place among entries of any kind', () => {
   for (const kind of HISTORY_KINDS) {
     const place = { at: Micros(2 ** 53 - 1), version: 2 ** 53 - 1, kind }
     expect(parseCursor(toCursor(place))).toEqual(place)

@@ -1,4 +1,4 @@
-// What callers are told of themselves.
+// What the API returns to callers about themselves.
 import type { Me } from '../../schemas/auth.ts'
 import { toIso } from '../../schemas/ids.ts'
 import type { Caller } from '../auth/caller.ts'

@@ -23,7 +23,7 @@ export interface OperationOptions {
   readonly docs: () => string
   readonly asyncApi: () => string
   readonly docsAsync: () => string
-  /** Without it anyone may read the metrics. */
+  /** If undefined, anyone may read the metrics. */
   readonly metricsToken: string | undefined
 }
 
@@ -59,13 +59,13 @@ export function operationRoutes(
   ]
 }
 
-/** Compares digests, so that the time it takes tells nothing of the token. */
+/** Compares digests, so that timing reveals nothing about the token. */
 function isBearer(authorization: string | undefined, token: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(bearerOf(authorization) ?? ''), digest(token))
 }
 
-/** Rendering costs milliseconds, so all who ask within a while get the same text. */
+/** Rendering takes milliseconds, so requests within a short time share one text. */
 function sharedFor(
   ageMsMax: number,
   clock: Services['clock'],
@@ -78,7 +78,7 @@ function sharedFor(
     if (now - renderedAt < ageMsMax) return rendered
     renderedAt = now
     rendered = render()
-    // What failed is not shared.
+    // A failed rendering is not shared.
     rendered.catch(() => {
       renderedAt = Number.NEGATIVE_INFINITY
     })

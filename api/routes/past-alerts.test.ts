@@ -1,11 +1,11 @@
-// Alerts that devices do not keep any more, from the history.
+// Alerts from the history, which devices no longer keep.
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Fault } from '../../engine/ports/fault.ts'
 import { openHarness } from '../testing/rest.ts'
 
 const EPISODES = 20
-/** Further apart than what counts as flapping. */
+/** An interval too long to count as flapping. */
 const APART_MS = 700_000
 
 async function open() {
@@ -21,7 +21,7 @@ async function open() {
     for (const id of ids) await engine.say(id, 'telemetry', { t: 11 + episode })
     for (const id of ids) await engine.say(id, 'telemetry', { t: 5 })
   }
-  // The first one's time is over.
+  // The first token has expired.
   const { token } = await harness.login('admin')
   const ask = async (line: string, as = token) => harness.request(line, { token: as })
   const send = (line: string, body?: unknown) => harness.request(line, { token, body })
@@ -53,7 +53,7 @@ test('resolved alerts are listed beyond those that devices keep, each once', asy
     alert_id: oldest.alert_id,
     timeline: [{ event: 'alert.resolved' }, { event: 'alert.fired' }],
   })
-  // The device does not keep it any more.
+  // The device no longer keeps it.
   const acts = [['ack'], ['unack'], ['resolve'], ['comments', { text: 'seen' }]] as const
   for (const [act, body] of acts)
     expect(await send(`POST /api/v1/alerts/${oldest.alert_id}/${act}`, body)).toMatchObject({
@@ -75,7 +75,7 @@ test('a caller sees past alerts of the own groups only', async () => {
   expect(new Set(seen.data.map(({ device_id: id }: { device_id: string }) => id))).toEqual(new Set(['a']))
 })
 
-test('what devices keep is listed and read while the history cannot be read', async () => {
+test('alerts that devices keep are listed and shown while the history cannot be read', async () => {
   const { list, engine, send } = await open()
   const [kept] = (await list('state=resolved&device_id=a')).data
   const away = () =>

@@ -19,7 +19,7 @@ if (deviceId === undefined) throw new Error('a valid id')
 const idOf = (ms: number) => CommandId(createIds({ now: () => at(ms), ticks: () => 0 }).next('cmd_'))
 const id = idOf(0)
 
-/** A command with its steps, and the row of each step. */
+/** A command and its steps, with a history row for each step. */
 class Past {
   readonly rows: HistoryRow[] = []
   readonly #id: CommandId
@@ -76,13 +76,13 @@ class Past {
     this.#commands = commands
     if (deviceId === undefined) return this
     const row = commandRow(deviceId, this.command, { at: at(ms) * 1000, row: 0, place: ms })
-    // Converts it to text and back, as the store does.
+    // Converts the row to text and back, as the store does.
     this.rows.unshift({ ...row, body: JSON.parse(writtenRow(row).body) })
     return this
   }
 }
 
-describe('a command put together from the history is what its device held', () => {
+describe('a command rebuilt from the history equals the one its device held', () => {
   test.each([
     [
       'completed',

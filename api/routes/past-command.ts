@@ -1,4 +1,4 @@
-// Rebuilds a command that its device's record no longer holds from its steps in the history.
+// Rebuilds a command that is no longer in its device's record from its steps in the history.
 import type { Engine } from '../../engine/index.ts'
 import type { HistoryRow } from '../../engine/ports/history.ts'
 import type { CommandBody } from '../../schemas/command.ts'
@@ -6,8 +6,8 @@ import { type CommandId, type DeviceId, Millis } from '../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { timeOfId } from '../ids.ts'
 
-/** The id carries the time of creation, or of the broadcast, whose members get their commands one after the other. The first
- *  step is close to it, and the last one follows soon or within days. */
+/** The id carries the time of creation. For a member of a broadcast this is the time of the broadcast, whose commands are
+ *  created one after the other. The first step is close to that time, and the last one follows soon or within days. */
 const FIRST_MS = 5_000
 const SOON_MS = 600_000
 const ROWS_MAX = 500
@@ -33,8 +33,8 @@ export async function findPastCommand(
   return pastCommandBody(deviceId, [first, ...[...later, ...soon].reverse()])
 }
 
-/** `steps`: oldest first, and the first one is its creation. The engine wrote a row per step, with the request in the
- *  first and the result in the last. */
+/** `steps` is sorted by time, starting with the creation. The engine wrote one row per step, with the request in the first
+ *  and the result in the last. */
 export function pastCommandBody(deviceId: DeviceId, steps: readonly JsonObject[]): CommandBody {
   const [first = {}] = steps
   return toBody(deviceId, first, steps)
@@ -79,11 +79,11 @@ function toBody(deviceId: DeviceId, first: JsonObject, steps: readonly JsonObjec
     conflicts: conflictsOf(steps),
     broadcast_id: last['broadcast_id'] ?? null,
   }
-  // The engine wrote the fields of a command into the rows; tests compare the two.
+  // The engine wrote the fields of a command into the rows. Tests compare the two.
   return body as unknown as CommandBody
 }
 
-/** A step names the newest one, which a later step may name again. */
+/** Each step names the newest conflict, which later steps may repeat. */
 function conflictsOf(steps: readonly JsonObject[]): readonly Json[] {
   const found = new Map<string, Json>()
   for (const { conflict } of steps) if (conflict !== undefined) found.set(JSON.stringify(conflict), conflict)

@@ -13,7 +13,7 @@ async function openShadow() {
   const send = (line: string, body?: unknown, headers: Record<string, string> = {}) =>
     harness.request(line, { token, body, headers })
   const wish = (body: JsonObject) => send(`PUT ${SHADOW}/desired?mode=replace`, body)
-  /** Resolves once the history has the changes up to this version. Its writer waits a moment for more of them. */
+  /** Resolves once the history has all changes up to this version. Its writer waits briefly to batch them. */
   const stored = (version: number) =>
     expect
       .poll(async () => {
@@ -57,7 +57,7 @@ test('a shadow is shown as it was at each version', async () => {
   ])
 })
 
-test('the delta of an earlier version is that of its time, and its leaves have no times', async () => {
+test('the delta of an earlier version is computed as of that version, without times of its leaves', async () => {
   const { send } = await openChanged()
   const { body } = await send(`GET ${SHADOW}?at_version=2`)
   expect(body.delta).toEqual({ light: { level: 5 }, mode: 'eco' })
@@ -65,7 +65,7 @@ test('the delta of an earlier version is that of its time, and its leaves have n
   expect((await send(`GET ${SHADOW}?at_version=4`)).body).toEqual((await send(`GET ${SHADOW}`)).body)
 })
 
-test('more changes than one page of the history has are taken back', async () => {
+test('changes are reverted across pages of the history', async () => {
   const { send, wish, stored } = await openShadow()
   for (let n = 1; n <= 205; n++) await wish({ n })
   await stored(205)
@@ -87,7 +87,7 @@ test.each(['-1', '1.5', 'x', '1e99'])('at_version=%s is 422', async (version) =>
   expect((await send(`GET ${SHADOW}?at_version=${version}`)).status).toBe(422)
 })
 
-test('a version behind a change that is not kept is 410, and later ones are still shown', async () => {
+test('a version before a change that is no longer stored is 410, and later ones are still shown', async () => {
   const { send, engine } = await openChanged()
   const whole = engine.history.bind(engine)
   engine.history = async (query) => (await whole(query)).filter(({ version }) => version !== 2)
@@ -101,7 +101,7 @@ test('a version behind a change that is not kept is 410, and later ones are stil
   expect((await send(`GET ${SHADOW}?at_version=3`)).status).toBe(200)
 })
 
-test('a version is 503 while the last change is on its way to the history, and 410 if it never came', async () => {
+test('a version is 503 while the last change is on its way to the history, and 410 if it never arrives', async () => {
   const { send, wish, engine, clock } = await openChanged()
   engine.history = async () => []
   await wish({ mode: 'dark' })
@@ -142,13 +142,13 @@ test('a shadow is reverted to the desired state of an earlier version, as a chan
   expect(engine.recorded.at(-1)).toMatchObject({ action: 'revertShadow', deviceId: 'r', outcome: 'success' })
 })
 
-test('a revert to the state that is desired already keeps the version', async () => {
+test('a revert to the current desired state keeps the version', async () => {
   const { send } = await openChanged()
   const { status, body } = await send(`POST ${SHADOW}/revert`, { to_version: 3 })
   expect([status, body.version]).toEqual([200, 4])
 })
 
-test('a revert that is meant for another version is refused and changes nothing', async () => {
+test('a revert based on another version is refused and changes nothing', async () => {
   const { send, engine, id } = await openChanged()
   const { status, body } = await send(`POST ${SHADOW}/revert`, { to_version: 1 }, { 'if-match': '"3"' })
   expect([status, body.code, body.expected]).toEqual([409, 'DEVICE_SHADOW_CONFLICT', 4])

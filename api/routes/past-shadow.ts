@@ -1,8 +1,8 @@
-// Rebuilds an earlier version of a shadow: the history has a row for each version, which says how to take it back.
+// Rebuilds an earlier version of a shadow. The history has a row for each version that says how to undo its change.
 //
-// P1. Every row between the present version and the wanted one is needed. The state is never a guess: if one of the rows
-//     is missing, so is the version.
-// - Rows reach the history a moment after the change. A row that is missing because it is new is a fault that passes.
+// P1. Every row between the present version and the wanted one is needed. The state is never guessed: if a row is missing,
+//     the version cannot be shown.
+// - Rows reach the history a moment after the change. If a row is missing because it is new, the fault is temporary.
 
 import { NO_TIMES } from '../../engine/domain/shadow/leaf-times.ts'
 import { SECTIONS, type Section, type Shadow } from '../../engine/domain/shadow/record.ts'
@@ -14,10 +14,10 @@ import { type DeviceId, Millis } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { type Refusal, refused } from '../refusal.ts'
 
-/** Changes that are taken back for one request. */
+/** Changes that one request may undo. */
 const CHANGES_MAX = 2_000
 const ROWS_AT_ONCE = 200
-/** Rows of younger changes may still be on their way to the history. */
+/** Rows of changes younger than this may still be on their way to the history. */
 const ON_ITS_WAY_MS = 60_000
 
 interface PastShadow {
@@ -31,7 +31,7 @@ interface ShadowVersion {
   readonly now: Millis
 }
 
-/** The times of its leaves are not known. */
+/** The times of its leaves are unknown. */
 export async function findPastShadow(
   engine: Pick<Engine, 'history'>,
   present: Shadow,
@@ -46,7 +46,7 @@ export async function findPastShadow(
   let state: PastState = present
   for await (const row of changesOf(engine, deviceId)) {
     const change = toChange(row)
-    // Changes that came after the shadow was read.
+    // These changes came after the shadow was read.
     if (change !== undefined && change.version > present.version) continue
     // By P1.
     if (change?.version !== state.version) break
@@ -84,7 +84,7 @@ function toChange({ at, body }: HistoryRow): Change | undefined {
   const section = SECTIONS.find((one) => one === body['section'])
   if (typeof version !== 'number' || section === undefined) return undefined
   if (typeof previous !== 'object' || previous === null || Array.isArray(previous)) return undefined
-  // The checks above leave only objects, which the type of JSON cannot tell.
+  // The checks above leave only objects, but the JSON type cannot express this.
   return { version, at: Millis(Math.floor(at / 1000)), section, previous: previous as JsonObject }
 }
 

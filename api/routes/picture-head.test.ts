@@ -19,7 +19,7 @@ test.each([
   )
 })
 
-test('pictures that a browser wrote have the size that they were taken with', () => {
+test('pictures written by a browser have the size they were created with', () => {
   const folder = new URL('../dashboard/pictures/', import.meta.url)
   const names = readdirSync(folder).filter((name) => name.endsWith('.webp'))
   expect(names).not.toEqual([])
@@ -29,16 +29,16 @@ test('pictures that a browser wrote have the size that they were taken with', ()
   }
 })
 
-test('a picture that is cut off, or of no size, has no head', () => {
+test('a truncated picture or one without a size is not recognised', () => {
   for (const whole of [png(7, 9), jpeg(7, 9), webp('VP8 ', 7, 9), webp('VP8X', 7, 9)])
     expect(parsePictureHead(whole.subarray(0, 22))).toBeUndefined()
   for (const empty of [png(0, 9), jpeg(7, 0), webp('VP8 ', 0, 0)])
     expect(parsePictureHead(empty)).toBeUndefined()
-  // A segment whose length is zero still ends the search.
+  // A segment with length zero still ends the search.
   expect(parsePictureHead(Buffer.from(`\xff\xd8${'\xff\xe0\0\0'.repeat(9)}`, 'latin1'))).toBeUndefined()
 })
 
-test('any bytes after a beginning that is known are read to an end', () => {
+test('parsing ends for any bytes after a valid beginning', () => {
   const starts = ['\x89PNG\r\n\x1a\n', '\xff\xd8\xff', 'RIFF....WEBPVP8 ', 'RIFF....WEBPVP8L'] as const
   fc.assert(
     fc.property(fc.constantFrom(...starts), fc.uint8Array({ maxLength: 64 }), (start, rest) => {

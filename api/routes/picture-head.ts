@@ -1,4 +1,4 @@
-// What the first bytes of a picture say: its type, and the size that a browser would unpack it to.
+// Reads the head of a picture: its type, and the dimensions that a browser would decode it to.
 import type { FLOOR_PLAN_TYPES } from '../../schemas/floor-plan.ts'
 
 export interface PictureHead {
@@ -9,7 +9,8 @@ export interface PictureHead {
 
 type Size = Pick<PictureHead, 'width' | 'height'>
 
-/** Undefined for anything but a PNG, JPEG or WebP, and for one without a size. An SVG could carry a script. */
+/** Undefined for anything but a PNG, JPEG or WebP, and for one without dimensions. SVG is excluded: it could hold a script.
+ *  */
 export function parsePictureHead(picture: Buffer): PictureHead | undefined {
   const found = headOf(picture)
   return found !== undefined && found.width > 0 && found.height > 0 ? found : undefined
@@ -30,21 +31,21 @@ function hasText(picture: Buffer, at: number, text: string): boolean {
   return picture.subarray(at, at + text.length).equals(Buffer.from(text, 'latin1'))
 }
 
-/** Its first chunk is IHDR. */
+/** The first chunk of a PNG is IHDR. */
 function pngSize(picture: Buffer): Size | undefined {
   if (!hasText(picture, 12, 'IHDR') || picture.length < 24) return undefined
   return { width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) }
 }
 
 const START_OF_FRAME = { first: 0xc0, last: 0xcf }
-/** Codes in that range with another meaning: tables, an extension, arithmetic coding. */
+/** Codes in that range that are not frames: tables, an extension, arithmetic coding. */
 const NO_FRAMES: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc])
 
-/** The size is in the segment of the frame. A preview lies within a segment before it, which is passed over. */
+/** The size is in the segment of the frame. A preview is inside an earlier segment, which is skipped. */
 function jpegSize(picture: Buffer): Size | undefined {
   for (let at = 2; at + 9 <= picture.length && picture[at] === 0xff; ) {
     const code = picture.readUInt8(at + 1)
-    // Any number of bytes 0xff may fill the space before a marker.
+    // Any number of 0xff bytes may precede a marker.
     if (code === 0xff) {
       at++
       continue
@@ -56,7 +57,7 @@ function jpegSize(picture: Buffer): Size | undefined {
   return undefined
 }
 
-/** The first chunk says it, in a way of its own for each of the three kinds of WebP. */
+/** The first chunk holds the size, in a different form for each of the three kinds of WebP. */
 function webpSize(picture: Buffer): Size | undefined {
   if (picture.length < 30) return undefined
   if (hasText(picture, 12, 'VP8X'))

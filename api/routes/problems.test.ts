@@ -39,7 +39,7 @@ test.each(['nothing', 'NOT_FOUND', 'not_found', '__proto__', 'constructor'])(
   },
 )
 
-test('what devices meet on MQTT is in the catalogue, without a status', async () => {
+test('refusals over MQTT are in the catalogue, without a status', async () => {
   const { request } = openHarness()
   for (const name of ['mqtt-connection-refused', 'certificate-expired']) {
     const { body } = await request(`GET /problems/${name}`)

@@ -53,7 +53,7 @@ function conditionKind(code: ConditionCode): ProblemKind {
 }
 
 function kindPage({ code, status, title, advice }: ProblemKind): string {
-  // Names in the advice are in backticks.
+  // The advice puts names in backticks.
   const text = escaped(advice).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
   return page(
     title,

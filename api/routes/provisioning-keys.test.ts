@@ -43,7 +43,7 @@ test('a provisioning key is shown once', async () => {
   expect(text).not.toMatch(/hash/i)
 })
 
-test('no key is made with what makes no sense', async () => {
+test('no key is created from invalid fields', async () => {
   const { create, engine } = await openWithAdmin()
   for (const [about, path] of [
     [{ limit: 0 }, '/limit'],
@@ -59,7 +59,7 @@ test('no key is made with what makes no sense', async () => {
   expect(engine.users.listProvisioningKeys()).toEqual([])
 })
 
-test('a device registers itself with type and group of the key, and its token is good', async () => {
+test('a device registers itself with type and group of the key, and its token is valid', async () => {
   const { create, provision, engine, tokens, taken } = await openWithAdmin()
   const { key, id } = await create()
   const { status, body } = await provision(key, 'robot-1', { name: 'Robot 1' })
@@ -78,7 +78,7 @@ test('a device registers itself with type and group of the key, and its token is
   expect((await provision(key, 'robot-3')).code).toBe('PROVISIONING_KEY_USED_UP')
 })
 
-test('a device that asks again before it connects gets the only good token, and none afterwards', async () => {
+test('a device that asks again before it connects gets a token that revokes the first, and none afterwards', async () => {
   const { create, provision, engine, tokens, taken, token, request } = await openWithAdmin()
   const { key, id } = await create()
   const first = await provision(key, 'robot-1')
@@ -98,7 +98,7 @@ test('a device that asks again before it connects gets the only good token, and 
   expect(await tokens.verifyDevice(again.body.mqtt_token)).toMatchObject({ kind: 'valid' })
 })
 
-test('a crash after the count loses no place, and a second try needs none', async () => {
+test('a crash after counting loses no place, and a second try takes no further one', async () => {
   const { create, provision, engine, clock } = await openWithAdmin()
   const { key, id } = await create({ limit: 1 })
   const submit = engine.submit.bind(engine)
@@ -111,7 +111,7 @@ test('a crash after the count loses no place, and a second try needs none', asyn
   expect((await provision(key, 'robot-1')).status).toBe(201)
 })
 
-test('a device of somebody else is refused, and costs no place', async () => {
+test('a device that was registered without the key is refused, and takes no place', async () => {
   const { create, provision, device, taken } = await openWithAdmin()
   const [one, two] = [await create(), await create()]
   await device('theirs')
@@ -124,7 +124,7 @@ test('a device of somebody else is refused, and costs no place', async () => {
   expect([await taken(one.id), await taken(two.id)]).toEqual([1, 0])
 })
 
-test('a device waits for approval, is told when to ask again, and a rejected one frees its place', async () => {
+test('a device waits for approval and is told when to retry, and rejecting it frees its place', async () => {
   const { create, provision, request, token, taken } = await openWithAdmin()
   const { key, id } = await create({ approval: true })
   const { headers, body } = await request(PROVISION, { body: { key, device_id: 'robot-1' } })
@@ -142,7 +142,7 @@ test('a device waits for approval, is told when to ask again, and a rejected one
   expect(approved.body).toMatchObject({ device_id: 'robot-1', status: 'approved' })
   expect((await provision(key, 'robot-1')).status).toBe(201)
   expect((await request(`DELETE ${KEYS}/${id}/devices/robot-2`, { token })).status).toBe(204)
-  // The device is there, so it has no place that could be freed.
+  // The device is registered, so it has no place that could be freed.
   expect((await request(`DELETE ${KEYS}/${id}/devices/robot-1`, { token })).status).toBe(404)
   expect(await taken(id)).toBe(1)
   expect((await request(`POST ${KEYS}/${id}/devices/robot-9/approve`, { token })).status).toBe(404)
@@ -162,14 +162,14 @@ test('a key that is wrong, expired or deleted says so', async () => {
   expect((await provision(one.key, 'robot-1')).code).toBe('PROVISIONING_KEY_INVALID')
 })
 
-test('no bearer token is a provisioning key, and none is one', async () => {
+test('a provisioning key is not a bearer token, and no bearer token is a provisioning key', async () => {
   const { create, provision, request, token } = await openWithAdmin()
   const { key } = await create()
   expect((await request('GET /api/v1/devices', { token: key })).status).toBe(401)
   expect((await provision(token, 'robot-1')).code).toBe('PROVISIONING_KEY_INVALID')
 })
 
-test('a key has a rate, which no other key pays for', async () => {
+test('each key has a rate limit of its own', async () => {
   const { create, provision } = await openWithAdmin()
   const [one, two] = [await create({ approval: true, limit: 100 }), await create()]
   const codes = []
@@ -179,7 +179,7 @@ test('a key has a rate, which no other key pays for', async () => {
   expect((await provision(two.key, 'other')).status).toBe(201)
 })
 
-test('the audit names the key that registered a device, and the key itself stands nowhere', async () => {
+test('the audit names the key that registered a device, and the key itself appears nowhere', async () => {
   const { create, provision, engine } = await openWithAdmin()
   const { key, id } = await create({ name: 'Line 3', limit: 1 })
   await provision(key, 'robot-1')

@@ -1,4 +1,4 @@
-// /auth/provisioning-keys and /auth/provision: an admin makes keys, and devices register themselves with them.
+// /auth/provisioning-keys and /auth/provision: admins create keys, and devices register themselves with them.
 import { LIMITS } from '../../engine/limits.ts'
 import type { ProvisioningClaim, ProvisioningKey } from '../../engine/ports/users.ts'
 import { type DeviceId, Millis, parseDeviceId, toIso, UserId } from '../../schemas/ids.ts'
@@ -149,7 +149,7 @@ function claimBody({ deviceId, status, at, ip }: ProvisioningClaim): Provisionin
   return { device_id: deviceId, status, requested_at: toIso(at), ip }
 }
 
-/** The claim of a registered device is kept for a moment only. */
+/** The claim of a registered device is kept only briefly, so the device's record is checked as well. */
 function isRegistered({ engine }: Services, key: ProvisioningKey, deviceId: DeviceId): boolean {
   return engine.devices.get(deviceId)?.registrationKey === key.id
 }

@@ -68,7 +68,7 @@ test('a token that is reused later ends its login with all access tokens, and no
   expect(JSON.stringify(warnings)).not.toContain('rt_')
 })
 
-test('a successor expires with its login: after thirty days, or seven idle ones', async () => {
+test('a successor expires with its login, thirty days after it began or after seven idle days', async () => {
   const { login, renew, clock } = await openLogin()
   let token = login.refresh_token
   for (let day = 6; day < 30; day += 6) {
@@ -94,7 +94,7 @@ test('a logout with any token of a login ends all of it', async () => {
   expect([(await renew(next.token)).status, await statusWith(next.access)]).toEqual([401, 401])
 })
 
-test('switched off, a refresh token stays the same', async () => {
+test('without rotation, a refresh token stays the same', async () => {
   const { login, renew, clock } = await openLogin(false)
   clock.at += 3_600_000
   expect((await renew(login.refresh_token)).token).toBe(login.refresh_token)
@@ -102,7 +102,7 @@ test('switched off, a refresh token stays the same', async () => {
   expect((await renew(login.refresh_token)).token).toBe(login.refresh_token)
 })
 
-test('a login is void if the password changes meanwhile', async () => {
+test('a login fails if the password changes meanwhile', async () => {
   let release = () => {}
   const held = new Promise<void>((resolve) => {
     release = resolve

@@ -1,10 +1,10 @@
-// Registers the rows of a bulk registration one by one, as POST /devices does: through the log, many at a time. If the
-// caller says so, a row about a device that exists changes it, as PATCH does.
+// Registers the rows of a bulk registration as POST /devices does: through the log, many at a time. With upsert, a row for
+// an existing device changes the device, as PATCH does.
 //
 // - Rows without a parent go first, so gateways come before their sub-devices.
-// Q2. A row repeated with the same key is the device that it made, so that an interrupted call can be repeated.
-// - Once a row fails because of the service, rows that have not begun are not tried.
-// - Other requests get their turn while rows are checked, since there may be ten thousand of them.
+// Q2. A row that is repeated with the same key finds the device it created, so an interrupted call can be repeated.
+// - Once a row fails because of the service, the remaining rows are not tried.
+// - Rows are checked in portions, so that ten thousand of them do not block other requests.
 import { setImmediate } from 'node:timers/promises'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -78,7 +78,7 @@ export async function registerRows(
   return results
 }
 
-/** A parent may be a gateway among the same rows. */
+/** A parent may be a gateway in the same rows. */
 function checkParents(
   planned: readonly (readonly [index: number, Plan])[],
   results: BulkRow[],
@@ -110,15 +110,15 @@ function planOf(
 ): Plan | Refusal {
   if (row.kind === 'unread') return row.refusal
   const body = withoutReport(row.body)
-  // Only the first mistakes of a row are reported.
+  // Only the first errors of a row are reported.
   const unfit = check(body, 0)
   if (unfit !== undefined) return unfit
-  // Decommissioned devices of an export stay decommissioned.
+  // Devices that were decommissioned when they were exported stay decommissioned.
   const isGone = 'status' in row.body && row.body.status === 'decommissioned'
-  // A repeated row is the device that it made (Q2).
+  // A repeated row finds the device that it created (Q2).
   const key = repeatKey && partOf(repeatKey, [row.row, row.body])
   const made = { device_id: idFor(key, 'dev_', services.ids) }
-  // It was just checked.
+  // The body has just been validated.
   const wanted = { ...made, ...(body as RegisterDeviceBody) }
   const id = parseDeviceId(wanted.device_id)
   const there = id && services.engine.devices.get(id)
@@ -136,7 +136,7 @@ function planOf(
   return { ...plan, request: { ...plan.request, idempotencyKey: key?.id } }
 }
 
-/** An export says more of a device than a registration takes. */
+/** Removes the fields of an export that a registration does not accept. */
 function withoutReport(body: object): object {
   const { status: _, firmware_version: __, created_at: ___, updated_at: ____, ...rest } = body as Report
   return rest
@@ -154,7 +154,7 @@ async function applyOne(
   if (unfit !== undefined) return failed({ row }, unfit, plan)
   if (plan.request === undefined) return { row, device_id, status: 'unchanged' }
   const before = services.engine.devices.get(device_id)?.revision
-  // The audit has an entry per device besides the entry of the call.
+  // The audit gets an entry for each device, in addition to that of the call.
   const about = { target: `devices/${device_id}`, detail: { row } }
   const submitted = await services.engine.submit(device_id, plan.request, sign(about))
   if (submitted.kind === 'refused') return failed({ row }, submitted, plan)
@@ -183,7 +183,7 @@ function failed({ row, ...rest }: { row: number; body?: object }, refusal: Refus
     error: {
       code,
       message: String(message),
-      // `invalid` and the validation make them of this type.
+      // `invalid` and the validation create errors of this type.
       ...(errors === undefined ? {} : { errors: errors as FieldError[] }),
     },
   }

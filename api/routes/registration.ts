@@ -37,7 +37,7 @@ export function toRegistration(
   return { kind: 'registration', deviceId, request }
 }
 
-/** The MQTT password that a device gets at registration. */
+/** The MQTT password that a device is given at registration. */
 export async function firstToken(
   { tokens }: Pick<Services, 'tokens'>,
   { id, tokensValidFrom }: Pick<DeviceRecord, 'id' | 'tokensValidFrom'>,

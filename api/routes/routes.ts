@@ -1,4 +1,4 @@
-// The table of all REST routes. A new area gets a line here.
+// The table of all REST routes. Each new area is added here.
 import { OPERATIONS } from '../../schemas/operations/all.ts'
 import type { Route } from '../http/route.ts'
 import type { Services } from '../http/services.ts'
@@ -51,7 +51,7 @@ export function toRoutes(
     readonly metricsToken?: string | undefined
   },
 ): readonly Route[] {
-  // Written at the first request, so that the start need not wait for it.
+  // Generated at the first request, to keep the start fast.
   const openApi = once(() => JSON.stringify(toOpenApi(Object.values(OPERATIONS), version)))
   const asyncApi = once(() => toAsyncApi(version))
   return [

@@ -20,7 +20,7 @@ async function openPeople() {
 }
 
 describe('saved views', () => {
-  test('a view is kept as it was saved, and its address is in the answer', async () => {
+  test('a view is stored as it was sent, and the answer has its Location', async () => {
     const { ada, request } = await openPeople()
     const made = await request(`POST ${VIEWS}`, { token: ada.token, body: WISH })
     expect(made.body).toMatchObject({ ...WISH, shared: false, owner: ada.user.id, etag: '"1"' })
@@ -49,7 +49,7 @@ describe('saved views', () => {
     expect(await names(ada.token)).toEqual([])
   })
 
-  test('a change that does not know of an earlier one is refused', async () => {
+  test('a change based on an outdated version is refused', async () => {
     const { ada, create, request, clock } = await openPeople()
     const { view_id: id, etag } = await create(ada.token)
     const edit = (name: string) =>
@@ -62,7 +62,7 @@ describe('saved views', () => {
     expect((await request(`GET ${VIEWS}/${id}`, { token: ada.token })).body.name).toBe('first')
   })
 
-  test('a user keeps a bounded number of views, whatever others keep', async () => {
+  test('a user may save a limited number of views, whatever others save', async () => {
     const { ada, bob, create } = await openPeople()
     for (let i = 0; i < LIMITS.viewsPerUserMax; i++) await create(ada.token)
     expect(await create(ada.token)).toMatchObject({ code: 'LIMIT_REACHED', limit: LIMITS.viewsPerUserMax })
@@ -75,7 +75,7 @@ describe('saved views', () => {
       expect(await create(ada.token, { path })).toMatchObject({ code: 'VALIDATION_FAILED' })
   })
 
-  test('what a deleted user has kept goes, except for shared views', async () => {
+  test('the views of a deleted user are deleted, except for shared ones', async () => {
     const { ada, admin, create, request, engine } = await openPeople()
     await create(ada.token)
     await create(ada.token, { name: 'for all', shared: true })

@@ -1,5 +1,5 @@
-// /views and /auth/me/preferences: what people keep of the dashboard. A view grants nothing: whoever opens it sees what their
-// own role and groups allow.
+// /views and /auth/me/preferences: what users save in the dashboard. A view grants no access: whoever opens it sees what
+// their own role and groups allow.
 import { LIMITS } from '../../engine/limits.ts'
 import type { SavedView } from '../../engine/ports/users.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'

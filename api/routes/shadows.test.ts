@@ -114,7 +114,7 @@ describe('writing the desired state', () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(99)
   })
 
-  test.each(['*', '"1"', '1', 'W/"1"'])('If-Match %s fits version 1', async (header) => {
+  test.each(['*', '"1"', '1', 'W/"1"'])('If-Match %s matches version 1', async (header) => {
     const { send } = await asOperator()
     await send(DESIRED, { a: 1 })
     expect((await send(DESIRED, { a: 2 }, { 'if-match': header })).status).toBe(200)

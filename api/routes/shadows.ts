@@ -88,7 +88,7 @@ function revertRoute({ engine, clock }: Services): Route {
     const wanted = { deviceId, version: body.to_version, now: clock.now() }
     const past = await findPastShadow(engine, present, wanted)
     if (past.kind === 'refused') return past
-    // The past does not change: another write in the meantime makes the answer no other, only the version.
+    // The past does not change, so a concurrent write affects only the version of the answer.
     const submitted = await engine.submit(
       deviceId,
       {

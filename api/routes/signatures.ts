@@ -10,7 +10,7 @@ export interface SignedImage {
   readonly read: () => AsyncIterable<Uint8Array>
 }
 
-/** Any of the keys that fit the algorithm will do. */
+/** Accepts a signature by any of the keys that fit the algorithm. */
 export async function isSignedBy(keys: readonly KeyObject[], image: SignedImage): Promise<boolean> {
   const fitting = keys.filter(
     ({ asymmetricKeyType: type }) => type !== undefined && TYPES[image.alg].includes(type),

@@ -18,7 +18,7 @@ async function open() {
   return { ...harness, user, ask, operator: operator.token }
 }
 
-test('a silence begins now, is changed, and is over once it is deleted', async () => {
+test('a silence starts now, can be changed, and ends when it is deleted', async () => {
   const { ask, user, clock } = await open()
   const made = await ask(`POST ${SILENCES}`, WISH)
   const now = new Date(clock.at).toISOString()
@@ -55,7 +55,7 @@ test('silences are listed by their state, the newest first', async () => {
   expect(await states('?state=pending,active')).toEqual(['pending', 'active'])
 })
 
-test('a silence that is over makes room for another: the one that ended first is forgotten', async () => {
+test('when there are too many silences, the one that ended first is removed', async () => {
   const { ask, engine } = await open()
   const kept = {
     ...{ matchers: { device_id: 'r' }, windows: [], comment: 'rewiring', created_by: 'usr_x' },
@@ -73,7 +73,7 @@ test('a silence that is over makes room for another: the one that ended first is
   expect([await made(), await made()]).toEqual([201, 409])
 })
 
-test('mistakes are told with their place', async () => {
+test('errors are reported with their place', async () => {
   const { ask } = await open()
   const mistakes = [
     [{ matchers: {} }, '/matchers'],
@@ -91,14 +91,14 @@ test('mistakes are told with their place', async () => {
   }
 })
 
-test('an operator silences what lies within the own groups, and sees nothing else', async () => {
+test('an operator silences only what is within their own groups, and sees no other silences', async () => {
   const { ask, operator } = await open()
   const status = async (matchers: object) =>
     (await ask(`POST ${SILENCES}`, { ...WISH, matchers }, operator)).status
   expect(await status({ group: 'plant/a' })).toBe(201)
   expect(await status({ device_id: 'r' })).toBe(201)
   expect(await status({ tag: 'picker' })).toBe(403)
-  // What is named and lies outside is not there for the operator.
+  // To the operator, a device or group outside their own groups does not exist.
   expect([await status({ group: 'elsewhere' }), await status({ device_id: 's' })]).toEqual([404, 404])
   const other = await ask(`POST ${SILENCES}`, { ...WISH, matchers: { device_id: 's' } })
   const path = `${SILENCES}/${other.body.silence_id}`

@@ -1,4 +1,4 @@
-// /alerts/silences: an admin writes them, and an operator those that match nothing outside the operator's groups.
+// /alerts/silences: an admin may write all silences, an operator those that match nothing outside the operator's groups.
 import { silenceState } from '../../engine/domain/alert/silence.ts'
 import { isWithin } from '../../engine/domain/alert/target.ts'
 import { isZone } from '../../engine/domain/telemetry/zone.ts'
@@ -102,7 +102,7 @@ async function put(
   if (mistake !== undefined) return mistake
   if (isOutside(services, silence.matchers, user)) {
     const { device_id: id, group } = silence.matchers
-    // What is named and lies outside is not there for the caller.
+    // To the caller, a device or group outside their own groups does not exist.
     if (id !== undefined) return refused('NOT_FOUND', { message: 'no such device' })
     if (group !== undefined) return refused('NOT_FOUND', { message: 'no such group' })
     return refused('FORBIDDEN', {
@@ -136,7 +136,7 @@ function silenceBody(silence: Silence, now: Millis) {
   return {
     silence_id,
     matchers,
-    // Instants when they were taken in.
+    // Converted to instants when the silence was accepted.
     starts_at: toIso(starts_at as Millis),
     ends_at: toIso(ends_at as Millis),
     windows,

@@ -5,7 +5,7 @@ import { openHarness } from '../testing/rest.ts'
 
 const SYSTEM = 'GET /api/v1/system'
 
-test('an admin reads partitions with their owner, the log, what waits, sockets and rates', async () => {
+test('an admin reads partitions with owners, the log, waiting work, sockets and rates', async () => {
   const { request, login } = openHarness()
   const { token } = await login('admin')
   const { status, body } = await request(SYSTEM, { token })

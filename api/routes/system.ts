@@ -1,4 +1,4 @@
-// /system: how the service and its nodes are.
+// /system: the state of the service and its nodes.
 import { ALL_PARTITIONS } from '../../engine/domain/partition.ts'
 import type { NodeState } from '../../engine/ports/system.ts'
 import { Millis, toIso } from '../../schemas/ids.ts'
@@ -33,7 +33,7 @@ export function systemRoute({ engine, clock }: Services, version: string): Route
             },
       telemetry: {
         rows_waiting: total('fleet_clickhouse_rows_waiting'),
-        // Nodes share what waits there, and each counts all of it.
+        // These rows wait in a shared place, and each node reports all of them.
         history_rows_waiting: Math.max(
           0,
           ...figures.map(({ samples }) => samples['fleet_history_rows_waiting'] ?? 0),
@@ -68,7 +68,7 @@ function toNode({ address, figures }: NodeState): SystemBody['nodes'][number] {
   }
 }
 
-/** Every partition: also those whose owner did not answer, or that have none. */
+/** Lists every partition, including those without an owner and those whose owner did not answer. */
 function toPartitions(nodes: readonly NodeState[]): SystemBody['partitions'] {
   const found = new Map(
     nodes.flatMap(({ address, figures }) =>

@@ -72,7 +72,7 @@ describe('the fleet', () => {
     expect([none.status, none.body.devices, none.body.data]).toEqual([200, 0, []])
   })
 
-  test('several metrics are asked for as of a single device, and each has a series', async () => {
+  test('several metrics are requested as for a single device, and each has a series', async () => {
     const { send, points } = await fleet()
     await points({ n: [5] }, 'a2')
     const query = 'group=a&agg=sum'
@@ -114,7 +114,7 @@ describe('the fleet', () => {
     expect(file.text).toContain('a2')
   })
 
-  test('named devices are answered alone, and those that the caller may not see are left out', async () => {
+  test('only named devices are answered, and those that the caller may not see are left out', async () => {
     const { send, login, request } = await fleet()
     const named = 'GET /api/v1/telemetry?metric=m&agg=sum&device_id=b1&device_id=a1'
     const idsOf = (body: { data: readonly { device_id: string }[] }) => body.data.map((one) => one.device_id)
@@ -161,7 +161,7 @@ describe('the fleet', () => {
     expect(late.status, late.text).toBe(200)
     expect(late.body).toMatchObject({ devices: LIMITS.groupDevicesMax + 1, group: 'd' })
     expect(late.body.data).toEqual([{ time: '2026-03-01T12:00:00.000Z', sum: 4, count: 1 }])
-    // The whole fleet, and only what the caller may see of it.
+    // A query for the whole fleet returns only what the caller may see of it.
     const all = await send('GET /api/v1/telemetry?metric=m&by=group&agg=sum')
     expect(all.body.data).toMatchObject([{ sum: 116 }])
     const file = await send('GET /api/v1/telemetry?metric=m&group=d&interval=raw&format=ndjson')
@@ -170,7 +170,7 @@ describe('the fleet', () => {
 })
 
 describe('work of one user', () => {
-  /** How many such files a user gets at once. */
+  /** How many such files a user may request at once. */
   async function files(query: string): Promise<number> {
     const harness = await openTelemetry({ requestRates: { work: 20 } })
     for (const id of ['a1', 'a2', 'a3']) await harness.device(id)
@@ -179,14 +179,14 @@ describe('work of one user', () => {
     return 50
   }
 
-  test('a file of the fleet costs the points that are read for it, of all its devices', async () => {
+  test('a file of the fleet costs the points read for all its devices', async () => {
     const day = 'from=now-1d&to=now&interval=1h'
     const kept = await files(`${day}&agg=avg,min,max`)
     expect(await files(`${day}&agg=p50,p95,p99`)).toBeLessThan(kept / 1.5)
     expect(await files(`${day}&agg=p50,p95,p99&by=group`)).toBeLessThan(kept / 1.5)
   })
 
-  test('a file of the fleet costs the buckets of all its devices, which one of a group has once', async () => {
+  test('a file of the fleet costs the buckets of each device, while a group as a whole costs them once', async () => {
     const days = 'from=now-7d&to=now&interval=1m&agg=avg,min,max'
     expect(await files(`${days}&by=group`)).toBeGreaterThan(await files(days))
   })

@@ -1,4 +1,4 @@
-// The history of metrics of many devices: each by itself, or a group as a whole.
+// The history of metrics for many devices: one series per device, or one for a whole group.
 import { fleetJudge } from '../../engine/domain/fleet/selection.ts'
 import { namesOf, needsNames } from '../../engine/domain/telemetry/selection.ts'
 import type { Bucket } from '../../engine/domain/telemetry/summary.ts'
@@ -57,7 +57,7 @@ export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
     const isPaged = by === 'device' && format === undefined
     const window = toWindow(query)
     const { ids, total } = devices(engine, choice, isPaged ? window : WHOLE)
-    // More than the names of which fit a query are chosen by ClickHouse, whose table follows the records.
+    // If there are too many devices to name, ClickHouse selects them, with its own table that follows the records.
     const isMany = !isPaged && total > LIMITS.groupDevicesMax
     if (isMany && !engine.knowsDevices())
       return refused('DEPENDENCY_UNAVAILABLE', {
@@ -71,7 +71,7 @@ export function fleetTelemetryRoute({ engine, clock, work }: Services): Route {
         { engine, charge: (price) => work.charge(user.id, devicesWork + price) },
         { query, metrics, range, ids, among, format, total },
       )
-    // Raw points without a format were refused before.
+    // Raw points without a format have already been refused.
     const asked = parseBuckets(query, range, {
       interval: interval === 'raw' ? '1m' : interval,
       series: (isPaged ? ids.length : 1) * metrics.length,
@@ -109,7 +109,7 @@ function devices(engine: Engine, { named, ...filter }: Choice, { offset, perPage
   return { ids: found.devices.map(({ id }) => id), total: found.total }
 }
 
-/** Undefined if all are names of metrics, and not too many. */
+/** Undefined if all are valid metric names, and there are not too many. */
 function refuseNames(metrics: readonly string[], most: number): Refusal | undefined {
   const wrong = (code: string, message: string) => invalid('/metric', { code, message, in: 'query' })
   if (metrics.length === 0) return wrong('TOO_SHORT', 'must name a metric')
@@ -127,18 +127,18 @@ interface Question {
   readonly metrics: readonly string[]
   readonly asked: SeriesRange
   readonly ids: readonly DeviceId[]
-  /** Set if there are more than can be named. */
+  /** Set if there are too many devices to name. */
   readonly among: DeviceChoice | undefined
 }
 
-/** Does not query if there are no devices, since an empty list would mean all devices to the engine. */
+/** Skips the query if there are no devices, because to the engine an empty list means all devices. */
 const seriesOf = async (engine: Engine, { metrics, asked, ids, among }: Question, by: 'device' | 'group') => {
   const { from, to, grid, read: aggregates } = asked
   if (ids.length === 0) return { kind: 'found', found: [] } as const
   return await orTooMuch(engine.series({ deviceIds: ids, among, by, metrics, from, to, grid, aggregates }))
 }
 
-/** An answer, and the buckets it took; undefined if they are not known. */
+/** An answer, with the buckets it used. Undefined if their number is unknown. */
 interface DeviceAnswer {
   readonly result: Answer | Refusal
   readonly buckets: Extent | undefined
@@ -181,7 +181,7 @@ async function groupAnswer(
   }
 }
 
-/** A single metric has its buckets in `data`, several have a series each. */
+/** A single metric has its buckets in `data`. Several metrics have one series each. */
 async function withSeries(
   head: object,
   metrics: readonly string[],
@@ -210,7 +210,7 @@ interface FileQuestion extends Omit<Question, 'asked'> {
 
 interface FileTools {
   readonly engine: Engine
-  /** Charges for the file what it costs beside its devices. */
+  /** Charges the cost of the file in addition to that of its devices. */
   readonly charge: (price: number) => Refusal | undefined
 }
 

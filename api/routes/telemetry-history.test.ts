@@ -122,7 +122,7 @@ describe('buckets', () => {
 })
 
 describe('raw points', () => {
-  test('raw points come in pages, with texts among them', async () => {
+  test('raw points come in pages, and include texts', async () => {
     const { send, engine, points } = await openTelemetry()
     await points({ state: [1, 2] })
     const at = (NOW - 399) * 1000
@@ -176,7 +176,7 @@ describe('files', () => {
 
   test('a file that fails before its first byte is answered with a problem', async () => {
     const { send } = await openTelemetry()
-    // Telemetry in memory cannot write this format.
+    // The in-memory telemetry adapter cannot write this format.
     const { status, headers, body } = await send(`GET ${HISTORY}?metric=m&format=parquet`)
     expect([status, body.code]).toEqual([503, 'DEPENDENCY_UNAVAILABLE'])
     expect(headers).not.toHaveProperty('content-disposition')
@@ -192,7 +192,7 @@ describe('files', () => {
 describe('work of one user', () => {
   const WIDE = 'from=now-38d&to=now&interval=5m&agg=avg,min,max,count,last,sum'
 
-  test('is bounded: a wide question is refused for a while after others like it', async () => {
+  test('is bounded: a wide query is refused for a while after several like it', async () => {
     const { send, login, request, clock } = await openTelemetry({ requestRates: { work: 12 } })
     const wide = `GET ${HISTORY}?metric=m&fill=null&${WIDE}`
     const statuses = [await send(wide), await send(wide), await send(wide)].map(({ status }) => status)
@@ -206,7 +206,7 @@ describe('work of one user', () => {
     expect((await send(wide)).status).toBe(200)
   })
 
-  test('is dearer where buckets have points', async () => {
+  test('costs more where buckets have points', async () => {
     const { send, engine, clock } = await openTelemetry({ requestRates: { work: 3 } })
     const message = (_: unknown, i: number) => ({
       device: 'r',
@@ -223,7 +223,7 @@ describe('work of one user', () => {
     expect((await ask('m')).body).toMatchObject({ limited: 'work' })
   })
 
-  test('is dearer where every point is read, by the points that there were', async () => {
+  test('costs more where every point is read, by the number of points', async () => {
     const { send, engine, login, request } = await openTelemetry({ requestRates: { work: 12 } })
     const message = (_: unknown, i: number) => ({
       device: 'r',
@@ -249,7 +249,7 @@ describe('work of one user', () => {
     expect(answers.map(({ status }) => status)).toContain(429)
   })
 
-  test('is counted by what an answer holds, not by what it could hold', async () => {
+  test('is charged by what an answer holds, not by what it could hold', async () => {
     const { send } = await openTelemetry({ requestRates: { work: 20 } })
     for (let i = 0; i < 5; i++) expect((await send(`GET ${HISTORY}?metric=m&${WIDE}`)).status).toBe(200)
   })

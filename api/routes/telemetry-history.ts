@@ -36,7 +36,7 @@ interface Query extends PastQuery {
 interface SeriesRequest {
   readonly deviceId: DeviceId
   readonly metrics: readonly string[]
-  /** Set if one metric is named; the answer then has a single series. */
+  /** True if one metric is named. The answer then has a single series. */
   readonly isOne: boolean
   readonly range: Range
   readonly format: ExportFormat | undefined
@@ -66,7 +66,7 @@ export function telemetryHistoryRoute({ engine, clock, work }: Services): Route 
   })
 }
 
-/** Looks names up only if the query needs them. */
+/** Looks up names only if the query needs them. */
 async function metricsOf(
   engine: Engine,
   deviceId: DeviceId,
@@ -191,7 +191,7 @@ async function rawHistory(
   const { limit = BODY_LIMITS.rawPointsDefault } = query
   const tooMuch = work.charge(userId, limit / API_LIMITS.valuesPerWork)
   if (tooMuch !== undefined) return tooMuch
-  // One point more than requested shows whether there is another page.
+  // Requests one more point than needed, which shows whether there is another page.
   const points = await engine.points({ deviceId, metric, from, to, after, limit: limit + 1 })
   const data = points.slice(0, limit).map(({ at, value }) => ({ time: toIso(toMillis(at)), value }))
   const last = points[limit - 1]
@@ -206,13 +206,13 @@ const noMetrics = () =>
 const toCursor = ({ at, value }: Point) =>
   Buffer.from(`${at} ${typeof value === 'string' ? 'text' : 'number'}`).toString('base64url')
 
-/** Returns undefined if the text is not one of our cursors. */
+/** Returns undefined if the text is not a valid cursor. */
 function parseCursor(cursor: string): PointPlace | undefined {
   const found = /^(\d{1,16}) (text|number)$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
   return found === null ? undefined : { at: Micros(Number(found[1])), isText: found[2] === 'text' }
 }
 
-/** [RFC 8288] The link is relative, like those of pages. */
+/** [RFC 8288] The link is relative, like those of numbered pages. */
 function nextUrl(url: string, cursor: string): string {
   const [path = '', search = ''] = url.split('?', 2)
   const query = new URLSearchParams(search)

@@ -1,4 +1,4 @@
-// The latest values of a few metrics on many devices, as columns.
+// The latest values of a few metrics for many devices, as columns.
 import { fleetJudge } from '../../engine/domain/fleet/selection.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import { type DeviceId, parseDeviceId, toIso } from '../../schemas/ids.ts'

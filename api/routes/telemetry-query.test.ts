@@ -14,14 +14,14 @@ function asked(agg: string, days = 30, sources = 1) {
   return made
 }
 
-test('aggregates that rollups have cost what the answer holds, however many points there are', () => {
+test('aggregates that are in the rollups are charged by the size of the answer, however many points there are', () => {
   const { price, priceOf, read } = asked('avg,min,max')
   expect(price).toBe((4 * 30) / API_LIMITS.measuredValuesPerWork)
   expect(priceOf({ measured: 30, written: 30, points: 20_000_000 })).toBe(price)
   expect(read).toEqual(['avg', 'min', 'max'])
 })
 
-test('percentiles, the deviation and first values cost the points that are read, each a third as much again', () => {
+test('percentiles, the deviation and first values are charged by the points read, each adding a third', () => {
   const points = 30 * API_LIMITS.pointsPerWork
   const extra = (agg: string) =>
     asked(agg).priceOf({ measured: 0, written: 0, points }) -
@@ -31,7 +31,7 @@ test('percentiles, the deviation and first values cost the points that are read,
   expect(extra('first,stddev,p50,p95,p99')).toBeCloseTo(80)
 })
 
-test('before they are counted, points are taken to come every ten seconds, and no more than may be read', () => {
+test('until points are counted, one point per ten seconds is assumed, up to the number that may be read', () => {
   const one = asked('p99')
   const expected = (30 * DAY_MS) / API_LIMITS.assumedPointMs
   expect(one.price).toBeCloseTo(one.priceOf({ measured: 30, written: 30, points: expected }))
@@ -40,7 +40,7 @@ test('before they are counted, points are taken to come every ten seconds, and n
   expect(many.price).toBeCloseTo(many.priceOf({ measured: 365, written: 365, points: most }))
 })
 
-test('points are counted where they have a price, and only then', () => {
+test('points are counted only where they are charged for', () => {
   expect(asked('p99').read).toEqual(['p99', 'count'])
   expect(asked('count,p99').read).toEqual(['count', 'p99'])
   const found = [{ buckets: [{ count: 3 }, { count: 4 }] }, { buckets: [{}] }]

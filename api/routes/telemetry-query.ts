@@ -40,13 +40,13 @@ export interface Range {
   readonly to: Millis
 }
 
-/** How much of an answer was found, and how much is written. */
+/** How much data an answer is based on, and how much of it is written. */
 export interface Extent {
   /** Buckets that have points. */
   readonly measured: number
   /** All buckets of the answer. */
   readonly written: number
-  /** Points in them, if they were counted. */
+  /** The points in these buckets, if they were counted. */
   readonly points: number
 }
 
@@ -55,12 +55,12 @@ export interface SeriesRange extends Omit<Range, 'kind'> {
   readonly interval: Interval
   readonly grid: Grid
   readonly aggregates: readonly Aggregate[]
-  /** What the engine is asked for: the points have to be counted if they have a price. */
+  /** The aggregates to request from the engine. They include the count of points if points are charged for. */
   readonly read: readonly Aggregate[]
   readonly fill: Fill | undefined
-  /** Starts of the buckets to fill, in seconds. */
+  /** Starts of the buckets to fill in, in seconds. */
   readonly starts: readonly number[]
-  /** The price of the answer if every bucket has points, and of a file, which ClickHouse writes by itself. */
+  /** The price of the answer if every bucket has points, and the price of a file, which ClickHouse writes by itself. */
   readonly price: number
   readonly filePrice: number
   priceOf(extent: Extent): number
@@ -73,7 +73,7 @@ export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
   const range: Range = {
     kind: 'range',
     from: from ?? Millis(Math.max(API_LIMITS.spanMin, Math.min(now, to ?? now) - HOUR_MS)),
-    // Points have microseconds, so "now" includes the whole present millisecond.
+    // Points have microseconds, so "now" includes the current millisecond as a whole.
     to: to ?? Millis(now + 1),
   }
   if (range.from >= range.to) return outOfRange('/from', 'must be before `to`')
@@ -81,8 +81,8 @@ export function parseRange(query: PastQuery, now: Millis): Range | Refusal {
 }
 
 /**
- * `series` is the number of series in the answer, `sources` of those that it is made of, and `inFile` of those in a file,
- * where only each by itself is bounded.
+ * `series` is the number of series in the answer, `sources` the number of series it is computed from, and `inFile` the
+ * number of series in a file, where each is only bounded on its own.
  */
 export function parseBuckets(
   query: PastQuery,
@@ -112,7 +112,7 @@ export function parseBuckets(
   const tooMany = tooManyBuckets({ from, to }, { count, series, fill })
   if (tooMany !== undefined) return tooMany
   const grid = gridOf({ interval, zone, from, to })
-  // A day may be an hour shorter than the count of buckets assumes.
+  // A day may be an hour shorter than the limit on buckets assumes.
   const starts = fill === undefined ? [] : startsIn(grid, { from, to }, API_LIMITS.bucketsMax + 2)
   const zoneWork = zone === undefined ? 0 : (to - from) / API_LIMITS.zoneMsPerWork
   const { measuredValuesPerWork, valuesPerWork, assumedPointMs } = API_LIMITS
@@ -141,7 +141,7 @@ export function parseBuckets(
   }
 }
 
-/** Aggregates for which every point is read: rollups hold only what adds up exactly. */
+/** Aggregates for which every point is read. Rollups hold only what adds up exactly. */
 const DETAILS: ReadonlySet<Aggregate> = new Set(['first', 'stddev', 'p50', 'p95', 'p99'])
 
 const detailsOf = (aggregates: readonly Aggregate[]) => aggregates.filter((name) => DETAILS.has(name)).length
@@ -198,7 +198,7 @@ export function extentOf(
   return { measured, written: fill === undefined ? measured : starts.length * series, points }
 }
 
-/** Parameters that work only with some others, as `[name, is it given, what it works with]`. */
+/** Parameters that only work together with others, as `[name, is it given, what it works with]`. */
 export function misplaced(
   uses: readonly (readonly [name: string, isGiven: boolean, goesWith: string])[],
 ): Refusal | undefined {
@@ -223,7 +223,7 @@ export function fileAnswer(
   return { kind: 'file', type, name: `${name}-${day(from)}-${day(to)}.${format}`, bytes }
 }
 
-/** Refuses a query that would read too many points, since the caller can ask for less. */
+/** Refuses a query that would read too many points, because the caller can ask for less. */
 export async function orTooMuch<T>(
   work: Promise<T>,
 ): Promise<{ readonly kind: 'found'; readonly found: T } | Refusal> {

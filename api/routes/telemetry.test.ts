@@ -31,7 +31,7 @@ describe('the snapshot', () => {
 })
 
 describe('the history', () => {
-  test('history is the last hour by minute by default, up to this millisecond', async () => {
+  test('by default the history covers the last hour by minute, up to the current millisecond', async () => {
     const { send, engine, points } = await openTelemetry()
     await points({ 'battery.percent': [1, 2] })
     const { text } = await send(`GET ${HISTORY}?metric=battery.percent`)
@@ -117,7 +117,7 @@ describe('the history', () => {
 })
 
 describe('dead letters', () => {
-  test('dead letters have their reason, and bytes that are no text are base64', async () => {
+  test('dead letters have their reason, and bytes that are not text are Base64', async () => {
     const { engine, login, request, id } = await openTelemetry()
     const { token } = await login('admin')
     const letter = {

@@ -1,4 +1,4 @@
-// [contract 5.4] The rules that the file of device types asks for, over REST.
+// [contract 5.4] The rules that the device-type file defines, over REST.
 import { expect, test } from 'vitest'
 import type { DeviceTypes, TelemetryField } from '../../engine/domain/device-type/definition.ts'
 import { newPackr } from '../../engine/domain/packing.ts'
@@ -38,7 +38,7 @@ async function open(customTypes = typesWith()) {
   return { ...harness, ask, alerts, report }
 }
 
-test('a type has a rule for each bound, with 2 % of the range, or of the bound, to come back by', async () => {
+test('a type has a rule for each bound, with a hysteresis of 2 % of the range, or of the bound', async () => {
   const { ask } = await open()
   const { data } = (await ask(`GET ${RULES}`)).body
   const shown = data.map(({ rule_id, name, condition, levels }: Record<string, unknown>) => ({
@@ -74,12 +74,12 @@ test('a type has a rule for each bound, with 2 % of the range, or of the bound, 
     })
 })
 
-test('what may be changed of such a rule is changed, and outlives a start', async () => {
+test('permitted changes to such a rule survive a restart', async () => {
   const { ask, engine } = await open()
   const wish = { enabled: false, for_sec: 7, keep_firing_for_sec: 8, repeat_interval_sec: 60, channels: [] }
   const edited = await ask(`PATCH ${RULES}/${HEAT}`, wish)
   expect(edited).toMatchObject({ status: 200, body: { ...wish, revision: 2, source: 'device_type' } })
-  // A start reads what was written, and takes everything else from the file.
+  // A start reads the stored changes, and takes everything else from the file.
   const bytes = await engine.store.documents.read('alert-rules', HEAT)
   const stored: Record<string, unknown> = newPackr().unpack(bytes ?? new Uint8Array())
   await engine.store.save({
@@ -102,7 +102,7 @@ test.each([
   expect(refused.body.allowed).toContain('for_sec')
 })
 
-test('a status field is one alert that moves between its levels', async () => {
+test('a status field has one alert that moves between levels', async () => {
   const { alerts, report } = await open()
   const seen = async () =>
     alerts().then((all: readonly Record<string, unknown>[]) =>

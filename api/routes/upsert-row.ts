@@ -1,4 +1,4 @@
-// What a row of a bulk registration means for a device that exists: the change that PATCH /devices/{id} would make.
+// Converts a row of a bulk registration, for a device that exists, to the change that PATCH /devices/{id} would make.
 import { type DeviceEdit, judgeEdit } from '../../engine/domain/device/edit.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { RegisterDeviceBody } from '../../schemas/device.ts'
@@ -9,11 +9,11 @@ import { unfitMetadata, unique } from './device-checks.ts'
 export interface PlannedEdit {
   readonly kind: 'edit'
   readonly deviceId: DeviceId
-  /** Undefined if the device has it all already. */
+  /** Undefined if the device already has all of it. */
   readonly request: DeviceEdit | undefined
 }
 
-/** `isGone`: the row is of an export, in which the device was decommissioned. */
+/** `isGone` means that the row is from an export in which the device was decommissioned. */
 export function toEdit(there: DeviceRecord, row: RegisterDeviceBody, isGone: boolean): PlannedEdit | Refusal {
   if (isGone && there.status === 'decommissioned')
     return { kind: 'edit', deviceId: there.id, request: undefined }

@@ -178,7 +178,7 @@ describe('an admin', () => {
     expect(await statusWith((await enter('battery staple')).access_token)).toBe(200)
   })
 
-  test('a user who is enabled again keeps no earlier login', async () => {
+  test('a user who is enabled again has lost all earlier logins', async () => {
     const { edit, enter, statusWith, renew } = await openWithAda()
     const before = await enter()
     await edit({ disabled: true })

@@ -1,4 +1,4 @@
-// /users: an admin manages people.
+// /users: an admin manages user accounts.
 import type { User } from '../../engine/ports/users.ts'
 import { toIso, UserId } from '../../schemas/ids.ts'
 import { deleteUser, editUser, getUser, listUsers } from '../../schemas/operations/users.ts'
@@ -66,10 +66,11 @@ const KEYS: Readonly<Record<UserSort, (user: User) => string | number>> = {
   last_login_at: ({ lastLoginAt }) => lastLoginAt ?? 0,
 }
 
-/** Reads `name:ASC`; a field alone sorts in ascending order. Equal users are sorted by id, so that pages do not overlap. */
+/** Parses `name:ASC`. A field without a direction sorts in ascending order. Equal users are sorted by id, so that pages
+ *  do not overlap. */
 function orderOf(sort: string): (a: User, b: User) => number {
   const [field, direction = 'asc'] = sort.split(':')
-  // The query's schema accepts only names of fields.
+  // The query's schema accepts only valid field names.
   const key = KEYS[field as UserSort]
   const sign = direction.toLowerCase() === 'desc' ? -1 : 1
   return (a, b) => (compare(key(a), key(b)) || compare(a.id, b.id)) * sign

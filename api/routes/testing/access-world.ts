@@ -1,4 +1,4 @@
-// What the requests of the test of access ask for.
+// The objects that the requests of the access test refer to.
 import { spec } from '../../../engine/domain/ota/testing/deployment.ts'
 import type { ProvisioningKey } from '../../../engine/ports/users.ts'
 import {
@@ -72,7 +72,7 @@ export async function fill(engine: MemoryEngine, deviceId: DeviceId): Promise<vo
   await engine.users.addProvisioningKey(provisioningKey(deviceId, id))
 }
 
-/** One device waits. It has the id that all requests name, and is none that is registered with the key. */
+/** One device is waiting. It has the id that all requests name, and is not registered with the key. */
 function provisioningKey(deviceId: DeviceId, createdBy: UserId): ProvisioningKey {
   const at = Millis(NOW)
   return {

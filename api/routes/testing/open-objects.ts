@@ -1,6 +1,6 @@
-// For tests: where a schema takes fields that it does not name.
+// For tests: finds where a schema accepts fields that it does not name.
 
-/** The paths of objects that have named properties and take others, too. */
+/** The paths of objects that have named properties and accept others, too. */
 export function openObjects(schema: unknown, path = ''): readonly string[] {
   const {
     properties,

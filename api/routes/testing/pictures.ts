@@ -1,10 +1,10 @@
-// For tests: the first bytes of pictures of a size, as far as a size is read from them.
+// For tests: the first bytes of pictures, as far as the size is read from them.
 
 export function png(width: number, height: number): Buffer {
   return Buffer.concat([bytes('\x89PNG\r\n\x1a\n\0\0\0\rIHDR'), be32(width), be32(height), Buffer.alloc(5)])
 }
 
-/** It has a preview of 160 × 120 pixels in a segment before its frame, as cameras write it. */
+/** Includes a preview of 160 × 120 pixels in a segment before the frame, as cameras write it. */
 export function jpeg(width: number, height: number): Buffer {
   const preview = frame(160, 120)
   const segment = Buffer.concat([bytes('\xff\xe1'), be16(2 + preview.length), preview])
@@ -21,7 +21,7 @@ export function webp(kind: 'VP8 ' | 'VP8L' | 'VP8X', width: number, height: numb
 }
 
 function lossy(width: number, height: number): Buffer {
-  // The upper two bits scale the picture on a screen and are no part of its size.
+  // The upper two bits scale the picture for display and do not belong to its size.
   return Buffer.concat([bytes('\0\0\0\x9d\x01\x2a'), le(width | 0xc000, 2), le(height | 0x4000, 2)])
 }
 

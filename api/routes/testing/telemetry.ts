@@ -6,7 +6,7 @@ export async function openTelemetry(options: HarnessOptions = {}) {
   const harness = openHarness(options)
   const id = await harness.device('r')
   const { token } = await harness.login('viewer')
-  /** Writes values of this minute, a millisecond apart. */
+  /** Writes values within the current minute, a millisecond apart. */
   const points = (values: Readonly<Record<string, readonly number[]>>, device = 'r') =>
     harness.engine.telemetry.insert(
       pointsBlock(
