@@ -1,4 +1,4 @@
-// Alerts on /ws, above all those about the fleet, and the states of the channels that tell of alerts.
+// Alerts on /ws, mainly those about the fleet, and the states of alert channels.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { AlertChange } from '../../engine/ports/alerts.ts'
 import { ChannelId } from '../../schemas/ids.ts'
@@ -57,7 +57,7 @@ async function listen(token: string, more: object = {}): Promise<RawClient> {
 const namesOf = async (client: RawClient) =>
   (await eventsOf(client)).map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'rule_name')}`)
 
-test('an alert about the fleet has no device, and is told to those who see its group', async () => {
+test('an alert about the fleet has no device, and is sent to users who may see its group', async () => {
   const [admin, viewer] = [await listen('ada'), await listen('vera')]
   for (const [name, group] of [['all'], ['eu', 'eu/north'], ['us', 'us']] as const) {
     await addFleetRule(name, group)
@@ -77,7 +77,7 @@ test('an alert about the fleet has no device, and is told to those who see its g
   expect(Reflect.get(Object(first?.['data']), 'link')).toMatch(/\/alerts\/alt_/)
 })
 
-test('a filter of a group takes the alerts of the fleet in it, one of a device takes none of them', async () => {
+test('a group filter includes fleet alerts of the group, a device filter includes none', async () => {
   const ofGroup = await listen('ada', { filter: { group: 'eu' } })
   const ofDevice = await listen('ada', { filter: { device_id: 'north' } })
   await addFleetRule('all')
@@ -89,7 +89,7 @@ test('a filter of a group takes the alerts of the fleet in it, one of a device t
   expect(await namesOf(ofDevice)).toEqual(['alert.fired hot'])
 })
 
-test('the snapshot has the open alerts that the user sees, and a move that it shows is not told again', async () => {
+test('the snapshot has the open alerts that the user may see, and a change that it shows is not sent again', async () => {
   await addDeviceRule('hot')
   await fleet.report('south', { t: 11 })
   around(fleet.engine.alerts, 'list', {
@@ -106,7 +106,7 @@ test('the snapshot has the open alerts that the user sees, and a move that it sh
   expect(await namesOf(viewer)).toEqual(['alert.resolved hot'])
 })
 
-test('what is pending is told to those who ask for it', async () => {
+test('pending alerts are sent to those who ask for them', async () => {
   const asked = await listen('ada', { filter: { pending: true }, snapshot: true })
   const others = [await listen('ada'), await listen('ada', { filter: { pending: false } })]
   await addDeviceRule('hot', { for_sec: 60 })
@@ -117,13 +117,13 @@ test('what is pending is told to those who ask for it', async () => {
   for (const client of others) expect(await namesOf(client)).toEqual(['alert.fired hot'])
 })
 
-test('asking for what is pending is for the channel of alerts', async () => {
+test('pending alerts can be requested only on the channel of alerts', async () => {
   const client = await service.login('ada')
   client.send({ type: 'subscribe', id: 's1', channel: 'devices', filter: { pending: true } })
   expect(await client.next('error')).toMatchObject({ problem: { code: 'VALIDATION_FAILED' } })
 })
 
-test('a channel that begins to fail is told without its address, to those who see its group', async () => {
+test('a failing channel is reported without its address, to users who may see its group', async () => {
   const { engine } = fleet
   engine.outbound.status = 404
   for (const [name, group] of [

@@ -26,7 +26,7 @@ async function audit(action: string, name?: string): Promise<void> {
   await fleet.engine.record([{ actor: { type: 'anonymous' }, action, ...about, outcome: 'refused' }])
 }
 
-test('entries of the audit and dead letters are told to admins as REST shows them', async () => {
+test('entries of the audit and dead letters are sent to admins as REST shows them', async () => {
   const client = await service.login('ada')
   await subscribe(client, 'audit')
   await audit('mqtt.connect', 'north')
@@ -45,14 +45,14 @@ test('entries of the audit and dead letters are told to admins as REST shows the
   ])
 })
 
-test('operators and viewers may not listen', async () => {
+test('operators and viewers may not subscribe', async () => {
   const client = await service.login('olaf')
   client.send({ type: 'subscribe', id: 's1', channel: 'audit' })
   const refused = await client.next('error')
   expect(refused).toMatchObject({ id: 's1', problem: { code: 'FORBIDDEN' } })
 })
 
-test('the filter is that of the other channels, and a device that does not exist can be followed', async () => {
+test('the filter works as on other channels, and accepts a device that does not exist', async () => {
   const ofGroup = await service.login('ada')
   await subscribe(ofGroup, 'audit', { filter: { group: 'eu' } })
   const ofStranger = await service.login('ada')
@@ -65,7 +65,7 @@ test('the filter is that of the other channels, and a device that does not exist
   expect((await eventsOf(ofStranger)).map(({ device_id }) => device_id)).toEqual(['stranger'])
 })
 
-test('a snapshot has the newest entries, and what it shows is not told again', async () => {
+test('a snapshot has the newest entries, and what it shows is not sent again', async () => {
   for (const name of ['loose', 'north', 'north', 'loose', 'north']) await audit('editDevice', name)
   around(fleet.engine, 'audit', {
     before: async () => {

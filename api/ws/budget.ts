@@ -1,4 +1,4 @@
-// A bound on bytes that several owners share.
+// A limit on bytes that several owners share.
 
 export class Budget {
   readonly #max: number
@@ -14,7 +14,7 @@ export class Budget {
     return this.#used
   }
 
-  /** False, and nothing taken, if this budget or one above it has no room. */
+  /** Takes the bytes. If this budget or one above it has no room, takes nothing and returns false. */
   take(bytes: number): boolean {
     if (this.#used + bytes > this.#max) return false
     if (this.#parent !== undefined && !this.#parent.take(bytes)) return false

@@ -1,4 +1,4 @@
-// Who may listen to which channel, and to which of its events. A viewer sees devices, not what is done to them.
+// Who may subscribe to which channel, and to which of its events. Viewers see devices, but not what is done to them.
 import type { FeedEvent } from '../../engine/index.ts'
 import { ROLES, type Role } from '../../schemas/vocabulary.ts'
 import type { ChannelName } from '../../schemas/ws.ts'
@@ -19,10 +19,10 @@ export const CHANNEL_ROLES: Readonly<Record<ChannelName, readonly Role[]>> = {
   fleet: ROLES,
 }
 
-/** Their events add up: none stands for another, so they are not merged, and a `throttle_ms` does nothing. */
+/** Every event of these channels counts, so events are not merged and `throttle_ms` has no effect. */
 export const FEED_CHANNELS: ReadonlySet<ChannelName> = new Set(['logs', 'events', 'alerts', 'audit'])
 
-/** Judges single events on top of the roles of their channel. */
+/** Checks single events, in addition to the roles of their channel. */
 export function mayHear(event: FeedEvent, role: Role): boolean {
   return event.kind !== 'timeline' || timelineKinds(role).some((kind) => kind === event.row.kind)
 }

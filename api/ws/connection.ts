@@ -1,7 +1,7 @@
-// The protocol of one socket: its frames, its login, its end.
-// - Frames are acted upon one after the other, in the order they came.
-// - Before `auth_ok` nothing is subscribed; after the token's expiry nothing is sent.
-// - The user's scope is worked out again for each batch of events.
+// The protocol of one socket: frames, login and closing.
+// - Frames are processed one after the other, in the order of their arrival.
+// - Nothing can be subscribed before `auth_ok`, and nothing is sent after the token has expired.
+// - The user's scope is computed again for each batch of events.
 import { unreachable } from '../../engine/domain/unreachable.ts'
 import { Fault } from '../../engine/ports/fault.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
@@ -38,7 +38,7 @@ export interface ConnectionPorts extends Omit<SubscriptionsPorts, keyof Subscrip
   readonly redeemTicket: (ticket: string) => Promise<Authentication>
   readonly logger: SocketLogger | undefined
   readonly onClosed: (connection: Connection) => void
-  /** Sockets that this user has, with this one. */
+  /** The number of sockets of this user, including this one. */
   readonly socketsOf: (userId: string) => number
 }
 
@@ -64,7 +64,7 @@ export class Connection implements WireEvents, Subscriber {
   #isWorking = false
   #isClosed = false
   #badFrames = 0
-  /** When the frames so far would have been due at the highest steady rate. */
+  /** When the frames received so far would have been due at the highest permitted rate. */
   #framesDueAt = 0
   #seen: { readonly round: number; readonly scope: Scope | undefined } = { round: -1, scope: undefined }
 
@@ -92,7 +92,7 @@ export class Connection implements WireEvents, Subscriber {
     else if (hello.ticket !== undefined) this.#add({ kind: 'ticket', ticket: hello.ticket })
   }
 
-  /** The user that has logged in. */
+  /** The user who is logged in. */
   get userId(): string | undefined {
     return this.#login.userId
   }

@@ -33,7 +33,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-/** Deploys to devices, which are away: it begins, and nothing more happens. */
+/** Creates a deployment for devices that are offline, so it starts and then makes no progress. */
 async function deploy(name: string, ...devices: readonly string[]): Promise<void> {
   const outcome = await fleet.engine.deployments.create({
     ...{ id: DeploymentId(name), kind: 'install', spec: spec(), firmwareId, by: 'usr_ada' },
@@ -46,7 +46,7 @@ async function deploy(name: string, ...devices: readonly string[]): Promise<void
 const act = (name: string, action: 'pause' | 'resume' | 'cancel') =>
   fleet.engine.deployments.act(DeploymentId(name), action)
 
-/** What is told of deployments as a whole. */
+/** The events about deployments as a whole that the client received. */
 async function toldTo(client: RawClient): Promise<readonly string[]> {
   const events = (await eventsOf(client)).filter(({ event }) => event !== 'deployment.device')
   return events.map(({ event, data }) => `${event} ${Reflect.get(Object(data), 'deployment_id')}`)

@@ -1,11 +1,11 @@
-// The rows that a slow client has yet to be told of: one bit per row, however often it changes.
+// The changed rows that a slow client has yet to receive: one bit per row, however often it changes.
 
 const BITS = 32
 
 export class DirtyRows {
   #words = new Uint32Array(0)
   #count = 0
-  /** Changes that were folded into a later one. */
+  /** Number of changes that were merged into a later one. */
   conflated = 0
 
   get count(): number {

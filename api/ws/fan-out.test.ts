@@ -69,7 +69,7 @@ describe('an event', () => {
     })
   })
 
-  test('an event reaches each subscription it fits, numbered by subscription', async () => {
+  test('an event reaches each matching subscription, numbered by subscription', async () => {
     const client = await service.login('ada')
     await subscribe(client, { id: 'a' })
     await subscribe(client, { id: 'b', filter: { device_id: 'north' } })
@@ -106,7 +106,7 @@ describe('a filter', () => {
     expect(devicesOf(events.filter(({ channel }) => channel === 'devices'))).toEqual(expected)
   })
 
-  test('a filter of metrics takes names and what is below them', async () => {
+  test('a filter of metrics selects names and everything below them', async () => {
     const client = await service.login('ada')
     await subscribe(client, { filter: { metrics: ['odom', 'battery.percent'] } })
     await fleet.report('north', { odom: { x: 1 }, odometer: 5, battery: { percent: 50, volts: 12 } })
@@ -130,7 +130,7 @@ describe('a filter', () => {
     ])
   })
 
-  test('the engine is told whose telemetry is wanted', async () => {
+  test('the engine is told which devices’ telemetry is wanted', async () => {
     const client = await service.login('ada')
     await subscribe(client, { id: 'a', filter: { device_id: 'north' } })
     expect(fleet.wishes.at(-1)?.telemetry).toEqual({ all: false, devices: new Set(['north']) })
@@ -146,13 +146,13 @@ describe('a filter', () => {
 })
 
 describe('a scope', () => {
-  test('a scope is judged at the moment of the event', async () => {
+  test('a scope is evaluated at the time of the event', async () => {
     const client = await service.login('olaf')
     await subscribe(client, { id: 't' })
     await subscribe(client, { id: 'd', channel: 'devices' })
     for (const name of ['north', 'europe', 'loose']) await reportAndRename(name)
     expect(devicesOf(await eventsOf(client))).toEqual(['north', 'north'])
-    // The device leaves the operator's groups, then another comes in, then the operator's groups change.
+    // A device leaves the operator's groups, another enters them, and then the operator's groups change.
     await fleet.edit('north', { group: 'us' })
     await fleet.report('north', { n: 2 })
     await fleet.edit('loose', { group: 'eu' })
@@ -172,7 +172,7 @@ describe('a scope', () => {
 })
 
 describe('a snapshot', () => {
-  test('a snapshot of devices shows those that fit and are in scope, up to the limit', async () => {
+  test('a snapshot of devices shows those that match and are in scope, up to the limit', async () => {
     const client = await service.login('olaf')
     client.send({ type: 'subscribe', id: 's1', channel: 'devices', snapshot: true })
     const { data } = await client.next('snapshot')
@@ -184,7 +184,7 @@ describe('a snapshot', () => {
     expect(large['data']).toHaveLength(5)
   })
 
-  test('a snapshot of telemetry shows the latest of each device, chosen like the events', async () => {
+  test('a snapshot of telemetry shows the latest values of each device, filtered like the events', async () => {
     await fleet.report('north', { odom: { x: 1 }, battery: 50 })
     const client = await service.login('ada')
     const filter = { metrics: ['battery'] }
@@ -227,7 +227,7 @@ describe('a snapshot', () => {
     expect(events.map(({ seq }) => seq)).toEqual([1, 2])
   })
 
-  test('a report that the snapshot shows is not told after it', async () => {
+  test('a report that the snapshot shows is not sent after it', async () => {
     const client = await service.login('ada')
     around(fleet.engine, 'snapshot', {
       before: async () => {
@@ -239,11 +239,11 @@ describe('a snapshot', () => {
     expect(await client.next('snapshot')).toMatchObject({ data: [{ data: { n: 2 } }] })
     for (const at of [3, 2]) await fleet.report('north', { timestamp: START + at, n: at })
     fleet.engine.feed.release()
-    // What comes after the first report that it does not show is new, whatever its time.
+    // From the first report that the snapshot does not show, everything is new, whatever its time.
     expect(numbersOf(await eventsOf(client))).toEqual([3, 2])
   })
 
-  test('what a device measured before and reports after the snapshot is told', async () => {
+  test('a report after the snapshot is sent even if it was measured before', async () => {
     const client = await service.login('ada')
     await fleet.report('north', { n: 1 })
     client.send({ type: 'subscribe', channel: 'telemetry', ...ofNorth })
@@ -252,7 +252,7 @@ describe('a snapshot', () => {
     expect(numbersOf(await eventsOf(client))).toEqual([2])
   })
 
-  test('none of several reports of one millisecond that the snapshot shows is told after it', async () => {
+  test('of several reports of one millisecond, those that the snapshot shows are not sent after it', async () => {
     const client = await service.login('ada')
     around(fleet.engine, 'snapshot', {
       before: async () => {
@@ -267,7 +267,7 @@ describe('a snapshot', () => {
     expect(numbersOf(await eventsOf(client))).toEqual([3])
   })
 
-  test('a report of the same millisecond that the snapshot does not show is told', async () => {
+  test('a report of the same millisecond that the snapshot does not show is sent', async () => {
     const client = await service.login('ada')
     around(fleet.engine, 'snapshot', {
       before: () => fleet.report('north', { a: 1 }),
@@ -325,7 +325,7 @@ describe('a throttle', () => {
     expect(service.sockets.counts()).toMatchObject({ throttled: 6, dropped: 0 })
   })
 
-  test('loses no metric that only an earlier report of the interval had', async () => {
+  test('keeps metrics that only an earlier report of the interval had', async () => {
     const client = await service.login('ada')
     await subscribe(client, { throttle_ms: 1_000 })
     await fleet.report('north', { start: 0 })

@@ -18,7 +18,7 @@ beforeEach(async () => {
   await fleet.addDevice('a1', { group: 'a' })
   await fleet.addDevice('a2', { group: 'a/b' })
   await fleet.addDevice('c1', { group: 'c' })
-  // Long enough for the devices to be old news.
+  // Enough time for the devices to count as old changes.
   await fleet.engine.fleet.table()
   fleet.time.at += 10_000
 })
@@ -31,11 +31,11 @@ async function listen(about: object = {}, token = 'ada'): Promise<RawClient> {
   return client
 }
 
-/** Half a second later the table is looked at. */
+/** Advances by half a second, after which the table is checked for changes. */
 async function look(): Promise<void> {
   const looked = new Promise<void>((resolve) => {
     const stop = fleet.engine.fleet.watch(() => {
-      // The other listeners come first.
+      // The other listeners are called first.
       stop()
       resolve()
     })
@@ -51,7 +51,7 @@ const eventsOf = ({ frames }: RawClient, event: string) =>
 const deltasOf = (client: RawClient) => eventsOf(client, 'fleet.delta')
 
 describe('deltas', () => {
-  test('only what changed is sent, in columns, and the least that says it', async () => {
+  test('only changes are sent, in as few columns as possible', async () => {
     await fleet.report('a1', { n: 1 })
     await look()
     fleet.time.at += 60_000
@@ -88,7 +88,7 @@ describe('deltas', () => {
     })
   })
 
-  test('what changed shortly before the subscription is told again, since the index may be older', async () => {
+  test('changes shortly before the subscription are sent again, because the index may be older', async () => {
     await rename('a1', 'renamed')
     const client = await listen()
     await look()
@@ -96,7 +96,7 @@ describe('deltas', () => {
     expect(deltasOf(client)[0]).toMatchObject({ device_id: ['a1'], name: ['renamed'] })
   })
 
-  test('a subscription is told no more often than it asked', async () => {
+  test('a subscription gets no more frames than it asked for', async () => {
     const client = await listen({ throttle_ms: 1_000 })
     for (let n = 1; n <= 4; n++) {
       await rename('a1', `${n}`)
@@ -106,7 +106,7 @@ describe('deltas', () => {
     expect(deltasOf(client).map(({ name }) => name)).toEqual([['2'], ['4']])
   })
 
-  test('a user of groups is told of these, and that a device has left them', async () => {
+  test('a user limited to groups gets only their devices, and learns that a device has left them', async () => {
     const client = await listen({}, 'bo')
     for (const name of ['a1', 'c1']) await rename(name)
     await look()
@@ -118,7 +118,7 @@ describe('deltas', () => {
     expect(deltasOf(client)[1]).toMatchObject({ device_id: [], removed: ['a2'] })
   })
 
-  test('a user whose groups change is sent back to the index', async () => {
+  test('a user whose groups change is told to read the index again', async () => {
     const client = await listen({}, 'bo')
     await look()
     fleet.addUser('bo', { role: 'viewer', groups: ['c'] })
@@ -144,7 +144,7 @@ describe('deltas', () => {
     }
   })
 
-  test('nothing is looked at while nobody subscribes', async () => {
+  test('the table is not checked while nobody is subscribed', async () => {
     const watch = vi.spyOn(fleet.engine.fleet, 'watch')
     const stop = vi.fn()
     watch.mockReturnValue(stop)
@@ -157,7 +157,7 @@ describe('deltas', () => {
 })
 
 describe('statistics', () => {
-  test('each second the devices in sight are counted, and rates are told to those who see everything', async () => {
+  test('the visible devices are counted each second, and rates are sent to those who see everything', async () => {
     const all = await listen()
     const some = await listen({}, 'bo')
     await look()
@@ -242,7 +242,7 @@ describe('what is refused', () => {
     expect([problem.status, problem.detail.includes(words)]).toEqual([422, true])
   })
 
-  test('a socket has a bounded number of these subscriptions', async () => {
+  test('a socket may have a limited number of these subscriptions', async () => {
     const client = await service.login('ada')
     for (let i = 0; i <= 16; i++) client.send({ type: 'subscribe', id: `s${i}`, channel: 'fleet' })
     expect(await client.next('error')).toMatchObject({ id: 's16', problem: { code: 'RATE_LIMIT_EXCEEDED' } })
@@ -250,7 +250,7 @@ describe('what is refused', () => {
 })
 
 describe('a client that stops reading', () => {
-  test('costs a bit per device, gets the latest state when it reads again, and is told how much it missed', async () => {
+  test('takes one bit per device, gets the latest state when it reads again, and is told how much it missed', async () => {
     const ids = Array.from({ length: 200 }, (_, i) => `device-${i}`)
     for (const id of ids) await fleet.addDevice(id)
     const write = (round: number) =>
@@ -259,7 +259,7 @@ describe('a client that stops reading', () => {
     fleet.time.at += 10_000
     const client = await listen()
     client.socket.pause()
-    // Rounds until nothing more is sent: the kernel's buffers are full.
+    // Repeats until nothing more is sent, because the kernel's buffers are full.
     let round = 0
     for (let quiet = 0; quiet < 5; ) {
       const before = service.sockets.counts().sent
@@ -280,7 +280,7 @@ describe('a client that stops reading', () => {
       }
       return ids.every((id) => known.get(id) === round)
     }
-    // The test's own deadline ends a wait for what does not come.
+    // If the frame never comes, the test's timeout ends this loop.
     while (
       !isKnown() ||
       !client.frames.some(({ type, dropped }) => type === 'resync' && Number(dropped) > 0)

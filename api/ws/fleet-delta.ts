@@ -1,13 +1,13 @@
-// The changes of the fleet's table as frames: columns, in pieces that a client takes at once.
+// Encodes changes of the fleet's table as frames: columns, in pieces that a client can process at once.
 //
-// - A row's delta has every column that has changed since `since`, with its latest value. So of two deltas of a row
-//   the one with the greater `rev` says all that the other one says, and their order does not matter.
+// - A row's delta has every column that changed since `since`, with its latest value. So of two deltas of a row, the one
+//   with the greater `rev` contains everything in the other one, and their order does not matter.
 import { chunks } from '../../engine/domain/chunks.ts'
 import type { FleetPlacing, FleetTable } from '../../engine/ports/fleet.ts'
 import { DEVICE_STATUSES, type DeviceStatus } from '../../schemas/vocabulary.ts'
 import type { FleetDelta } from '../../schemas/ws.ts'
 
-/** A frame without its head, and the rows that it is about. */
+/** A frame without its head, and the rows it covers. */
 export interface DeltaPiece {
   readonly data: string
   readonly places: readonly number[]
@@ -15,7 +15,7 @@ export interface DeltaPiece {
 
 export interface DeltaQuestion {
   readonly table: FleetTable
-  /** Rows that are in sight, or were. */
+  /** Rows that are or were visible. */
   readonly places: readonly number[]
   readonly fits: (row: FleetPlacing, place: number) => boolean
   readonly since: number
@@ -61,7 +61,7 @@ function removalOf(table: FleetTable, places: readonly number[]): FleetDelta {
   }
 }
 
-/** The least that has to be said of a row. */
+/** The smallest set of columns that covers a row's changes. */
 function detailOf({ wholeVersion, liveVersion }: FleetTable, place: number, since: number): Detail {
   if ((wholeVersion[place] ?? 0) > since) return 'whole'
   return (liveVersion[place] ?? 0) > since ? 'live' : 'seen'

@@ -1,7 +1,7 @@
-// Has all subscriptions of the channel `fleet` told what changed, a few times a second. Subscriptions that see the same
-// and know the same share their frames, so a hundred pages cost little more than one.
+// Sends changes to all subscriptions of the channel `fleet`, a few times a second. Subscriptions that see the same rows and
+// are equally up to date share their frames, so a hundred pages cost little more than one.
 //
-// - Nothing runs while nobody subscribes. What a look costs depends on what changed, not on messages of devices.
+// - Nothing runs while nobody is subscribed. The cost of a round depends on the changes, not on messages of devices.
 
 import { chunks } from '../../engine/domain/chunks.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
@@ -23,7 +23,7 @@ export interface FleetHubPorts {
     readonly fleetMetricsMax: number
     readonly fleetOrderMs: number
   }
-  /** Called with what is no passing absence of a part of the service. */
+  /** Called with errors that are not a temporary failure of a part of the service. */
   readonly failed: (error: unknown) => void
 }
 
@@ -42,12 +42,12 @@ export class FleetHub {
     this.#values = new FleetValues(ports.fleet)
   }
 
-  /** Whether the metrics of another subscription fit the bound. */
+  /** Whether the metrics of one more subscription are within the limit. */
   hasRoomFor(metrics: readonly string[]): boolean {
     return new Set([...this.#metrics(), ...metrics]).size <= this.#ports.limits.fleetMetricsMax
   }
 
-  /** Resolves once everything that an index read from now on may lack will be told. */
+  /** Resolves once every change that an index read from now on may lack is certain to be sent. */
   async add(subscription: FleetSubscription): Promise<void> {
     const { fleet, clock, limits } = this.#ports
     this.#subscriptions.add(subscription)
@@ -101,7 +101,7 @@ export class FleetHub {
     const deviceIds = isBroad ? undefined : [...new Set(wishes.flatMap((wish) => wish.deviceIds ?? []))]
     const now = this.#ports.clock.now()
     this.#values.look(table, { metrics, deviceIds, now }).catch((error: unknown) => {
-      // The next look comes in a second.
+      // The next attempt follows in a second.
       if (!(error instanceof Fault && error.retryable)) this.#ports.failed(error)
     })
   }
@@ -148,7 +148,7 @@ export class FleetHub {
   }
 }
 
-/** The next of the instants that all subscriptions of this interval share, so that they are told together. */
+/** The next instant shared by all subscriptions with this interval, so that they are served together. */
 function nextOn(now: number, intervalMs: number): number {
   return Math.floor(now / intervalMs + 1) * intervalMs
 }

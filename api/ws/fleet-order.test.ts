@@ -53,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'index' as const }) },
 )
 
-/** A socket that takes as many frames as it is let. */
+/** A socket that takes only as many frames as it is allowed to. */
 class Client {
   readonly deltas: FleetDelta[] = []
   resyncs = 0
@@ -72,12 +72,12 @@ class Client {
   }
 }
 
-/** The rows that a shard would tell of, as the test changes them. */
+/** The rows that a shard would report, as the test changes them. */
 class Shard {
   readonly #rows = new Map<string, Row>()
   readonly #changed = new Set<string>()
 
-  /** A field that is not named stays. */
+  /** Fields that are not named keep their value. */
   change(rows: Readonly<Record<string, Row>>): void {
     for (const [id, row] of Object.entries(rows)) {
       this.#rows.set(id, { ...this.#rows.get(id), ...row })
@@ -127,7 +127,7 @@ async function world() {
   const table = await fleet.table()
   const look = async () => {
     time.at += STEP_MS
-    // The answer of the shard takes a few microtasks.
+    // The shard's answer takes a few microtasks.
     await new Promise((resolve) => setImmediate(resolve))
   }
   const indexOf = () => {
@@ -145,7 +145,7 @@ async function world() {
   return { shard, table, hub, look, indexOf }
 }
 
-test('the index and any order of deltas make what the server has, however slow the client is', async () => {
+test('the index and deltas in any order add up to the server’s table, however slow the client is', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 30 }),
@@ -154,7 +154,7 @@ test('the index and any order of deltas make what the server has, however slow t
       async (steps, indexAt, dice) => {
         const { shard, table, hub, look, indexOf } = await world()
         const client = new Client()
-        // As much of a connection as the channel uses.
+        // The part of a connection that the channel uses.
         const owner = {
           outbox: client.outbox,
           scopeNow: () => SCOPE,
@@ -184,7 +184,7 @@ test('the index and any order of deltas make what the server has, however slow t
         hub.remove(subscription)
         for (const delta of client.deltas) said.push(() => replica.take(delta))
         const [first, ...rest] = said
-        // The index that was read first comes first: what is said before it waits for it.
+        // The client applies the index first, and events before it wait.
         first?.()
         for (const tell of shuffled(rest, dice)) tell()
         expect(replica.rows()).toEqual(serverRows(table))

@@ -1,4 +1,4 @@
-// The event `fleet.stats`: what the devices in sight add up to, and the rates of the whole service.
+// The event `fleet.stats`: totals of the visible devices, and the rates of the whole service.
 import { noCounts } from '../../engine/domain/fleet/selection.ts'
 import type { FleetTable } from '../../engine/ports/fleet.ts'
 import type { FleetStats } from '../../schemas/ws.ts'
@@ -12,7 +12,7 @@ export interface Rates {
   readonly lagMs: number
 }
 
-/** Turns counters into rates, between two looks. */
+/** Computes rates from counters, between two samples. */
 export class RateMeter {
   #before: { readonly at: number; readonly messages: number; readonly points: number } | undefined
   #rates: Rates = { messagesPerSec: 0, pointsPerSec: 0, lagMs: 0 }
@@ -22,7 +22,7 @@ export class RateMeter {
     const before = this.#before
     this.#before = { at, messages, points }
     if (before === undefined || at <= before.at) return this.#rates
-    // Shards that change hands begin to count anew.
+    // Counters start again at zero when shards change owners.
     const perSec = (now: number, then: number) =>
       Math.max(0, Math.round(((now - then) * 10_000) / (at - before.at)) / 10)
     this.#rates = {

@@ -1,9 +1,9 @@
-// One subscription of the channel `fleet`: which rows it sees, and what its client has been told of them.
+// One subscription of the channel `fleet`: which rows it sees, and what its client has received of them.
 //
-// - The client is told of a row at the row's latest state. While it is slow, only which rows have changed is
-//   remembered (`DirtyRows`), and a `resync` says how many changes were folded together.
-// - When another part of the fleet comes into sight because the user's groups changed, or too much happened, there
-//   is no delta: a `resync` sends the client back to the index.
+// - The client gets a row in its latest state. While it is slow, only which rows have changed is remembered (`DirtyRows`),
+//   and a `resync` says how many changes were merged.
+// - If a different part of the fleet becomes visible because the user's groups changed, or too much happened, no delta is
+//   sent. Instead a `resync` tells the client to read the index again.
 import { type FleetQuestion, fleetJudge, questionKey } from '../../engine/domain/fleet/selection.ts'
 import type { FleetPlacing, FleetTable } from '../../engine/ports/fleet.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -14,13 +14,13 @@ import { DirtyRows } from './dirty-rows.ts'
 import type { DeltaPiece } from './fleet-delta.ts'
 import type { Scope, Subscriber } from './subscription.ts'
 
-/** What one look at the table offers to all subscriptions: pieces are made once for those who see the same. */
+/** Changes of the table, offered to all subscriptions. Those that see the same rows share their pieces. */
 export interface FleetLook {
   readonly table: FleetTable
   readonly ts: string
-  /** Changes of rows in sight after `from`, rows that left it included. */
+  /** Changed visible rows after `from`, including those that ceased to be visible. */
   changes(sight: Sight, from: number): readonly number[]
-  /** The same as pieces. */
+  /** The same changes as pieces. */
   shared(sight: Sight, from: number): readonly DeltaPiece[]
   pieces(sight: Sight, places: readonly number[], since: number): readonly DeltaPiece[]
   valuesVersion(): number
@@ -30,7 +30,7 @@ export interface FleetLook {
   stats(sight: Sight, scope: Scope): string
 }
 
-/** What a subscription sees as of now. Equal keys see the same. */
+/** What a subscription currently sees. Subscriptions with equal keys see the same. */
 export interface Sight {
   readonly key: string
   readonly fits: (row: FleetPlacing, place: number) => boolean
@@ -54,7 +54,7 @@ export class FleetSubscription {
   #sight: Sight | undefined
   #toldVersion = 0
   #valuesVersion = 0
-  /** Version at which the client fell behind. */
+  /** The version at which the client fell behind. */
   #behindSince = 0
   #seq = 0
   isReleased = false
@@ -73,13 +73,13 @@ export class FleetSubscription {
     this.deviceIds = named && [...new Set(named)].flatMap((id) => parseDeviceId(id) ?? [])
   }
 
-  /** The client knows the index as of this version, or will. */
+  /** Starts events: the client has the index as of this version, or will have. */
   release(version: number): void {
     this.#toldVersion = version
     this.isReleased = true
   }
 
-  /** Tells the client what there is to tell of rows and values. */
+  /** Sends all pending changes of rows and values to the client. */
   tell(look: FleetLook, scope: Scope): void {
     const { table } = look
     const sight = this.#look(table, scope)
@@ -127,7 +127,7 @@ export class FleetSubscription {
     this.#send(look.valuePieces(sight, this.metrics, places), { late: this.#values, ts: look.ts })
   }
 
-  /** What the client has no room for becomes late. */
+  /** Pieces that the client has no room for are remembered as dirty rows. */
   #send(
     pieces: readonly DeltaPiece[],
     { late, ts }: { readonly late: DirtyRows; readonly ts: string },
@@ -147,7 +147,7 @@ export class FleetSubscription {
       this.#rows.conflated = 0
   }
 
-  /** The client has to read the index again. */
+  /** Tells the client to read the index again. */
   #restart(version: number): void {
     const dropped = this.#rows.count + this.#rows.conflated
     if (!this.owner.outbox.offer(frameText({ type: 'resync', id: this.id, dropped }))) return
@@ -165,7 +165,7 @@ export class FleetSubscription {
     return true
   }
 
-  /** Undefined if the user may see another part of the fleet than before. */
+  /** Undefined if the user may now see another part of the fleet. */
   #look(table: FleetTable, scope: Scope): Sight | undefined {
     const { group, type, tag } = this.#filter
     const question: FleetQuestion = { group, type, tag, within: scope.groups }
@@ -188,7 +188,7 @@ export class FleetSubscription {
   }
 }
 
-/** Returns as many as a client may take at once: what is beyond waits for the next look. */
+/** At most as many rows as a client may take at once. The rest waits for the next round. */
 function some(rows: DirtyRows): readonly number[] {
   const places: number[] = []
   for (const place of rows) {

@@ -1,7 +1,7 @@
-// The latest values of the metrics that subscriptions of the channel `fleet` show, as this node knows them. All devices
-// are asked at once, and only those that were heard since the last time.
+// The latest values of the metrics that subscriptions of the channel `fleet` display, as known to this node. All devices
+// are queried at once, but only those heard since the last query are read.
 //
-// - Versions count the looks. A value's version is that of the look that brought it.
+// - Versions count the queries. The version of a value is that of the query that returned it.
 import type { FleetPort, FleetTable } from '../../engine/ports/fleet.ts'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Json } from '../../schemas/json.ts'
@@ -12,7 +12,7 @@ interface Column {
   readonly versions: number[]
 }
 
-/** Messages that are on their way while one looks were heard before. */
+/** Messages in flight during a query were heard before it. */
 const OVERLAP_MS = 2_000
 
 export class FleetValues {
@@ -30,7 +30,7 @@ export class FleetValues {
     return this.#version
   }
 
-  /** Looks at these metrics on these devices; undefined means all. Does nothing while an earlier look is under way. */
+  /** Queries these metrics on these devices; undefined means all. Does nothing while another query is running. */
   async look(
     table: FleetTable,
     wish: {
@@ -48,7 +48,7 @@ export class FleetValues {
       // Named devices are few, and others may have been named before.
       const heardAfter = isNew || deviceIds !== undefined ? 0 : this.#heardAfter
       const parts = await this.#fleet.latest({ deviceIds, metrics, heardAfter })
-      // After a look at named devices the others have yet to be asked.
+      // After a query for named devices, all others have to be queried again.
       this.#heardAfter = deviceIds === undefined ? now - OVERLAP_MS : 0
       const version = this.#version + 1
       for (const { id, values } of parts)

@@ -28,7 +28,7 @@ const line = (name: string, ...messages: readonly string[]) =>
 const turn = (name: string, status: string) => fleet.edit(name, { status })
 
 describe('the channel logs', () => {
-  test('tells each line as the log of the device shows it', async () => {
+  test('sends each line as the log of the device shows it', async () => {
     const client = await service.login('vera')
     await subscribe(client, { channel: 'logs' })
     await line('north', 'hot')
@@ -53,7 +53,7 @@ describe('the channel logs', () => {
     ])
   })
 
-  test('keeps to filter and scope', async () => {
+  test('respects filter and scope', async () => {
     const olaf = await service.login('olaf')
     const ada = await service.login('ada')
     await subscribe(olaf, { channel: 'logs' })
@@ -66,7 +66,7 @@ describe('the channel logs', () => {
 })
 
 describe('the channel events', () => {
-  test('tells each entry as the timeline shows it, under the name of what happened', async () => {
+  test('sends each entry as the timeline shows it, named after what happened', async () => {
     const client = await service.login('ada')
     await subscribe(client, { channel: 'events' })
     await turn('north', 'maintenance')
@@ -96,7 +96,7 @@ describe('the channel events', () => {
     ])
   })
 
-  test('tells a viewer nothing of commands, live or in the snapshot', async () => {
+  test('sends a viewer no commands, live or in the snapshot', async () => {
     const vera = await service.login('vera')
     const ada = await service.login('ada')
     await fleet.command('north', 'c1')
@@ -121,7 +121,7 @@ describe('the channel events', () => {
   })
 })
 
-test('what is not listened to is not asked of the engine', async () => {
+test('the engine is not asked for events that nobody subscribed to', async () => {
   const client = await service.login('ada')
   const nobody = { all: false, devices: new Set() }
   await subscribe(client, { id: 'l', channel: 'logs', filter: { device_id: 'north' } })
@@ -206,7 +206,7 @@ describe('a snapshot', () => {
   })
 })
 
-test('a throttle holds nothing back: each line counts', async () => {
+test('a throttle holds nothing back, because each line counts', async () => {
   const client = await service.login('ada')
   await subscribe(client, { channel: 'logs', throttle_ms: 60_000 })
   await line('north', 'a', 'b')

@@ -1,7 +1,7 @@
-// Passes events of the feed to the subscriptions they concern, and tells the engine which events are wanted.
-// - Role and group scope are judged per event, at the moment of the event.
+// Passes events of the feed to the matching subscriptions, and tells the engine which events are wanted.
+// - Role and group scope are evaluated per event, at the time of the event.
 // - An event is encoded at most once per choice of metrics, however many sockets take it.
-// - A batch of the feed ends with one flush of each socket that got something; nothing waits for a timer.
+// - After a batch of the feed, each socket that got something is flushed once. Nothing waits for a timer.
 import type { Feed, FeedEvent } from '../../engine/index.ts'
 import type { DeploymentEvent, Deployments } from '../../engine/ports/deployments.ts'
 import type { Want, WantedKind } from '../../engine/ports/feed.ts'
@@ -11,7 +11,7 @@ import { CHANNEL_ROLES, mayHear } from './channels.ts'
 import { CHANNEL_OF, deploymentNotice, type Notice, type NoticeSettings, SharedEvent } from './notice.ts'
 import type { Subscriber, Subscription } from './subscription.ts'
 
-/** What happens to channels of alerts is told with the alerts, and dead letters with the audit. */
+/** States of alert channels are sent with the alerts, and dead letters with the audit. */
 type Kind = Exclude<FeedEvent['kind'], 'alert_channel' | 'dead_letter'>
 
 const KINDS = [
@@ -65,7 +65,7 @@ export class Hub {
     }
   }
 
-  /** Resolves once the feed has been told of the wish: from then on no event is missed. */
+  /** Resolves once the feed knows what is wanted. From then on no event is missed. */
   async add(subscription: Subscription): Promise<void> {
     const kind = kindOf(subscription)
     if (kind === undefined) return
@@ -87,7 +87,7 @@ export class Hub {
     const same = deviceId === undefined ? undefined : audience.byDevice.get(deviceId)
     same?.delete(subscription)
     if (deviceId !== undefined && same?.size === 0) audience.byDevice.delete(deviceId)
-    // A wish that is too wide for a moment costs little and loses nothing.
+    // Asking for too much for a moment costs little and loses nothing.
     if (WANTED.has(kind)) void this.#wishSoon()
   }
 
@@ -110,7 +110,7 @@ export class Hub {
     for (const subscriber of touched) subscriber.outbox.flush()
   }
 
-  /** Those hear of it who may see all of it, and asked for no single device. */
+  /** Sends the event to users who may see the whole deployment and have not subscribed to a single device. */
   #tellDeployment(event: DeploymentEvent): void {
     this.#round += 1
     const touched = new Set<Subscriber>()
@@ -139,7 +139,7 @@ export class Hub {
     }
   }
 
-  /** Thousands of subscriptions may come and go together; the feed hears of them once per turn of the loop. */
+  /** Thousands of subscriptions may come and go at once. The feed is updated once per turn of the event loop. */
   #wishSoon(): Promise<void> {
     this.#wish ??= new Promise((resolve) => {
       setImmediate(() => {

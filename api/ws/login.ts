@@ -1,6 +1,6 @@
-// The login of a socket, from the wait for a token to the token's expiry.
-// - The user is looked up each time, so a demotion, a new password or a lock counts at once.
-// - A socket belongs to its first user. A new token of the same user prolongs the login.
+// The login of a socket, from waiting for a token until the token expires.
+// - The user is looked up each time, so a demotion, a new password or a lock takes effect at once.
+// - A socket belongs to its first user. A new token of the same user extends the login.
 
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -23,7 +23,7 @@ export interface LoginPorts {
 
 type Holder = Extract<Authentication, { readonly kind: 'user' }>
 
-/** A longer timer would fire at once. */
+/** The longest timeout that timers support. A longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 export class Login {
@@ -67,7 +67,7 @@ export class Login {
     if (expiresAt !== undefined) this.#awaitExpiry(expiresAt)
   }
 
-  /** The caller as of now; undefined ends the socket, unless nobody has logged in yet. */
+  /** The current caller. If undefined, the socket is closed, unless nobody has logged in yet. */
   user(): Caller | undefined {
     if (this.#holder === undefined) return undefined
     const { current, expiresAt = Number.POSITIVE_INFINITY } = this.#holder
@@ -77,7 +77,7 @@ export class Login {
     return undefined
   }
 
-  /** Ends the socket at once if its user is among the changed ones and its token has become void. */
+  /** Closes the socket at once if its user is among the changed ones and the token has become void. */
   review(changed: ReadonlySet<Caller['id']>): void {
     if (this.#holder !== undefined && changed.has(this.#holder.user.id)) this.user()
   }

@@ -1,4 +1,4 @@
-// A notice is one feed event as subscriptions see it: encoded once, and sent to all whom it concerns.
+// A notice is one feed event as subscriptions see it. It is encoded once and sent to all that match.
 
 import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
@@ -24,16 +24,16 @@ import { isCovered, merge, type Selection, select } from './selection.ts'
 
 export interface Notice {
   readonly event: FeedEvent | DeploymentEvent
-  /** Undefined for a deployment as a whole. */
+  /** Undefined for an event about a deployment as a whole. */
   readonly deviceId: DeviceId | undefined
   readonly at: Millis
   /** The end of a frame, from `"ts"` to the closing brace. */
   readonly tail: string
-  /** The chosen fields of a telemetry report; undefined on other channels. */
+  /** The selected fields of a telemetry report. Undefined on other channels. */
   readonly fields: JsonObject | undefined
 }
 
-/** The facts of a device that filters and scopes judge by. */
+/** The properties of a device that filters and scopes use. */
 export type Facts = Pick<DeviceRecord | DeviceSummary, 'group' | 'type' | 'tags'>
 
 export const CHANNEL_OF = {
@@ -54,7 +54,7 @@ export interface NoticeSettings extends HeartbeatTimeouts, AlertBodySettings {
   readonly devices: Pick<Directory, 'summary'>
 }
 
-/** One feed event during the fan-out: what several subscriptions need of it is worked out once. */
+/** One feed event during the fan-out. What several subscriptions need is computed once. */
 export class SharedEvent {
   readonly event: FeedEvent
   readonly deviceId: DeviceId
@@ -69,13 +69,13 @@ export class SharedEvent {
     this.#settings = settings
   }
 
-  /** Undefined for a device that is not saved yet. */
+  /** Undefined for a device that has not been saved yet. */
   get facts(): Facts | undefined {
     if (this.#facts === null) this.#facts = factsOf(this.event, this.#settings)
     return this.#facts
   }
 
-  /** Undefined if the report has none of the chosen fields. */
+  /** Undefined if the report has none of the selected fields. */
   notice(selection: Selection | undefined): Notice | undefined {
     if (selection === undefined || this.event.kind !== 'telemetry') {
       this.#whole ??= toNotice(this.event, this.#settings)
@@ -91,7 +91,7 @@ export class SharedEvent {
   }
 }
 
-/** The group of what is about no device: an alert of the fleet, or a channel of alerts. */
+/** The group of an event that is not about a device: about a fleet alert or an alert channel. */
 export function ownGroupOf(event: FeedEvent): string | undefined {
   if (event.kind === 'alert_channel') return event.channel.group
   const group = event.kind === 'alert' ? event.alert['group'] : undefined
@@ -108,7 +108,7 @@ function deviceIdOf(event: FeedEvent): DeviceId {
   return event.kind === 'device' ? event.view.device.id : event.deviceId
 }
 
-/** The device or command a notice is about. Of two notices on one subject the later replaces the earlier. A notice
+/** The device or command that a notice is about. A later notice on the same subject replaces an earlier one. A notice
  *  without a subject is never replaced. */
 export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'>): string | undefined {
   if (event.kind === 'timeline' || event.kind === 'log') return undefined
@@ -119,7 +119,7 @@ export function subjectOf({ event, deviceId }: Pick<Notice, 'event' | 'deviceId'
   return event.kind === 'command' ? `${deviceId} ${event.command.id}` : deviceId
 }
 
-/** The one notice that stands for two of the same subject: each field at its latest value by event time. */
+/** Merges two notices on the same subject: each field has its latest value by event time. */
 export function toLatest(held: Notice, next: Notice): Notice {
   if (held.fields === undefined || next.fields === undefined) return next
   const [older, newer] = next.at < held.at ? [next, held] : [held, next]
@@ -138,7 +138,7 @@ function toNotice(event: FeedEvent, settings: NoticeSettings): Notice {
   return { event, deviceId, at: event.at, tail, fields: undefined }
 }
 
-/** A deployment as a whole, for those who may see all of it. */
+/** The notice about a deployment as a whole, for users who may see all of it. */
 export function deploymentNotice(event: DeploymentEvent): Notice {
   const { at, event: name } = event
   const head = `"ts":"${toIso(at)}","channel":"ota","event":"${name}"`
@@ -176,7 +176,7 @@ function bodyText(event: Exclude<FeedEvent, { kind: 'telemetry' }>, settings: No
 }
 
 function readRow(row: WrittenHistory): HistoryRow {
-  // Written as JSON of an object.
+  // The body was written as a JSON object.
   return { ...row, body: JSON.parse(row.body) as JsonObject }
 }
 

@@ -1,4 +1,4 @@
-// What /ws tells of shadows and commands.
+// Shadows and commands on /ws.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ReceivedFrame } from './testing/raw-client.ts'
@@ -33,7 +33,7 @@ const dataOf = (events: readonly ReceivedFrame[], field: string) =>
   events.map(({ data }) => Reflect.get(Object(data), field))
 
 describe('the channel of commands', () => {
-  test('every step of a command is told', async () => {
+  test('every step of a command is sent', async () => {
     const client = await service.login('ada')
     await subscribe(client, 'commands')
     await fleet.command('north', 'c1')
@@ -50,7 +50,7 @@ describe('the channel of commands', () => {
     expect(events[2]).toMatchObject({ data: { result: { ok: true } } })
   })
 
-  test('is not a viewer’s, and ends for one who becomes a viewer', async () => {
+  test('is closed to viewers, and ends for a user who becomes a viewer', async () => {
     const vera = await service.login('vera')
     vera.send({ type: 'subscribe', id: 'c', channel: 'commands' })
     expect(await vera.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN' } })
@@ -71,7 +71,7 @@ describe('the channel of commands', () => {
     expect(dataOf(await eventsOf(olaf), 'command_id')).toEqual(['c2'])
   })
 
-  test('starts with the open ones, and does not tell again what was shown', async () => {
+  test('starts with the open commands, and does not send again what was shown', async () => {
     const client = await service.login('ada')
     await fleet.command('north', 'c0')
     await acknowledge('c0', { status: 'completed' })
@@ -108,7 +108,7 @@ describe('the channel of commands', () => {
 })
 
 describe('the channel of shadows', () => {
-  test('tells every change, with its author', async () => {
+  test('sends every change, with its author', async () => {
     const client = await service.login('vera')
     await subscribe(client, 'shadows')
     for (const a of [1, 2]) await fleet.desire('north', { a })
@@ -128,7 +128,7 @@ describe('the channel of shadows', () => {
     })
   })
 
-  test('starts with the documents, and goes on with what they do not show', async () => {
+  test('starts with the documents, and continues with changes that they do not show', async () => {
     const client = await service.login('olaf')
     await fleet.desire('far', { x: 1 })
     around(fleet.engine, 'shadow', {

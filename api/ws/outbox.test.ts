@@ -61,7 +61,7 @@ function notice(device: string, fields: Record<string, number>): Notice {
   return { event, deviceId: event.deviceId, at: START, tail: JSON.stringify(fields), fields }
 }
 
-/** An entry of a log: it stands for itself. */
+/** A log entry, which no other entry replaces. */
 function entry(n: number): Notice {
   const row = { deviceId: id('a'), kind: 'log', at: Micros(n), version: n, body: '{}' } as const
   const event = { kind: 'log', event: 'device.log', deviceId: row.deviceId, at: START, row } as const
@@ -100,7 +100,7 @@ describe('entries of a log for a full wire', () => {
 })
 
 describe('the outbox of a full wire', () => {
-  test('keeps the latest of each device, tells what was missed once, and starts anew', () => {
+  test('keeps the latest notice of each device, reports once how many were missed, and starts anew', () => {
     const { wire, outbox, budget, tally } = openOutbox()
     for (let n = 1; n <= 3; n++) {
       outbox.push(to, notice('a', { n }))
@@ -119,7 +119,7 @@ describe('the outbox of a full wire', () => {
     expect(wire.frames.at(-1)).toBe('a {"n":4}')
   })
 
-  test('goes on where it stopped when the wire fills up again', () => {
+  test('continues where it stopped after the wire has filled up again', () => {
     const { wire, outbox } = openOutbox()
     for (const device of ['a', 'b', 'c']) outbox.push(to, notice(device, { n: 1 }))
     outbox.flush()
@@ -141,7 +141,7 @@ describe('the outbox of a full wire', () => {
     expect(wire.frames[0]).toBe('a {"x":2,"y":1}')
   })
 
-  test('beyond its budget only counts', () => {
+  test('only counts notices beyond its budget', () => {
     const { wire, outbox, budget, tally } = openOutbox(300)
     for (const device of ['a', 'b', 'c', 'd']) outbox.push(to, notice(device, { n: 1 }))
     outbox.flush()
@@ -152,7 +152,7 @@ describe('the outbox of a full wire', () => {
     expect(tally.dropped).toBe(2)
   })
 
-  test('keeps answers in order before all events, and gives up on a client that piles them up', () => {
+  test('sends answers in order before all events, and gives up on a client that lets too many pile up', () => {
     const { wire, outbox, frozen } = openOutbox(500)
     outbox.push(to, notice('a', { n: 1 }))
     outbox.flush()
@@ -179,7 +179,7 @@ describe('the outbox of a full wire', () => {
     expect(frozen()).toBe(1)
   })
 
-  test('leaves out what was held back of a device that is out of sight by now', () => {
+  test('leaves out held notices of a device that is no longer visible', () => {
     const { wire, outbox, budget } = openOutbox()
     outbox.push(to, notice('a', { n: 1 }))
     outbox.push(to, notice('b', { n: 1 }))
@@ -193,7 +193,7 @@ describe('the outbox of a full wire', () => {
     expect(budget.used).toBe(0)
   })
 
-  test('forgets a subscription that ends, and everything when it closes', () => {
+  test('drops the notices of a subscription that ends, and everything when it closes', () => {
     const { wire, time, outbox, budget } = openOutbox()
     outbox.push(to, notice('a', { n: 1 }))
     outbox.push({ ...to, id: 's2' }, notice('a', { n: 1 }))

@@ -1,8 +1,8 @@
-// The frames that leave one socket. A client that keeps up gets every event at once. A slow one gets the latest value of
-// each device or command when it has room again, and is told how much it missed.
-// - Nothing is sent while the wire is full, so the memory of a socket is the wire's bound plus what is held.
-// - At most one notice is held per subscription and subject. Beyond the budget only the count of missed notices
-//   grows. Notices without a subject are held up to a number, then the oldest go.
+// The outgoing frames of one socket. A client that keeps up gets every event at once. A slow one gets the latest value of
+// each device or command when it has room again, and is told how many events it missed.
+// - Nothing is sent while the wire is full, so the memory of a socket is bounded by the wire's limit plus the held notices.
+// - At most one notice is held per subscription and subject. Beyond the budget, missed notices are only counted. Notices
+//   without a subject are held up to a limit, beyond which the oldest are dropped.
 // O3. The count of missed notices is sent once, after the latest values.
 
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -11,17 +11,17 @@ import { type Notice, subjectOf, toLatest } from './notice.ts'
 import type { Tally } from './tally.ts'
 import type { Wire } from './wire.ts'
 
-/** A subscription: it numbers its events and puts its id into their frames. */
+/** A subscription. It numbers its events, and puts its id into their frames. */
 export interface Addressee {
   readonly id: string
-  /** The frame of its next event. */
+  /** The frame of the next event. */
   frameOf(notice: Notice): string
-  /** False once the device is out of the user's sight: what was held back before is left out. */
+  /** False once the device is no longer visible to the user. Notices held for it are then dropped. */
   maySee(notice: Notice): boolean
 }
 
 interface HeldNotices {
-  /** Keyed by subject; a notice without a subject is its own key. */
+  /** Keyed by subject. A notice without a subject is its own key. */
   readonly held: Map<string | Notice, Notice>
   dropped: number
 }
@@ -32,13 +32,13 @@ export interface OutboxPorts {
   readonly schedule: Pick<Schedule, 'after'>
   readonly tally: Tally
   readonly limits: { readonly socketFrozenMs: number; readonly heldEntriesMax: number }
-  /** The client took nothing for too long, or asked for more answers than can wait. */
+  /** Called if the client took nothing for too long, or requested more answers than may wait. */
   readonly onFrozen: () => void
 }
 
-/** Bytes that a held notice is charged beside its text. */
+/** Bytes charged for a held notice in addition to its text. */
 export const HELD_COST_BYTES = 128
-/** Above this share of its bound a wire is full; below the other one it takes frames again. */
+/** Fractions of its limit at which a wire counts as full, and at which it accepts frames again. */
 const FULL = 1
 const ROOMY = 0.5
 
@@ -55,7 +55,7 @@ export class Outbox {
     this.#ports = ports
   }
 
-  /** Answers keep their order and are never left out. */
+  /** Sends an answer. Answers keep their order and are never dropped. */
   answer(frame: string): void {
     if (this.#closed) return
     this.flush()
@@ -68,19 +68,19 @@ export class Outbox {
     return !this.#closed && !this.#isFull()
   }
 
-  /** Sends a frame that its owner can make again. False if the client has no room for it now. */
+  /** Sends a frame that its owner can create again. Returns false if the client has no room for it now. */
   offer(frame: string): boolean {
     if (!this.hasRoom()) return false
     this.#send(frame)
     return true
   }
 
-  /** Sent by the next flush. */
+  /** Adds a notice, which is sent by the next flush. */
   push(to: Addressee, notice: Notice): void {
     if (!this.#closed) this.#queue.push({ to, notice })
   }
 
-  /** An event of this subscription is left out; the client will be told. */
+  /** Counts an event of this subscription that is left out. The client will be told the number. */
   miss(to: Addressee): void {
     if (this.#closed) return
     this.#ports.tally.dropped += 1
@@ -100,7 +100,7 @@ export class Outbox {
     })
   }
 
-  /** The wire has moved. */
+  /** Called when the client has taken bytes. */
   resume(): void {
     if (!this.#slow || this.#closed || this.#ports.wire.pressure() > ROOMY) return
     this.#ports.wire.cork(() => {
@@ -156,7 +156,7 @@ export class Outbox {
     }
   }
 
-  /** The oldest make room. */
+  /** Appends a notice, and drops the oldest ones if there are too many. */
   #append(behind: HeldNotices, notice: Notice): void {
     const { budget, tally, limits } = this.#ports
     const take = () => behind.held.size < limits.heldEntriesMax && budget.take(costOf(notice))
@@ -186,7 +186,7 @@ export class Outbox {
     return true
   }
 
-  /** Sends what is held, then what was missed (O3). False if the wire is full before the end. */
+  /** Sends held notices, then the count of missed ones (O3). Returns false if the wire fills up before the end. */
   #catchUp(): boolean {
     for (const [to, behind] of this.#behind) {
       for (const [subject, notice] of behind.held) {

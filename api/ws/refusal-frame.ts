@@ -1,4 +1,4 @@
-// The error frame: a REST problem without its `type`, a name that the frame itself needs.
+// The error frame: a REST problem without its `type`, because the frame uses that name itself.
 import { type RefusalAbout, toProblem } from '../../schemas/problem.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 import { frameText } from '../../schemas/ws.ts'

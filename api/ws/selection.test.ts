@@ -5,14 +5,14 @@ import { isCovered, merge, Selections, select, toSelection } from './selection.t
 
 const leaf = fc.oneof(fc.integer(), fc.boolean(), fc.string(), fc.constant(null), fc.array(fc.integer()))
 const key = fc.oneof(fc.constantFrom('a', 'b', 'c', '__proto__', 'a.b'), fc.string())
-// The depth is bounded, so the letrec ends.
+// The recursion ends, because its depth is bounded.
 const report = fc.letrec<{ node: unknown; tree: JsonObject }>((tie) => ({
   node: fc.oneof({ maxDepth: 3 }, leaf, tie('tree')),
   tree: fc.dictionary(key, tie('node'), { maxKeys: 4 }) as fc.Arbitrary<JsonObject>,
 })).tree
 
 describe('choosing metrics', () => {
-  test('takes names, what is below them, and names with dots', () => {
+  test('selects names, everything below them, and names with dots', () => {
     const data = { odom: { x: 1, y: { z: 2 } }, odometer: 3, 'odom.x': 4, list: [1] }
     const chosen = (...names: string[]) => select(data, toSelection(names))
     expect(chosen('odom.x')).toEqual({ odom: { x: 1 }, 'odom.x': 4 })
@@ -20,7 +20,7 @@ describe('choosing metrics', () => {
     expect(chosen('odo', 'odom.y.z.q', '')).toBeUndefined()
   })
 
-  test('takes a field if and only if a name is its path or stands above it', () => {
+  test('selects a field if and only if a name is its path or a parent of it', () => {
     const isTaken = (path: string, names: readonly string[]) =>
       names.some((name) => path === name || path.startsWith(`${name}.`))
     const plain = (data: JsonObject, names: readonly string[], prefix = ''): JsonObject | undefined => {
@@ -28,7 +28,7 @@ describe('choosing metrics', () => {
         const path = prefix + key
         if (isTaken(path, names)) return [[key, value] as const]
         if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
-        // Arrays and null were left out.
+        // Arrays and null have been removed.
         const part = plain(value as JsonObject, names, `${path}.`)
         return part === undefined ? [] : [[key, part] as const]
       })
@@ -43,7 +43,7 @@ describe('choosing metrics', () => {
     )
   })
 
-  test('is shared by those who choose the same, in any order', () => {
+  test('is shared by subscriptions with the same names, in any order', () => {
     const selections = new Selections(10)
     const open = (...names: string[]) => selections.open(names, 'u') ?? expect.fail('no room')
     const one = open('b', 'a', 'a')
@@ -55,7 +55,7 @@ describe('choosing metrics', () => {
     expect(open('a', 'b')).not.toBe(one)
   })
 
-  test('is bounded for each user by the number of names', () => {
+  test('is limited for each user by the number of names', () => {
     const selections = new Selections(3)
     const one = selections.open(['a', 'b'], 'u')
     expect(selections.open(['a', 'b'], 'u')).toBeUndefined()
@@ -65,7 +65,7 @@ describe('choosing metrics', () => {
     expect(selections.open(['d', 'e'], 'u')).toBeDefined()
   })
 
-  test('looks names up, and goes through none of them', () => {
+  test('looks names up without iterating over them', () => {
     const { above } = toSelection(['a.b'])
     const names = new LookedUpNames(Array.from({ length: 100 }, (_, i) => `another.longer.name.${i}`))
     const data = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`some.longer.field.name.${i}`, i]))
@@ -74,7 +74,7 @@ describe('choosing metrics', () => {
   })
 })
 
-/** Comparing each of 10 000 names with each field would take seconds. */
+/** A set that fails if it is iterated: comparing each of 10 000 names with each field would take seconds. */
 class LookedUpNames extends Set<string> {
   lookups = 0
 
@@ -105,7 +105,7 @@ describe('merging reports', () => {
     )
   })
 
-  test('with nothing new changes nothing', () => {
+  test('without new fields changes nothing', () => {
     fc.assert(
       fc.property(report, (data) => {
         expect(merge(data, {})).toEqual(data)

@@ -1,10 +1,10 @@
-// Chooses, compares and merges nested telemetry by the dotted names of its fields.
+// Selects, compares and merges nested telemetry by the dotted names of its fields.
 import { isObject, type Json, type JsonObject } from '../../schemas/json.ts'
 
-/** Chosen metrics; the same choice is the same object, so that an event is encoded once for all who made it. */
+/** Selected metrics. Equal selections are the same object, so that an event is encoded once for all of them. */
 export interface Selection {
   readonly names: ReadonlySet<string>
-  /** What stands before a dot of a name: fields there hold chosen ones. */
+  /** All dotted prefixes of the names: fields there contain selected ones. */
   readonly above: ReadonlySet<string>
 }
 
@@ -15,10 +15,10 @@ interface SharedSelection {
 }
 
 export class Selections {
-  // Keyed by the names. An entry is removed with its last user.
+  // Keyed by the names. An entry is removed when its last user is gone.
   readonly #byKey = new Map<string, SharedSelection>()
   readonly #bySelection = new Map<Selection, SharedSelection>()
-  /** Number of names that a user has chosen. */
+  /** The number of names that each user has selected. */
   readonly #counts = new Map<string, number>()
   readonly #namesMax: number
 
@@ -26,7 +26,7 @@ export class Selections {
     this.#namesMax = namesMax
   }
 
-  /** Returns undefined if the user has chosen too many names already. */
+  /** Returns undefined if the user has already selected too many names. */
   open(names: readonly string[], userId: string): Selection | undefined {
     const sorted = [...new Set(names)].sort()
     const count = (this.#counts.get(userId) ?? 0) + sorted.length
@@ -57,7 +57,7 @@ export function toSelection(names: readonly string[]): Selection {
   return { names: new Set(names), above: new Set(names.flatMap(placesAbove)) }
 }
 
-/** `a` and `a.b` for `a.b.c`. */
+/** The prefixes of a path: `a` and `a.b` for `a.b.c`. */
 function placesAbove(path: string): readonly string[] {
   const places: string[] = []
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1))
@@ -65,7 +65,7 @@ function placesAbove(path: string): readonly string[] {
   return places
 }
 
-/** The part of `data` under the chosen names; undefined if there is none. The depth is bounded at the ingress, and the
+/** The part of `data` under the selected names. Undefined if there is none. The depth is bounded at the ingress, and the
  *  time does not grow with the number of names. */
 export function select(data: JsonObject, selection: Selection, prefix = ''): JsonObject | undefined {
   let chosen: Record<string, Json> | undefined
@@ -79,7 +79,7 @@ export function select(data: JsonObject, selection: Selection, prefix = ''): Jso
   return chosen
 }
 
-/** Whether every field of `older` is in `newer` too, so that nothing is lost when only `newer` is kept. */
+/** Whether every field of `older` is also in `newer`, so that nothing is lost if only `newer` is kept. */
 export function isCovered(older: JsonObject, newer: JsonObject): boolean {
   for (const key of Object.keys(older)) {
     if (!Object.hasOwn(newer, key)) return false
@@ -90,7 +90,7 @@ export function isCovered(older: JsonObject, newer: JsonObject): boolean {
   return true
 }
 
-/** Each field at its value in `newer`, or else in `older`. */
+/** Each field has its value in `newer`, or else in `older`. */
 export function merge(older: JsonObject, newer: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...older }
   for (const [key, value] of Object.entries(newer)) {
@@ -100,7 +100,7 @@ export function merge(older: JsonObject, newer: JsonObject): JsonObject {
   return merged
 }
 
-/** A name chooses what is below it, too. What stands before `from` was not chosen. */
+/** A name also selects everything below it. The prefixes before `from` are known not to be selected. */
 function isChosen(path: string, { names }: Selection, from: number): boolean {
   if (names.has(path)) return true
   for (let dot = path.indexOf('.', from); dot !== -1; dot = path.indexOf('.', dot + 1))
@@ -112,7 +112,7 @@ function selectBelow(value: Json, selection: Selection, path: string): JsonObjec
   return isObject(value) && selection.above.has(path) ? select(value, selection, `${path}.`) : undefined
 }
 
-/** A field named `__proto__` stays a field. */
+/** Stores a field named `__proto__` as an ordinary field. */
 function assign(target: Record<string, Json>, key: string, value: Json): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })

@@ -29,12 +29,12 @@ async function listen(filter?: object): Promise<RawClient> {
   return client
 }
 
-/** One report of every device, and time for the sockets to move. */
+/** Sends one report of every device, and gives the sockets time to make progress. */
 async function round(n: number, padding = PADDING): Promise<void> {
   await Promise.all(Array.from({ length: DEVICES }, (_, i) => fleet.report(`dev-${i}`, { n, padding })))
 }
 
-/** Rounds until nothing more is sent: the kernel's buffers are full. Returns the number of the last one. */
+/** Sends reports until nothing more gets through, because the kernel's buffers are full. Returns the last number. */
 async function fill(sent: () => number): Promise<number> {
   let quiet = 0
   for (let n = 1; n <= 1_000; n++) {
@@ -51,15 +51,15 @@ const droppedOf = ({ frames }: RawClient) =>
 const numberOf = (frame: unknown) => (frame as { data?: { data: { n: number } } }).data?.data.n
 
 describe('a client that stops reading', () => {
-  test('a client that stops reading holds up nobody, costs a bounded amount, and catches up with a resync', async () => {
+  test('a client that stops reading delays nobody, takes bounded memory, and catches up with a resync', async () => {
     const frozen = await listen()
     const healthy = await listen({ metrics: ['n'] })
     frozen.socket.pause()
-    // The healthy client gets every report, so what is beyond went to the frozen one.
+    // The healthy client gets every report, so the rest was sent to the stalled one.
     let rounds = 0
     const last = await fill(() => service.sockets.counts().sent - DEVICES * rounds++)
     await healthy.until(() => healthy.frames.filter(({ type }) => type === 'event').length === last * DEVICES)
-    // One report of each device, however many there were.
+    // One report is held for each device, however many were sent.
     expect(service.sockets.counts().heldBytes).toBeLessThan(DEVICES * (PADDING.length + KIB))
     for (let n = 0; n < 50; n++) await round(last)
     expect(service.sockets.counts().heldBytes).toBeLessThan(DEVICES * (PADDING.length + KIB))
@@ -81,7 +81,7 @@ describe('a client that stops reading', () => {
     await frozen.until(() => numberOf(frozen.frames.at(-1)) === last + 1)
   })
 
-  test('beyond what may be held, it is only counted what a client misses', async () => {
+  test('beyond the budget, the events that a client misses are only counted', async () => {
     const frozen = await listen()
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)
@@ -96,7 +96,7 @@ describe('a client that stops reading', () => {
     await frozen.until(() => droppedOf(frozen) >= dropped, 'the count of what it missed')
   })
 
-  test('a client that reads again gets its answers first', async () => {
+  test('a client that resumes reading gets its answers first', async () => {
     const frozen = await listen()
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)
@@ -110,13 +110,13 @@ describe('a client that stops reading', () => {
     expect(frozen.frames.slice(-2).map(({ type }) => type)).toEqual(['pong', 'unsubscribed'])
   })
 
-  test('a client that does not read for too long is cut', async () => {
+  test('a client that does not read for too long is disconnected', async () => {
     const frozen = await listen()
     frozen.socket.pause()
     await fill(() => service.sockets.counts().sent)
     fleet.time.at += 15_000
     expect(service.sockets.counts()).toMatchObject({ connections: 0, heldBytes: 0, closed: { 1013: 1 } })
-    // What cannot be said goodbye to is cut after the linger time.
+    // A client that cannot take the close frame is disconnected after the linger time.
     fleet.time.at += 2_000
     frozen.socket.resume()
     await frozen.until(() => frozen.socket.destroyed)

@@ -1,12 +1,12 @@
-// The text of one snapshot frame.
+// Builds the text of one snapshot frame.
 
 interface Whole {
-  /** Items of all pages; undefined if nobody counted them. */
+  /** Number of items on all pages. Undefined if they were not counted. */
   readonly total: number | undefined
   readonly isMore: boolean
 }
 
-/** The items of one snapshot frame, up to a number of bytes. */
+/** The items of one snapshot frame, up to a limit in bytes. */
 export class Page {
   readonly #id: string
   readonly #of: Whole
@@ -21,7 +21,7 @@ export class Page {
     this.#bytesMax = limits.snapshotBytesMax
   }
 
-  /** All or none. */
+  /** Adds all of the items or none. */
   add(items: readonly string[]): boolean {
     for (const item of items) this.#bytes += Buffer.byteLength(item) + 1
     this.isFull = this.#bytes > this.#bytesMax

@@ -1,4 +1,4 @@
-// What a snapshot shows of each device, by channel, and which notices tell nothing beyond it.
+// What a snapshot shows of each device, by channel, and which notices it already covers.
 import { isOpen } from '../../engine/domain/command/moves.ts'
 import type { Command } from '../../engine/domain/command/record.ts'
 import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
@@ -26,7 +26,7 @@ export interface SnapshotPorts extends HeartbeatTimeouts, AlertBodySettings {
   }
 }
 
-/** A subscription that is to be shown something. */
+/** A subscription that requests a snapshot. */
 export interface Call {
   readonly subscription: Subscription
   readonly scope: Scope
@@ -36,9 +36,9 @@ export interface Call {
 /** How a channel shows a device in its snapshot. */
 export interface Source<State> {
   ask(devices: readonly DeviceRecord[]): Promise<readonly (State | undefined)[]>
-  /** The items of the frame; undefined for a device that is left out after all. */
+  /** The items for the frame. Undefined if the device is left out after all. */
   items(device: DeviceRecord, state: State): readonly object[] | undefined
-  /** Whether the snapshot shows what this notice tells. */
+  /** Whether the snapshot already shows this notice. */
   isShown(notice: Notice, shown: State): boolean
 }
 
@@ -46,7 +46,7 @@ export function devicesSource({ subscription, scope, ports }: Call): Source<Devi
   return {
     ask: (devices) => ports.engine.views(devices.map(({ id }) => id)),
     items(_, view) {
-      // The world moved while we waited: the device may have left the filter or the scope.
+      // State may have changed during the wait: the device may no longer match the filter or the scope.
       const isSeen = isInScope(view.device.group, scope.groups) && subscription.fits(view.device)
       return isSeen ? [deviceBody(view, ports)] : undefined
     },
@@ -79,7 +79,7 @@ export function shadowsSource({ ports }: Call): Source<Shadow> {
   }
 }
 
-/** Those that are not finished. */
+/** The unfinished commands. */
 export function commandsSource({ ports }: Call): Source<readonly Command[]> {
   return {
     async ask(devices) {
@@ -95,7 +95,7 @@ export function commandsSource({ ports }: Call): Source<readonly Command[]> {
   }
 }
 
-/** Statuses come in the order of their list. */
+/** Relies on the order of the list of statuses. */
 function isFurther(command: Command, than: Command): boolean {
   const steps = COMMAND_STATUSES.indexOf(command.status) - COMMAND_STATUSES.indexOf(than.status)
   return steps === 0 ? (command.progress ?? -1) > (than.progress ?? -1) : steps > 0
@@ -110,7 +110,7 @@ function isDeviceShown({ event }: Notice, shown: DeviceView): boolean {
   return since !== 0 ? since < 0 : view.connected === shown.connected
 }
 
-/** Times do not tell: a device may report what it measured before, and twice in a millisecond. */
+/** Times are no evidence: a device may report earlier measurements, and twice in the same millisecond. */
 function isReportShown({ event }: Notice, shown: Snapshot): boolean {
   return event.kind === 'telemetry' && event.seq <= shown.seq
 }

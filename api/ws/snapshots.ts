@@ -1,4 +1,4 @@
-// The state a subscription starts from.
+// The initial state for a subscription.
 import { chunks } from '../../engine/domain/chunks.ts'
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import { type Deployment, isFinalStatus } from '../../engine/domain/ota/deployment.ts'
@@ -27,14 +27,14 @@ import type { Scope, Subscription } from './subscription.ts'
 export interface OpenedSnapshot {
   /** The text of the snapshot frame. */
   readonly frame: string
-  /** Number of devices that were asked about. */
+  /** Number of devices that were queried. */
   readonly devices: number
-  /** Whether the snapshot already shows this notice. For each device it is false from the first notice on that it does
-   *  not show. */
+  /** Whether the snapshot already shows this notice. For each device, the result is false from the first notice on that the
+   *  snapshot does not show. */
   readonly isShown: (notice: Notice) => boolean
 }
 
-/** Devices asked for at once: enough to fill a batch, few enough to leave room for others. */
+/** Devices queried at once: enough to fill a batch, few enough to leave room for others. */
 const ASKED_AT_ONCE = 100
 
 export async function openSnapshot(
@@ -88,7 +88,7 @@ async function openFrom<State>(
   return { frame: page.close(), devices: devices.length, isShown: untilFirstNew(shown, isShown) }
 }
 
-/** The newest entries, newest first. What is on its way into the history is in neither: it takes about a second. */
+/** The newest entries, newest first. Entries of about the last second may still be on their way into the history. */
 async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<OpenedSnapshot> {
   const { subscription, ports } = call
   const { limits } = ports
@@ -102,7 +102,7 @@ async function openHistory(call: Call, kinds: readonly HistoryKind[]): Promise<O
   }
   const isShown = ({ event }: Notice) =>
     (event.kind === 'timeline' || event.kind === 'log') && shown.has(keyOf(event.deviceId, event.row))
-  // A search through the history of all devices costs as much as the largest snapshot of another kind.
+  // Searching the history of all devices costs as much as the largest snapshot of another kind.
   const devices = subscription.deviceId === undefined ? limits.snapshotDevicesMax : 1
   return { frame: page.close(), devices, isShown }
 }
@@ -138,11 +138,11 @@ async function openAudit({ subscription, ports }: Call): Promise<OpenedSnapshot>
   }
   const isShown = ({ event }: Notice) =>
     event.kind === 'audit' && shown.has(`${event.row.at} ${event.row.version}`)
-  // Like a search through the history of all devices.
+  // Costs as much as searching the history of all devices.
   return { frame: page.close(), devices: deviceId === undefined ? limits.snapshotDevicesMax : 1, isShown }
 }
 
-/** The open alerts. A move that the snapshot shows already has its revision at most. */
+/** The open alerts. The snapshot already shows a change if its revision is at most that of the alert shown. */
 async function openAlerts({ subscription, scope, ports }: Call): Promise<OpenedSnapshot> {
   const { limits, engine } = ports
   const { deviceId, filter } = subscription
@@ -175,7 +175,7 @@ async function openAlerts({ subscription, scope, ports }: Call): Promise<OpenedS
   return { frame: page.close(), devices: fitting.length, isShown }
 }
 
-/** The open deployments, or the one that is asked for. A change that the snapshot shows already is no older than it. */
+/** The open deployments, or the requested one. The snapshot already shows a change that is not newer than itself. */
 async function openDeployments({ subscription, scope, ports }: Call): Promise<OpenedSnapshot> {
   const { limits, engine } = ports
   const { deviceId, filter } = subscription
@@ -240,7 +240,7 @@ function untilFirstNew<T>(
     const state = deviceId && shown.get(deviceId)
     if (deviceId === undefined || state === undefined) return false
     const is = isShown(notice, state)
-    // Events come in order per device: whatever follows a new one is new.
+    // Events of a device arrive in order, so everything after a new one is new.
     if (!is) shown.delete(deviceId)
     return is
   }

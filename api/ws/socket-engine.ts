@@ -1,4 +1,4 @@
-// What /ws asks of the engine.
+// The engine as /ws uses it.
 import type { Engine } from '../../engine/index.ts'
 
 /** The part of the engine that /ws needs. */

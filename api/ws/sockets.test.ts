@@ -53,7 +53,7 @@ describe('authentication', () => {
   })
 
   test.each(['/ws?token=eve', '/ws?ticket=none'])(
-    'a wrong one (%s) is told and closed with 4401',
+    'a wrong one (%s) gets an error and is closed with 4401',
     async (path) => {
       const client = await service.dial({ path })
       const { problem } = await client.next('error')
@@ -85,7 +85,7 @@ describe('authentication', () => {
     expect(client.closed?.code).toBe(4401)
   })
 
-  test('a token is announced to end, and ends the socket with 4401', async () => {
+  test('the end of a token is announced, and closes the socket with 4401', async () => {
     const client = await service.login('ada:600')
     service.fleet.time.at += 540_000
     expect(await client.next('token_expiring')).toEqual({ type: 'token_expiring', in: 60 })
@@ -163,7 +163,7 @@ describe('a change of a caller', () => {
 })
 
 describe('an API key', () => {
-  test('a key that never ends says so, and is not announced to end', async () => {
+  test('a key without expiry says so, and its end is not announced', async () => {
     const client = await service.dial({ path: '/ws?token=ada:never' })
     expect(await client.next('auth_ok')).toMatchObject({ expires_at: null })
     service.fleet.time.at += 400 * 86_400_000
@@ -172,7 +172,7 @@ describe('an API key', () => {
     expect(client.frames.map(({ type }) => type)).toEqual(['auth_ok', 'pong'])
   })
 
-  test('a key that ends in a year sets no timer that fires at once', async () => {
+  test('a key that expires in a year sets no timer that fires at once', async () => {
     const year = 365 * 86_400
     const { time } = service.fleet
     let longest = 0
@@ -193,7 +193,7 @@ describe('an API key', () => {
 })
 
 describe('frames', () => {
-  test('a bad frame is answered with what is wrong, and the socket lives on', async () => {
+  test('a bad frame is answered with what is wrong, and the socket stays open', async () => {
     const client = await service.login('ada')
     client.sendText('{')
     client.sendText('[]')
@@ -233,7 +233,7 @@ describe('frames', () => {
     expect(client.closed?.code).toBe(4413)
   })
 
-  test('frames are acted upon in order, without waiting for answers', async () => {
+  test('frames are processed in order, without waiting for answers', async () => {
     const client = await service.dial()
     client.send({ type: 'auth', token: 'ada' })
     client.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
@@ -252,7 +252,7 @@ describe('frames', () => {
 })
 
 describe('limits', () => {
-  test('a socket too many is told and closed with 4429; a place that is left can be taken', async () => {
+  test('one socket too many gets an error and is closed with 4429, and a freed place can be taken', async () => {
     const clients = []
     for (let i = 0; i < 4; i++) clients.push(await service.login('ada'))
     const late = await service.dial({ path: '/ws?token=ada' })
@@ -264,7 +264,7 @@ describe('limits', () => {
     await service.login('ada')
   })
 
-  test('a user with too many sockets is told so, and other users still get in', async () => {
+  test('a user with too many sockets gets an error, and other users can still connect', async () => {
     const own = await openSocketService({ socketsPerUserMax: 2 })
     for (const name of ['ada', 'bob']) own.fleet.addUser(name)
     for (let i = 0; i < 2; i++) await own.login('ada')
@@ -275,7 +275,7 @@ describe('limits', () => {
     await own.close()
   })
 
-  test('a subscription too many closes with 4429', async () => {
+  test('one subscription too many closes with 4429', async () => {
     const client = await service.login('ada')
     for (let i = 0; i < 4; i++) client.send({ type: 'subscribe', id: `s${i}`, channel: 'devices' })
     await client.until(() => client.closed !== undefined)
@@ -283,7 +283,7 @@ describe('limits', () => {
     expect(client.frames.filter(({ type }) => type === 'subscribed')).toHaveLength(3)
   })
 
-  test('a subscription id is used once at a time', async () => {
+  test('a subscription id can be in use only once', async () => {
     const client = await service.login('ada')
     client.send({ type: 'subscribe', id: 's1', channel: 'devices' })
     client.send({ type: 'subscribe', id: 's1', channel: 'telemetry' })
@@ -317,7 +317,7 @@ describe('limits', () => {
 })
 
 describe('closing', () => {
-  test('a service that closes tells every socket to come back: 1012', async () => {
+  test('a stopping service tells every client to reconnect: 1012', async () => {
     const clients = [await service.login('ada'), await service.dial()]
     await service.sockets.close()
     for (const client of clients) {
@@ -331,7 +331,7 @@ describe('closing', () => {
 })
 
 describe('what one user costs', () => {
-  test('snapshots are refused for a while when they were too much work, on all sockets of the user', async () => {
+  test('a user whose snapshots took too much work gets no more for a while, on any socket', async () => {
     const clock = { ticks: () => 0 }
     const work = createWorkBudget({ perSec: 4, clock, shares: undefined })
     const busy = await openSocketService({}, { work })
@@ -347,19 +347,19 @@ describe('what one user costs', () => {
         const [error] = client.frames.filter((frame) => frame['id'] === id && frame.type === 'error')
         seen.push(error === undefined ? 'taken' : (error['problem'] as { code: string }).code)
       }
-      // A subscription without a snapshot costs next to nothing.
+      // A subscription without a snapshot costs almost nothing.
       client.send({ type: 'subscribe', id: 'd', channel: 'devices' })
       await client.next('subscribed', ({ id }) => id === 'd')
       return seen
     }
-    // A snapshot of a whole fleet is paid for in advance, and most of the price given back: 14 of 20, then 4 each.
+    // A snapshot of the whole fleet is charged in advance, and most of the price is refunded: 14 of 20, then 4 each.
     expect(await outcomes('ada')).toEqual(['taken', 'taken', 'RATE_LIMIT_EXCEEDED'])
     expect(await outcomes('ada')).toEqual(Array(3).fill('RATE_LIMIT_EXCEEDED'))
     expect(await outcomes('bob')).toContain('taken')
     await busy.close()
   })
 
-  test('metrics can be named so often in all their subscriptions, and again when those end', async () => {
+  test('a user’s subscriptions may name a limited number of metrics, which are freed when they end', async () => {
     const busy = await openSocketService({ metricNamesPerUserMax: 3 })
     busy.fleet.addUser('ada')
     const client = await busy.login('ada')

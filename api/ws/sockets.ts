@@ -1,4 +1,4 @@
-// The live stream /ws, put together: the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
+// Assembles the live stream /ws from the HTTP server's upgrades, the WebSocket server, the feed and the sockets.
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { networkOf } from '../../engine/domain/network-of.ts'
@@ -42,16 +42,16 @@ export interface SocketCounts extends Readonly<Tally> {
 }
 
 export interface Sockets {
-  /** The loopback port of the WebSocket server, which answers only the tunnel. */
+  /** The loopback port of the WebSocket server, which serves only the tunnel. */
   readonly port: number
-  /** Serves the sockets of this server too. */
+  /** Also serves the upgrades of this server. */
   attach(server: Server): void
   counts(): SocketCounts
-  /** Ends every socket with 1012 and resolves when they are gone. */
+  /** Closes every socket with 1012, and resolves when all are gone. */
   close(): Promise<void>
 }
 
-/** Requests may be in their handshake while all sockets are taken: those are told so in a frame. */
+/** Handshakes allowed while all sockets are taken. Their clients are refused in a frame. */
 const TUNNELS_BEYOND_SOCKETS = 64
 
 export async function openSockets(options: SocketsOptions): Promise<Sockets> {
@@ -96,7 +96,7 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
     return connection
   }
 
-  /** Sockets without a login cost nobody anything, so the oldest of too many gives way. */
+  /** Sockets without a login are cheap to lose, so the oldest one is closed if there are too many. */
   function makeRoom(ip: string): void {
     const waiting = [...connections].filter(({ userId }) => userId === undefined)
     const network = networkOf(ip)

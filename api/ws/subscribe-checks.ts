@@ -1,11 +1,11 @@
-// What a `subscribe` frame may ask for, beyond its schema.
+// Checks of a `subscribe` frame beyond its schema.
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
 import type { Subscribe } from '../../schemas/ws.ts'
 import type { FleetHub } from './fleet-hub.ts'
 import { refusal, type SocketRefusal } from './refusal-frame.ts'
 
 interface Room {
-  /** Subscriptions of the channel that the socket has. */
+  /** Number of this socket's subscriptions to the channel. */
   readonly open: number
   readonly fleetHub: FleetHub
   readonly limits: { readonly fleetSubscriptionsPerSocketMax: number; readonly fleetMetricsMax: number }

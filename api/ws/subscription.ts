@@ -1,5 +1,5 @@
-// One subscription of one socket: which events it takes, and when it takes them.
-// Until it is released, events wait; those that its snapshot already shows are then left out.
+// One subscription of one socket: which events it receives, and when.
+// Events wait until the subscription is released. Those that its snapshot already shows are then left out.
 import type { Deployment } from '../../engine/domain/ota/deployment.ts'
 import type { FeedEvent } from '../../engine/index.ts'
 import { FLEET } from '../../engine/ports/feed.ts'
@@ -16,20 +16,20 @@ import { Throttle, type ThrottlePorts } from './throttle.ts'
 /** The part of the fleet that a user may see. */
 export interface Scope {
   readonly role: Role
-  /** Group subtrees; undefined is everything. */
+  /** Group subtrees. Undefined means everything. */
   readonly groups: readonly string[] | undefined
 }
 
-/** The socket a subscription belongs to, as the fan-out sees it. */
+/** The socket of a subscription, as the fan-out sees it. */
 export interface Subscriber {
   readonly outbox: Outbox
-  /** The user's scope as of now, worked out once per `round`. Undefined if the user may not see anything any more. */
+  /** The user's current scope, computed once per `round`. Undefined if the user may no longer see anything. */
   scopeAt(round: number): Scope | undefined
-  /** The same, worked out afresh. */
+  /** The same, computed again. */
   scopeNow(): Scope | undefined
-  /** Whether the user may see this device on this channel as of now. `ownGroup`: of what is about no device. */
+  /** Whether the user may see this device on this channel now. `ownGroup` is for events that are not about a device. */
   maySee(deviceId: DeviceId, channel: Subscribe['channel'], ownGroup?: string): boolean
-  /** Whether the user may see devices of all of these groups on this channel as of now. */
+  /** Whether the user may see the devices of all these groups on this channel now. */
   maySeeAll(groups: readonly (string | undefined)[], channel: Subscribe['channel']): boolean
 }
 
@@ -46,7 +46,7 @@ export class Subscription implements Addressee {
   readonly filter: SocketFilter
   readonly deviceId: DeviceId | undefined
   readonly selection: Selection | undefined
-  /** The user who made the choice, and whose share of names it counts against. */
+  /** The user who selected the metrics, and whose limit of names they count against. */
   readonly userId: string
   readonly owner: Subscriber
   readonly #head: string
@@ -76,7 +76,7 @@ export class Subscription implements Addressee {
     if (intervalMs > 0) this.#throttle = this.#openThrottle(intervalMs, ports)
   }
 
-  /** Whether the filter's group, type and tag fit. A device that is not known yet fits no such filter. */
+  /** Whether the device matches the filter's group, type and tag. An unknown device never matches these. */
   fits(facts: Facts | undefined): boolean {
     const { group, type, tag } = this.filter
     if (group !== undefined && !isInScope(facts?.group, [group])) return false
@@ -84,7 +84,7 @@ export class Subscription implements Addressee {
     return tag === undefined || (facts?.tags.includes(tag) ?? false)
   }
 
-  /** Whether the filter fits a deployment as a whole: one that reaches beyond the group does not. */
+  /** Whether a whole deployment matches the filter. One that reaches beyond the filter's group does not. */
   fitsDeployment({ id, groups, firmware }: Deployment): boolean {
     const { group, type, tag, deployment_id: wanted } = this.filter
     if (tag !== undefined || (wanted !== undefined && wanted !== id)) return false
@@ -92,7 +92,7 @@ export class Subscription implements Addressee {
     return group === undefined || groups.every((each) => isInScope(each, [group]))
   }
 
-  /** Whether the event is about the deployment that the filter names, if it names one, and is asked for if it must be. */
+  /** Whether the event matches the deployment in the filter, if there is one, and was requested if it has to be. */
   fitsEvent(event: FeedEvent): boolean {
     const { deployment_id: wanted, pending } = this.filter
     if (event.kind === 'alert' && event.event === 'alert.pending' && pending !== true) return false
@@ -106,7 +106,7 @@ export class Subscription implements Addressee {
     else this.owner.outbox.push(this, notice)
   }
 
-  /** The client has its answer: events follow, from the first one that a snapshot does not show. */
+  /** Starts sending events, from the first one that the snapshot does not show. The client has its answer by now. */
   release(isShown?: (notice: Notice) => boolean): void {
     const { schedule, limits } = this.#ports
     const waiting = this.#stopWaiting()

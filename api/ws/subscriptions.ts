@@ -1,4 +1,4 @@
-// The subscriptions of one socket: which it may have, how they are opened, and how they end.
+// The subscriptions of one socket: which ones are allowed, how they are opened, and how they end.
 import type { HeartbeatTimeouts } from '../../engine/domain/device/heartbeat.ts'
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -22,9 +22,9 @@ import { misplacedInSubscribe, tooManyNames, tooManyOfFleet } from './subscribe-
 import { type Subscriber, Subscription } from './subscription.ts'
 import type { Tally } from './tally.ts'
 
-/** What the socket says and does for its subscriptions. */
+/** What a socket provides to its subscriptions. */
 export interface SubscriptionsHost {
-  /** Undefined if the login is over. */
+  /** Undefined if the login has ended. */
   readonly user: () => Caller | undefined
   readonly isClosed: () => boolean
   readonly refuse: (about: SocketRefusal) => void
@@ -36,7 +36,7 @@ export interface SubscriptionsPorts extends SubscriptionsHost, HeartbeatTimeouts
   readonly hub: Hub
   readonly fleetHub: FleetHub
   readonly selections: Selections
-  /** Bytes that the socket may hold. */
+  /** The bytes that may be held for the socket. */
   readonly budget: Budget
   readonly clock: Clock
   readonly work: Pick<WorkBudget, 'spend'>
@@ -94,7 +94,7 @@ export class Subscriptions {
       this.#drop(subscription)
       this.#ports.refuse({ ...tooMuch, id: frame.id })
     } catch (error) {
-      // Half a subscription would look like a quiet fleet: the client asks again.
+      // A partial subscription would look like a quiet fleet, so the client has to subscribe again.
       this.#drop(subscription)
       throw error
     }
@@ -151,7 +151,7 @@ export class Subscriptions {
     if (misplaced !== undefined) return misplaced
     const deviceId = parseDeviceId(filter?.device_id)
     if (deviceId === undefined) return undefined
-    // What was refused under an id that nobody has is in the audit, too.
+    // The audit also contains refusals about ids that do not exist.
     if (channel === 'audit') return undefined
     const device = this.#ports.engine.devices.summary(deviceId)
     const isSeen = device !== undefined && isInScope(device.group, scopeOf(user))
@@ -169,7 +169,7 @@ export class Subscriptions {
   }
 
   #drop(subscription: Subscription | FleetSubscription): void {
-    // Only once: its choice of metrics is counted.
+    // Only once, because the metrics it selected are counted.
     if (!this.#open.delete(subscription.id)) return
     subscription.close()
     if (subscription instanceof FleetSubscription) {

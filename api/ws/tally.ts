@@ -1,17 +1,17 @@
-// Counts of what happened at the sockets, for /metrics.
+// Counters of the sockets, for /metrics.
 
 export interface Tally {
   /** Frames handed to sockets. */
   sent: number
-  /** Events that a slow client got as part of a later one of the same device. */
+  /** Events that a slow client got merged into a later one of the same device. */
   conflated: number
-  /** Events left out because nothing more could be held. */
+  /** Events dropped because the limits for held events were reached. */
   dropped: number
-  /** Events that a throttle folded into a later one, as its client asked. */
+  /** Events that a throttle merged into a later one, as the client requested. */
   throttled: number
-  /** Sockets refused or ended by this side, by close code. */
+  /** Sockets refused or closed by the service, by close code. */
   readonly closed: Record<number, number>
-  /** Requests refused before they became sockets. */
+  /** Requests refused before they became WebSockets. */
   refused: number
 }
 

@@ -1,5 +1,5 @@
-// Sends at most one notice per subject (a device or a command) and interval. The last one of an interval is always sent,
-// at its end.
+// Sends at most one notice per interval and subject (a device or a command). The last one of an interval is always sent, at
+// the end of the interval.
 import type { Clock } from '../../engine/ports/clock.ts'
 import type { Schedule } from '../../engine/ports/schedule.ts'
 import type { Budget } from './budget.ts'
@@ -18,20 +18,20 @@ export interface ThrottlePorts {
   readonly budget: Budget
   readonly tally: Tally
   readonly send: (notice: Notice) => void
-  /** Asked again for what has waited. */
+  /** Called again for notices that have waited. */
   readonly maySee: (notice: Notice) => boolean
   readonly miss: () => void
   /** Called after a timer has sent notices. */
   readonly flush: () => void
 }
 
-/** Devices come due one by one; a timer takes those of this span together. */
+/** Devices come due at different times. One timer handles all within this span. */
 const SWEEP_SPAN_MS = 10
 
 export class Throttle {
   readonly #intervalMs: number
   readonly #ports: ThrottlePorts
-  /** Ordered by last send: all intervals are equal, so the first is due first. */
+  /** Ordered by the time of the last send. All intervals are equal, so the first entry is due first. */
   readonly #turns = new Map<string, Turn>()
   #stopTimer: (() => void) | undefined
 
@@ -96,7 +96,7 @@ export class Throttle {
     this.#stopTimer = this.#ports.schedule.after(waitMs, () => this.#sweep())
   }
 
-  /** Removes turns that are over: no timer would. */
+  /** Removes expired turns, for which no timer is set. */
   #dropIdle(now: number): void {
     let looked = 0
     for (const [subject, turn] of this.#turns) {
@@ -118,7 +118,7 @@ function costOf(turn: Turn): number {
   return HELD_COST_BYTES + (turn.waiting?.tail.length ?? 0)
 }
 
-/** Channels whose notices stand for themselves have no throttle. */
+/** There is no throttle on channels whose notices have no subject. */
 function subjectIn(notice: Notice): string {
   return subjectOf(notice) ?? notice.deviceId ?? ''
 }

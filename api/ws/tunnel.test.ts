@@ -6,7 +6,7 @@ import { dial } from './testing/raw-client.ts'
 import { openSocketService, type SocketService } from './testing/socket-service.ts'
 
 let service: SocketService
-/** Clients that leave only if they are made to. */
+/** Clients that do not disconnect on their own. */
 const stubborn: Socket[] = []
 
 beforeEach(async () => {
@@ -60,7 +60,7 @@ describe('an upgrade request', () => {
       'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==',
       'sec-websocket-version: 13',
     ]
-    // Anything but a login is refused before one. The frame has an empty mask.
+    // Before a login, anything else is refused. The frame has an empty mask.
     const body = Buffer.from('{"type":"ping"}')
     const frame = Buffer.concat([Buffer.from([0x81, 0x80 | body.length, 0, 0, 0, 0]), body])
     client.write(Buffer.concat([Buffer.from(`${handshake.join('\r\n')}\r\n\r\n`), frame]))
@@ -115,7 +115,7 @@ describe('an upgrade request', () => {
 
   test('gets the place of a client that was told to leave and does not', async () => {
     const key = 'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-version: 13'
-    // As many as there are sockets and places for those being refused.
+    // Fills all sockets and all places for connections that are being refused.
     for (let i = 0; i < 65; i++) {
       const client = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true })
       client.write(

@@ -1,10 +1,10 @@
-// One public port for REST and /ws: an upgrade request of the HTTP server is replayed to the WebSocket server on
-// loopback, and the two sockets are joined.
-// - Only headers that the handshake needs are passed on: nobody outside can claim to come through a tunnel, and a
+// Serves REST and /ws on one public port: an upgrade request to the HTTP server is replayed to the WebSocket server on
+// loopback, and the two sockets are connected.
+// - Only headers that the handshake needs are passed on. So nobody outside can pretend to come through a tunnel, and a
 //   browser's cookies cannot overflow the other side's header buffer (4 KiB).
-// - Each side waits for the other: at most one read and one high-water mark of bytes are held between them.
-// - When one side ends, bytes on their way still reach the other within the linger time, unless a newcomer needs the place:
-//   peers that take no last bytes, which anyone can open without a login, keep nobody out.
+// - Backpressure works in both directions: at most one read and one high-water mark of bytes are buffered in between.
+// - When one side closes, bytes in flight still reach the other within the linger time, unless a new client needs the
+//   place. Otherwise peers that never take the last bytes could keep others out, even without a login.
 import type { IncomingMessage, Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Schedule } from '../../engine/ports/schedule.ts'
@@ -67,7 +67,7 @@ export class Tunnels {
     return this.#open.get(id)
   }
 
-  /** Resolves when every tunnel is gone; those that do not end by themselves are cut after the linger time. */
+  /** Resolves when all tunnels are gone. Those that do not close by themselves are cut after the linger time. */
   async close(): Promise<void> {
     this.#isClosing = true
     if (this.#open.size === 0) return
@@ -96,8 +96,8 @@ export class Tunnels {
     const inner = connect({ host: '127.0.0.1', port, noDelay: true })
     const tunnel = new Tunnel(socket, inner, this.#options, () => this.#closed(id))
     this.#open.set(id, tunnel)
-    // uWebSockets.js drops what comes with the request; a client may only send frames once it has the answer,
-    // but some do not wait.
+    // uWebSockets.js drops bytes that arrive with the request. A client may send frames only after the answer, but some do
+    // not wait.
     inner.once('data', () => {
       inner.write(head)
       socket.resume()
@@ -116,7 +116,7 @@ export class Tunnels {
     return isHandshake ? undefined : 'BAD_REQUEST'
   }
 
-  /** Cuts the first tunnel that is only waiting for its client to take the last bytes. */
+  /** Cuts the first tunnel that only waits for its client to take the last bytes. */
   #giveWay(): boolean {
     for (const [id, tunnel] of this.#open) {
       if (!tunnel.isParting) continue
@@ -142,7 +142,7 @@ export class Tunnel {
   #farewell: Buffer | undefined
   #hasAnswered = false
   #stopTimer: (() => void) | undefined
-  /** Called when the client's side has taken bytes. */
+  /** Called when the client has taken bytes. */
   onProgress: (() => void) | undefined
 
   constructor(
@@ -155,7 +155,7 @@ export class Tunnel {
     this.#inner = inner
     this.#options = options
     this.#onClosed = onClosed
-    // Earlier answers on the same connection are not the tunnel's.
+    // Excludes earlier answers on the same connection.
     this.#before = outer.bytesWritten
     outer.setTimeout(0)
     outer.setNoDelay(true)
@@ -163,7 +163,7 @@ export class Tunnel {
     this.#join()
   }
 
-  /** True once the other side has ended, or is about to. */
+  /** True once the other side has closed, or is about to. */
   get isParting(): boolean {
     return this.#stopTimer !== undefined
   }
@@ -173,13 +173,13 @@ export class Tunnel {
     return this.#outer.bytesWritten - this.#outer.writableLength - this.#before
   }
 
-  /** The client's last frame, if the other side ends without one. */
+  /** Sets the client's last frame, for the case that the other side closes without one. */
   farewell(code: number, text: string): void {
     const body = Buffer.from(text)
     this.#farewell = Buffer.concat([Buffer.from([0x88, body.length + 2, code >> 8, code & 0xff]), body])
   }
 
-  /** The other side has said goodbye; a client that does not take it is cut. */
+  /** The close frame was sent. A client that does not take it is cut. */
   endSoon(): void {
     this.#cutLater()
   }
@@ -193,7 +193,7 @@ export class Tunnel {
     const [outer, inner] = [this.#outer, this.#inner]
     const onFlushed = () => this.onProgress?.()
     inner.on('data', (chunk: Buffer) => {
-      // Joined to anything but a WebSocket, the client would talk to the inner server itself.
+      // If the upgrade failed, the client must not be connected to the inner server.
       if (!this.#hasAnswered && chunk.toString('latin1', 0, SWITCHED.length) !== SWITCHED) {
         inner.destroy()
         return
@@ -220,7 +220,7 @@ export class Tunnel {
   #innerClosed(): void {
     this.onProgress = undefined
     const outer = this.#outer
-    // The rest of what the client sends is read and dropped: a reset could overtake the last frame.
+    // The remaining input is read and dropped, because a reset could overtake the last frame.
     outer.removeAllListeners('data')
     outer.resume()
     if (!this.#hasAnswered) refuse(outer, 'DEPENDENCY_UNAVAILABLE')
@@ -240,8 +240,8 @@ function isForSockets({ method, url, headers }: IncomingMessage): boolean {
   return isPath && method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Gives a request back to the HTTP handler without its offer to upgrade. A server with an 'upgrade' listener gets every
- *  such request there, for example the `h2c` offers of some HTTP clients. */
+/** Hands a request back to the HTTP handler, without its upgrade headers. A server with an 'upgrade' listener gets all such
+ *  requests there, for example the `h2c` offers of some HTTP clients. */
 function replay(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const offers = new Set(['upgrade', 'http2-settings'])
   const lines = pairsOf(request.rawHeaders).flatMap(([name, value]) => {

@@ -1,6 +1,6 @@
-// The WebSocket server on uWebSockets.js, listening on loopback. It knows frames and buffers, not the protocol.
-// A WebSocket of uWebSockets.js must not be touched once it is closed, and its ArrayBuffers are valid only during the
-// call. `UwsWire` and the handlers below hide both from the rest of the room.
+// The WebSocket server on uWebSockets.js, listening on loopback. It knows frames and buffers, but not the protocol.
+// A WebSocket of uWebSockets.js must not be used once it is closed, and its ArrayBuffers are valid only during the
+// callback. `UwsWire` and the handlers below hide both facts from the rest of this folder.
 
 import {
   App,
@@ -41,7 +41,7 @@ type WireLimit = keyof Pick<
 export interface WireServerOptions {
   readonly limits: { readonly [Name in WireLimit]: number }
   readonly tally: Tally
-  /** Requests without it are refused. */
+  /** Requests that lack this secret are refused. */
   readonly secret: string
   readonly tunnel: (id: string) => Tunnel | undefined
   readonly accept: (wire: Wire, hello: Hello) => WireEvents
@@ -66,13 +66,13 @@ export async function openWireServer(options: WireServerOptions): Promise<WireSe
   })
   if (listening === false)
     throw new Fault('PORT_IN_USE', { retryable: false, message: 'no free loopback port for /ws' })
-  // By itself uWebSockets.js waits a fixed time for the answer to a ping.
+  // uWebSockets.js itself has a fixed timeout for the answer to a ping.
   const pings = setInterval(() => {
     for (const ws of open) ws.ping()
   }, options.limits.socketPingEverySec * 1000)
   pings.unref()
   return {
-    // The typings name the two kinds of socket apart; the function takes both.
+    // The typings separate the two kinds of socket, but the function accepts both.
     port: us_socket_local_port(listening as Parameters<typeof us_socket_local_port>[0]),
     close: () => {
       clearInterval(pings)
@@ -84,7 +84,7 @@ export async function openWireServer(options: WireServerOptions): Promise<WireSe
 function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>): WebSocketBehavior<Peer> {
   const { limits, tally } = options
   return {
-    // Twice the limit: what is only a little too large gets its answer, what is more is cut.
+    // Twice the limit, so that a frame slightly above the limit gets an answer. Anything larger is cut.
     maxPayloadLength: 2 * limits.frameInBytesMax,
     maxBackpressure: 2 * limits.socketOutBytesMax,
     closeOnBackpressureLimit: false,
@@ -129,7 +129,7 @@ function behaviourOf(options: WireServerOptions, sockets: Set<WebSocket<Peer>>):
   }
 }
 
-/** uWebSockets.js ends a socket with a broken frame without a reason, so the tunnel sends the close frame. */
+/** uWebSockets.js closes a socket after a broken frame without giving a reason, so the tunnel sends the close frame. */
 function farewell(tunnel: Tunnel, reason: string): void {
   if (reason === TOO_BIG) tunnel.farewell(CLOSE_CODES.tooLarge, 'frame too large')
   else if (reason !== '') tunnel.farewell(CLOSE_CODES.protocol, 'not a valid frame')
@@ -172,7 +172,7 @@ class UwsWire implements Wire {
   send(frame: string): void {
     if (this.isClosed) return
     this.#sentBytes += Buffer.byteLength(frame) + headBytesOf(frame.length)
-    // 2 means dropped. The caller has looked at the pressure first, so this client cannot be helped.
+    // 2 means dropped. The caller has checked the pressure before, so this client cannot be helped.
     if (this.#ws.send(frame) === 2) this.end('tryLater', 'too slow')
   }
 
@@ -185,7 +185,7 @@ class UwsWire implements Wire {
     const { socketOutBytesMax, socketInFlightBytesMax } = this.#ports.limits
     const own = this.#ws.getBufferedAmount() / socketOutBytesMax
     const delivered = this.#tunnel.deliveredBytes()
-    // Pings and the handshake pass the tunnel uncounted; an empty tunnel sets that right.
+    // Pings and the handshake pass the tunnel uncounted. Once the tunnel is empty, the count is corrected.
     if (delivered > this.#sentBytes) this.#sentBytes = delivered
     return Math.max(own, (this.#sentBytes - delivered) / socketInFlightBytesMax)
   }
@@ -210,7 +210,7 @@ class UwsWire implements Wire {
   }
 }
 
-/** The header of a server's frame. Text counts as characters here: a boundary missed costs a few bytes. */
+/** Size of the header of a server's frame. Counts characters instead of bytes, which is off by a few bytes at most. */
 function headBytesOf(length: number): number {
   if (length < 126) return 2
   return length < 65_536 ? 4 : 10

@@ -1,13 +1,13 @@
-// One WebSocket as the protocol sees it. Calls after it has closed do nothing.
+// One WebSocket as the protocol sees it. Calls after it has closed have no effect.
 import type { CloseReason } from '../../schemas/ws.ts'
 
 export interface Wire {
   send(frame: string): void
   /** Sends the frames of `run` in one write where possible. */
   cork(run: () => void): void
-  /** Bytes that the client's kernel has not taken yet, as a share of the bound: above 1 the wire is full. */
+  /** Bytes not yet taken by the client's kernel, as a fraction of the limit. Above 1 the wire is full. */
   pressure(): number
-  /** Grows while the client takes bytes. */
+  /** Increases while the client takes bytes. */
   deliveredBytes(): number
   end(why: CloseReason, text: string): void
 }
@@ -20,10 +20,10 @@ export interface Hello {
 }
 
 export interface WireEvents {
-  /** Undefined is a binary frame. */
+  /** Undefined for a binary frame. */
   received(text: string | undefined): void
   tooLarge(): void
-  /** There may be room again. */
+  /** Called when there may be room again. */
   drained(): void
   closed(): void
 }

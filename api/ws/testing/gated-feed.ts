@@ -1,8 +1,8 @@
-// The engine's feed as /ws hears it, for tests: it keeps the wishes, and its events can be held back for a while.
+// The engine's feed for tests of /ws: it records what was wanted, and can hold back its events for a while.
 import type { Feed, FeedEvent, Wants } from '../../../engine/ports/feed.ts'
 
 export class GatedFeed implements Feed {
-  /** What was wanted, in the order in which it was told. */
+  /** What was wanted, in order. */
   readonly wishes: Wants[] = []
   readonly #feed: Feed
   #held: (() => void)[] | undefined
@@ -23,7 +23,7 @@ export class GatedFeed implements Feed {
     this.#feed.want(wants)
   }
 
-  /** Events wait until `release` is called. */
+  /** Holds back events until `release` is called. */
   hold(): void {
     this.#held ??= []
   }

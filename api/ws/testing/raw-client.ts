@@ -1,4 +1,4 @@
-// A small WebSocket client for tests, on a bare socket: it can stop reading, and send frames that are not allowed.
+// A small WebSocket client for tests, on a bare socket. It can stop reading, and send invalid frames.
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
@@ -16,7 +16,7 @@ export interface RawClient {
   readonly closed: { readonly code: number; readonly reason: string } | undefined
   send(frame: unknown): void
   sendText(text: string, opcode?: number): void
-  /** Resolves with the first frame, past or future, that fits. */
+  /** Resolves with the first matching frame, past or future. */
   next(type: string, fits?: (frame: ReceivedFrame) => boolean): Promise<ReceivedFrame>
   until(condition: () => boolean, what?: string): Promise<void>
   close(): void
@@ -124,7 +124,7 @@ class Client implements RawClient {
       this.handshake = bytes.toString('latin1', 0, end)
       at = end + 4
     }
-    // Only a WebSocket goes on in frames.
+    // Frames follow only if the upgrade succeeded.
     while (this.handshake.startsWith('HTTP/1.1 101') && this.#bytes - at >= 2) {
       const short = (bytes[at + 1] ?? 0) & 127
       const head = short < 126 ? 2 : short === 126 ? 4 : 10
@@ -145,7 +145,7 @@ class Client implements RawClient {
   }
 
   #take(opcode: number, body: Buffer): void {
-    // The tests' own server wrote it.
+    // The tests' own server wrote the frame.
     if (opcode === 1) this.frames.push(JSON.parse(body.toString()) as ReceivedFrame)
     if (opcode === 8) {
       this.closed = { code: body.readUInt16BE(0), reason: body.toString('utf8', 2) }

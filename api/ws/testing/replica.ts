@@ -1,4 +1,4 @@
-// A client's copy of the fleet, for tests: the index, and deltas of the channel `fleet` in whatever order they come.
+// A client's copy of the fleet, for tests, built from the index and deltas of the channel `fleet` in any order.
 import type { FleetIndex } from '../../../schemas/fleet.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { DEVICE_STATUSES } from '../../../schemas/vocabulary.ts'
@@ -8,7 +8,7 @@ type Row = Record<string, Json>
 
 export class Replica {
   readonly #rows = new Map<string, Row>()
-  /** The rev at which a device went. */
+  /** The rev at which each device was removed. */
   readonly #gone = new Map<string, number>()
 
   read({ columns, groups, tags, types, firmware }: FleetIndex): void {
@@ -58,7 +58,7 @@ export class Replica {
   #put(id: string, rev: number, said: Row): void {
     const known = this.#rows.get(id)
     if (rev <= Math.max(Number(known?.['rev'] ?? -1), this.#gone.get(id) ?? -1)) return
-    // A delta of a few columns says nothing of a device that is not known otherwise.
+    // A delta with only some columns is not enough to add an unknown device.
     if (known === undefined && said['name'] === undefined) return
     this.#rows.set(id, { ...known, ...said, rev })
   }

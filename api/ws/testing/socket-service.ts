@@ -1,4 +1,5 @@
-// The service of /ws on an engine in memory, for tests: people, devices that speak, and a clock that only the test moves.
+// The service of /ws on an in-memory engine, for tests: users, devices that send messages, and a clock that only the test
+// moves.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { MemoryDevice } from '../../../engine/adapters/broker/testing/memory-device.ts'
@@ -23,7 +24,7 @@ export function id(text: string): DeviceId {
   return parsed
 }
 
-/** Rows wait a second at most to fill a block, and the leader looks every half a second. */
+/** Rows wait at most a second to fill a block, and the leader checks the fleet every half second. */
 const SETTLE_STEP_MS = 500
 const SETTLE_ROUNDS = 4
 const SETTLE_TURNS = 30
@@ -41,12 +42,12 @@ export class SocketFleet {
     return this.engine.feed.wishes
   }
 
-  /** Registers a device, which connects when it first speaks. */
+  /** Registers a device. It connects when it first sends something. */
   addDevice(name: string, about: Registration = {}): Promise<void> {
     return this.submit(name, { kind: 'register', name, type: 'mqtt_device', ...about })
   }
 
-  /** Adds a user, or replaces it. */
+  /** Adds or replaces a user. */
   addUser(name: string, about: Partial<User> = {}): void {
     void this.engine.users.put({
       id: UserId(`usr_${name}`),
@@ -76,7 +77,7 @@ export class SocketFleet {
     return this.submit(name, { kind: 'command', id: CommandId(command), wish })
   }
 
-  /** Resolves once it is told. */
+  /** Resolves once its event has been sent. */
   async submit(name: string, request: DeviceRequest): Promise<void> {
     await this.engine.opened
     const outcome = await this.engine.submit(id(name), request, { by: { kind: 'user', id: 'usr_a' } })
@@ -94,7 +95,7 @@ export class SocketFleet {
     return this.say(name, 'telemetry', data)
   }
 
-  /** Sends messages of a device, which come in one batch. Resolves once they are told. */
+  /** Sends messages of a device in one batch. Resolves once their events have been sent. */
   say(name: string, suffix: string, ...messages: readonly JsonObject[]): Promise<void> {
     return this.sayText(name, suffix, ...messages.map((message) => JSON.stringify(message)))
   }
@@ -106,7 +107,7 @@ export class SocketFleet {
     await this.#told(name)
   }
 
-  /** Lets time pass until rows are stored, and the leader has looked at the fleet. */
+  /** Advances the time until rows are stored and the leader has checked the fleet. */
   async settle(): Promise<void> {
     for (let round = 0; round < SETTLE_ROUNDS; round++) {
       this.time.at += SETTLE_STEP_MS
@@ -114,7 +115,7 @@ export class SocketFleet {
     }
   }
 
-  /** The actor has taken everything, and what it changed is saved: memory saves within a turn of the loop. */
+  /** Waits until the actor has processed everything and its changes are saved, which takes one turn of the event loop. */
   async #told(name: string): Promise<void> {
     await this.engine.view(id(name))
     await new Promise((resolve) => setImmediate(resolve))
@@ -142,7 +143,7 @@ export class SocketFleet {
 
 type Happening = () => Promise<void>
 
-/** Has something happen before and after a question is answered for the first time. */
+/** Runs code before and after a method is first called. */
 export function around<Port extends object>(
   port: Port,
   question: keyof Port & string,
@@ -169,7 +170,7 @@ export interface SocketService {
   readonly sockets: Sockets
   readonly port: number
   dial(about?: Partial<Dial>): Promise<RawClient>
-  /** Connected and authenticated. */
+  /** A client that is connected and logged in. */
   login(token: string): Promise<RawClient>
   close(): Promise<void>
 }

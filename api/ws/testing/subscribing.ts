@@ -1,14 +1,14 @@
-// What a client does in most tests: it subscribes, and looks at what it was told.
+// What clients do in most tests: subscribe, and collect events.
 import type { RawClient, ReceivedFrame } from './raw-client.ts'
 
-/** The subscription is named after its channel, unless `more` says otherwise. */
+/** The id of the subscription is its channel, unless `more` sets another. */
 export async function subscribe(client: RawClient, channel: string, more: object = {}): Promise<void> {
   const frame = { type: 'subscribe', id: channel, channel, ...more }
   client.send(frame)
   await client.next('subscribed', ({ id }) => id === frame.id)
 }
 
-/** Everything told so far has arrived once the answer to a later frame has. */
+/** All events so far. They have arrived once a later frame is answered. */
 export async function eventsOf(client: RawClient): Promise<readonly ReceivedFrame[]> {
   const before = client.frames.length
   client.send({ type: 'ping' })
