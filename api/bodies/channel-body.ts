@@ -1,4 +1,4 @@
-// Channels and deliveries as REST shows them. Secrets are masked, and a mask that comes back stands for its secret.
+// Channels and deliveries as REST shows them. Secrets are masked, and a mask that is sent back stands for its secret.
 import { type Channel, shownState } from '../../engine/domain/alert/channel.ts'
 import type { Delivery } from '../../engine/domain/alert/delivery.ts'
 import type { ChannelNews } from '../../engine/ports/feed.ts'
@@ -12,18 +12,18 @@ export function maskedUrl(url: string): string {
   return `${protocol}//${host}/…`
 }
 
-/** What everybody may see. */
+/** The fields that everybody may see. */
 export function channelSummary(channel: Channel): ChannelBody {
   const { id, name, target, severity } = channel
   return { channel_id: id, name, type: target.kind, severity: [...severity], state: shownState(channel) }
 }
 
-/** What everybody is told when its state changes. */
+/** The fields sent to everybody when the state of a channel changes. */
 export function channelNewsBody({ id, name, type, severity, state }: ChannelNews): ChannelBody {
   return { channel_id: id, name, type, severity: [...severity], state }
 }
 
-/** What admins see. The secret of a webhook is shown once, to the admin who made it. */
+/** The fields that admins see. The secret of a webhook is shown once, to the admin who created it. */
 export function channelBody(channel: Channel, { showsSecret = false } = {}): ChannelBody {
   const { health, target } = channel
   return {

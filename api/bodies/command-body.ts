@@ -6,10 +6,10 @@ import type { CommandBody } from '../../schemas/command.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { DeviceStatus } from '../../schemas/vocabulary.ts'
 
-/** What may keep a command from being sent. */
+/** The states of a device that may keep a command from being sent. */
 export interface HoldingDevice {
   readonly status: DeviceStatus
-  /** It installs firmware, or restarts with it. */
+  /** True while it installs firmware or restarts with it. */
   readonly isUpdating?: boolean
 }
 

@@ -21,7 +21,7 @@ export function letterBody(letter: DeadLetter) {
 
 function payloadText(payload: Uint8Array) {
   try {
-    // A payload that was cut within a character is shown as base64, like one that is no text.
+    // A payload that was truncated within a character is shown as Base64, like one that is not text.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(payload)
     return { payload: text, payload_encoding: 'utf8' }
   } catch {

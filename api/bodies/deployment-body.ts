@@ -46,7 +46,7 @@ export function deploymentBody({ deployment, held, window }: DeploymentState): D
     window,
     held: { ...held },
     skipped: { ...deployment.skipped },
-    // It was made of plain values.
+    // Built from plain values.
     evidence: deployment.evidence as JsonObject,
     created_by: deployment.createdBy,
     created_at: toIso(deployment.createdAt),
@@ -73,7 +73,7 @@ export function memberBody(id: DeploymentId, member: MemberJob, untold = 0): Job
   }
 }
 
-/** A deployment as `/ws` tells of it: how far it is, without what was asked for. */
+/** A deployment as `/ws` sends it: its progress, without its settings. */
 export function deploymentEventBody({
   deployment,
   previous,
@@ -126,7 +126,7 @@ const NO_JOB = {
   created_at: null,
 } as const
 
-/** All devices have no value. */
+/** The target "all devices" has no value. */
 function targetBody({ target: { type, value } }: Deployment['spec']): DeploymentBody['target'] {
   return value === null ? { type } : { type, value }
 }
@@ -158,7 +158,7 @@ function specBody({ spec }: Deployment) {
     stable_sec: spec.stableSec,
     offline_ttl_sec: spec.offlineTtlSec,
     start_at: at(spec.startAt),
-    // It came as JSON.
+    // Parsed from JSON.
     preconditions: (spec.preconditions ?? null) as JsonObject | null,
     windows: spec.windows.map(({ days, start, durationMin, tz }) => ({
       days: [...days],
@@ -181,7 +181,7 @@ const RUNNING: readonly JobStatus[] = [
   'rolling_back',
 ]
 
-/** Members that have no job yet are pending; once the deployment has ended, they get none. */
+/** Members without a job are pending. Once the deployment has ended, they get none. */
 function progressBody({ total, skipped, counts, finishedAt }: Deployment): DeploymentBody['progress'] {
   const of = (...statuses: readonly JobStatus[]) =>
     statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0)

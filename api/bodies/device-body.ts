@@ -58,8 +58,8 @@ function firmwareBody({ device, firmware }: DeviceView) {
   }
 }
 
-/** The ETag `<revision>-<live>` without quotes. An edit is checked against the revision alone and a cached copy against
- *  both, so that after a mere message the device is read afresh but can still be edited. */
+/** The ETag `<revision>-<live>` without quotes. Edits are checked against the revision only, cached copies against both. So
+ *  a mere message of the device invalidates cached copies, but no pending edit. */
 export function deviceEtag(view: DeviceView): string {
   const { connected, connectedSince, connectionReason, sessionId, ip, subscriptions } = view
   const { flapping, lastSeenAt, lastTelemetryAt } = view

@@ -1,4 +1,4 @@
-// The fleet's table as the columns of REST: texts that repeat are listed once, and columns have their places.
+// The fleet's table as the columns of REST: repeated texts are listed once, and columns refer to them by position.
 
 import type { FleetRow } from '../../engine/domain/fleet/row.ts'
 import { countByStatus } from '../../engine/domain/fleet/selection.ts'
@@ -11,14 +11,14 @@ export interface FleetIndexParts {
   readonly table: FleetTable
   readonly at: Millis
   readonly cursor: string
-  /** Every row in question. */
+  /** All rows that match. */
   readonly places: readonly number[]
-  /** The rows that are shown; none if there are too many. */
+  /** The rows to be included. Empty if there are too many. */
   readonly shown: readonly number[]
   readonly isTruncated: boolean
-  /** Default: with the other columns. */
+  /** Whether to send the names. They are sent with the other columns by default. */
   readonly names?: IndexNames
-  /** Set in an answer that has only what has changed. */
+  /** Set if the answer has only changes. */
   readonly removed?: readonly string[] | undefined
 }
 
@@ -32,7 +32,7 @@ export function fleetIndexBody(parts: FleetIndexParts): FleetIndex {
   const firmware = new Words()
   const columns = newColumns()
   for (const place of shown) {
-    // The places are the table's own.
+    // The table itself provided the places.
     const row = table.rows[place] as FleetRow
     columns.device_id.push(table.ids[place] as string)
     columns.rev.push(table.revs[place] ?? 0)

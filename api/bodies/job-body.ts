@@ -4,7 +4,7 @@ import type { FeedEvent } from '../../engine/ports/feed.ts'
 import { type DeviceId, type Millis, toIso } from '../../schemas/ids.ts'
 import type { HeldReason } from '../../schemas/vocabulary.ts'
 
-/** `untold`: bytes that were sent and that the job does not have yet. */
+/** `untold` is the number of bytes sent that the job does not include yet. */
 export function jobBody(deviceId: DeviceId, job: Job, held?: HeldReason | undefined, untold = 0) {
   const { plan, error, back } = job
   return {

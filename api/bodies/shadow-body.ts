@@ -1,4 +1,4 @@
-// The body of a shadow's change in /ws, which is an entry of the shadow's history.
+// The body of a shadow change in /ws, which equals an entry of the shadow's history.
 import type { ShadowChange } from '../../engine/domain/shadow/record.ts'
 import { toIso } from '../../schemas/ids.ts'
 

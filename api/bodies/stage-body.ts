@@ -1,4 +1,4 @@
-// What a deployment was told about its stages, as REST shows it.
+// The stages of a deployment as requested, in the form that REST shows.
 import type { DeploymentSpec, Gate, StageRule } from '../../engine/domain/ota/deployment.ts'
 
 export function canaryBody({ canary }: DeploymentSpec) {
@@ -7,7 +7,7 @@ export function canaryBody({ canary }: DeploymentSpec) {
   return { percent, count, devices: devices === undefined ? null : [...devices], ...ruleBody(canary) }
 }
 
-/** What was asked of each stage; beside it, the record has what came of it. */
+/** The settings of a stage. The record also has its results. */
 export function stageRuleBody(
   rule: (StageRule & { readonly maxConcurrent?: number | undefined }) | undefined,
 ) {

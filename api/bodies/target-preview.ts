@@ -2,7 +2,7 @@
 import type { DeviceSummary } from '../../engine/ports/store.ts'
 import { PREVIEW_LIMITS, type TargetPreview } from '../../schemas/target-preview.ts'
 
-/** `reasonOf`: why a device is skipped; undefined if it is not. */
+/** `reasonOf` returns why a device is skipped, or undefined if it is not. */
 export function targetPreview(
   devices: Iterable<DeviceSummary>,
   reasonOf: (device: DeviceSummary) => string | undefined,
@@ -36,7 +36,7 @@ export function targetPreview(
   }
 }
 
-/** A type may have any name, so the words are keys of a map. */
+/** Counts by name. Types may have any name, so names are keys of a Map. */
 class Tally {
   readonly #counts = new Map<string, number>()
 

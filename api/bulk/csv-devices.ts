@@ -42,7 +42,7 @@ function isKnown(column: string): boolean {
     .every((name) => name !== '' && !UNSAFE.has(name))
 }
 
-/** Converts a row to a body of POST /devices. An empty field is left out. */
+/** Converts a row to a body of POST /devices. Empty fields are left out. */
 export function toBody(
   columns: readonly string[],
   record: readonly string[],
@@ -65,7 +65,7 @@ export function toBody(
     } else body[column] = parseField(column, text)
   }
   if (texts.length > 0) {
-    // The object belongs to this row alone, so it may be changed.
+    // The object belongs only to this row, so it may be changed.
     const metadata = (body['metadata'] ?? {}) as Record<string, Json>
     for (const [path, text] of texts) {
       if (!put(metadata, path.split('.'), text))
@@ -88,17 +88,17 @@ function put(
   }
   if (!Object.hasOwn(metadata, name)) metadata[name] = {}
   const inner = metadata[name]
-  // This object belongs to the row alone, too.
+  // This object also belongs only to this row.
   return isObject(inner) && put(inner as Record<string, Json>, deeper, text)
 }
 
 function parseField(column: string, text: string): Json {
   if (column === 'tags') return parseTags(text)
-  // A text that is no number is refused by the schema.
+  // The schema refuses text that is not a number.
   return column === 'heartbeat_timeout_sec' && /^\d+$/.test(text.trim()) ? Number(text) : text
 }
 
-/** Tags are separated by `;`, with any blanks around it. A backslash makes the next character a part of the tag. */
+/** Tags are separated by `;`, with optional blanks around it. A backslash makes the next character part of the tag. */
 function parseTags(text: string): readonly string[] {
   const tags: string[][] = [[]]
   for (const token of text.match(/\\.|[^\\]/gs) ?? [])
@@ -111,7 +111,7 @@ function parseTags(text: string): readonly string[] {
     .map((tokens) => tokens.map((token) => token.slice(-1)).join(''))
 }
 
-/** A blank at an end would be taken for one around the tag. */
+/** Blanks at either end have to be escaped, because parsing would remove them. */
 function escapedTag(tag: string): string {
   return tag.replace(/[\\;]|^\s|\s$/g, '\\$&')
 }

@@ -1,4 +1,4 @@
-// Reads and writes CSV (RFC 4180) piece by piece: a record is returned as soon as its line is complete.
+// Reads and writes CSV (RFC 4180) piece by piece. A record is returned as soon as its line is complete.
 import { API_LIMITS } from '../limits.ts'
 
 type State = 'start' | 'plain' | 'quoted' | 'closed'
@@ -10,12 +10,12 @@ export class CsvReader {
   #chars = 0
   #problem: string | undefined
 
-  /** The mistake in the text so far, after which nothing more is read. */
+  /** The first error in the text so far. Nothing is read after it. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** Returns the records that are complete now. Empty lines are skipped. */
+  /** Returns the records that have been completed. Empty lines are skipped. */
   push(text: string): readonly (readonly string[])[] {
     const records: string[][] = []
     for (const char of text) {
@@ -41,7 +41,7 @@ export class CsvReader {
       return undefined
     }
     if (char === ',') this.#endField()
-    // A line ends with CR, LF or both; between CR and LF there is an empty line, which is skipped.
+    // A line ends with CR, LF or both. CR LF yields an empty line in between, which is skipped.
     else if (char === '\n' || char === '\r') return this.#endRecord()
     else this.#takeText(char)
     return undefined
@@ -75,7 +75,7 @@ export class CsvReader {
   }
 }
 
-/** A spreadsheet runs a field that begins with one of these as a formula. Some take the full-width signs, too. */
+/** Spreadsheets treat a field that begins with one of these as a formula. Some also accept the full-width signs. */
 const FORMULA = /^[=+\-@\t\r\n'\uff1d\uff0b\uff0d\uff20]/
 
 export function csvLine(fields: readonly string[]): string {
@@ -87,7 +87,7 @@ function csvField(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** Undoes what `csvLine` did to make the field safe. */
+/** Reverts what `csvLine` did to make the field safe. */
 export function unguarded(field: string): string {
   return field.startsWith("'") && FORMULA.test(field.slice(1)) ? field.slice(1) : field
 }

@@ -1,7 +1,7 @@
 // Reads the body of a bulk registration row by row, as it arrives, into bodies of single registrations.
 //
-// - Nothing is registered before the whole body was read, so a mistake in the body as a whole refuses all of it.
-// - A refused body is still read to its end, since its sender reads the answer only then.
+// - Nothing is registered before the whole body has been read, so an error in the body as a whole refuses all of it.
+// - A refused body is still read to its end, because clients read the answer only after sending everything.
 
 import { LIMITS } from '../../engine/limits.ts'
 import { BODY_LIMITS } from '../../schemas/body-limits.ts'
@@ -13,7 +13,7 @@ import { type Refusal, refused } from '../refusal.ts'
 import { CsvReader } from './csv.ts'
 import { toBody, unfitColumns } from './csv-devices.ts'
 
-/** A row: a body to be checked, or the reason why it is none. */
+/** A row: a body to be validated, or the reason why the row is invalid. */
 export type Row =
   | { readonly kind: 'row'; readonly row: number; readonly body: object }
   | { readonly kind: 'unread'; readonly row: number; readonly refusal: Refusal }
@@ -69,7 +69,7 @@ function readerOf(media: string | undefined, rows: Row[]): RowReader {
 
 const tooLarge = (detail: Refusal['detail']) => refused('PAYLOAD_TOO_LARGE', detail)
 
-/** Translates an error of the decoder, or of a sender who went away. */
+/** Translates an error of the decoder, or of a connection that the sender closed. */
 function unreadable(error: unknown): Refusal {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
@@ -108,7 +108,7 @@ function toRow(body: unknown, row: number): Row {
   return { kind: 'unread', row, refusal: refused('BAD_REQUEST', { message: 'the row is not a JSON object' }) }
 }
 
-/** An array must be parsed as a whole, so its bound is tighter than that of lines. */
+/** An array has to be parsed as a whole, so its limit is tighter than that of lines. */
 function jsonArray(rows: Row[]): RowReader {
   let whole = ''
   return {

@@ -1,11 +1,11 @@
-// Cuts a file of devices into parts that the service takes, each with the header if it is CSV.
+// Splits a file of devices into parts of the size that the service accepts, each with the header if it is CSV.
 
 export interface BulkPart {
   readonly text: string
   readonly rows: number
 }
 
-/** Mistakes are left to the service, which names the row. A file without devices is one part. */
+/** Errors are left for the service to report, with the row. A file without devices is one part. */
 export function bulkParts(text: string, format: 'csv' | 'ndjson', rowsMax: number): readonly BulkPart[] {
   const records = format === 'csv' ? csvRecords(text) : text.split('\n')
   const filled = records.filter((record) => record.trim() !== '')

@@ -36,7 +36,7 @@ test('a CA issues, lists and revokes certificates without a running service', as
   ])
 })
 
-test('files of a CA go where nobody has put a link, and keys are for their owner', async () => {
+test('files of a CA never follow a link, and only the owner can read keys', async () => {
   const theirs = join(cli.configDir, 'theirs')
   writeFileSync(theirs, '', { mode: 0o666 })
   for (const name of ['ca.crl.new', join('devices', 'robot-9.key.new')]) symlinkSync(theirs, join(dir, name))
@@ -46,7 +46,7 @@ test('files of a CA go where nobody has put a link, and keys are for their owner
   expect(statSync(join(dir, 'devices', 'robot-9.key')).mode & 0o777).toBe(0o600)
 })
 
-test('requests of devices are signed one by one or all of a folder, and bad ones are named', async () => {
+test('requests of devices are signed one by one or as a whole folder, and bad ones are named', async () => {
   const folder = join(cli.configDir, 'requests')
   mkdirSync(folder)
   const make = (id: string) => {

@@ -1,4 +1,4 @@
-// Parses a command line, runs its command and returns the exit code. What the process has to offer is an argument.
+// Parses a command line, runs its command and returns the exit code. Everything it needs from the process is passed in.
 import { readFileSync } from 'node:fs'
 import { type Cli, type CliOptions, createCli } from './cli.ts'
 import { EXIT, toFailureReport } from './failure.ts'
@@ -30,7 +30,7 @@ export async function runCommandLine(args: readonly string[], options: CommandLi
   }
 }
 
-/** Ids that begin with the text, none if the service cannot be asked: a person waits for it and sees no reason. */
+/** Ids that begin with the text. Empty if the service does not answer, because completion has no place for errors. */
 async function devicesLike(cli: Cli, typed: string): Promise<readonly string[]> {
   try {
     const { client } = await cli.connect({ triesMax: 1, timeoutMs: COMPLETION_MS })
@@ -46,7 +46,7 @@ const COMPLETION_MS = 2_000
 const CANDIDATES_MAX = 100
 
 function versionOf(): string {
-  // Our own package.json.
+  // The package.json of this project.
   const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string }
   return version
 }

@@ -37,7 +37,7 @@ export function toCommandBody(
   }
 }
 
-/** A JSON object at a place in the line that depends on the words before it. */
+/** Parses a JSON object whose position on the line depends on the words before it. */
 export function bodyOf(command: Command, text: string): JsonObject {
   try {
     return jsonObject(text)

@@ -54,7 +54,7 @@ test.each([
   expect(await complete(open(), words, devicesLike)).toEqual(candidates)
 })
 
-test('ids are looked up at the service and with the login that the line names', async () => {
+test('ids are looked up with the service and login given on the line', async () => {
   const program = open()
   await complete(program, ['--url', 'http://x', 'devices', '--context', 'prod', 'get', ''], async () => {
     expect(program.options()).toMatchObject({ url: 'http://x', context: 'prod' })

@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from 'commander'
 import type { Program } from './program.ts'
 
-/** Candidates for the last of `words`, which is the one being typed. `devicesLike` finds ids that begin with a text. */
+/** Candidates for the last of `words`, which is being typed. `devicesLike` returns ids that begin with a text. */
 export async function complete(
   { command: root, load }: Program,
   words: readonly string[],
@@ -13,7 +13,7 @@ export async function complete(
   let awaited: Option | undefined
   for (const word of words.slice(0, -1)) {
     if (awaited !== undefined) {
-      // The service and the login that ids are looked up with.
+      // Sets the service and the login with which ids are looked up.
       if (root.options.includes(awaited)) root.setOptionValue(awaited.attributeName(), word)
       awaited = undefined
       continue
@@ -34,13 +34,13 @@ export async function complete(
   return found.filter((text) => text.startsWith(typed))
 }
 
-/** The last argument may take all words that follow. */
+/** The last argument may accept all following words. */
 function argumentOf({ registeredArguments: all }: Command, index: number): Argument | undefined {
   const last = all.at(-1)
   return all[index] ?? (last?.variadic === true ? last : undefined)
 }
 
-/** What arguments and values of options that name a device are called. */
+/** The name of arguments and option values that are device ids. */
 const DEVICE = 'device_id'
 
 /** The option named by `word`, if it takes the next word as its value. */

@@ -1,4 +1,4 @@
-// A file that is read piece by piece while it is sent, and tells how far that is.
+// A file that is read piece by piece while it is being sent, and reports its progress.
 
 import { openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -15,7 +15,7 @@ class CountedFile extends File {
     this.#read = read
   }
 
-  /** The sender of the file reads it from here. */
+  /** Called by `fetch` to read the file. */
   override stream(): ReadableStream<Uint8Array> {
     const read = this.#read
     let bytes = 0
@@ -31,7 +31,7 @@ class CountedFile extends File {
   }
 }
 
-/** `read` is told how many bytes were read so far. */
+/** `read` is called with the number of bytes read so far. */
 export async function openCounted(path: string, read: (bytes: number) => void): Promise<File> {
   const isFile = await stat(path).then(
     (found) => found.isFile(),

@@ -1,4 +1,4 @@
-// The command `delete` of an area: it asks first, and says what is gone.
+// The command `delete` of an area. It asks for confirmation and reports what was deleted.
 import type { Command } from 'commander'
 import type { Client } from '../../schemas/client.ts'
 import type { Cli } from './cli.ts'

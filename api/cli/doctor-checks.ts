@@ -83,7 +83,7 @@ async function checkService(client: Client, url: string): Promise<readonly Findi
   }
 }
 
-/** Tokens, and telemetry without timestamps, depend on the clock of the service. */
+/** The validity of tokens, and the time of telemetry without timestamps, depend on the clock of the service. */
 async function checkClock(url: string): Promise<Finding> {
   const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
     () => undefined,
@@ -106,7 +106,7 @@ async function checkLogin(client: Client): Promise<Finding> {
   }
 }
 
-/** No finding unless somebody is logged in: that is told already. */
+/** No finding without a login, which another check reports. */
 async function checkDevices(client: Client): Promise<readonly Finding[]> {
   const summary = await client.getFleetSummary({ query: {} }).catch(() => undefined)
   if (summary === undefined) return []
@@ -116,7 +116,7 @@ async function checkDevices(client: Client): Promise<readonly Finding[]> {
   return [warn('devices', detail, 'see which ones with `fleet devices list --status error`')]
 }
 
-/** No finding for whoever is no admin. */
+/** No finding unless the caller is an admin. */
 async function checkMessages(client: Client): Promise<readonly Finding[]> {
   const summary = await client.summarizeDeadLetters({ query: {} }).catch(() => undefined)
   if (summary === undefined) return []
@@ -126,7 +126,7 @@ async function checkMessages(client: Client): Promise<readonly Finding[]> {
   return [warn('messages', detail, 'see which ones with `fleet dead-letters`')]
 }
 
-/** No finding for whoever is no admin. */
+/** No finding unless the caller is an admin. */
 async function checkConnects(client: Client): Promise<readonly Finding[]> {
   const query = { action: 'mqtt.connect', outcome: 'refused', from: '-1h', limit: ENTRIES_MAX } as const
   const page = await client.listAudit({ query }).catch(() => undefined)
@@ -139,7 +139,7 @@ async function checkConnects(client: Client): Promise<readonly Finding[]> {
   return [warn('connects', detail, 'see why with `fleet audit --action mqtt.connect --from 1h`')]
 }
 
-/** Devices are noted at most a week before their credentials end. No finding for whoever is no admin. */
+/** Lists devices within a week of the expiry of their credentials. No finding unless the caller is an admin. */
 async function checkTokens(client: Client): Promise<readonly Finding[]> {
   const query = { action: 'mqtt.token', from: '-7d', limit: ENTRIES_MAX } as const
   const page = await client.listAudit({ query }).catch(() => undefined)
@@ -159,7 +159,7 @@ const ENTRIES_MAX = 100
 async function checkMachine({ service }: Environment, isRunning: boolean): Promise<readonly Finding[]> {
   const { httpPort, mqttPort } = service
   const dataDir = resolve(service.dataDir)
-  // A service that runs has its data elsewhere, if they are not here.
+  // A service that is running keeps its data elsewhere if it is not here.
   if (isRunning) return existsSync(dataDir) ? [checkData(dataDir), checkDisk(dataDir)] : []
   const ports = [await checkPort(httpPort, 'HTTP'), await checkPort(mqttPort, 'MQTT')]
   return [...ports, checkData(dataDir), checkDisk(dataDir)]
@@ -206,7 +206,7 @@ function checkDisk(path: string): Finding {
     : ok('disk', detail)
 }
 
-/** The path itself, or its nearest parent that exists. */
+/** The path itself, or its nearest existing parent. */
 function existing(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existing(dirname(path))
 }

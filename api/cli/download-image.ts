@@ -1,5 +1,5 @@
-// Writes the image of a firmware into a file. It is streamed and hashed as it arrives, and gets its name only once it is
-// whole: what a broken download leaves is never taken for an image.
+// Downloads a firmware image to a file. It is streamed and hashed as it arrives, and gets its final name only when
+// complete, so the remains of a broken download are never taken for an image.
 import { createHash } from 'node:crypto'
 import { createWriteStream, existsSync } from 'node:fs'
 import { link, rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ interface DownloadOptions {
   readonly url: string
   readonly token: string
   readonly signal: AbortSignal
-  /** Told how many bytes have arrived. */
+  /** Called with the number of bytes that have arrived. */
   readonly progress: (bytes: number) => void
 }
 
@@ -37,7 +37,7 @@ export async function downloadImage(
   const hash = createHash('sha256')
   let bytes = 0
   try {
-    // The body of fetch is a stream of the web, by the types of the browser.
+    // At run time this is a web stream, which fetch declares with the browser's type.
     const body = Readable.fromWeb(response.body as ReadableStream<Uint8Array>)
     const counted = async function* (pieces: AsyncIterable<Uint8Array>) {
       for await (const piece of pieces) {
@@ -54,7 +54,7 @@ export async function downloadImage(
         EXIT.failed,
         `the image has SHA-256 ${actual} instead of ${sha256}; download it again`,
       )
-    // Fails if somebody made the file meanwhile.
+    // Fails if the file was created meanwhile.
     await link(part, path)
   } finally {
     await rm(part, { force: true })

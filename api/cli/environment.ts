@@ -6,9 +6,9 @@ type Variables = Readonly<Record<string, string | undefined>>
 
 export interface Environment {
   readonly configDir: string
-  /** The folder for what programs remember over restarts. */
+  /** The folder for state that programs keep across restarts. */
   readonly stateDir: string
-  /** What a file may name as `${NAME}`. */
+  /** Variables that a file may refer to as `${NAME}`. */
   readonly variables: Variables
   readonly isPlain: boolean
   /** Used instead of a context, together with `token` (an access token or API key). */

@@ -6,7 +6,7 @@ const unreachable = (why: string) =>
     Object.assign(new Error(`fleet.local cannot be reached: ${why}`), { name: 'ConnectionError' }),
   )
 
-test('a certificate of an authority that is not known is told apart from a service that is away', () => {
+test('a certificate of an unknown authority is distinguished from an unreachable service', () => {
   for (const code of [
     'SELF_SIGNED_CERT_IN_CHAIN',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',

@@ -51,7 +51,7 @@ export function toFailureReport(error: unknown): FailureReport {
   return { ...base, exitCode: EXIT.failed, message: errorText(error) }
 }
 
-/** Node's codes for a certificate of an authority that it does not know. */
+/** Node's error codes for certificates of an unknown authority. */
 const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF|UNABLE_TO_GET_ISSUER/
 const TRUST =
   'this machine does not know the authority of its certificate: name the file with it, as in NODE_EXTRA_CA_CERTS=certs/ca.crt fleet login'

@@ -1,4 +1,4 @@
-// Dead letters as they come, until Ctrl-C. What came while the connection was lost is read from the list.
+// Prints dead letters as they arrive, until Ctrl-C. Those from while the connection was lost are read from the list.
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Cli } from './cli.ts'
 import { toFailureReport } from './failure.ts'
@@ -8,11 +8,11 @@ import { watch } from './watch.ts'
 interface LetterFilter {
   readonly device: string | undefined
   readonly reason: string | undefined
-  /** Number of the newest ones that are shown first. */
+  /** Number of recent ones to show first. */
   readonly recent: number
 }
 
-/** Ids that are remembered as shown: far more than one look at the list brings. */
+/** Ids remembered as shown. A single read of the list returns far fewer. */
 const SHOWN_MAX = 10_000
 
 export async function followDeadLetters(cli: Cli, { device, reason, recent }: LetterFilter): Promise<void> {
@@ -30,7 +30,7 @@ export async function followDeadLetters(cli: Cli, { device, reason, recent }: Le
     const { data } = await client.listDeadLetters({ query })
     for (const letter of data.toReversed()) show(letter)
   }
-  // One look at a time. Events of the meantime are shown after it, and once.
+  // One read at a time. Events that arrive meanwhile are shown afterwards, and only once.
   let looking = Promise.resolve()
   const failed = (error: unknown) =>
     cli.output.note(`the list cannot be read: ${toFailureReport(error).message}`)

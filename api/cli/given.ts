@@ -1,4 +1,4 @@
-/** The fields that are not undefined: what was left out on the command line is left out of the request. */
+/** The fields that are not undefined, so that options left out on the command line are left out of the request. */
 export function given<Fields extends object>(
   fields: Fields,
 ): { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {

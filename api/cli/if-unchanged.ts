@@ -1,4 +1,4 @@
-/** A body that was read, and changed in a file, tells which revision it was, so that nobody else's change is lost. */
+/** A body that was read and edited in a file has the ETag of its revision, so that changes by others are not lost. */
 export function ifUnchanged({ etag }: { readonly etag?: unknown }): { readonly ifMatch?: string } {
   return typeof etag === 'string' ? { ifMatch: etag } : {}
 }

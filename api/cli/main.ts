@@ -1,4 +1,4 @@
-// Entry point of the command line: gives it what the process has, and sets the exit code.
+// Entry point of the command line. Passes in what the process provides, and sets the exit code.
 import { runCommandLine } from './command-line.ts'
 import { readEnvironment } from './environment.ts'
 import { EXIT } from './failure.ts'
@@ -9,7 +9,7 @@ process.once('SIGINT', () => interrupt.abort())
 process.stdout.on('error', () => process.exit(EXIT.ok))
 const { stdout, stderr } = process
 const { signal } = interrupt
-// `process.exit` would lose output that is not yet written.
+// `process.exit` would lose output that has not been written yet.
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment: readEnvironment(),
   ...{ stdout, stderr, signal },

@@ -31,7 +31,7 @@ describe('an instant', () => {
   )
 })
 
-test.each(['2h', '+2h'])('the end of a lifetime of %s lies that far ahead', (text) => {
+test.each(['2h', '+2h'])('the end of a lifetime of %s is that far in the future', (text) => {
   const before = Date.now()
   const at = Date.parse(laterInstant(text))
   expect(at).toBeGreaterThanOrEqual(before + 7_200_000)
@@ -40,7 +40,7 @@ test.each(['2h', '+2h'])('the end of a lifetime of %s lies that far ahead', (tex
   expect(() => laterInstant('soon')).toThrow(/or an age such as/)
 })
 
-test('a list of words is refused with the words that are known', () => {
+test('a list with an unknown word is refused with the known words', () => {
   const parse = words(['avg', 'p95'])
   expect(parse('p95, avg')).toEqual(['p95', 'avg'])
   expect(parse('avg', ['p95'])).toEqual(['p95', 'avg'])

@@ -23,14 +23,14 @@ export function collect(text: string, before: readonly string[] | undefined): re
   return [...(before ?? []), text]
 }
 
-/** Parses a time as the API does. Ages count from this machine's time, once for all pages of a list. */
+/** Parses a time as the API does. Ages are relative to this machine's clock, read once for all pages of a list. */
 export function instant(text: string, now: number = Date.now()): string {
   const at = parseInstant(text, Millis(now))
   if (at === undefined) throw new InvalidArgumentError(`expected ${INSTANT_EXPECTED}`)
   return toIso(at)
 }
 
-/** Parses the end of a lifetime: a time, or from now on as long as `90d`. */
+/** Parses the end of a lifetime: a time, or a duration from now such as `90d`. */
 export function laterInstant(text: string): string {
   const [, length] = /^\+?(\d{1,9}[smhdw])$/.exec(text.trim()) ?? []
   if (length === undefined) return instant(text)
@@ -38,7 +38,7 @@ export function laterInstant(text: string): string {
   return toIso(Millis(2 * now - Date.parse(instant(length, now))))
 }
 
-/** Parses words with commas between them. The option may be repeated. */
+/** Parses comma-separated words. The option may be repeated. */
 export function words<Word extends string>(known: readonly Word[]) {
   return (text: string, before: readonly Word[] = []): readonly Word[] => {
     const found = text.split(',').map((part) => {
@@ -92,7 +92,7 @@ export function readText(source: string | number): string {
   }
 }
 
-/** Reads a body from a file of JSON, or from standard input for `-`. The service checks it and says what is wrong. */
+/** Reads a body from a JSON file, or from standard input for `-`. The service validates it and reports errors. */
 export function readJsonFile<Body>(file: string): Body {
   const text = readText(file === '-' ? 0 : file)
   try {
@@ -103,7 +103,7 @@ export function readJsonFile<Body>(file: string): Body {
   }
 }
 
-/** Adds one `name=value` to those before it. The value is parsed as JSON if possible, and is text otherwise. */
+/** Adds a `name=value` to the previous ones. The value is parsed as JSON if possible, and is text otherwise. */
 export function parameter(text: string, before: JsonObject | undefined): JsonObject {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('expected name=value')
@@ -113,7 +113,7 @@ export function parameter(text: string, before: JsonObject | undefined): JsonObj
 
 function jsonOr(text: string): JsonObject[string] {
   try {
-    // Any JSON is a value.
+    // Every JSON value is allowed.
     return JSON.parse(text) as JsonObject[string]
   } catch {
     // It is not JSON, so it is text.

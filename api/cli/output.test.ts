@@ -43,7 +43,7 @@ test('notes and progress never reach stdout, and progress is shown only on a ter
   expect(terminal.said()).toEqual({ stdout: 'a  1\n', stderr: '\r\u001b[Kworking\r\u001b[K' })
 })
 
-test('a list of nothing says so to a person, and is empty for a program', () => {
+test('an empty list says so to a person, and is empty for a program', () => {
   const said = (about: Parameters<typeof open>[0]) => {
     const { output, said } = open(about)
     output.list([], [['A', () => 1]])
@@ -78,7 +78,7 @@ test.each([
   expect(said()).toEqual({ stdout, stderr: '' })
 })
 
-test('a column that no result has is refused with those that there are', () => {
+test('an unknown column is refused with the known ones', () => {
   const { output } = open({ columns: ['stauts'] })
   expect(() => output.list([ROBOT], ROBOT_COLUMNS)).toThrow(
     'there is no column stauts; columns are id, last_seen; fields are id, status, last_seen, metadata, long',
@@ -86,7 +86,7 @@ test('a column that no result has is refused with those that there are', () => {
   output.list([], ROBOT_COLUMNS)
 })
 
-test('columns that have no room on a terminal are named, and a wide table has them', () => {
+test('columns that do not fit a terminal are named, and a wide table has them', () => {
   const columns = ['long', 'id', 'status']
   const narrow = open({ columns, isTTY: true })
   narrow.output.list([ROBOT], ROBOT_COLUMNS)
@@ -138,7 +138,7 @@ test('a refusal names all wrong fields and what is currently allowed', () => {
   )
 })
 
-test('a change that came too late is told of in words that fit rules and channels as well as devices', () => {
+test('a change based on an outdated revision is reported in words that fit rules and channels as well as devices', () => {
   const { message, advice } = toFailureReport(refusal('PRECONDITION_FAILED', { expected: '"2"', got: '"1"' }))
   expect(message).toBe('The resource has changed in the meantime: expected "2", got "1"')
   expect(advice).toBe('somebody changed it first: read it again, and make your change to what it is now')

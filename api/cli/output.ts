@@ -9,14 +9,14 @@ export interface Writer {
   write(text: string): unknown
 }
 
-/** `wide` is a table that a terminal may break into several lines, `name` only its first column. */
+/** `wide` is a table whose lines a terminal may wrap. `name` prints only the first column. */
 export const OUTPUT_FORMS = ['table', 'wide', 'json', 'name'] as const
 export type OutputForm = (typeof OUTPUT_FORMS)[number]
 
 export interface OutputLook {
   readonly form: OutputForm
   readonly isPlain: boolean
-  /** Columns of tables in the place of those that a command chooses. */
+  /** Replaces the columns that a command chose. */
   readonly columns: readonly string[] | undefined
 }
 
@@ -68,7 +68,7 @@ export function createOutput(
   }
   const list: Output['list'] = (items, columns) => {
     if (isJson) return void json(items)
-    // A heading alone looks like a mistake. A program that reads this takes no lines for none.
+    // A heading without rows would look like an error. Programs understand empty output.
     if (items.length === 0 && look.isTerminal) return note('nothing found')
     const chosen = wanted === undefined ? columns : pickColumns(wanted, columns, items)
     const shown = form === 'name' ? chosen.slice(0, 1) : chosen
@@ -117,7 +117,7 @@ export function createOutput(
   }
 }
 
-/** The columns that `--columns` names: those of a command by their titles, and any other field of its results by its path. */
+/** The columns named by `--columns`: by their titles, or any other field of a result by its path. */
 function pickColumns<Item>(
   names: readonly string[],
   known: readonly Column<Item>[],
@@ -134,7 +134,7 @@ function pickColumns<Item>(
   })
 }
 
-/** `LAST SEEN` is `last_seen` and `last-seen`, too. */
+/** Allows `LAST SEEN` to be written as `last_seen` or `last-seen`. */
 function plain(title: string): string {
   return title.toLowerCase().replaceAll(/[ _-]/g, '')
 }

@@ -1,4 +1,4 @@
-// Mistakes in a file, one a line, as editors understand them.
+// Errors in a file, one per line, in a format that editors understand.
 
 interface Problem {
   readonly line: number

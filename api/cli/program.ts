@@ -224,10 +224,10 @@ function columnNames(text: string): readonly string[] {
   return names
 }
 
-/** What people type who come from other tools. */
+/** Aliases for people used to other tools. */
 const ALIASES: Readonly<Record<string, string>> = { list: 'ls', delete: 'rm' }
 
-/** Commander passes settings on only to commands that are added later, so these are set again. */
+/** Applies settings again, because Commander passes them only to commands that are added later. */
 function settle(command: Command, output: CommandOutput): void {
   command.exitOverride().helpCommand(false).configureOutput(output)
   const alias = Object.hasOwn(ALIASES, command.name()) ? ALIASES[command.name()] : undefined

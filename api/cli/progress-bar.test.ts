@@ -16,7 +16,7 @@ test('a bar grows with its share, and is full only at the end', () => {
   expect([progressBar(-1), progressBar(7)]).toEqual([progressBar(0), progressBar(1)])
 })
 
-test('a file that is sent in a form arrives as it is, and tells how far that is', async () => {
+test('a file sent in a form arrives unchanged, and reports its progress', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'fleet-'))
   const server = createServer()
   try {

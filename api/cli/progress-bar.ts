@@ -1,8 +1,8 @@
-// A bar that shows how far something is, as text.
+// A progress bar as text.
 
 const CELLS = 24
 
-/** The share is between 0 and 1; what is beyond is shown as the nearest of both. */
+/** The share is clamped to the range from 0 to 1. */
 export function progressBar(share: number): string {
   const known = Math.min(1, Math.max(0, share))
   const full = Math.floor(known * CELLS)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { ROOT } from './root.ts'
 
 export async function runService(args: readonly string[]): Promise<void> {
-  // A packed release may still lack the service's packages, and its start installs them.
+  // A packed release may not have the service's packages yet. Its start script installs them.
   const isPacked = existsSync(new URL('dist/.fleet-release', ROOT))
   const main = new URL(isPacked ? 'deploy/dev/start.mjs' : 'dist/api/service/main.js', ROOT)
   process.argv.splice(1, process.argv.length, fileURLToPath(main), ...args)

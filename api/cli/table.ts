@@ -58,7 +58,7 @@ export function tableText(head: readonly string[], rows: readonly (readonly stri
   return heading + rows.map((row) => line(row, (text, cell) => painted(text, COLOURS[cell], look))).join('')
 }
 
-/** How many columns, from the first on, have some room on the line. */
+/** How many columns, counted from the first, have at least some room on the line. */
 export function visibleColumns(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -74,7 +74,7 @@ export function visibleColumns(
   return at < 0 ? head.length : at
 }
 
-/** One character, and the sign that more follow. */
+/** Room for one character and an ellipsis. */
 const ROOM_LEAST = 2
 
 function widthsOf(head: readonly string[], rows: readonly (readonly string[])[]): readonly number[] {

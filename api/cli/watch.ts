@@ -1,4 +1,4 @@
-// A subscription to /ws that lasts until Ctrl-C: after a lost connection it connects and subscribes again.
+// A subscription to /ws that lasts until Ctrl-C. If the connection is lost, it connects and subscribes again.
 
 import { on } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,9 +12,9 @@ export interface Subscription {
   readonly channel: 'devices' | 'telemetry' | 'commands' | 'shadows' | 'logs' | 'events' | 'audit'
   readonly filter: JsonObject
   readonly throttleMs?: number | undefined
-  /** Asks for the current state before the first event. */
+  /** Requests the current state before the first event. */
   readonly snapshot?: boolean | undefined
-  /** Called at each connection: events that happen from now on will come. */
+  /** Called at each connection. Events from now on will be received. */
   readonly onSubscribed?: () => void
 }
 
@@ -26,15 +26,15 @@ const OPEN_TIMEOUT_MS = 10_000
 const SILENCE_MS = 95_000
 const RETRY_FIRST_MS = 500
 const RETRY_MAX_MS = 10_000
-/** Close codes after which another attempt would end the same way. */
+/** Close codes after which a further attempt would end the same way. */
 const FINAL: ReadonlySet<number> = new Set([1002, 1008, 4403, 4413, 4429])
-/** Refusals that pass: the token expired meanwhile, the rate was exceeded, a part of the service is down. */
+/** Temporary refusals: the token expired meanwhile, the rate was exceeded, or a part of the service is down. */
 const PASSING: ReadonlySet<number> = new Set([401, 429, 503])
 
 interface WatchEnd {
   readonly code: number
   readonly reason: string
-  /** The service had accepted the token. */
+  /** Whether the service had accepted the token. */
   readonly wasAuthenticated: boolean
 }
 
@@ -48,7 +48,7 @@ export async function watch(
   const connection = await cli.connect()
   let tries = 0
   while (!cli.signal.aborted) {
-    // A failure of the first attempt ends the command: the service may never have been there.
+    // If the first attempt fails, the command ends, because the service may never have been there.
     const token = tries === 0 ? await connection.token() : await connection.token().catch(() => undefined)
     const ended =
       token === undefined ? UNREACHABLE : await follow({ cli, connection, token }, subscription, onFrame)
@@ -100,7 +100,7 @@ async function follow(
       if (frame['type'] === 'resync')
         cli.output.note(`this connection is too slow: ${String(frame['dropped'])} events were left out`)
       if (frame['type'] !== 'error') continue
-      // The same problem document as REST returns.
+      // The same problem document as in REST.
       const { title = 'refused', detail = title, status = 0 } = frame['problem'] as Refusal
       if (!PASSING.has(status) || (status === 401 && !wasAuthenticated))
         throw new Failure(refusalExit(status), detail)
@@ -127,7 +127,7 @@ function openSocket(url: URL): WebSocket {
     handshakeTimeout: OPEN_TIMEOUT_MS,
     perMessageDeflate: false,
   })
-  // The loop over messages reports the first error. One that follows it must not end the process.
+  // The loop over messages reports the first error. Later errors must not end the process.
   socket.on('error', () => undefined)
   socket.once('upgrade', ({ socket: stream }) =>
     socket.once('open', () => stream.setTimeout(SILENCE_MS, () => socket.terminate())),

@@ -1,6 +1,6 @@
-// The service keeps to its OpenAPI document: 200 valid and 120 invalid requests per operation get a declared answer.
-// The harness checks status, schema and headers of each, and fails on a field that is not declared. A failure prints seed
-// and path for fc.assert.
+// The service conforms to its OpenAPI document: 200 valid and 120 invalid requests per operation get a declared answer.
+// The harness checks status, schema and headers of each, and fails on undeclared fields. A failure prints the seed and the
+// path for fc.assert.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,10 +13,10 @@ import { openWorld } from './testing/world.ts'
 const SEED = 20_260_301
 const VALID = { numRuns: 200, seed: SEED }
 const INVALID = { numRuns: 80, seed: SEED }
-/** After so many valid requests the world is as it was. Making it anew takes longer than all of them. */
+/** The world is reset after this many valid requests. Creating it takes longer than sending them. */
 const RESTORED_EVERY = 4
-/** These succeed only while a rollout is under way, which would move this world by itself: `api/routes/deployments.test.ts`
- *  has them succeed. */
+/** These succeed only while a rollout is in progress, which would change this world by itself. They succeed in
+ *  `api/routes/deployments.test.ts`. */
 const NEEDS_ROLLOUT: ReadonlySet<string> = new Set([
   ...['getDeployment', 'listDeploymentDevices', 'pauseDeployment', 'resumeDeployment', 'approveDeployment'],
   ...[
@@ -36,7 +36,7 @@ describe.each(operations)('%s', (_, operation) => {
     let sent = 0
     await fc.assert(
       fc.asyncProperty(validRequests(operation, known), async (request) => {
-        // Only the real telemetry writes Parquet, not the one in memory.
+        // Parquet is written only by the real telemetry adapter, not by the one in memory.
         fc.pre(!request.url.includes('format=parquet'))
         if (sent++ % RESTORED_EVERY === 0) await restore()
         const answer = await send(request)
@@ -70,7 +70,7 @@ describe.each(operations)('%s', (_, operation) => {
   })
 })
 
-/** Checks more than the harness, which looks for undeclared fields. */
+/** Looks for known secrets in values, while the harness looks for undeclared fields. */
 function expectNoSecret({ replies }: Operation, { text }: RestAnswer): void {
   expect(text).not.toMatch(/plain:|hash of a secret|password_?hash|secret_?hash/i)
   expect(text).not.toContain(SECRET)

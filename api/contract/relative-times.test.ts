@@ -1,4 +1,4 @@
-// Wherever a request has a time, `now` and an age such as `-15m` are times.
+// Wherever a request has a time, `now` and an age such as `-15m` are accepted.
 import { expect, test } from 'vitest'
 import { RELATIVE_PATTERN } from '../../schemas/instant-text.ts'
 import type { Operation } from '../../schemas/operation.ts'
@@ -16,7 +16,7 @@ interface Schema {
 const operations: readonly Operation[] = Object.values(OPERATIONS)
 const CONDITION = { kind: 'threshold', metric: 'm', op: '>', value: 0 }
 const SILENCE = { matchers: { device_id: 'r' }, comment: 'x' }
-/** What else each operation needs. The time itself is a field of the query or of the body. */
+/** The other parameters that each operation needs. The time itself is in the query or in the body. */
 const MORE: Readonly<Record<string, object>> = {
   getFleetTelemetry: { metric: 'm' },
   getTelemetryHistory: { metric: 'm' },
@@ -28,7 +28,7 @@ const MORE: Readonly<Record<string, object>> = {
   bulkAlerts: { action: 'snooze', alert_ids: ['$alert_id'] },
   editSilence: {},
 }
-/** Times that have to come: an age is read, and refused for what it is. */
+/** Times that must be in the future. An age is parsed, and then refused for being in the past. */
 const TO_COME = new Set([
   'createApiKey expires_at',
   'createProvisioningKey expires_at',
@@ -36,7 +36,7 @@ const TO_COME = new Set([
   'bulkAlerts until',
 ])
 
-/** Names of the fields of a request that are times, wherever in it they are. */
+/** Names of all fields of a request that are times, at any depth. */
 function timesOf(schema: Schema | undefined, name = ''): readonly string[] {
   if (schema === undefined) return []
   const { properties = {}, items, anyOf = [] } = schema
@@ -69,7 +69,7 @@ test('every time of a request may be relative', () => {
   expect(times.length).toBeGreaterThan(30)
 })
 
-/** Fields that are ISO 8601 and nothing else. */
+/** Fields that accept only ISO 8601. */
 function strictTimes(schema: Schema | undefined, name: string): readonly string[] {
   if (schema === undefined) return []
   const { properties = {}, items, anyOf = [] } = schema
@@ -83,7 +83,7 @@ function strictTimes(schema: Schema | undefined, name: string): readonly string[
 }
 
 test.each(times)(
-  '%s is read as an age, as the present, and as no word',
+  '%s accepts an age and `now`, but no other word',
   async (name, { operation, field, where }) => {
     const { known, send, restore } = await openWorld()
     const idOf = (key: string) => String(known[key]?.[0])
@@ -110,7 +110,7 @@ test.each(times)(
     expect([wrong.status, wrong.errors]).toEqual([422, expect.stringContaining(field)])
     for (const text of ['-15m', 'now']) {
       const { status, errors } = await ask(text)
-      // A range that begins now is empty, and a time to come is none.
+      // A range that starts now is empty, and a time in the future is not in the range.
       const mayBeOutside =
         TO_COME.has(name) || field === 'ends_at' || (text === 'now' && /^(from|starts_at)$/.test(field))
       if (mayBeOutside && status === 422) expect(errors).toMatch(/"OUT_OF_RANGE"/)

@@ -1,11 +1,11 @@
-// What a device is answered by the DDI, in the words of hawkBit.
+// The answers of the DDI, in the terms of hawkBit.
 import { ddiNumber, ddiSleepSec, offeredJob, stoppedJob, wantsConfig } from '../../engine/domain/ota/ddi.ts'
 import type { Firmware } from '../../engine/domain/ota/firmware-part.ts'
 import type { Job } from '../../engine/domain/ota/job.ts'
 import type { FirmwareRecord, ImageHashes } from '../../engine/ports/ota.ts'
 import type { Millis } from '../../schemas/ids.ts'
 
-/** The controller's own resource: when to ask again, and what there is to do. `base` is its URL. */
+/** The controller resource: when to poll again, and what there is to do. `base` is its URL. */
 export function controllerBody(firmware: Firmware, base: string, now: Millis): object {
   const job = offeredJob(firmware)
   const stopped = stoppedJob(firmware)
@@ -23,7 +23,7 @@ interface Offer {
   readonly job: Job
   readonly record: FirmwareRecord
   readonly hashes: ImageHashes
-  /** A signed link, which needs no other login. */
+  /** A signed link that needs no other authentication. */
   readonly url: string
   readonly now: Millis
 }
@@ -63,7 +63,7 @@ export function cancelBody(job: Job): object {
 
 const link = (href: string) => ({ href })
 
-/** Written as `HH:MM:SS`. */
+/** Formats a duration as `HH:MM:SS`. */
 function clockTime(seconds: number): string {
   const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
   return parts.map((part) => String(part).padStart(2, '0')).join(':')

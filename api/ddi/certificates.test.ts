@@ -1,4 +1,4 @@
-// Devices that speak the DDI with a certificate instead of a token, over real TLS.
+// Devices that use the DDI with a certificate instead of a token, over real TLS.
 import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
@@ -24,7 +24,7 @@ interface SentCredentials {
   readonly authorization?: string
 }
 
-test('a device may show its certificate instead of a token, and a gateway its own for its sub-devices', async () => {
+test('a device may present its certificate instead of a token, and a gateway its own for sub-devices', async () => {
   const now = Math.max(NOW, Date.now())
   const make = (name: string) => Authority.create(join(dir, name), { name, days: 30, crlUrl: undefined, now })
   const [ours, theirs] = [make('ours'), make('theirs')]
@@ -67,7 +67,7 @@ test('a device may show its certificate instead of a token, and a gateway its ow
   expect(await poll('sub', gateway)).toBe(200)
   expect(await poll('dev', { ...own, authorization })).toBe(200)
   expect(await poll('dev', { authorization })).toBe(200)
-  // It is good for the DDI alone.
+  // The certificate is accepted only for the DDI.
   expect(await get('/api/v1/devices', own)).toBe(401)
   const wrong: readonly (readonly [string, string, SentCredentials])[] = [
     ['none', 'dev', {}],

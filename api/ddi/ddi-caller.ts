@@ -1,5 +1,4 @@
-// Who speaks the DDI: a device with its own token or its own certificate, or the gateway that it is behind with that of the
-// gateway.
+// Authenticates callers of the DDI: a device with its own token or certificate, or its gateway with that of the gateway.
 import type { DeviceRecord } from '../../engine/domain/device/record.ts'
 import type { ShownCertificate } from '../../engine/ports/shown-certificate.ts'
 import { type DeviceId, parseDeviceId } from '../../schemas/ids.ts'
@@ -15,13 +14,13 @@ interface About {
   readonly writes: boolean
 }
 
-/** The device that the caller has proved to be, and what it may do. */
+/** The device that the caller proved to be, and what it may do. */
 interface Proof {
   readonly kind: 'proof'
   readonly owner: DeviceId
-  /** Must be the gateway of the device, if the request is for another one. */
+  /** If the request is for another device, the caller must be the gateway of that device. */
   readonly isGateway: boolean
-  /** Undefined for a certificate, which is revoked by its list. */
+  /** Undefined for a certificate, which is revoked through the revocation list. */
   readonly issuedAt: number | undefined
   readonly mayRead: boolean
   readonly mayWrite: boolean
@@ -38,7 +37,7 @@ export async function ddiCaller(
   const device = deviceId && engine.devices.get(deviceId)
   const owner = engine.devices.get(proof.owner)
   const speaksFor = proof.isGateway ? device?.parentId === proof.owner : proof.owner === deviceId
-  // Whether a device exists is nobody's business who cannot speak for it.
+  // Callers who may not act for a device must not learn whether it exists.
   if (device === undefined || owner === undefined || !speaksFor)
     return stranger('the token or the certificate is of another device')
   const isRevoked = proof.issuedAt !== undefined && proof.issuedAt < owner.tokensValidFrom

@@ -1,4 +1,4 @@
-// What a device tells by the DDI: its schemas, and what it means for a job.
+// Input from devices through the DDI: its schemas, and what it means for a job.
 import { type Static, Type } from 'typebox'
 import type { DdiAct } from '../../engine/domain/ota/ddi.ts'
 import type { OtaWord } from '../../engine/domain/ota/ota-report.ts'
@@ -15,7 +15,7 @@ const MODES = ['merge', 'replace', 'remove'] as const
 
 const oneOf = <Word extends string>(words: readonly Word[]) => Type.Unsafe<Word>({ enum: words })
 
-/** [hawkBit: DdiActionFeedback] `id`, `time` and whatever else there is are not looked at. */
+/** [hawkBit: DdiActionFeedback] `id`, `time` and unknown fields are ignored. */
 export const FeedbackBody = Type.Object({
   status: Type.Object({
     execution: oneOf(EXECUTIONS),
@@ -31,7 +31,7 @@ export const FeedbackBody = Type.Object({
   }),
 })
 
-/** [hawkBit: DdiConfigData] The names are no others than hawkBit takes. */
+/** [hawkBit: DdiConfigData] Accepts the same names as hawkBit. */
 export const ConfigBody = Type.Object({
   mode: Type.Optional(oneOf(MODES)),
   data: Type.Unsafe<Readonly<Record<string, string | number | boolean>>>({
@@ -67,7 +67,7 @@ export function toReport({ status }: Static<typeof FeedbackBody>, number: number
   }
 }
 
-/** Whether the device will not go on with a job that was cancelled. */
+/** Whether the device confirms that it stopped a cancelled job. */
 export function isStopped({ status }: Static<typeof FeedbackBody>): boolean {
   return status.execution === 'closed' || status.execution === 'canceled'
 }
@@ -85,7 +85,7 @@ export function toConfigure({ mode = 'merge', data }: Static<typeof ConfigBody>)
   }
 }
 
-/** hawkBit counts steps, of which it may not say how many there are: then the count says nothing. */
+/** hawkBit counts steps. Without their total number, the count says nothing about progress. */
 function percentOf(progress: { readonly cnt: number; readonly of?: number } | null | undefined) {
   const { cnt = 0, of = 0 } = progress ?? {}
   return of > 0 ? Math.min(100, Math.max(0, Math.round((100 * cnt) / of))) : undefined

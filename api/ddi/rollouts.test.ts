@@ -1,4 +1,4 @@
-// What a deployment asks for, seen by a device that speaks the DDI: ways back, windows, rates.
+// Deployments as seen by a device that uses the DDI: rollbacks, windows and rates.
 import { expect, test } from 'vitest'
 import { NOW } from '../testing/rest.ts'
 import { uploadFirmware } from '../testing/updating-fleet.ts'
@@ -6,7 +6,7 @@ import { DEPLOYMENTS, openDdi } from './testing/ddi-device.ts'
 
 const MINUTE_MS = 60_000
 
-test('a device that fails to install is given the version from before, under another number, and has gone back when it says so', async () => {
+test('a device that fails to install is offered its previous version under another number, and then reports the rollback', async () => {
   const ddi = await openDdi()
   const { ask, deploy, job, until, linked, feedback } = ddi
   await uploadFirmware(ddi, '1.0')
@@ -24,7 +24,7 @@ test('a device that fails to install is given the version from before, under ano
   expect(back).not.toBe(path)
   const { body } = await ask(`GET ${back}`)
   expect(body.deployment.chunks[0]).toMatchObject({ version: '1.0' })
-  // What it still says of the failed one is over.
+  // Reports about the failed job are no longer accepted.
   expect((await feedback(path, 'proceeding')).status).toBe(410)
   for (const step of ['downloaded', 'proceeding']) await feedback(back, step)
   expect((await feedback(back, 'closed', 'success')).status).toBe(200)
@@ -34,7 +34,7 @@ test('a device that fails to install is given the version from before, under ano
   })
 })
 
-test('a device is offered nothing before its window, and told when the window is over', async () => {
+test('a device is offered nothing before its window, and told when the window ends', async () => {
   const { ask, poll, deploy, send, until, linked, clock } = await openDdi()
   const start = new Date(NOW + 20 * MINUTE_MS).toISOString().slice(11, 16)
   const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
@@ -54,7 +54,7 @@ test('a device is offered nothing before its window, and told when the window is
   expect(await window()).toBe('unavailable')
 })
 
-test('a device that asks too often is told when to come back, and others are not concerned', async () => {
+test('a device that polls too often is told when to retry, and others are not affected', async () => {
   const ddi = await openDdi({ requestRates: { perDevice: 3 } })
   const { poll, device, tokens, engine, ask, clock } = ddi
   const answers = []

@@ -5,7 +5,7 @@ import { DEPLOYMENTS, openDdi } from './testing/ddi-device.ts'
 
 const hashOf = (name: string, text: string) => createHash(name).update(text).digest('hex')
 
-test('a device takes a job when it asks, and has succeeded some time after it says so', async () => {
+test('a device gets a job when it polls, and has succeeded some time after reporting so', async () => {
   const { ask, poll, deploy, job, until, linked, feedback, send, app } = await openDdi()
   const idle = await poll()
   expect(idle.status).toBe(200)
@@ -45,7 +45,7 @@ test('a device takes a job when it asks, and has succeeded some time after it sa
   expect((await ask(`GET ${path}`)).status).toBe(410)
 })
 
-test('attributes are asked for once, and again after a success, and a version that contradicts it is believed', async () => {
+test('attributes are requested once and again after a success, and a version that contradicts it is believed', async () => {
   const { ask, poll, deploy, job, until, linked, feedback, send } = await openDdi()
   const put = (body: object) => ask('PUT configData', body)
   expect((await put({ data: { version: '1.0', hw: 'a', old: 'x' } })).status).toBe(200)
@@ -74,7 +74,7 @@ test('attributes are asked for once, and again after a success, and a version th
   })
 })
 
-test('a failure has the words of the device, and a rejection is put off', async () => {
+test('a failure keeps the message of the device, and a rejection is retried later', async () => {
   const { ask, clock, deploy, job, linked, feedback } = await openDdi()
   await deploy({ rollback_on_failure: false, retry: { max: 0 } })
   const path = await linked('deploymentBase')
@@ -100,7 +100,7 @@ test.each([
   [['downloaded', 'scheduled'], 'installing'],
   [['downloaded', 'resumed'], 'installing'],
   [['downloaded', 'proceeding'], 'installing'],
-  // Clients say this while they download, too.
+  // Clients also report this while they download.
   [['proceeding'], 'notified'],
   [['canceled'], 'cancelled'],
 ])('a device that says %j has its job in %s', async (steps, status) => {
@@ -116,7 +116,7 @@ test.each([
   expect((await job()).status).toBe(status)
 })
 
-test('what a device says at length of its failure is kept in part, and one that says nothing of its end succeeded', async () => {
+test('a long failure message is truncated, and a report without a result counts as success', async () => {
   const { ask, deploy, job, linked, feedback } = await openDdi()
   await deploy({ rollback_on_failure: false, retry: { max: 0 } })
   const path = await linked('deploymentBase')
@@ -130,7 +130,7 @@ test('what a device says at length of its failure is kept in part, and one that 
   expect((await job()).status).toBe('confirming')
 })
 
-test('a device sleeps until the time at which its update may begin, and for five minutes at most', async () => {
+test('a device sleeps until its update may start, and for five minutes at most', async () => {
   const { deploy, poll, job, until, linked, clock } = await openDdi()
   const startAt = clock.at + 420_000
   await deploy({ start_at: new Date(startAt).toISOString() })
@@ -143,7 +143,7 @@ test('a device sleeps until the time at which its update may begin, and for five
   await linked('deploymentBase')
 })
 
-test('a device that may try again is told when, give or take a fifth', async () => {
+test('a device that may retry is told when, with a jitter of a fifth', async () => {
   const { ask, clock, deploy, job, linked, feedback } = await openDdi()
   await deploy({ retry: { max: 1, backoff_sec: [100], on: ['install_failed'] } })
   const path = await linked('deploymentBase')
@@ -169,7 +169,7 @@ test.each(['cancel', 'devices/d0/cancel'])('after %s the link of the image is wi
   expect([refused.statusCode, JSON.parse(refused.payload).code]).toEqual([410, 'DOWNLOAD_WITHDRAWN'])
 })
 
-test('a device is told of a cancellation until it says that it knows', async () => {
+test('a device is told about a cancellation until it confirms it', async () => {
   const { ask, poll, deploy, job, linked, feedback, send } = await openDdi()
   const { deployment_id: id } = (await deploy()).body
   const path = await linked('deploymentBase')
@@ -188,7 +188,7 @@ test('a device is told of a cancellation until it says that it knows', async () 
   expect((await job()).status).toBe('cancelled')
 })
 
-test('a device that asks no more is offline after twice its sleep and a minute, and takes no place', async () => {
+test('a device that stops polling is offline after twice its sleep plus a minute, and takes no place', async () => {
   const { poll, deploy, job, clock, until, engine, deviceId } = await openDdi()
   await poll()
   const since = clock.at
@@ -203,7 +203,7 @@ test('a device that asks no more is offline after twice its sleep and a minute, 
 })
 
 describe('a request is refused', () => {
-  test('without a good token of this device', async () => {
+  test('without a valid token of this device', async () => {
     const { ask, tokenOf, device, tokens, engine, send } = await openDdi()
     const other = await device('d1')
     const validFrom = engine.devices.get(other)?.tokensValidFrom ?? expect.fail('no device')
@@ -271,14 +271,14 @@ describe('a request is refused', () => {
     expect([status, problem.code]).toEqual([422, 'VALIDATION_FAILED'])
   })
 
-  test('where attributes would be more than metadata may be', async () => {
+  test('if the attributes exceed the limit of metadata', async () => {
     const { ask } = await openDdi()
     const data = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`k${i}`, 'x'.repeat(500)]))
     expect((await ask('PUT configData', { data })).status).toBe(413)
   })
 })
 
-test('a gateway speaks for its sub-devices with its own token', async () => {
+test('a gateway acts for its sub-devices with its own token', async () => {
   const { ask, device, tokens, engine } = await openDdi()
   const gateway = await device('gw', { type: 'gateway' })
   await device('sub', { parentId: 'gw' })
@@ -289,7 +289,7 @@ test('a gateway speaks for its sub-devices with its own token', async () => {
   expect((await ask(path, undefined, `TargetToken ${token}`)).status).toBe(401)
 })
 
-test('there is no such API unless it is switched on', async () => {
+test('the API does not exist unless it is switched on', async () => {
   const { app } = openHarness()
   expect((await app.inject('/DEFAULT/controller/v1/d0')).statusCode).toBe(404)
 })

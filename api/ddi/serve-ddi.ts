@@ -1,7 +1,7 @@
-// hawkBit's device API (DDI), for clients such as SWUpdate: another way for devices to take part in deployments. It is no
+// hawkBit's device API (DDI), for clients such as SWUpdate: another way for devices to take part in deployments. It is not
 // part of the REST API, whose operations are for people and services.
 //
-// Every request of a device goes through its actor, where it is a sign of life, before it is answered.
+// Every request of a device is processed by its actor, where it counts as a sign of life, before it is answered.
 import { TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
@@ -23,20 +23,20 @@ import { cancelBody, controllerBody, deploymentBody } from './bodies.ts'
 import { ddiCaller } from './ddi-caller.ts'
 import { ConfigBody, FeedbackBody, isStopped, toConfigure, toReport } from './feedback.ts'
 
-/** There is one tenant. Clients write it as they like. */
+/** There is a single tenant. Clients spell it differently. */
 const TENANTS = ['DEFAULT', 'default'] as const
-/** What has ended does not come back. */
+/** A status that says that the job has ended for good. */
 const GONE = 410
 
 type Params = { readonly device_id: string; readonly number?: string }
-/** An answer without a body says only that it is well. */
+/** An answer without a body means success. */
 type DdiAnswer = { readonly body?: object } | Refusal | { readonly gone: Refusal }
 
 interface Ask {
   readonly deviceId: DeviceId
   readonly number: number
   readonly body: unknown
-  /** URL of the device's own resource. */
+  /** The URL of the device's own resource. */
   readonly base: string
 }
 
@@ -75,7 +75,7 @@ export function serveDdi(app: FastifyInstance, tools: Tools): void {
               : wrong(request.body, bytes)
           if (refusal !== undefined) return sendProblem(request, reply, refusal)
           const base = `${services.publicUrl()}/${tenant}/controller/v1/${encodeURIComponent(id)}`
-          // Admitted under this id.
+          // The device was authenticated under this id.
           const ask = { deviceId: id as DeviceId, number: Number(number), body: request.body, base }
           return send({ request, reply }, await answer(ask))
         },
@@ -87,7 +87,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
   const { engine, clock } = services
   const nothing = async () => noSuchAction()
 
-  /** Resolves with the device's jobs as they are then, or with why it was refused. */
+  /** Resolves with the device's jobs afterwards, or with the reason for a refusal. */
   async function act(deviceId: DeviceId, what: DdiAct): Promise<{ readonly firmware: Firmware } | Refusal> {
     const by = { kind: 'device', id: deviceId } as const
     const outcome = await engine.submit(deviceId, { kind: 'ddi', act: what }, { by })
@@ -127,7 +127,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
       path: '/deploymentBase/:number/feedback',
       body: FeedbackBody,
       async answer({ deviceId, number, body }) {
-        // Checked by the schema above, as in the routes below.
+        // The schema above has validated the body, here and in the routes below.
         const acted = await act(deviceId, toReport(body as Parameters<typeof toReport>[0], number))
         return 'firmware' in acted ? {} : ended(acted)
       },
@@ -170,7 +170,7 @@ function ddiRoutes(services: Services): readonly DdiRoute[] {
   ]
 }
 
-/** What the actor refuses because it has ended is gone. */
+/** If the actor refuses because the job has ended, the answer is 410. */
 function ended(refusal: Refusal): DdiAnswer {
   return refusal.code === 'INVALID_STATE_TRANSITION' ? { gone: refusal } : refusal
 }
@@ -188,7 +188,7 @@ async function admitDevice(
   return rates.device({ userId: caller.deviceId, deviceId: caller.deviceId }, reply)
 }
 
-/** Undefined without TLS, and where none was shown. */
+/** Undefined without TLS, and if the client presented none. */
 function certificateOf(
   { raw: { socket } }: FastifyRequest,
   { services, tls }: Pick<Tools, 'services' | 'tls'>,

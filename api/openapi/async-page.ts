@@ -1,4 +1,4 @@
-// The page at /docs/async: the AsyncAPI document for people. It has no script.
+// The page at /docs/async: the AsyncAPI document in readable form. It has no script.
 import type { Json } from '../../schemas/json.ts'
 import type { AsyncApi, AsyncChannel, AsyncMessage, AsyncOperation } from './asyncapi.ts'
 import type { JsonSchema } from './components.ts'
@@ -71,7 +71,7 @@ function missing(what: string): never {
   throw new Error(`the AsyncAPI document has no ${what}`)
 }
 
-/** Links schemas to each other. */
+/** Formats JSON, with links between schemas. */
 function json(value: Json | JsonSchema): string {
   const text = escaped(JSON.stringify(value, null, 2))
   return `<pre>${text.replaceAll(/#\/components\/schemas\/(\w+)/g, '<a href="#schema-$1">$1</a>')}</pre>`

@@ -17,7 +17,7 @@ import { openHarness } from '../testing/rest.ts'
 import { toAsyncApi } from './asyncapi.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-// This is npm's own format.
+// npm defines this format.
 const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string }
 const document = toAsyncApi(version)
 const NOW = Date.UTC(2026, 2, 1, 8, 30)

@@ -1,4 +1,4 @@
-// Writes the AsyncAPI document of MQTT and /ws from the tables of topics and the schemas of frames.
+// Generates the AsyncAPI document of MQTT and /ws from the tables of topics and the schemas of frames.
 import type { TSchema } from 'typebox'
 import type { Json } from '../../schemas/json.ts'
 import {
@@ -36,7 +36,7 @@ export interface AsyncChannel {
 }
 
 export interface AsyncOperation {
-  /** `receive`: the service does. */
+  /** Named from the service's point of view. */
   readonly action: 'send' | 'receive'
   readonly channel: Ref
   readonly summary: string

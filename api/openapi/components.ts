@@ -5,7 +5,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 export class Components {
   readonly #schemas = new Map<string, JsonSchema>()
-  /** The source of each component: two schemas with one title would be one component, and one of them would be wrong. */
+  /** The source of each component, to detect two different schemas with the same title. */
   readonly #sources = new Map<string, string>()
 
   /** Returns the schema for the document. */
@@ -15,14 +15,14 @@ export class Components {
     const source = JSON.stringify(schema)
     const known = this.#sources.get(title)
     if (known === undefined) {
-      // Set before it is filled, since a component may refer to itself.
+      // Set before it is filled in, because a component may refer to itself.
       this.#sources.set(title, source)
       this.#schemas.set(title, this.inlined(schema))
     } else if (known !== source) throw new Error(`two schemas have the title ${title}`)
     return { $ref: `#/components/schemas/${title}` }
   }
 
-  /** Returns the schema in full, even if it has a title. */
+  /** Returns the full schema, even if it has a title. */
   inlined(schema: TSchema | JsonSchema): JsonSchema {
     return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, this.#walked(key, value)]))
   }
@@ -31,7 +31,7 @@ export class Components {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  /** Only these keywords hold schemas; all others are copied. */
+  /** Only these keywords contain schemas. All others are copied. */
   #walked(key: string, value: unknown): unknown {
     // Depending on the keyword, the value is a schema, a list of schemas or a table of schemas.
     if (key === 'items' || key === 'additionalProperties')

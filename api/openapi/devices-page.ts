@@ -1,4 +1,4 @@
-// The page at /docs/devices: `DEVICES.md` as HTML. The build writes it, because the service has no Markdown with it.
+// The page at /docs/devices: `DEVICES.md` as HTML. It is created by the build, because the service has no Markdown files.
 import { page } from './html-page.ts'
 import { markdownHtml } from './markdown.ts'
 

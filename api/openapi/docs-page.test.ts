@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openHarness } from '../testing/rest.ts'
 
-test('the page at /docs loads the service’s own files and nothing else, and its policy allows no more', async () => {
+test('the page at /docs loads the service’s own files and nothing else, and its policy allows nothing else', async () => {
   const { text, headers } = await openHarness().request('GET /docs')
   const policy = String(headers['content-security-policy'])
   for (const [, address] of text.matchAll(/(?:src|href)="([^"]*)"/g)) expect(address).toMatch(/^\//)

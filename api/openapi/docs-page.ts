@@ -16,6 +16,6 @@ export function docsPage(version: string): string {
   return page(escaped(`Fleet API ${version}`), body, { script: DOCS_SCRIPT, head })
 }
 
-/** Swagger UI's own files and requests to this service, and its icons, which its style has in `data:` addresses. */
+/** Allows Swagger UI's own files, requests to this service, and the `data:` icons in Swagger UI's style sheet. */
 export const docsHeaders = () =>
   pageHeaders({ script: DOCS_SCRIPT, scriptFiles: true, styleFiles: true, images: 'data:' })

@@ -1,5 +1,6 @@
-// The script of the page at /docs: it starts Swagger UI and gives requests the token of a login. It is inline and allowed by
-// its hash. The token stays in a variable; the refresh token is a cookie that scripts cannot read.
+// The script of the page at /docs. It starts Swagger UI and adds the token of a login to its requests. The script is inline
+// and allowed by its hash. The access token stays in a variable, and the refresh token is a cookie that scripts cannot
+// read.
 
 export const DOCS_SCRIPT = `'use strict'
 const byId = (id) => document.getElementById(id)
@@ -59,7 +60,7 @@ async function withToken(request) {
   return { ...request, headers }
 }
 
-// Swagger UI itself finds tags only.
+// On its own, Swagger UI searches only tags.
 const search = () => ({
   fn: {
     opsFilter: (tags, text) => {

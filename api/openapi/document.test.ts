@@ -13,7 +13,7 @@ import { refusalsOf } from './refusals-of.ts'
 import { OPENAPI_SCHEMA } from './testing/openapi-schema.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-// This is npm's own format.
+// npm defines this format.
 const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string }
 const document = toOpenApi(Object.values(OPERATIONS), version)
 const found = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -88,7 +88,7 @@ describe('the document describes', () => {
     expect(responseOf('401').headers).toHaveProperty('WWW-Authenticate')
   })
 
-  // Defaults are filled into bodies, and would change what a merge patch leaves out.
+  // Defaults would be filled into the body, and change fields that a merge patch leaves out.
   test.each(
     operations
       .filter(({ method }) => method === 'PATCH')

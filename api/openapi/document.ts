@@ -1,4 +1,4 @@
-// Writes the OpenAPI document from the same data by which the server routes and validates.
+// Generates the OpenAPI document from the same data that the server uses for routing and validation.
 import type { TSchema } from 'typebox'
 import type { Json } from '../../schemas/json.ts'
 import { API, type Operation, type Reply, TAGS } from '../../schemas/operation.ts'
@@ -43,7 +43,7 @@ export interface OpenApiOperation {
   readonly 'x-scope'?: string
   readonly parameters?: readonly OpenApiParameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
-  /** Responses of refusals are shared and referenced. */
+  /** Shared responses for refusals, which operations reference. */
   readonly responses: Readonly<Record<string, OpenApiResponse | { readonly $ref: string }>>
 }
 
@@ -214,7 +214,7 @@ const TEXT = { schema: { type: 'string' } }
 
 function refusalsByStatus(operation: Operation): ReadonlyMap<number, readonly RefusalCode[]> {
   const byStatus = new Map<number, RefusalCode[]>()
-  // In the order of the catalogue, so that equal sets get the same name.
+  // In the order of the catalogue, so that equal sets of codes get the same name.
   const codes = refusalsOf(operation)
   for (const code of REFUSAL_CODES.filter((known) => codes.includes(known))) {
     const { status } = REFUSALS[code]

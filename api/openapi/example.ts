@@ -15,9 +15,9 @@ interface SchemaFacts {
   readonly minimum?: number
 }
 
-/** Returns the schema's example number `index`, or its first one. */
+/** Returns the schema's example number `index`, or the first one. */
 export function exampleOf(schema: TSchema, index = 0): Json {
-  // Our schemas are JSON schemas; these keywords describe their values.
+  // All schemas are JSON schemas, and these keywords describe their values.
   const described = schema as SchemaFacts
   return described.examples?.[index] ?? built(described)
 }

@@ -113,7 +113,7 @@ const CHALLENGES = new Set<RefusalCode>([
   'PROVISIONING_KEY_INVALID',
 ])
 
-/** True for an accepted operation that is already done. A preview is not what was asked for. */
+/** True for the 200 of an operation that usually answers 202, because it is already done. Previews do not count. */
 const isLate = ({ method, replies }: Operation, status: number) =>
   method === 'POST' && status === 200 && replies[202] !== undefined && replies[200] === replies[202]
 

@@ -1,4 +1,4 @@
-// Pages of the API: plain HTML that loads nothing from elsewhere, so that they work offline.
+// Pages of the API: plain HTML that works offline, because it loads nothing from other servers.
 import { createHash } from 'node:crypto'
 
 const STYLE = `html{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -8,15 +8,15 @@ pre{overflow:auto;padding:.7rem;border:1px solid #8886;border-radius:6px;white-s
 td code,p code{overflow-wrap:anywhere}textarea[name=body]{width:100%;box-sizing:border-box}`
 
 interface Content {
-  /** Runs inline, allowed by its hash, and may ask this service. */
+  /** An inline script, allowed by its hash. It may send requests to this service. */
   readonly script?: string
-  /** Scripts and styles that this service serves may be loaded, too. */
+  /** Whether scripts and styles served by this service may also be loaded. */
   readonly scriptFiles?: boolean
   readonly styleFiles?: boolean
   readonly images?: string
 }
 
-/** The policy of a page that allows its own style and content, and nothing else. */
+/** The content security policy of a page. By default it allows the page's own style and nothing else. */
 export function pageHeaders({ script, scriptFiles = false, styleFiles = false, images }: Content = {}) {
   const policy = [
     "default-src 'none'",
@@ -34,7 +34,7 @@ export function pageHeaders({ script, scriptFiles = false, styleFiles = false, i
 
 const hashOf = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`
 
-/** `body` and `head` are HTML; the title is plain text. */
+/** `body` and `head` are HTML. The title is plain text. */
 export function page(
   title: string,
   body: string,
@@ -53,7 +53,7 @@ export function escaped(text: string): string {
     .replaceAll('"', '&quot;')
 }
 
-/** True if the request comes from a browser and not from a program. */
+/** True if the request comes from a browser rather than a program. */
 export function wantsPage(accept: string | undefined): boolean {
   return accept !== undefined && /\btext\/html\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
 }

@@ -16,7 +16,7 @@ describe('Markdown', () => {
     )
   })
 
-  test('a fence is shown as it is, blank lines and all', () => {
+  test('a fenced block is shown unchanged, including blank lines', () => {
     expect(markdownHtml('x\n\n```bash\na < b\n\n# c\n```\n\ny')).toBe(
       '<p>x</p>\n<pre><code>a &lt; b\n\n# c</code></pre>\n<p>y</p>',
     )
@@ -33,7 +33,7 @@ test('the guide to devices becomes a page with all its tables and examples', () 
   const markdown = readFileSync(new URL('../DEVICES.md', import.meta.url), 'utf8')
   const html = devicesPage(markdown)
   expect(html).toContain('<h1>Writing a device</h1>')
-  // The code of examples is as it was written, with `#include` and comments.
+  // Code examples are unchanged, including `#include` and comments.
   expect(html.replaceAll(/<pre>[\s\S]*?<\/pre>/g, '')).not.toMatch(/\*\*|^#|\]\(|```/m)
   for (const [, heading = ''] of markdown.matchAll(/^## (.*)$/gm)) expect(html).toContain(`>${heading}</h2>`)
   const rows = markdown.match(/^\|(?! ?-)/gm)?.length ?? 0

@@ -1,13 +1,13 @@
-// Turns Markdown into HTML, as far as our own pages use it: headings, paragraphs, lists, tables, code, bold and links.
+// Converts Markdown to HTML, as far as the pages here use it: headings, paragraphs, lists, tables, code, bold and links.
 import { escaped } from './html-page.ts'
 
 export function markdownHtml(text: string): string {
   return blocksOf(text).map(blockHtml).join('\n')
 }
 
-/** One paragraph or less. */
+/** Converts inline text, at most one paragraph. */
 export function markdownLine(text: string): string {
-  // Code goes first, so that nothing inside of it is taken for anything else.
+  // Code is handled first, so that nothing inside it is interpreted.
   return text
     .split(/(`[^`]+`)/)
     .map((part) => (part.startsWith('`') && part.length > 1 ? codeHtml(part.slice(1, -1)) : proseHtml(part)))
@@ -19,7 +19,7 @@ type Block =
   | { readonly kind: 'text'; readonly lines: readonly string[] }
 
 function blocksOf(text: string): readonly Block[] {
-  // Every second part is the inside of a fence.
+  // Every second part is inside a fence.
   return text.split(/^```\w*$/m).flatMap((part, i): readonly Block[] => {
     if (i % 2 === 1) return [{ kind: 'code', text: part.trim() }]
     return part
@@ -50,7 +50,7 @@ function listHtml(lines: readonly string[]): string {
   const items: string[] = []
   for (const line of lines) {
     if (line.startsWith('- ')) items.push(line.slice(2))
-    // An item goes on in the next line.
+    // The next line continues the item.
     else items.push(`${items.pop() ?? ''}\n${line.trim()}`)
   }
   return `<ul>${items.map((item) => `<li>${markdownLine(item)}</li>`).join('')}</ul>`
@@ -79,11 +79,11 @@ function proseHtml(text: string): string {
     .replaceAll(/\[([^[\]]+)\]\(([^()\s]+)\)/g, (_, words: string, target: string) => linkHtml(words, target))
 }
 
-/** Other files of the repository are not served, so their names stay words. */
+/** Files of the repository are not served, so links to them become plain text. */
 const linkHtml = (words: string, target: string) =>
   /^(https?:\/\/|[#/])/.test(target) ? `<a href="${target}">${words}</a>` : words
 
-/** The name that GitHub gives to the heading of a page. */
+/** The anchor that GitHub generates for a heading. */
 const anchorOf = (title: string) =>
   title
     .toLowerCase()

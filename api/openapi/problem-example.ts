@@ -1,4 +1,4 @@
-// An example of the problem for each code.
+// An example problem for each code.
 import { API } from '../../schemas/operation.ts'
 import { type RefusalAbout, toProblem } from '../../schemas/problem.ts'
 import { REFUSALS, type RefusalCode } from '../../schemas/refusals.ts'

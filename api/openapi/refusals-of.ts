@@ -1,4 +1,4 @@
-// The refusals that an operation may answer with: those that it names, and those that follow from its form.
+// The refusals of an operation: those it declares, and those that follow from its shape.
 import { API, type Operation } from '../../schemas/operation.ts'
 import type { RefusalCode } from '../../schemas/refusals.ts'
 

@@ -1,5 +1,5 @@
-// The frames that /ws sends, as the documentation describes them. Those that a client sends are in `schemas/ws.ts`, where they
-// are checked.
+// The frames that /ws sends, as the documentation describes them. Frames from clients are in `schemas/ws.ts`, where they
+// are validated.
 import { type TSchema, Type } from 'typebox'
 import { AlertBody } from '../../schemas/alert.ts'
 import { ChannelBody } from '../../schemas/alert-channel.ts'
@@ -87,7 +87,7 @@ const User = Type.Object({
 const { type: _, ...problemFields } = Problem.properties
 const SocketProblem = Type.Object(problemFields, { title: 'SocketProblem', additionalProperties: true })
 
-/** Frames that are no events. A new one needs an entry. */
+/** Frames other than events. A new frame needs an entry here. */
 export const SERVER_FRAMES: Readonly<Record<Exclude<ServerFrame['type'], 'event'> | 'snapshot', TSchema>> = {
   auth_ok: frame(
     'auth_ok',

@@ -1,4 +1,4 @@
-// What the operations promise of their answers, held against what was answered: status, body and headers.
+// Checks answers against what their operations declare: status, body and headers.
 import { Ajv, type ValidateFunction } from 'ajv'
 import { expect } from 'vitest'
 import type { Operation, Reply } from '../../schemas/operation.ts'
@@ -16,12 +16,12 @@ export interface HttpAnswer {
   readonly text: string
 }
 
-// A schema is compiled once in all tests of a worker: it takes longer than most of them.
+// Each schema is compiled once per worker, because compiling takes longer than most tests.
 const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
 const problem = ajv.compile(Problem)
 const compiled = new Map<Reply, ValidateFunction>()
 
-/** Fails a test whose answer is not what the operations, and so the OpenAPI, promise. */
+/** Fails a test whose answer is not what the operations, and therefore the OpenAPI document, declare. */
 export function createConformance(operations: readonly Operation[]) {
   return (method: string, url: string, told: HttpAnswer): void => {
     const { status, headers, body, text } = told
@@ -34,7 +34,7 @@ export function createConformance(operations: readonly Operation[]) {
       expect(headers['content-type'], line).toBe('application/problem+json; charset=utf-8')
       if (method === 'HEAD') return
       if (!problem(body)) expect.fail(`${line}: ${text}: ${JSON.stringify(problem.errors)}`)
-      // Just seen to be one.
+      // Validated as a problem on the line above.
       const { code } = body as Problem
       expect(REFUSALS[code].status, line).toBe(status)
       if (operation === undefined || status === 500) return
@@ -57,7 +57,7 @@ function check(line: string, reply: Reply, { body, text }: HttpAnswer): void {
   if (!fits(body)) expect.fail(`${line}: ${text}: ${JSON.stringify(fits.errors)}`)
 }
 
-/** An answer has exactly those of the documented headers that its operation promises. */
+/** An answer must have exactly those documented headers that its operation declares. */
 function checkHeaders(
   line: string,
   headers: HttpAnswer['headers'],
@@ -71,7 +71,7 @@ function checkHeaders(
   }
 }
 
-/** A field that is not declared is a mistake, however harmless: the next one may be a secret. */
+/** Refuses undeclared fields, however harmless: the next one might be a secret. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -87,7 +87,7 @@ export function operationOf(
   url: string,
 ): Operation | undefined {
   const fitting = operations.filter((route) => route.method === method && isPath(route.path, url))
-  // A path without parameters goes first, as in the server.
+  // Paths without parameters take precedence, as in the server.
   return fitting.find(({ path }) => path === url.split('?')[0]) ?? fitting[0]
 }
 
@@ -100,7 +100,7 @@ function isPath(pattern: string, url: string): boolean {
   )
 }
 
-/** A page or a file in the place of JSON. */
+/** Whether the answer is a page or a file instead of JSON. */
 function isOther({ isPage, files = [] }: Operation, headers: HttpAnswer['headers']): boolean {
   const type = String(headers['content-type']).replace(/;.*/, '')
   return files.includes(type) || (isPage === true && type === 'text/html')

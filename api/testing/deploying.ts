@@ -1,10 +1,10 @@
-// Deployments on an engine in memory: a fleet, and time that moves until something is so.
+// Deployments on an in-memory engine: a fleet, and time that advances until a condition holds.
 import { openHarness } from './rest.ts'
 import { type Behaviour, type UpdatingDevice, updatingFleet, uploadFirmware } from './updating-fleet.ts'
 
 export const DEPLOYMENTS_PATH = '/api/v1/ota/deployments'
 
-/** An admin, the versions 1.0 and 2.0, and devices that run 1.0. */
+/** An admin, the versions 1.0 and 2.0, and devices running 1.0. */
 export async function openDeploying(
   behaviours: Readonly<Record<string, Behaviour>>,
   about: { group?: string } = {},
@@ -18,7 +18,7 @@ export async function openDeploying(
   const deploy = (more: object = {}) =>
     send(`POST ${DEPLOYMENTS_PATH}`, { firmware_version: '2.0', target: { type: 'all' }, ...more })
   const read = async (id: unknown) => (await send(`GET ${DEPLOYMENTS_PATH}/${id}`)).body
-  /** Moves the time on until the deployment is so. */
+  /** Advances the time until the deployment satisfies the condition. */
   const until = async (id: unknown, isSo: (body: Record<string, unknown>) => boolean, stepMs = 1_000) => {
     for (let i = 0; i < 2_000; i++) {
       const body = await read(id)

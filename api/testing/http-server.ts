@@ -1,4 +1,4 @@
-// The HTTP server on a real socket, over an engine in memory.
+// The HTTP server on a real socket, with an in-memory engine.
 import { createSecretKey } from 'node:crypto'
 import { afterEach } from 'vitest'
 import { MemoryAnswers } from '../../engine/adapters/answers/testing/memory.ts'

@@ -1,5 +1,5 @@
-// The ways out to people, for tests: addresses are judged as ever, names stand for one of the test’s choice, and what would be sent is
-// kept.
+// Outgoing HTTP and mail for tests: addresses are checked as usual, names resolve to one chosen address, and messages are
+// recorded instead of sent.
 import { GuardedHttp } from '../../engine/adapters/http-out/guarded-http.ts'
 import type { HttpOut, OutboundRequest } from '../../engine/ports/http-out.ts'
 import type { Mail, OutgoingMail } from '../../engine/ports/mail.ts'
@@ -8,9 +8,9 @@ import type { Links, Outbound } from '../../engine/ports/outbound.ts'
 export class KeptOutbound implements Outbound {
   readonly requests: OutboundRequest[] = []
   readonly mails: OutgoingMail[] = []
-  /** What receivers answer. */
+  /** The status that receivers answer with. */
   status = 200
-  /** What every name stands for. */
+  /** The address that every name resolves to. */
   address = '93.184.216.34'
   readonly http: HttpOut
   readonly mail: Mail

@@ -1,5 +1,5 @@
-// The engine in memory, for tests of the API: the real one, with one shard in this thread, on adapters without disks and
-// sockets, in the test's own time. A test brings about faults by replacing a method of a port.
+// The engine in memory, for tests of the API: the real engine with one shard in this thread, adapters without disks and
+// sockets, and the test's own time. Tests inject faults by replacing a method of a port.
 import { MemoryBlobs } from '../../engine/adapters/blobs/testing/memory.ts'
 import { MemoryBroker } from '../../engine/adapters/broker/testing/memory.ts'
 import type { MemoryDevice } from '../../engine/adapters/broker/testing/memory-device.ts'
@@ -30,7 +30,7 @@ import { KeptOutbound } from './kept-outbound.ts'
 
 type Question = Omit<SeriesQuery, 'lateHours'> | PointsQuery | ExportRequest
 
-/** Long, so that devices stay online while tests move the time. */
+/** Long enough for devices to stay online while tests advance the time. */
 const HEARTBEAT_TIMEOUT_MS = 86_400_000
 const PURGE_STEP_MS = 25
 const NEVER = Millis(Number.MAX_SAFE_INTEGER)
@@ -44,12 +44,12 @@ export class MemoryEngine extends LocalEngine {
   readonly users: EditableUsers
   readonly outbound: KeptOutbound
   readonly repairs: TelemetryRepairs
-  /** Audit entries in the order in which the API gave them to the engine, with what became of them. */
+  /** Audit entries with their outcomes, in the order in which the API passed them to the engine. */
   readonly recorded: AuditEntry[] = []
   readonly asked: Question[] = []
   readonly askedHistory: HistoryQuery[] = []
   readonly askedAudit: AuditQuery[] = []
-  /** How long callers wanted to wait for a command. */
+  /** How long callers asked to wait for a command. */
   readonly waits: number[] = []
   readonly opened: Promise<void>
   readonly #time: StandingTime
@@ -118,7 +118,7 @@ export class MemoryEngine extends LocalEngine {
     return device
   }
 
-  /** Sends a message as the device, from a session of its own. Resolves once the device's actor has taken it. */
+  /** Sends a message as the device, in a session of its own. Resolves once the device's actor has processed it. */
   async say(deviceId: DeviceId, suffix: string, message: object): Promise<void> {
     const device = await this.connect(deviceId)
     await device.publish(`fleet/${deviceId}/${suffix}`, JSON.stringify(message))
@@ -126,7 +126,7 @@ export class MemoryEngine extends LocalEngine {
     await this.view(deviceId)
   }
 
-  /** Connects the device, lets it take what it is sent, and sends a message as the device. */
+  /** Connects the device, delivers its pending messages, and sends a message as the device. */
   async converse(deviceId: DeviceId, suffix: string, message: object): Promise<void> {
     const device = await this.connect(deviceId)
     device.subscribe(`fleet/${deviceId}/#`)
@@ -165,7 +165,7 @@ export class MemoryEngine extends LocalEngine {
     this.recorded.push(entry)
   }
 
-  /** A purge waits for rows to be stored, which takes time: it passes meanwhile. */
+  /** A purge waits until rows are stored, so time has to advance meanwhile. */
   override async purge(deviceId: DeviceId, createdAt: Millis, signed: Authorship) {
     let isOver = false
     const purging = super.purge(deviceId, createdAt, signed).finally(() => {
@@ -210,7 +210,7 @@ export class MemoryEngine extends LocalEngine {
   }
 }
 
-/** An engine that a fresh one takes the place of, with the same users, while the API goes on to use it. */
+/** An engine that a new one with the same users can replace while the API continues to use it. */
 export function replaceableEngine(
   time: StandingTime,
   typeRules: readonly Rule[] = [],
@@ -232,7 +232,7 @@ export function replaceableEngine(
 }
 
 export class EditableUsers extends MemoryUsers {
-  /** While it is set, every write fails with it. */
+  /** If set, every write fails with this fault. */
   fault: Fault | undefined
   readonly #people: People
 
@@ -248,7 +248,7 @@ export class EditableUsers extends MemoryUsers {
     this.#people.apply([{ kind: 'user', key: user.id, value: user }])
   }
 
-  /** Removes a user without any checks, the last admin too. */
+  /** Removes a user without any checks, even the last admin. */
   forget(id: UserId): void {
     this.#people.apply([{ kind: 'user', key: id }])
   }

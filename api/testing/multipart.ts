@@ -1,11 +1,11 @@
-// For tests: bodies of multipart/form-data, byte by byte.
+// For tests: bodies of multipart/form-data, built byte by byte.
 export const BOUNDARY = 'b0undary'
 export const MULTIPART = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }
 
 export interface TestPart {
   readonly name: string
   readonly value: string | Uint8Array
-  /** Makes it a file. */
+  /** If set, the part is a file. */
   readonly filename?: string | undefined
   readonly type?: string | undefined
 }
@@ -21,7 +21,7 @@ export function part({ name, value, filename, type }: TestPart): Buffer {
   return Buffer.concat([Buffer.from(head), Buffer.from(value), Buffer.from('\r\n')])
 }
 
-/** A form of these fields and a file. */
+/** A form with these fields and a file. */
 export function firmwareForm(
   fields: Readonly<Record<string, string>>,
   { value, ...about }: Partial<TestPart> = {},

@@ -1,4 +1,4 @@
-// Settings of firmware for tests of the API, with small bounds.
+// Firmware settings for tests of the API, with small limits.
 import type { OtaSettings } from '../service/settings/ota.ts'
 
 export const OTA: OtaSettings = {

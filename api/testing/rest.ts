@@ -1,4 +1,4 @@
-// The REST layer on an engine in memory, for tests. Every answer is checked against what its route declares.
+// The REST layer on an in-memory engine, for tests. Every answer is checked against the declaration of its route.
 
 import { createSecretKey } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
@@ -30,7 +30,7 @@ import { silentLogger } from './silent-logger.ts'
 export const NOW = Date.UTC(2026, 2, 1, 12, 0, 0, 500)
 export const SECRET = 'a secret that is long enough for tests'
 
-/** Instant and readable; the real thing has tests of its own. */
+/** Instant and readable. Real hashing has tests of its own. */
 const plainPasswords: Passwords = {
   hash: async (password) => `plain:${password}`,
   verify: async (password, hashed) => hashed === `plain:${password}`,
@@ -43,7 +43,7 @@ export interface HarnessOptions {
   readonly passwords?: Passwords
   readonly logger?: Logger
   readonly customTypes?: DeviceTypes
-  /** No limits if left out: tests ask often, and their clock stands still. */
+  /** No limits by default, because tests send many requests and their clock stands still. */
   readonly requestRates?: Partial<RequestRates>
   readonly corsOrigins?: readonly string[]
   readonly answers?: KeptAnswers
@@ -122,7 +122,7 @@ export function openHarness(options: HarnessOptions = {}) {
     await engine.opened
     const [method = 'GET', url = '/'] = line.split(' ')
     const response = await app.inject({
-      // The line is written in a test.
+      // The tests give the method as text.
       method: method as 'GET',
       url,
       headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
@@ -141,7 +141,7 @@ export function openHarness(options: HarnessOptions = {}) {
     return answered
   }
 
-  /** A user as if registered, and an access token. */
+  /** A user as if registered, and an access token for it. */
   async function login(role: Role, about: Partial<User> = {}) {
     const user: User = {
       id: UserId(`usr_${role}${engine.users.count()}`),

@@ -1,11 +1,11 @@
-// Devices on an engine in memory that update their firmware, each in its own way.
+// Devices on an in-memory engine that update their firmware, each with its own behaviour.
 import type { MemoryDevice } from '../../engine/adapters/broker/testing/memory-device.ts'
 import type { FirmwareRecord } from '../../engine/ports/ota.ts'
 import { type DeviceId, FirmwareId } from '../../schemas/ids.ts'
 import type { openHarness } from './rest.ts'
 
-/** `good`: installs and runs it. `fails`: its install fails. `reverts`: comes back on the old version. `dies`: never
- *  comes back. `rejects`: does not take it. */
+/** `good` installs and runs the firmware. `fails` fails to install it. `reverts` comes back with the old version. `dies`
+ *  never comes back. `rejects` does not accept it. */
 export type Behaviour = 'good' | 'fails' | 'reverts' | 'dies' | 'rejects'
 
 type Harness = ReturnType<typeof openHarness>
@@ -18,7 +18,7 @@ export class UpdatingDevice {
   readonly told: Message[] = []
   version: string
   behaviour: Behaviour
-  /** What it does while it installs. */
+  /** Runs while the device installs. */
   meanwhile: (() => Promise<void>) | undefined
   readonly #harness: Harness
   #session: MemoryDevice | undefined

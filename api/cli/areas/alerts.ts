@@ -1,4 +1,4 @@
-// `fleet alerts`: what is wrong with devices.
+// `fleet alerts`: lists and handles alerts.
 import type { Command } from 'commander'
 import type { Static } from 'typebox'
 import { ALERT_SNOOZE_SEC_MAX, type AlertBody as AlertSchema } from '../../../schemas/alert.ts'

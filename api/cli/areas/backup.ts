@@ -1,5 +1,5 @@
-// `fleet backup` and `fleet restore`: the whole data directory of an embedded service, or users and their keys alone,
-// which cannot be rebuilt from the log. All of them read the files or the store of the service directly with its settings, so
+// `fleet backup` and `fleet restore`: the whole data directory of an embedded service, or only users and their keys, which
+// cannot be rebuilt from the log. All of them access the files or the store directly, with the settings of the service, so
 // they also work when no service is running.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -35,7 +35,7 @@ export const backup: Area = (command) => {
         '\nExample:\n  fleet backup users --out users-$(date +%F).json\n',
     )
     .action(async (_: object, users: Command) => {
-      // The option belongs to the command above, too, which takes it first.
+      // The parent command has the same option and parses it first.
       const { out } = users.optsWithGlobals<{ out?: string }>()
       if (out === undefined) return users.error('error: --out names the file to write; see --help')
       await runService(['--backup-users', out === '-' ? out : resolve(out)])

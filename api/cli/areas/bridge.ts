@@ -1,4 +1,4 @@
-// `fleet bridge`: connects robots that speak something else to a service.
+// `fleet bridge`: connects robots that do not use MQTT to a service.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// `fleet broadcast`: one command for all devices of a group.
+// `fleet broadcast`: one command to all devices of a group.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as passes } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -62,7 +62,7 @@ const FIELDS: readonly Column<State>[] = [
   ['counts', ({ counts }) => (counts === undefined ? undefined : countsText(counts))],
 ]
 
-/** A group is named by itself. */
+/** A group is given as its bare name. */
 function toTarget({ group, target }: Pick<State, 'group' | 'target'>): string {
   return group ?? `${target.type} ${JSON.stringify(target.value)}`
 }
@@ -106,7 +106,7 @@ function send(broadcastCommand: Command, cli: Cli): void {
     )
 }
 
-/** Sends it after a question, unless nobody is there to answer or it is urgent, and waits for its end if that is wished. */
+/** Asks for confirmation unless it is urgent or nobody is there to answer, sends it, and on request waits for its end. */
 export async function sendBroadcast(
   cli: Cli,
   body: BroadcastWishBody,
@@ -147,7 +147,7 @@ export async function sendBroadcast(
 
 type Target = Pick<BroadcastWishBody, 'group' | 'target'>
 
-/** No group has an equals sign. */
+/** A text without an equals sign is a group, because no group name contains one. */
 function target(text: string): Target {
   return text.includes('=')
     ? { target: { type: 'query', value: selector(text, undefined) } }
@@ -190,7 +190,7 @@ function list(broadcastCommand: Command, cli: Cli): void {
     })
 }
 
-/** What a command ends as when it was not carried out. */
+/** The final statuses of a command that was not carried out. */
 const FAILED = ['failed', 'rejected', 'expired'] as const satisfies readonly CommandStatus[]
 
 interface ShowOptions {

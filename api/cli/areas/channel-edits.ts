@@ -1,4 +1,4 @@
-// `fleet channels edit`: options for what is changed often, and a file for everything.
+// `fleet channels edit`: options for frequent changes, and a file for everything.
 import type { Command } from 'commander'
 import type { EditChannelBody } from '../../../schemas/alert-channel.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'

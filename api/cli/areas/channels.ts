@@ -1,4 +1,4 @@
-// `fleet channels`: where alerts are told of, managed by admins.
+// `fleet channels`: where alert notifications are sent, managed by admins.
 import type { Command } from 'commander'
 import type { ChannelBody, DeliveryBody } from '../../../schemas/alert-channel.ts'
 import {
@@ -37,7 +37,7 @@ const DELIVERY_COLUMNS: readonly Column<DeliveryBody>[] = [
 const NEW_SECRET: readonly Column<ChannelBody>[] = [
   ['channel_id', ({ channel_id }) => channel_id],
   ['type', ({ type }) => type],
-  // A webhook has one, which is shown only now.
+  // Only webhooks have a secret, which is shown only now.
   ['secret', ({ secret }) => secret],
 ]
 

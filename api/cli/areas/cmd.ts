@@ -1,4 +1,4 @@
-// `fleet cmd`: commands for one device, or for several that are named.
+// `fleet cmd`: commands to one device or to several named ones.
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { Client } from '../../../schemas/client.ts'
@@ -32,7 +32,7 @@ import {
 } from './device-targets.ts'
 
 const WAIT_SEC_MAX = 7 * 86_400
-/** Seconds between two looks at the status, so that progress is shown. */
+/** Seconds between two reads of the status, so that progress is shown. */
 const LOOK_SEC = 2
 const OPEN: ReadonlySet<CommandStatus> = new Set(['pending', 'delivered', 'acked'])
 
@@ -125,7 +125,7 @@ async function sendOne(
   if (wait !== undefined) judge(ended)
 }
 
-/** Nobody should wait for a device that is not there without knowing it. */
+/** Tells the user if the device is offline, because the wait may be long. */
 async function tellIfAway({ cli, client }: CommandConnection, deviceId: string): Promise<void> {
   const { status, connectivity, last_seen_at: seenAt } = await client.getDevice({ device_id: deviceId })
   if (connectivity.connected) return

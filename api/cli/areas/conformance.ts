@@ -1,4 +1,4 @@
-// `fleet conformance`: examines a device, without a service, or a service, with devices of its own.
+// `fleet conformance`: tests a device, without a service, or a service, with simulated devices.
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DeviceUnderTest } from '../../../engine/edge/conformance/device/bench.ts'
@@ -142,7 +142,7 @@ function teller(cli: Cli): (finding: Finding) => void {
   }
 }
 
-/** Unlike other commands these have something to end, however they are ended. */
+/** However these commands end, they have something to clean up. */
 async function interruptible(cli: Cli, run: (signal: AbortSignal) => Promise<Report>): Promise<Report> {
   const ended = new AbortController()
   const end = () => ended.abort()

@@ -71,7 +71,7 @@ interface ManyOptions {
   readonly yes?: boolean
 }
 
-/** Options before and after the name of the command are options of `dead-letters` itself. */
+/** The options of `dead-letters` itself may be given before or after the name of the command. */
 function actOnMany(
   command: Command,
   cli: Cli,

@@ -1,4 +1,4 @@
-// `fleet debug`: what happens between one device and the service, as it happens: connects and refusals with their causes,
+// `fleet debug`: shows live what happens between one device and the service: connects and refusals with their causes,
 // messages, commands and dead letters.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RefusalError } from '../../../schemas/client.ts'
@@ -13,7 +13,7 @@ interface Options {
   readonly once?: boolean
 }
 
-/** One thing that happened. */
+/** One line of output. */
 interface Line {
   readonly at: string
   readonly what: 'connect' | 'refused' | 'dead_letter' | 'command' | 'telemetry' | 'event' | 'log'
@@ -21,11 +21,11 @@ interface Line {
   readonly data: unknown
 }
 
-/** How far back the first look goes, in entries of each kind. */
+/** Entries of each kind that the first read goes back. */
 const RECENT = 10
 const LOOK_EVERY_MS = 2_000
 const OPEN: CommandStatus[] = ['pending', 'delivered', 'acked']
-/** Entries that are remembered as shown; a look reads far fewer. */
+/** Entries remembered as shown. A single read returns far fewer. */
 const SHOWN_MAX = 1_000
 
 export const debug: Area = (command, cli) => {
@@ -76,13 +76,13 @@ async function showState(cli: Cli, { client }: Connection, deviceId: string): Pr
   })
 }
 
-/** What only a list shows: the audit, dead letters, and commands under way. */
+/** What is only available as lists: the audit, dead letters, and open commands. */
 class Records {
   readonly #cli: Cli
   readonly #connection: Connection
   readonly #deviceId: string
   readonly #shown = new Set<string>()
-  /** False once the caller has turned out to be no admin. */
+  /** False once the caller has turned out not to be an admin. */
   #mayAudit = true
 
   constructor(cli: Cli, connection: Connection, deviceId: string) {
@@ -91,7 +91,7 @@ class Records {
     this.#deviceId = deviceId
   }
 
-  /** Prints what is new since the last look, oldest first. */
+  /** Prints what is new since the last read, oldest first. */
   async look(): Promise<void> {
     const parts = await Promise.all([this.#refusals(), this.#letters(), this.#commands()])
     const fresh = parts.flat().filter(([key]) => !this.#shown.has(key))
@@ -114,7 +114,7 @@ class Records {
       this.#cli.output.note('refused connects are in the audit, which only an admin may read')
       return { data: [] }
     })
-    // A refused message is among the dead letters, with more.
+    // A refused message is also a dead letter, which has more details.
     const refused = page.data.filter(({ action }) => action !== 'mqtt.message')
     return refused.map(({ at, action, code, detail, ip, count }) => {
       const reason = Reflect.get(Object(detail), 'reason')

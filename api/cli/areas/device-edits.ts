@@ -65,7 +65,7 @@ export function editDevices(devicesCommand: Command, cli: Cli): void {
   })
 }
 
-/** What the options lack, or have too much of. */
+/** Options that are missing or do not fit together. */
 function misuse(isOne: boolean, options: EditOptions): string | undefined {
   const { name, description, tag, metadata, heartbeatTimeout, ifMatch } = options
   const isEmpty = [fieldsOf(options), patchOf(options), given({ name })].every(
@@ -108,7 +108,7 @@ async function editOne(cli: Cli, deviceId: string, options: EditOptions): Promis
   cli.output.item(await client.editDevice({ device_id: deviceId, body, ifMatch }))
 }
 
-/** Shows how many devices are meant before they are changed. */
+/** Shows how many devices match before changing them. */
 async function editMany(cli: Cli, targets: Targets, options: EditOptions): Promise<void> {
   const { dryRun, yes } = options
   const { client } = await cli.connect({ timeoutMs: TIMEOUT_MS })

@@ -50,7 +50,7 @@ export function importDevices(devicesCommand: Command, cli: Cli): void {
     })
     cli.output.progress(undefined)
     const { rows, problem } = imported
-    // Also if a later part was refused: the tokens of these are shown only once.
+    // Also printed if a later part was refused, because these tokens are shown only once.
     if (problem === undefined || rows.length > 0) cli.output.list(rows, IMPORTED)
     if (problem !== undefined && rows.length > 0)
       cli.output.note(`the first ${rows.length} rows were processed; those after them were not`)
@@ -96,11 +96,11 @@ function countsText(rows: readonly BulkRow[]): string {
 
 interface ImportedRows {
   readonly rows: readonly BulkRow[]
-  /** Why the rows after these were not processed. */
+  /** The reason why the remaining rows were not processed. */
   readonly problem?: unknown
 }
 
-/** A part that the service cannot take now is sent again, which its key makes harmless. */
+/** Sends a part again if the service cannot take it now. Its key makes this harmless. */
 async function registerParts(
   cli: Cli,
   client: Client,

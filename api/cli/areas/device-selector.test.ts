@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { selector } from './device-selector.ts'
 
-test('a selector is read as the filter that the API takes', () => {
+test('a selector is parsed into a filter of the API', () => {
   expect(selector('tag=canary,status=online,group=warehouse/a', undefined)).toEqual({
     tag: ['canary'],
     status: 'online',

@@ -1,4 +1,4 @@
-// The option `--selector`: devices by their properties, as `name=value` with commas between them.
+// The option `--selector`: selects devices by properties, as comma-separated `name=value` pairs.
 import { InvalidArgumentError } from 'commander'
 import type { BulkEditBody } from '../../../schemas/bulk-edit.ts'
 import { nearestName } from '../../../schemas/nearest-name.ts'
@@ -17,7 +17,7 @@ const FIELDS = {
 } as const
 const NAMES = Object.keys(FIELDS)
 
-/** Adds to what earlier options of the same command select. A device must have all tags. */
+/** Adds to the selectors of earlier options. A device must have all tags. */
 export function selector(text: string, before: Selector | undefined): Selector {
   return text.split(',').reduce<Selector>(addTo, before ?? {})
 }

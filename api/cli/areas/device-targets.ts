@@ -1,5 +1,5 @@
-// The devices that a line means: those with these ids, or all that `--selector` matches. Every command for one device that
-// makes sense for many takes them this way, and says about many how many it was done for.
+// The devices that a command line selects: those with the given ids, or all that match `--selector`. Every command for one
+// device that also makes sense for many uses this, and reports for how many devices it succeeded.
 import type { Command } from 'commander'
 import { type Client, RefusalError } from '../../../schemas/client.ts'
 import { eachAtOnce } from '../../../schemas/each-at-once.ts'
@@ -24,7 +24,7 @@ export type Targets =
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
   | { readonly kind: 'matching'; readonly selector: Selector }
 
-/** Requests on their way; a change waits for a write to the log. */
+/** Concurrent requests. Each change waits for a write to the log. */
 const AT_ONCE = 16
 const PAGE_SIZE = 200
 const SHOWN_MAX = 10
@@ -39,14 +39,14 @@ export function withSelector(command: Command): Command {
   )
 }
 
-/** Options of commands that change something. */
+/** Adds the options of commands that change something. */
 export function withChange(command: Command): Command {
   return withSelector(command)
     .option('--dry-run', 'print which devices are meant, and change nothing')
     .option(...YES_OPTION)
 }
 
-/** An argument may hold several ids with commas between them. */
+/** An argument may hold several comma-separated ids. */
 export function targetsOf(command: Command, words: readonly string[], { selector }: TargetOptions): Targets {
   const ids = [...new Set(words.flatMap((word) => word.split(',')).filter((id) => id !== ''))]
   if ((ids.length === 0) === (selector === undefined))
@@ -54,24 +54,24 @@ export function targetsOf(command: Command, words: readonly string[], { selector
   return selector === undefined ? { kind: 'ids', ids } : { kind: 'matching', selector }
 }
 
-/** The id, if the line names one device. */
+/** The id, if a single device was given. */
 export function singleOf(targets: Targets): string | undefined {
   return targets.kind === 'ids' && targets.ids.length === 1 ? targets.ids[0] : undefined
 }
 
 export interface DeviceWork<Result extends object> {
   run(client: Client, deviceId: string): Promise<Result>
-  /** Shown of one device. All of the result if left out. */
+  /** Fields to print for a single device. By default the whole result. */
   readonly fields?: readonly Column<Result>[]
-  /** A table of many devices. Left out, only their number is told. */
+  /** Columns of the table for many devices. By default only their number is printed. */
   readonly columns?: readonly Column<Result>[]
-  /** What is asked before it is done to many devices, or to any if `asksAlways` says so. `what` stands for them. */
+  /** The question before many devices are changed, or before any are if `asksAlways` is set. `what` describes them. */
   question?(what: string): string
   readonly asksAlways?: true
 }
 
-/** Does it to each device. They are independent: one that is refused keeps no other back, and who is interrupted can begin
- *  again. */
+/** Runs the action for each device. Devices are independent: a refusal does not stop the others, and an interrupted command
+ *  can be run again. */
 export async function forDevices<Result extends object>(
   cli: Cli,
   targets: Targets,
@@ -96,12 +96,12 @@ export async function forDevices<Result extends object>(
 
 export interface DeviceListing<Item extends object> {
   readonly columns: readonly Column<Item>[]
-  /** The most that are shown of each device. All of them if left out. */
+  /** Maximum number of items per device. By default all are listed. */
   readonly limit?: number
   pages(client: Client, deviceId: string): Pages<Item>
 }
 
-/** Lists what each device has. Of several devices, each line begins with the device that it is of. */
+/** Lists the items of each device. For several devices, each line begins with its device. */
 export async function listOfDevices<Item extends object>(
   cli: Cli,
   targets: Targets,
@@ -145,7 +145,7 @@ async function doEach<Result>(
     try {
       results[index] = [await run(id)]
     } catch (error) {
-      // A service that is away refuses nobody, and will not answer for the others either.
+      // If the service is unreachable, the remaining devices would fail too.
       if (!(error instanceof RefusalError)) throw error
       failures.push(`${id}: ${error.message}`)
     }
@@ -159,7 +159,7 @@ async function idsOf(client: Client, targets: Targets): Promise<readonly string[
   return ids
 }
 
-/** Devices that are decommissioned are left alone, unless the selector asks for them. */
+/** Leaves out decommissioned devices unless the selector asks for them. */
 async function matching(client: Client, { status, ...rest }: Selector): Promise<readonly string[]> {
   const query = {
     ...rest,

@@ -1,4 +1,4 @@
-// `fleet doctor`: checks what usually goes wrong, and suggests what to do about it.
+// `fleet doctor`: checks for common problems and suggests solutions.
 import type { Area } from '../area.ts'
 import { runChecks } from '../doctor-checks.ts'
 import { EXIT, Failure } from '../failure.ts'

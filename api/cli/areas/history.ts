@@ -73,7 +73,7 @@ export const events = feedArea<Happening>({
   ofDevice: ({ pages }, device_id, query) => pages.listDeviceEvents({ device_id, query }),
 })
 
-/** A summary of the event. `--json` prints all of it. */
+/** A one-line summary of the event. `--json` prints all fields. */
 function whatHappened({ kind, data }: Happening): string {
   const text = (name: string) => plain(data[name])
   switch (kind) {
@@ -100,11 +100,11 @@ interface FeedQuery {
   readonly kind?: string
 }
 
-/** What the two commands differ in. */
+/** How the two commands differ. */
 interface FeedSpec<Item> {
   readonly channel: 'logs' | 'events'
   readonly columns: readonly Column<Item>[]
-  /** The option that chooses entries by a word of theirs. */
+  /** The option that filters entries by a word. */
   readonly choice: {
     readonly name: 'level' | 'kind'
     readonly says: string
@@ -152,7 +152,7 @@ function feedArea<Item>({ channel, columns, choice, examples, ofFleet, ofDevice 
 
 interface FollowOptions {
   readonly cli: Cli
-  /** Undefined means all devices, or those of the group. */
+  /** Undefined means all devices, or all of the group. */
   readonly deviceId: string | undefined
   readonly group: string | undefined
   readonly channel: 'logs' | 'events'

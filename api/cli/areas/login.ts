@@ -71,7 +71,7 @@ function checkedUrl(text: string): URL {
   )
 }
 
-/** Whether a password would cross the network unencrypted. */
+/** Whether a password would be sent unencrypted. */
 function isReadable({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }
@@ -87,7 +87,7 @@ export const logout: Area = (command, cli) => {
     try {
       if (session !== undefined) await client.logout({ body: { refresh_token: session.refresh_token } })
     } finally {
-      // Removed here in any case. If the service was not reached, the session expires there by itself.
+      // Removed locally in any case. If the service could not be reached, the session there expires by itself.
       cli.contexts.change((before) => {
         const { [name]: _, ...contexts } = before.contexts
         return { current: before.current === name ? undefined : before.current, contexts }

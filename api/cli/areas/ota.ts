@@ -36,7 +36,7 @@ const PREVIEW: readonly Column<TargetPreview>[] = [
   ['by_type', ({ by_type }) => countsText(by_type)],
 ]
 const LOOK_EVERY_MS = 1_000
-/** A deployment of one of these statuses stays as it is by itself. */
+/** Statuses in which a deployment makes no further progress by itself. */
 const AT_REST: ReadonlySet<string> = new Set([
   ...['paused', 'completed', 'failed', 'aborted', 'cancelled', 'rolled_back'],
 ])
@@ -214,7 +214,7 @@ function deploy(command: Command, cli: Cli): void {
     })
 }
 
-/** `group:warehouse/a` and the like. */
+/** Parses a target such as `group:warehouse/a`. */
 function target(text: string): {
   readonly type: 'all' | 'device' | 'group' | 'tag' | 'type'
   readonly value?: string
@@ -223,7 +223,7 @@ function target(text: string): {
   const [, kind, value] = /^(device|group|tag|type):(.+)$/.exec(text) ?? []
   if (value === undefined)
     throw new InvalidArgumentError('expected all, device:ID, group:PATH, tag:TAG or type:TYPE')
-  // The pattern lets only these through.
+  // The pattern allows only these kinds.
   return { type: kind as 'device' | 'group' | 'tag' | 'type', value }
 }
 
@@ -252,7 +252,7 @@ function status(command: Command, cli: Cli): void {
     })
 }
 
-/** Shows the progress until nothing more happens by itself. Anything but `completed` is a failure. */
+/** Shows progress until the deployment makes no further progress by itself. Any end but `completed` is a failure. */
 async function follow(cli: Cli, { client }: Connection, deployment_id: string): Promise<void> {
   for (;;) {
     const deployment = await client.getDeployment({ deployment_id })

@@ -1,4 +1,4 @@
-// `fleet rules`: what raises alerts.
+// `fleet rules`: the rules that raise alerts.
 import type { Command } from 'commander'
 import type { ReplaceRuleBody, RuleBody, RuleTestResult, RuleWishBody } from '../../../schemas/alert-rule.ts'
 import type { Area } from '../area.ts'

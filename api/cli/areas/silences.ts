@@ -1,4 +1,4 @@
-// `fleet silences`: times in which alerts are judged and nobody is told of them.
+// `fleet silences`: periods in which alerts are raised but nobody is notified.
 import type { Command } from 'commander'
 import type { Static } from 'typebox'
 import type { SilenceBody as SilenceSchema } from '../../../schemas/alert.ts'

@@ -1,4 +1,4 @@
-// `fleet status`: how many devices there are in each status, how that has changed, and what needs attention.
+// `fleet status`: the number of devices by status, recent changes, and what needs attention.
 import type { Area } from '../area.ts'
 import { given } from '../given.ts'
 import { FROM_OPTION, instant } from '../option-parsers.ts'
@@ -11,11 +11,11 @@ interface Options {
 interface Row {
   readonly what: string
   readonly now: number
-  /** Undefined if nobody counted then. */
+  /** Undefined if there is no count from that time. */
   readonly change: number | undefined
 }
 
-/** Statuses in which a device does not do what it is there for. */
+/** Statuses in which a device does not do its work. */
 const ATTENTION = ['error', 'offline'] as const
 
 export const status: Area = (command, cli) => {

@@ -88,7 +88,7 @@ function metrics(telemetryCommand: Command, cli: Cli): void {
   })
 }
 
-/** What a bucket has, unless `--agg` says otherwise, in the order of the columns. */
+/** The aggregates shown for a bucket unless `--agg` is given, in the order of the columns. */
 const SHOWN = ['avg', 'min', 'max', 'last', 'count'] as const satisfies readonly Aggregate[]
 type Aggregates = Readonly<Partial<Record<Aggregate, number | null>>>
 

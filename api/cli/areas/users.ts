@@ -97,7 +97,7 @@ interface CreateOptions {
   readonly passwordStdin?: boolean
 }
 
-/** A user who cannot be restricted is removed again, and not left with more than was meant. */
+/** If the restriction fails, the user is removed again, so that nobody keeps more access than intended. */
 async function restricted(client: Client, user_id: string, groups: string[]): Promise<UserBody> {
   try {
     return await client.editUser({ user_id, body: { groups } })
@@ -107,7 +107,7 @@ async function restricted(client: Client, user_id: string, groups: string[]): Pr
   }
 }
 
-/** The id of a user who is named by it, or by an e-mail address. */
+/** The id of a user given by id or by e-mail address. */
 async function idOf(client: Client, user: string): Promise<string> {
   if (!user.includes('@')) return user
   const address = user.toLowerCase()

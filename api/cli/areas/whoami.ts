@@ -1,4 +1,4 @@
-// `fleet whoami`: the service and the account that commands go to.
+// `fleet whoami`: the service and the account that commands use.
 import type { Me } from '../../../schemas/auth.ts'
 import type { Area } from '../area.ts'
 

@@ -65,7 +65,7 @@ describe('a certificate', () => {
 })
 
 describe('a CA', () => {
-  test('a folder holds one CA, which remembers what it issued and revoked', () => {
+  test('a folder holds one CA, which records what it issued and revoked', () => {
     const authority = make()
     expect(() => make()).toThrow('already has a CA')
     expect(() => Authority.open(join(dir, 'none'))).toThrow('has no CA')
@@ -96,7 +96,7 @@ describe('a CA', () => {
   })
 })
 
-// OpenSSL is an independent judge of the bytes.
+// OpenSSL judges the bytes independently.
 describe.skipIf(!hasOpenssl())('openssl', () => {
   const verify = (path: string) => {
     writeFileSync(join(dir, 'trusted.pem'), read('ca.crt') + read('ca.crl'))
@@ -131,7 +131,7 @@ describe.skipIf(!hasOpenssl())('openssl', () => {
     },
   )
 
-  test('openssl finds an old certificate expired', () => {
+  test('openssl reports an old certificate as expired', () => {
     const authority = Authority.create(join(dir, 'ca'), {
       name: 'x',
       days: 100,

@@ -94,14 +94,14 @@ export class Authority {
     return this.#ledger.issued
   }
 
-  /** The common name is the device id, so the key of the certificate identifies the device. */
+  /** The common name is the device id, so a certificate identifies its device. */
   issueDevice(deviceId: string, { days, now }: { days: number; now: number }): CertificateFiles {
     const known = toDeviceId(deviceId)
     mkdirSync(join(this.#dir, 'devices'), { recursive: true, mode: 0o700 })
     return this.#issue({ kind: 'device', name: known, path: join(this.#dir, 'devices', known), days, now })
   }
 
-  /** Signs requests that devices made with keys of their own. The name of each is checked again here. */
+  /** Signs requests that devices created with their own keys. Each name is checked here again. */
   signRequests(
     requests: readonly DeviceRequest[],
     { days, now }: { days: number; now: number },
@@ -177,7 +177,7 @@ export class Authority {
     return { entry, pem }
   }
 
-  /** Comes before the files: a certificate missing from the ledger could not be revoked. */
+  /** Called before files are written, because a certificate missing from the ledger could not be revoked. */
   #enter(entries: readonly IssuedCertificate[], now: number): void {
     this.#ledger = { ...this.#ledger, issued: [...this.#ledger.issued, ...entries] }
     this.#save({ now })
@@ -213,9 +213,9 @@ function toDeviceId(text: string): DeviceId {
   )
 }
 
-/** Replaces the file atomically: a service may be reading it. */
+/** Replaces the file atomically, because a service may be reading it. */
 function write(path: string, text: string, mode: number): void {
-  // Nobody can have made a file or a link by this name before, and the mode of a key is that of a new file.
+  // The name is random, so nobody can have placed a file or link there, and the mode of a new file protects the key.
   const beside = `${path}.${randomUUID()}.new`
   writeFileSync(beside, text, { mode, flag: 'wx' })
   renameSync(beside, path)

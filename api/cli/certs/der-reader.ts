@@ -1,4 +1,4 @@
-// Reads DER, the binary encoding of signing requests. Bounds are checked, and nothing is taken for granted.
+// Reads DER, the binary encoding of signing requests. The input is untrusted, so every bound is checked.
 
 export interface DerValue {
   readonly tag: number
@@ -11,7 +11,7 @@ export class DerError extends Error {
   override readonly name = 'DerError'
 }
 
-/** Reads the values that stand one after the other in these bytes. */
+/** Reads the consecutive values in these bytes. */
 export function readValues(bytes: Buffer): readonly DerValue[] {
   const values: DerValue[] = []
   let at = 0
@@ -27,13 +27,13 @@ export function readValues(bytes: Buffer): readonly DerValue[] {
   return values
 }
 
-/** The value at this place, which must have this tag. */
+/** Returns the value if it exists and has this tag. */
 export function expectTag(value: DerValue | undefined, tag: number): DerValue {
   if (value?.tag !== tag) throw new DerError('another kind of value was expected')
   return value
 }
 
-/** An object identifier with dots. */
+/** An object identifier in dotted form. */
 export function readOid(value: DerValue | undefined): string {
   const { content } = expectTag(value, 0x06)
   const parts: number[] = []

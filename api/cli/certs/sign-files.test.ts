@@ -77,11 +77,11 @@ describe.skipIf(!hasOpenssl())('a request made with OpenSSL', () => {
     },
   )
 
-  test('as DER is read, too', () => {
+  test('in DER form is accepted, too', () => {
     expect(sign(request('der.csr', '/CN=robot-der', ['-outform', 'DER'])).error).toBeNull()
   })
 
-  test('without a device id is signed for the device that is named', () => {
+  test('without a device id is signed for the given device', () => {
     const file = request('serial.csr', '/O=Factory/CN=SN 4711')
     expect(errorOf(file)).toContain('"SN 4711" is not a device id')
     expect(sign(file, 'robot-7')).toMatchObject({ device_id: 'robot-7', error: null })
@@ -100,19 +100,19 @@ describe.skipIf(!hasOpenssl())('a request made with OpenSSL', () => {
     expect(authority.issued()).toHaveLength(before)
   })
 
-  test('that asks for its own name is signed without it', () => {
+  test('with additional names is signed without them', () => {
     const signed = sign(request('own.csr', '/CN=robot-1', ['-addext', 'subjectAltName=DNS:robot-1']))
     expect(new X509Certificate(readFileSync(signed.certificate ?? '')).subjectAltName).toBeUndefined()
   })
 
-  test('with a weak key, two names or the name of something else is refused', () => {
+  test('with a weak key, two names or another name than a device’s is refused', () => {
     expect(errorOf(request('weak.csr', '/CN=a', [], ['-newkey', 'rsa:1024']))).toContain('too weak')
     expect(errorOf(request('two.csr', '/CN=a/CN=b'))).toContain('several common names')
     for (const name of ['fleet:api', '..', 'a b'])
       expect(errorOf(request('odd.csr', `/CN=${name}`))).toContain('not a device id')
   })
 
-  test('that was changed on its way is refused, wherever it was changed, and never signed for another', () => {
+  test('that was tampered with is refused, wherever it was changed, and never signed for another device', () => {
     const file = request('sound.csr', '/CN=robot-1', ['-outform', 'DER'])
     const sound = readFileSync(file)
     for (let at = 0; at < sound.length; at++) {
@@ -146,7 +146,7 @@ describe.skipIf(!hasOpenssl())('a request made with OpenSSL', () => {
   })
 })
 
-test('a certificate, a key or any bytes are no request', () => {
+test('a certificate, a key or any bytes are not accepted as a request', () => {
   const { certificate, key } = authority.issueDevice('robot-9', { days: 1, now })
   for (const file of [certificate, key]) expect(errorOf(file)).toContain('no certificate signing request')
   for (const bytes of [

@@ -1,4 +1,4 @@
-// Signs the requests in files, each judged by itself: a bad one is named and the others go on.
+// Signs the requests in files independently of each other: a bad one is reported, and the others are signed.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseDeviceId } from '../../../schemas/ids.ts'
@@ -9,12 +9,12 @@ export interface SignedFile {
   readonly file: string
   readonly device_id: string | null
   readonly certificate: string | null
-  /** Why there is none. */
+  /** The reason if no certificate was issued. */
   readonly error: string | null
 }
 
 interface SignOptions {
-  /** The device of a single file, whatever name its request has. */
+  /** The device of a single file, whatever name the request contains. */
   readonly deviceId?: string | undefined
   readonly days: number
   readonly now: number
@@ -28,7 +28,7 @@ interface Unfit {
 
 const REQUEST_BYTES_MAX = 65_536
 
-/** The requests of a file, or of all files `*.csr` in a folder, in the order of their names. */
+/** The requests in a file, or in all files `*.csr` of a folder, sorted by name. */
 export function requestFiles(path: string): {
   readonly files: readonly string[]
   readonly isFolder: boolean
@@ -85,7 +85,7 @@ function judge(file: string, named: string | undefined): RequestVerdict {
   return { kind: 'fit', request: { deviceId, key } }
 }
 
-/** The second certificate would overwrite the first. */
+/** Refuses a second request for the same device, whose certificate would overwrite the first. */
 function withoutRepeats(judged: RequestVerdict, seen: Set<string>): RequestVerdict {
   if (judged.kind === 'unfit') return judged
   const { deviceId } = judged.request

@@ -1,5 +1,5 @@
-// Reads and judges a certificate signing request (PKCS #10, RFC 2986) of a device. Of a request only its key and its name
-// are ever used: a certificate has no extension that a request asked for.
+// Parses and checks a certificate signing request (PKCS #10, RFC 2986) of a device. Only its key and its name are ever
+// used: a certificate never gets an extension because a request asked for it.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { DerError, type DerValue, expectTag, readOid, readValues } from './der-reader.ts'
 
@@ -8,7 +8,7 @@ export type SigningRequest =
       readonly kind: 'request'
       readonly commonName: string | undefined
       readonly key: KeyObject
-      /** Names that it asks for beside the common name. */
+      /** Requested names in addition to the common name. */
       readonly otherNames: readonly string[]
     }
   | { readonly kind: 'unfit'; readonly why: string }
@@ -22,7 +22,7 @@ const OID = {
   basicConstraints: '2.5.29.19',
   alternativeNames: '2.5.29.17',
 } as const
-/** The hash of each algorithm that a request may be signed with. Ed25519 has its own. */
+/** The hash of each accepted signature algorithm. Ed25519 includes its own. */
 const HASHES: Readonly<Record<string, string | null>> = {
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',
@@ -106,7 +106,7 @@ function extensionsOf(attributes: DerValue | undefined): readonly Extension[] {
     return readValues(values?.content ?? Buffer.alloc(0)).flatMap((list) =>
       readValues(list.content).map((extension) => {
         const parts = readValues(extension.content)
-        // A mark that it is critical may stand in between.
+        // A flag that marks the extension as critical may come in between.
         return { id: readOid(parts[0]), value: parts.at(-1)?.content ?? Buffer.alloc(0) }
       }),
     )
@@ -119,7 +119,7 @@ function isAuthority(constraints: Buffer): boolean {
   return isCa?.tag === 0x01 && isCa.content[0] !== 0
 }
 
-/** Names of any sort, each as text. */
+/** Names of any kind, as text. */
 function namesIn(alternativeNames: Buffer): readonly string[] {
   const [list] = readValues(alternativeNames)
   return readValues(expectTag(list, SEQUENCE).content).map(({ content }) => content.toString('latin1'))

@@ -1,5 +1,5 @@
-// Makes X.509 certificates and revocation lists (RFC 5280) for P-256 keys. Node reads and checks certificates but
-// cannot make them. Only what Fleet needs is supported.
+// Creates X.509 certificates and revocation lists (RFC 5280) for P-256 keys, because Node can only read and verify them.
+// Only what Fleet needs is supported.
 import {
   createHash,
   createPrivateKey,
@@ -85,7 +85,7 @@ export function makeCertificate(
   wanted: CertificateOptions,
 ): { readonly serial: string; readonly pem: string } {
   const serial = randomBytes(SERIAL_BYTES)
-  // A positive number without leading zeros, so that all programs print it alike.
+  // A positive number without leading zeros, which all programs print the same way.
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
   const content = sequence(
     tagged(0, integer(2)),

@@ -1,4 +1,4 @@
-// Runs the command line with its own home directory, as a process of the build or in this one, and collects its output.
+// Runs the command line with its own home directory, as a process of the build or within this one, and collects its output.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Makes valid and invalid requests of an operation, as arbitraries of fast-check.
+// Generates valid and invalid requests for an operation, as fast-check arbitraries.
 
 import fc, { type Arbitrary } from 'fast-check'
 import type { Operation } from '../../../schemas/operation.ts'
@@ -19,7 +19,7 @@ export interface TriedRequest {
 
 export interface WrongRequest extends TriedRequest {
   readonly what: string
-  /** Codes with which the request may be refused. */
+  /** The codes that the request may be refused with. */
   readonly codes: readonly RefusalCode[]
 }
 
@@ -32,17 +32,17 @@ interface Parts {
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-// Our schemas are JSON schemas with these keywords.
+// All schemas are JSON schemas with these keywords.
 const asSchema = (schema: unknown) => schema as JsonSchema
 
 export function validRequests(operation: Operation, known: KnownValues): Arbitrary<TriedRequest> {
   return partsOf(operation, known).map((parts) => toRequest(operation, parts))
 }
 
-/** Makes requests with each kind of mistake that is possible for this operation. */
+/** Generates requests with every kind of error that is possible for this operation. */
 export function wrongRequests(operation: Operation, known: KnownValues): Arbitrary<WrongRequest> {
   const { params, query, body, path, access } = operation
-  // Ids that exist, so that only the mistake is refused.
+  // Existing ids, so that the error is the only reason for a refusal.
   const right = partsOf(operation, known, true).map((parts) => ({
     ...parts,
     query: needs(query, 'metric') ? { metric: 'm' } : {},
@@ -83,7 +83,7 @@ function partsOf(operation: Operation, known: KnownValues, isPlain = false): Arb
         : valuesOf(asSchema(body), known)
   return fc.record({
     params: params === undefined ? none : pathValues,
-    // Each property is a parameter, and arrays are repeated parameters.
+    // Each property is a parameter. Arrays are repeated parameters.
     query:
       query === undefined ? none : (valuesOf(asSchema(query), known) as Arbitrary<Record<string, unknown>>),
     body: values,
@@ -95,14 +95,14 @@ function partsOf(operation: Operation, known: KnownValues, isPlain = false): Arb
   })
 }
 
-/** Mostly ids that exist, and sometimes any text that a path can hold. */
+/** Mostly existing ids, and sometimes any text that a path can hold. */
 function pathValue(existing: readonly unknown[], isPlain: boolean): Arbitrary<unknown> {
   const there = fc.constantFrom(...existing)
   if (isPlain) return there
   const odd = fc.oneof(fc.string({ minLength: 1, maxLength: 80, unit: 'binary' }), fc.constantFrom(...ODD))
   return fc.oneof(
     { weight: 4, arbitrary: there },
-    // No segment consists of dots alone, since a client would remove it.
+    // No segment consists only of dots, because clients would remove it.
     { weight: 1, arbitrary: odd.filter((text) => !/^\.{1,2}$|\p{Surrogate}/u.test(text)) },
   )
 }

@@ -1,4 +1,4 @@
-// A real service with some data, whose answers are compared with what the operations declare.
+// A real service with some data, whose answers are compared with the declarations of the operations.
 import { OPERATIONS } from '../../../schemas/operations/all.ts'
 import { type ServiceHarness, until } from '../../blackbox/testing/service.ts'
 import { connectDevice } from '../../blackbox/testing/service-clients.ts'
@@ -29,7 +29,7 @@ export async function openServiceWorld(harness: ServiceHarness) {
   await device.publishAsync('fleet/r/telemetry', JSON.stringify({ m: 1 }), { qos: 1 })
   await device.publishAsync('fleet/r/log', JSON.stringify({ level: 'info', message: 'hello' }), { qos: 1 })
   await admin.call('PUT', '/shadows/r/desired', { a: 1 })
-  // An API key stays valid when the requests change users.
+  // An API key remains valid when requests change users.
   const { body } = await admin.post('/api-keys', { name: 'contract', role: 'admin' })
   const token = String(body['api_key'])
   for (const list of ['/devices/r/events', '/devices/r/logs', '/audit'])

@@ -1,4 +1,4 @@
-// Makes values that our JSON schemas allow, most of them odd, as arbitraries of fast-check.
+// Generates values that a JSON schema allows, most of them odd, as fast-check arbitraries.
 import fc, { type Arbitrary } from 'fast-check'
 
 export interface JsonSchema {
@@ -22,14 +22,14 @@ export interface JsonSchema {
   readonly readOnly?: boolean
 }
 
-/** Values by the name of a field that exist in the world to which the requests are sent. */
+/** Values that exist in the world under test, by the name of a field. */
 export type KnownValues = Readonly<Record<string, readonly unknown[]>>
 
 /** A lookahead, whose groups contain no groups. */
 const LOOKAHEAD = /\(\?!(?:[^()]|\([^()]*\))*\)/g
 const CHARS_MAX = 40
 const ITEMS_MAX = 4
-/** Words that have caused bugs elsewhere. */
+/** Texts that have caused bugs elsewhere. */
 export const ODD = [
   "' OR 1=1 --",
   '<script>',
@@ -93,7 +93,7 @@ function textsOf({ pattern, format, minLength = 0, maxLength = CHARS_MAX }: Json
     { weight: 1, arbitrary: fc.constantFrom(...ODD) },
   )
   if (pattern === undefined) return any.filter((text) => isWithin(text, minLength, maxLength))
-  // The generator does not support lookahead, so the values that one would exclude are filtered out.
+  // The generator does not support lookahead, so values that a lookahead would exclude are filtered out.
   const like = fc.stringMatching(new RegExp(pattern.replaceAll(LOOKAHEAD, '')), { size: 'small' })
   const wanted = new RegExp(pattern, 'u')
   return fc
@@ -116,7 +116,7 @@ function listsOf(schema: JsonSchema, known: KnownValues): Arbitrary<unknown[]> {
 
 function objectsOf(schema: JsonSchema, known: KnownValues): Arbitrary<Record<string, unknown>> {
   const { properties = {}, required = [], additionalProperties } = schema
-  // Only what was read may be sent in a field that is read only.
+  // A read-only field may only be sent as it was read.
   const writable = Object.entries(properties).filter(([, { readOnly }]) => readOnly !== true)
   const fields = writable.map(([name, field]) => {
     const words = Object.hasOwn(known, name) ? known[name] : undefined
@@ -130,7 +130,7 @@ function objectsOf(schema: JsonSchema, known: KnownValues): Arbitrary<Record<str
   const few = fc.constantFrom(...Object.keys(all), '').chain((name) => some([...required, name]))
   const named = fc.oneof(fc.record(all, { requiredKeys: [...required] }), few)
   if (additionalProperties === false) return named
-  // Unknown fields are ignored with any value, also fields that nobody may set.
+  // Unknown fields are ignored whatever their value, even fields that nobody may set.
   const name = fc
     .oneof(fc.stringMatching(/^x_[a-z]{1,5}$/), fc.constantFrom(...OTHERS))
     .filter((text) => !Object.hasOwn(properties, text))
@@ -141,7 +141,7 @@ function objectsOf(schema: JsonSchema, known: KnownValues): Arbitrary<Record<str
 const mostly = (words: readonly unknown[], values: Arbitrary<unknown>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: values })
 
-/** Removes the keys that are refused everywhere. */
+/** Objects without the keys that are refused everywhere. */
 function freeObjects(): Arbitrary<Record<string, unknown>> {
   const key = fc.oneof(fc.string({ maxLength: 10 }), fc.constantFrom('a', 'b.c', 'prototype', 'constructor'))
   return fc

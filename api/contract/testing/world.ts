@@ -1,5 +1,5 @@
-// The world to which the contract test sends its requests: the REST layer on an engine in memory, with one of everything.
-// It is reset before each request.
+// The world of the contract test: the REST layer on an in-memory engine, with one object of each kind. It is reset before
+// each request.
 import { Readable } from 'node:stream'
 import { ALL_PARTITIONS } from '../../../engine/domain/partition.ts'
 import type { User } from '../../../engine/ports/users.ts'
@@ -36,22 +36,22 @@ export interface World {
   send(request: TriedRequest): ReturnType<ReturnType<typeof openHarness>['request']>
   /** Resets the world before a request. */
   restore(): Promise<void>
-  /** A text that is the same as long as nothing has changed. */
+  /** A text that stays the same as long as nothing has changed. */
   state(): Promise<string>
 }
 
 const [ROBOT, OWN] = ['r' as DeviceId, 'own' as DeviceId]
 const PROVISIONING_KEY = `prk_${'0'.repeat(26)}`
-/** The key, as the device `own` has it. */
+/** The provisioning key in the form that the device `own` has. */
 const { text: SHOWN_KEY, hash: KEY_HASH } = newSecret({ prefix: 'flp_', idPrefix: 'prk_' }, PROVISIONING_KEY)
 
-/** Longer than any run: nothing expires in between. */
+/** Longer than any test run, so that nothing expires meanwhile. */
 const TIMEOUT_SEC = 604_800
 
 export async function openWorld(): Promise<World> {
   const harness = openHarness()
   const { engine, clock, request, login, device, move, repairs, replaceEngine } = harness
-  // It stays when the engine is replaced, as the API holds on to it.
+  // Kept when the engine is replaced, because the API holds a reference to it.
   const { blobs } = engine
   move({ state: 'serving' })
   const { user, token } = await login('admin')
@@ -83,7 +83,7 @@ export async function openWorld(): Promise<World> {
     const wish = { name: 'go', timeoutSec: TIMEOUT_SEC }
     await engine.submit(robot, { kind: 'command', id: CommandId('cmd_1'), wish }, { by })
     await engine.submit(robot, { kind: 'desire', patch: { a: 1 }, mode: 'merge' }, { by })
-    // The history gets it a moment later by itself, and here no time passes.
+    // Normally the history gets this a moment later, but time stands still here.
     await engine.remember({
       deviceId: robot,
       kind: 'shadow',

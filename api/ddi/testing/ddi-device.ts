@@ -1,4 +1,5 @@
-// For tests: a device that takes firmware by the DDI, on an engine in memory whose time moves until something is so.
+// For tests: a device that gets firmware through the DDI, on an in-memory engine whose time advances until a condition
+// holds.
 import { type HarnessOptions, openHarness } from '../../testing/rest.ts'
 import { uploadFirmware } from '../../testing/updating-fleet.ts'
 
@@ -24,7 +25,7 @@ export async function openDdi(options: HarnessOptions = {}) {
   ) => {
     const [method = 'GET', path = ''] = line.split(' ')
     const response = await harness.app.inject({
-      // The line is written in a test.
+      // The tests give the method as text.
       method: method as 'GET',
       url: path.startsWith('/') ? path : `/DEFAULT/controller/v1/d0${path === '' ? '' : `/${path}`}`,
       headers: authorization === '' ? more : { ...more, authorization },
@@ -34,7 +35,7 @@ export async function openDdi(options: HarnessOptions = {}) {
     return {
       status: response.statusCode,
       headers: response.headers,
-      // Tests reach into bodies freely.
+      // Tests access bodies freely.
       body: isJson ? JSON.parse(response.payload) : response.payload,
     }
   }
@@ -42,7 +43,7 @@ export async function openDdi(options: HarnessOptions = {}) {
   const deploy = (more: object = {}) =>
     send(`POST ${DEPLOYMENTS}`, { firmware_version: '2.0', target: { type: 'device', value: 'd0' }, ...more })
   const job = async () => (await send('GET /api/v1/ota/devices/d0')).body.jobs[0]
-  /** Moves the time on until what is looked at is so. */
+  /** Advances the time until the condition holds for what `look` returns. */
   const until = async <Seen>(look: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> => {
     for (let i = 0; i < TRIES_MAX; i++) {
       const seen = await look()
@@ -53,7 +54,7 @@ export async function openDdi(options: HarnessOptions = {}) {
     throw new Error(`never so: ${JSON.stringify(await look())}`)
   }
   const poll = () => ask('GET ')
-  /** Polls until there is such a link, and resolves with its path. */
+  /** Polls until a link with this name appears, and resolves with its path. */
   const linked = async (name: string): Promise<string> => {
     const { body } = await until(poll, (polled) => polled.body._links?.[name] !== undefined)
     return new URL(body._links[name].href).pathname

@@ -1,5 +1,5 @@
-// A schema of OpenAPI 3.1, as far as our document uses it, written from the tables of the specification. It is closed, so
-// a misspelt or misplaced member is found.
+// A JSON schema of OpenAPI 3.1, as far as the document of this service uses it, written from the tables of the
+// specification. It allows no unknown members, so that misspelt or misplaced ones are found.
 
 const text = { type: 'string', minLength: 1 }
 const ref = (of: string) => ({ $ref: `#/$defs/${of}` })
@@ -50,7 +50,7 @@ export const OPENAPI_SCHEMA = {
     }),
   }),
   $defs: {
-    // The meta-schema of JSON Schema checks its content.
+    // The content is checked by the meta-schema of JSON Schema.
     schema: { type: ['object', 'boolean'] },
     path: {
       type: 'object',
