@@ -1,4 +1,4 @@
-// Bodies of /alerts/channels: where alerts are told of, and what came of it.
+// Bodies of /alerts/channels: where alert notifications are sent, and the results of sending them.
 import { type Static, Type } from 'typebox'
 import { Group } from './device.ts'
 import { AsRead, choice, Instant, orNull, PassedOver } from './json-schema.ts'

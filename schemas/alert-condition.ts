@@ -1,8 +1,8 @@
-// Conditions of alert rules as a caller writes them. They are checked by `engine/domain/alert/check-condition.ts`, which
-// tells the place of a mistake within the tree.
+// Conditions of alert rules as callers write them. They are validated by `engine/domain/alert/check-condition.ts`, which
+// reports the place of an error within the tree.
 import type { COMMAND_STATUSES, Comparison, DeviceStatus, LogLevel } from './vocabulary.ts'
 
-/** Kinds of conditions that look at one thing of a device. */
+/** Conditions about a single property of a device. */
 export type Leaf =
   | {
       readonly kind: 'threshold'
@@ -45,25 +45,25 @@ export type Leaf =
   | { readonly kind: 'heartbeat' }
   | {
       readonly kind: 'deployment_failed'
-      /** Left out: `device`, which is a job that failed. `deployment` is about the fleet. */
+      /** The default `device` means failed jobs. `deployment` is about the fleet. */
       readonly of?: DeploymentFailedOf | readonly [DeploymentFailedOf]
     }
   | FleetLeaf
   | FleetMetricLeaf
 
-/** How many members of the target are so. */
+/** How many members of the target satisfy the inner condition. */
 export interface FleetLeaf {
   readonly kind: 'fleet'
   readonly of: FleetOf
   readonly op: Comparison
   readonly value: number
   readonly unit?: FleetUnit
-  /** If there are fewer members, it is false. */
+  /** If the target has fewer members, the condition is false. */
   readonly min_members?: number
   readonly group_level?: number
 }
 
-/** The members' newest values together. */
+/** An aggregate of the members' newest values. */
 export interface FleetMetricLeaf {
   readonly kind: 'fleet_metric'
   readonly metric: string
@@ -76,7 +76,7 @@ export interface FleetMetricLeaf {
   readonly group_level?: number
 }
 
-/** What members are counted for. */
+/** The inner condition that members are counted for. */
 export type FleetOf =
   | Extract<Leaf, { kind: 'state' }>
   | { readonly kind: 'flapping' }

@@ -16,7 +16,7 @@ const seconds = (minimum: number, maximum: number, fallback: number) =>
   Type.Integer({ minimum, maximum, default: fallback, examples: [fallback] })
 const DURATION_SEC_MAX = 2_592_000
 
-/** What each type of target has as its value is judged by `engine/domain/alert/target.ts`. */
+/** `engine/domain/alert/target.ts` validates the value for each type of target. */
 const TARGET_TYPES = ['device', 'group', 'all', 'fleet', 'devices', 'tag', 'type', 'query'] as const
 const TargetBody = Type.Object(
   {
@@ -142,7 +142,7 @@ const WISHES = {
 export const RuleWishBody = Type.Object(WISHES, { title: 'AlertRuleRequest', additionalProperties: false })
 export type RuleWishBody = Static<typeof RuleWishBody>
 
-/** What a rule shows beyond its wish. A rule that was read, changed and sent back has it. */
+/** Fields of a rule that a request cannot set. A rule that was read, changed and sent back contains them. */
 const SHOWN = {
   ...{ rule_id: AsRead, source: AsRead, created_by: AsRead, created_at: AsRead },
   ...{ revision: PassedOver, updated_at: PassedOver, etag: PassedOver, state: PassedOver },

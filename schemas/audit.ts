@@ -6,7 +6,7 @@ import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { FEED_QUERY, feedPageOf } from './page.ts'
 import { AUDIT_OUTCOMES } from './vocabulary.ts'
 
-/** `anonymous`: the caller is not known, or unproven. `ota`: the service itself, by the rules of a deployment. */
+/** `anonymous` is an unknown or unproven caller. `ota` is the service itself, acting by the rules of a deployment. */
 export const ACTOR_TYPES = ['user', 'api_key', 'provisioning_key', 'device', 'anonymous', 'ota'] as const
 
 export const AuditEntry = Type.Object(

@@ -7,13 +7,13 @@ import { ROLES, TOKEN_SCOPES } from './vocabulary.ts'
 export const Email = Type.String({
   minLength: 3,
   maxLength: BODY_LIMITS.emailCharsMax,
-  // One @, no blanks and no control characters. Whether mail arrives is not checked.
+  // One @, no blanks and no control characters. Whether mail can be delivered is not checked.
   pattern: '^[^\\s\\u0000-\\u001f\\u007f@<>"]+@[^\\s\\u0000-\\u001f\\u007f@<>"]+$',
   examples: ['ada@example.com'],
 })
 const UNFIT = '\\u0000-\\u001f\\u007f\\ud800-\\udfff'
-/** Letters of any script, but no character that could break a line of a log or a page, and no half surrogate pair, which
- *  could not be stored. The part before the first letter matches blanks only: if the parts overlapped, a long text would
+/** Letters of any script, but no character that could break a line of a log or a page, and no unpaired surrogate, which
+ *  could not be stored. The part before the first letter matches only blanks: if the parts overlapped, a long text would
  *  take quadratic time. */
 export const LINE_PATTERN = `^[^\\S${UNFIT}]*[^\\s${UNFIT}][^${UNFIT}]*$`
 
@@ -51,17 +51,17 @@ export const LoginBody = Type.Object(
       examples: ['correct horse battery'],
     }),
   },
-  // Open, because clients send what they registered with.
+  // Open to further fields, because clients send what they registered with.
   { title: 'LoginBody' },
 )
 
-// Any text is taken, since a token that is not valid is 401 whatever it looks like: an access token is longer than a
-// refresh token.
+// Any text is accepted, because an invalid token is always 401, whatever it looks like. For example, an access token is
+// longer than a refresh token.
 const RefreshToken = Type.String({
   maxLength: BODY_LIMITS.refreshTokenCharsMax,
   examples: ['rt_…'],
 })
-// Open, because clients send the whole answer to a login.
+// Open to further fields, because clients send the whole answer to a login.
 export const RefreshBody = Type.Object({ refresh_token: RefreshToken }, { title: 'RefreshBody' })
 export const LogoutBody = Type.Object(
   { refresh_token: Type.Optional(RefreshToken) },

@@ -1,4 +1,4 @@
-// The bounds that a schema states. They are part of `LIMITS` in `engine/limits.ts` as well.
+// The bounds that schemas state. They are also part of `LIMITS` in `engine/limits.ts`.
 
 const KIB = 1024
 
@@ -27,7 +27,7 @@ export const BODY_LIMITS = {
   commandDataBytesMax: 64 * KIB,
   commandTimeoutSecMax: 7 * 86_400,
   commandTimeoutSecDefault: 30,
-  /** Short, because a late emergency stop is worse than one that is known to have failed. */
+  /** Short, because a late emergency stop is worse than one that has visibly failed. */
   commandTimeoutSecCritical: 10,
   idempotencyKeyCharsMax: 128,
   /** Longest time that a caller may wait for a command to end. */
@@ -45,20 +45,20 @@ export const BODY_LIMITS = {
   auditFilterCharsMax: 256,
   findCharsMax: 256,
   metricNameBytesMax: 256,
-  /** Several names, separated by commas. */
+  /** Several comma-separated names. */
   metricListCharsMax: 4_096,
   rawPointsDefault: 1_000,
   rawPointsMax: 10_000,
 
   // --- the whole fleet
   /** Rows of an index. */
-  /** Devices that a question about the telemetry of many may name. */
+  /** Devices that a query for the telemetry of many devices may name. */
   telemetryDevicesNamedMax: 20,
   fleetDevicesMax: 200_000,
   fleetKeysMax: 1_000,
   fleetSubscriptionDevicesMax: 500,
   fleetSubscriptionMetricsMax: 4,
-  /** The channel `fleet` tells of changes at most this often, and of values at most that often. */
+  /** The shortest intervals at which the channel `fleet` sends changes, and at which it sends values. */
   fleetThrottleMsMin: 250,
   fleetThrottleMsDefault: 500,
   fleetValuesThrottleMsMin: 1_000,
@@ -66,7 +66,7 @@ export const BODY_LIMITS = {
   latestMetricsMax: 10,
   /** The picture under the plan of devices. */
   floorPlanBytesMax: 4 * 1024 * KIB,
-  /** A browser unpacks it to 4 bytes each, however small the file is. A sheet of A0 with 150 dots per inch has 35 million. */
+  /** A browser decodes each pixel to 4 bytes, however small the file is. An A0 sheet at 150 dpi has 35 million. */
   floorPlanPixelsMax: 40_000_000,
 
   // --- people and tokens

@@ -1,4 +1,4 @@
-// Bodies of POST /devices/bulk-edit: one change of many devices.
+// Bodies of POST /devices/bulk-edit: one change to many devices.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { DEVICE_FILTERS, DeviceIdText, Group, Tags } from './device.ts'

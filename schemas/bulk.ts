@@ -6,10 +6,10 @@ import { choice, orNull } from './json-schema.ts'
 import { FieldError } from './problem.ts'
 
 export const BULK_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
-/** None of these is registered, and clients use any of them. */
+/** None of these types is registered, and clients use all of them. */
 export const NDJSON_NAMES = ['application/ndjson', 'application/jsonl'] as const
 
-/** The columns of CSV. A column `metadata.<name>` holds a text of the metadata. */
+/** The columns of CSV. A column `metadata.<name>` holds one metadata field, as text. */
 export const DEVICE_COLUMNS = [
   'device_id',
   'name',
@@ -39,7 +39,7 @@ export const BulkQuery = Type.Object(
   { additionalProperties: false },
 )
 
-/** The handler reads it as a stream. */
+/** The handler reads the body as a stream. */
 export const BulkBody = Type.Unsafe<AsyncIterable<Uint8Array>>({
   type: 'string',
   description: `One JSON object per line, or CSV with a header (${DEVICE_COLUMNS.join(', ')}, metadata.<name>) and one row per device, tags separated by semicolons. At most ${BODY_LIMITS.bulkRowsMax} devices.`,

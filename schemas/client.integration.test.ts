@@ -21,7 +21,7 @@ async function serve() {
 
 type Script = (request: IncomingMessage, response: ServerResponse, call: number) => void
 
-/** A server that answers by a script, a client whose pauses take no time, and a record of requests and pauses. */
+/** A scripted server, a client that does not really pause, and a record of requests and pauses. */
 async function scripted(script: Script, options: Partial<ClientOptions> = {}) {
   const sent: IncomingMessage[] = []
   const pausesMs: number[] = []
@@ -35,7 +35,7 @@ async function scripted(script: Script, options: Partial<ClientOptions> = {}) {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
-  // A listening server's address is an object.
+  // The address of a server that listens on TCP is an object.
   const { port } = server.address() as AddressInfo
   const wait = async (ms: number) => void pausesMs.push(ms)
   const fleet = createClient({ baseUrl: `http://127.0.0.1:${port}/`, token: 't', wait, ...options })
@@ -60,7 +60,7 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   )
 }
 
-test('a call for bytes returns them as they are', async () => {
+test('a call for bytes returns them unchanged', async () => {
   const { fleet } = await serve()
   const image = Uint8Array.from({ length: 256 }, (_, i) => i)
   const body = new FormData()
@@ -230,7 +230,7 @@ describe('a login', () => {
   })
 })
 
-describe('another try', () => {
+describe('a retry', () => {
   const busyTwice: Script = (_, response, call) =>
     call > 2 ? accept(response) : refuse(response, 503, 'DEPENDENCY_UNAVAILABLE', { 'retry-after': '7' })
 
@@ -290,7 +290,7 @@ describe('another try', () => {
 test('a call without an answer fails after its timeout', async () => {
   const { fleet, pausesMs } = await scripted(() => undefined, { timeoutMs: 50, triesMax: 2 })
   expect(await failureOf(fleet.me())).toMatchObject({ name: 'ConnectionError', fault: 'timeout' })
-  // On a busy machine the request may not even be sent by then.
+  // On a busy machine the request may not even have been sent by then.
   expect(pausesMs).toHaveLength(1)
 })
 

@@ -1,5 +1,5 @@
-// A client of the REST API, inferred from the operations that the server itself routes by. It needs `fetch` and
-// nothing else of its platform, so browsers can use it as well as Node.
+// A client of the REST API, inferred from the operations that the server itself uses for routing. It needs only `fetch`, so
+// it works in browsers as well as in Node.
 //
 //   const fleet = createClient({ baseUrl: 'http://localhost:8000', credentials: { email, password } })
 //   const device = await fleet.getDevice({ device_id: 'robot-7' })
@@ -28,14 +28,15 @@ export interface ClientOptions extends Identity {
   /** Used by calls without a signal of their own. */
   readonly signal?: AbortSignal
   readonly fetch?: typeof fetch
-  /** Gives the tokens, in place of any other identity: a browser's session has its refresh token in a cookie. */
+  /** Provides the tokens, instead of any other identity. A browser session, for example, keeps its refresh token in a
+   *  cookie. */
   readonly tokens?: TokenSource
   /** Replaces the pause between two tries, for tests. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 
 export interface Client extends Methods {
-  /** Iterates over all pages. Items that are added or removed meanwhile may be missed or come twice. */
+  /** Iterates over all pages. Items added or removed meanwhile may be missed or returned twice. */
   readonly pages: Pagers
 }
 
@@ -44,13 +45,13 @@ const TRIES_MAX = 4
 
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, timeoutMs = TIMEOUT_MS, onSession = () => undefined, wait = passes } = options
-  // A browser's `fetch` throws if it is called on another object.
+  // A browser's `fetch` throws if it is called as a method of another object.
   const { fetch = (...given: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...given) } = options
   const send = createTransport({ fetch, wait, triesMax: options.triesMax ?? TRIES_MAX })
   const base = { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, ''), timeoutMs, signal: options.signal, send }
   const anyone: Invoke = (operation, call) => perform(base, operation, call)
   const logins = {
-    // The replies of the operations have these types.
+    // The operations declare these types for their replies.
     login: async (body: object) => (await anyone(OPERATIONS.login, { body })) as Login,
     refresh: async (token: string) =>
       (await anyone(OPERATIONS.refresh, { body: { refresh_token: token } })) as Login,
@@ -79,7 +80,7 @@ async function performAs(
   operation: Operation,
   call?: Call,
 ): Promise<unknown> {
-  // A public operation does not cause a login.
+  // A public operation does not trigger a login.
   const token = operation.access === 'public' ? tokens.held() : await tokens.current()
   try {
     return await perform(base, operation, call, token)
@@ -87,7 +88,7 @@ async function performAs(
     const isOver = error instanceof RefusalError && OVER.has(error.code)
     const other = isOver && token !== undefined ? await tokens.instead(token) : undefined
     if (other === undefined) throw error
-    // The service refused the first request unread, so any request may be sent again.
+    // The service refused the first request without reading it, so any request may be sent again.
     return await perform(base, operation, call, other)
   }
 }
@@ -101,7 +102,7 @@ async function perform(base: Base, operation: Operation, call: Call = {}, token?
   return toValue(operation, text)
 }
 
-/** Trusts the operation's schema, which the service's own tests check every answer against. */
+/** Trusts the operation's schema, because the service's tests check every answer against it. */
 function toValue({ replies }: Operation, text: string): unknown {
   if (Object.values(replies).includes('text')) return text
   try {

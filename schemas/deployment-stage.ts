@@ -1,4 +1,4 @@
-// Bodies of the stages of a deployment: how many devices, and what has to hold before it goes on.
+// Bodies of the stages of a deployment: their sizes, and the conditions for continuing.
 import { type Static, Type } from 'typebox'
 import { choice, orNull } from './json-schema.ts'
 import { COMPARISONS } from './vocabulary.ts'

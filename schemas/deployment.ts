@@ -1,4 +1,4 @@
-// Bodies of deployments of firmware and of the parts that devices have in them.
+// Bodies of deployments and of the jobs of their devices.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { CanaryWish, StageWish } from './deployment-stage.ts'
@@ -14,7 +14,7 @@ const DEVICE_ID = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
 
 const whole = (minimum: number, maximum: number, more: object = {}) =>
   Type.Integer({ minimum, maximum, ...more })
-/** Part of a request: a misspelt field must not be lost. */
+/** An object in a request. It is closed, so that a misspelt field is refused instead of ignored. */
 const wish = <P extends Parameters<typeof Type.Object>[0]>(fields: P, more: object = {}) =>
   Type.Object(fields, { additionalProperties: false, ...more })
 const maybe = <T extends Parameters<typeof orNull>[0]>(schema: T) => Type.Optional(orNull(schema))

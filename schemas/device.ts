@@ -29,9 +29,9 @@ export const DeviceIdText = Type.String({
   examples: ['robot-7'],
 })
 
-/** Fields that are set at registration or by the service, and never changed by a caller. */
+/** Fields that are set at registration or by the service, and never changed by callers. */
 const IMMUTABLE_FIELDS = ['device_id', 'type', 'access_token', 'parent_id'] as const
-/** [contract 2.5] These are refused with a code of their own: a caller who sends them expects a change. */
+/** [contract 2.5] These are refused with a code of their own, because a caller who sends them expects a change. */
 const CHANGEABLE_ONLY = { additionalProperties: false, [IMMUTABLE]: IMMUTABLE_FIELDS } as const
 
 const HeartbeatTimeout = Type.Integer({
@@ -43,7 +43,7 @@ const HeartbeatTimeout = Type.Integer({
 
 export const DeviceParams = Type.Object({ device_id: Type.String({ examples: ['robot-7'] }) })
 
-/** `/devices/export` is a path of its own. */
+/** Excludes `export`, because `/devices/export` is a path of its own. */
 export const NewDeviceId = Type.String({
   pattern: '^(?!export$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
   examples: ['robot-7'],
@@ -173,7 +173,7 @@ const DEVICE_FIELDS = {
 export const DeviceBody = Type.Object(DEVICE_FIELDS, { title: 'Device' })
 export type DeviceBody = Static<typeof DeviceBody>
 
-/** A registration answers with a token, which is good until then. */
+/** The expiry of the token that a registration returns. */
 export const TokenExpiresAt = Type.String({
   format: 'date-time',
   description: 'Until when `access_token` is good: a year from now.',
@@ -236,7 +236,7 @@ export const DEVICE_FILTERS = {
   ),
 }
 
-/** The filters of lists. Devices that are changed together have one status. */
+/** The filters of lists. A bulk edit takes a single status. */
 const LIST_FILTERS = {
   ...DEVICE_FILTERS,
   status: Type.Optional(

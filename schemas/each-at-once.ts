@@ -1,4 +1,4 @@
-/** Works on all items, some of them at the same time. */
+/** Processes all items, a limited number of them concurrently. */
 export async function eachAtOnce<Item>(
   items: Iterable<Item>,
   atOnceMax: number,

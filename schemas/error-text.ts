@@ -1,4 +1,4 @@
-/** What a thrown value says. Anything can be thrown, and what other people's code throws need not be an error. */
+/** The message of a thrown value, which need not be an Error if it comes from a library. */
 export function errorText(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

@@ -21,7 +21,7 @@ const Sha256 = Type.String({
 })
 const Changelog = Type.String({ maxLength: BODY_LIMITS.changelogCharsMax, examples: ['Fixes the valve.'] })
 
-/** The fields of an upload beside the file. */
+/** The fields of an upload in addition to the file. */
 export const FirmwareFields = Type.Object({
   version: Version(),
   device_type: Type.String({ minLength: 1, maxLength: 64, examples: ['mqtt_device'] }),
@@ -56,7 +56,7 @@ export const FirmwareFields = Type.Object({
 })
 export type FirmwareFields = Static<typeof FirmwareFields>
 
-/** The handler reads it as a stream. */
+/** The handler reads the body as a stream. */
 export const FirmwareUpload = Type.Unsafe<AsyncIterable<Uint8Array>>({
   type: 'object',
   title: 'FirmwareUpload',
@@ -121,7 +121,7 @@ export const EditFirmwareBody = Type.Object(
   {
     title: 'EditFirmwareBody',
     additionalProperties: false,
-    // Another image, or the same for other devices, is another firmware.
+    // Another image, or the same image for other devices, is a different firmware.
     [IMMUTABLE]: Object.keys(FirmwareBody.properties).filter(
       (name) => name !== 'changelog' && name !== 'status',
     ),

@@ -1,11 +1,11 @@
-// Bodies of /fleet: the whole fleet as columns, its counts, and how they went.
+// Bodies of /fleet: the whole fleet as columns, its counts, and their history.
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { Group } from './device.ts'
 import { choice, Instant, instantText, orNull } from './json-schema.ts'
 import { DEVICE_STATUSES, INTERVALS } from './vocabulary.ts'
 
-/** What is true of a device beside its status: bits of the column `flags`. */
+/** Properties of a device in addition to its status: bits of the column `flags`. */
 export const FLEET_FLAGS = {
   connected: 1,
   flapping: 2,

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 
-/** Enough for metres and degrees, and little enough to compute with. */
+/** Large enough for metres and degrees, and small enough for exact computation. */
 const FAR = 1e9
 const coordinate = (description: string, example: number) =>
   Type.Number({ minimum: -FAR, maximum: FAR, description, examples: [example] })
@@ -14,7 +14,7 @@ const metric = (description: string, example: string) =>
     examples: [example],
   })
 
-/** One white pixel. */
+/** A picture of one white pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=='
 
 const PLACED = {

@@ -1,11 +1,11 @@
-// Branded ids and times, used everywhere. Without dependencies, because the device side imports them too.
+// Branded ids and times, used everywhere. Has no dependencies, because device-side code imports it too.
 
 declare const brand: unique symbol
 export type Brand<T, Name extends string> = T & { readonly [brand]: Name }
 
 export type DeviceId = Brand<string, 'DeviceId'>
 export type UserId = Brand<string, 'UserId'>
-/** Called `request_id` on MQTT. */
+/** Named `request_id` on MQTT. */
 export type CommandId = Brand<string, 'CommandId'>
 export type BroadcastId = Brand<string, 'BroadcastId'>
 export type AlertId = Brand<string, 'AlertId'>
@@ -24,7 +24,7 @@ export type Micros = Brand<number, 'Micros'>
 const DEVICE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 export function parseDeviceId(text: unknown): DeviceId | undefined {
-  // The pattern is the brand's definition.
+  // The pattern defines the brand.
   return typeof text === 'string' && DEVICE_ID.test(text) ? (text as DeviceId) : undefined
 }
 

@@ -1,17 +1,17 @@
-// Schemas that several bodies share. A schema with a `title` becomes a component of the OpenAPI.
+// Schemas that several bodies share. A schema with a `title` becomes a component of the OpenAPI document.
 import { type TProperties, type TSchemaOptions, Type } from 'typebox'
 import { RELATIVE_PATTERN } from './instant-text.ts'
 import type { JsonObject } from './json.ts'
 
-/** One of a fixed list of words. A union of literals would give one error per literal for a wrong word. */
+/** One of a fixed list of words. A union of literals would report one error per literal for a wrong word. */
 export function choice<const Words extends readonly string[]>(words: Words, options: object = {}) {
   return Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options })
 }
 
-/** Annotation of a text: what a refusal says in place of its pattern. */
+/** Annotation of a text: what a refusal says instead of showing the pattern. */
 export const EXPECTED = 'x-expected'
 
-/** One or several of the words, separated by commas. */
+/** One or more of the words, separated by commas. */
 export function words(allowed: readonly string[], description: string) {
   const one = `(?:${allowed.join('|')})`
   return Type.Optional(
@@ -24,7 +24,7 @@ export function words(allowed: readonly string[], description: string) {
   )
 }
 
-/** The order of a list: a field, upwards unless `:DESC` follows. */
+/** The order of a list: a field, ascending unless `:DESC` follows. */
 export function sortBy(fields: readonly string[], usual: string) {
   return Type.Optional(
     Type.String({
@@ -36,35 +36,35 @@ export function sortBy(fields: readonly string[], usual: string) {
   )
 }
 
-/** Annotation of a closed object: names that are known and cannot be set there. */
+/** Annotation of a closed object: fields that exist but cannot be set by this request. */
 export const IMMUTABLE = 'x-immutable'
 
-/** Fields of an answer that a request may send back as they were read. */
+/** Fields of an answer that a request may contain only unchanged. */
 export const AsRead = Type.Optional(
   Type.Unknown({ readOnly: true, description: 'As it was read: it cannot be changed.' }),
 )
-/** Fields of an answer that move by themselves: what a request says of them has no effect. */
+/** Fields of an answer that change by themselves. A request may contain them, but they have no effect. */
 export const PassedOver = Type.Optional(
   Type.Unknown({ readOnly: true, description: 'Has no effect: what was read may be sent back with it.' }),
 )
 
-/** The fields for a merge patch, without their defaults: these would be filled in, and change what was left out. */
+/** The fields of a merge patch, without their defaults, which would be filled in and change fields that were left out. */
 export function withoutDefaults<Fields extends TProperties>(fields: Fields): Fields {
   const kept = Object.entries(fields).map(([name, schema]) => {
     const { default: _, ...own } = Object.getOwnPropertyDescriptors<object & { default?: unknown }>(schema)
     return [name, Object.defineProperties({}, own)]
   })
-  // The same names, each with the same type.
+  // The same names, each with its type.
   return Object.fromEntries(kept) as Fields
 }
 
-/** A free-form object, kept as it is. */
+/** A free-form object, stored unchanged. */
 export const FreeObject = Type.Unsafe<JsonObject>({ type: 'object' })
 
 /** ISO 8601 in UTC with milliseconds. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-03-01T08:30:00.000Z'] })
 
-/** A time in a request, as `parseInstant` reads it. */
+/** A time in a request, as parsed by `parseInstant`. */
 export const instantText = (description: string, example = '2026-03-01T08:30:00Z') =>
   Type.Unsafe<string>({
     type: 'string',
@@ -73,7 +73,7 @@ export const instantText = (description: string, example = '2026-03-01T08:30:00Z
     examples: [example, '-15m'],
   })
 
-/** The example is null unless the options have another. */
+/** The example is null unless the options contain one. */
 export const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(
   schema: T,
   options: TSchemaOptions = {},

@@ -1,5 +1,5 @@
-// The messages of devices and to devices, topic by topic, as their documentation describes them. What the service takes of
-// a message is decided where the message is read, which is more forgiving.
+// The messages from and to devices, topic by topic, for the documentation. What the service accepts is decided where a
+// message is read, and is more lenient.
 import { type TSchema, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
 import { choice, FreeObject, Instant, orNull } from './json-schema.ts'
@@ -20,7 +20,7 @@ export interface DeviceMessage {
   readonly summary: string
   readonly qos: 0 | 1 | 2
   readonly isRetained: boolean
-  /** Undefined for an empty payload. */
+  /** Undefined if the payload is empty. */
   readonly payload: TSchema
 }
 
@@ -142,7 +142,7 @@ const up = (
   ...about,
 })
 
-/** What a device publishes. A new kind of message needs an entry. */
+/** What devices publish. A new kind of message needs an entry here. */
 export const UPLINK_MESSAGES: Readonly<Record<UplinkKind, readonly DeviceMessage[]>> = {
   telemetry: [
     up('telemetry', 'telemetry', { summary: 'Measurements', payload: Telemetry }),
@@ -255,7 +255,7 @@ const ShadowMessage = Type.Object(
 )
 
 type CloudOnly = (typeof CLOUD_ONLY_SUFFIXES)[number]
-/** What a device is sent on topics that are the cloud's alone. A new one needs an entry. */
+/** What is sent to devices on topics reserved for the cloud. A new one needs an entry here. */
 export const CLOUD_MESSAGES: Readonly<Record<CloudOnly, DeviceMessage>> = {
   command: {
     ...up('command', 'command', { summary: 'A command; critical ones with QoS 2', payload: CommandMessage }),
@@ -306,13 +306,13 @@ const ProvisionRejected = Type.Object(
   { title: 'ProvisionRejected' },
 )
 
-/** What a device publishes that connects with a provisioning key as its password, and nobody else. */
+/** The request of a device that connects with a provisioning key as its password. No other client may publish it. */
 export const PROVISION_REQUEST: DeviceMessage = up(PROVISION_GET_SUFFIX, 'provision_get', {
   summary: 'Asks to be registered, on a connection with a provisioning key as password',
   payload: ProvisionRequest,
 })
 
-/** Answers to what a device has published. */
+/** Answers to messages of devices. */
 export const ANSWER_MESSAGES: readonly DeviceMessage[] = [
   up(PROVISION_ACCEPTED_SUFFIX, 'provision_accepted', {
     summary: 'The device is registered: its token',

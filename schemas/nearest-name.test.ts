@@ -12,11 +12,11 @@ test.each([
   ['meta_data', 'metadata'],
 ])('%s was probably meant to be %s', (name, meant) => expect(nearestName(name, KNOWN)).toBe(meant))
 
-test.each(['status', 'x', '', 'colour', 'metadata'.repeat(10_000)])('%s is near to nothing', (name) =>
+test.each(['status', 'x', '', 'colour', 'metadata'.repeat(10_000)])('%s has no similar name', (name) =>
   expect(nearestName(name.slice(0, 20_000), KNOWN)).toBeUndefined(),
 )
 
-test('a message has the name that was probably meant, and all that are known', () => {
+test('a message suggests the most similar name, and lists all known names', () => {
   expect(unknownName('gruop', ['group', 'tags'])).toBe(
     'is not known; did you mean group? Known are group, tags',
   )

@@ -1,8 +1,8 @@
-// Finds the name that was probably meant, for messages about a name that is not known.
+// Suggests the most similar known name, for messages about an unknown one.
 
-/** The known name with the fewest typing errors between; undefined if none is near. */
+/** The known name that the fewest typing errors turn into this one. Undefined if none is similar. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
-  // A long name is nobody's typing error, and comparing it would take long.
+  // A long name is no typing error, and comparing it would take long.
   const most = Math.min(3, Math.ceil(name.length / 3))
   let nearest: string | undefined
   let least = most + 1
@@ -14,7 +14,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return nearest
 }
 
-/** What to say of a name that is not known. */
+/** The text for a message about an unknown name. */
 export function unknownName(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known)
   const all = known.length === 0 ? 'none' : known.join(', ')
@@ -23,7 +23,7 @@ export function unknownName(name: string, known: readonly string[]): string {
     : `is not known; did you mean ${nearest}? Known are ${all}`
 }
 
-/** Letters left out, added, replaced, or swapped with their neighbour (optimal string alignment). */
+/** The number of letters left out, added, replaced or swapped with their neighbour (optimal string alignment). */
 function typingErrors(a: string, b: string): number {
   let before: readonly number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, j) => j)

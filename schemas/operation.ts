@@ -1,27 +1,27 @@
-// An operation of the REST API as data, without its handler: routing, permissions, validation, the OpenAPI and the
-// typed client all come from it. The operations themselves are in `operations/`, one file per area.
+// An operation of the REST API as data, without its handler. Routing, permissions, validation, the OpenAPI document and the
+// typed client are all derived from it. The operations themselves are in `operations/`, one file per area.
 import type { TSchema } from 'typebox'
 import type { RefusalCode } from './refusals.ts'
 import type { Role } from './vocabulary.ts'
 
 export const API = '/api/v1'
 
-/** What a question to the database costs, see `Operation.work`. */
+/** The cost of a database query, see `Operation.work`. */
 export const DATABASE_WORK = 3
 
-/** What a search through the history of all devices costs, see `Operation.work`. */
+/** The cost of searching the history of all devices, see `Operation.work`. */
 export const FLEET_SEARCH_WORK = 10
 
-/** `public` lets anyone call, otherwise only users with one of these roles. */
+/** `public` allows anyone, otherwise only users with one of these roles are allowed. */
 export type Access = 'public' | readonly Role[]
 
 /**
- * The part of an operation that belongs to groups, and so is limited for users who are limited to groups.
+ * The part of an operation that is limited for users who are limited to groups.
  * - `none`: nothing.
- * - `self`: the caller's own things only.
- * - `device`: the device in the path. If it is outside the caller's groups the answer is 404, before anything else.
- * - `list`: the items listed or counted. The handler leaves out those outside.
- * - `target`: what the body or the path names otherwise. The handler judges it.
+ * - `self`: only the caller's own things.
+ * - `device`: the device in the path. If it is outside the caller's groups, the answer is 404, before anything else.
+ * - `list`: the listed or counted items. The handler leaves out those outside.
+ * - `target`: whatever else the body or the path names. The handler checks it.
  */
 export type Scope = 'none' | 'self' | 'device' | 'list' | 'target'
 
@@ -45,14 +45,14 @@ export type Tag = keyof typeof TAGS
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** `empty` has no body, `text` is not JSON, and `bytes` is not even text. */
+/** `empty` means no body, `text` is not JSON, and `bytes` is not text either. */
 export type Reply = TSchema | 'empty' | 'text' | 'bytes'
 
 export interface Operation {
   readonly method: Method
   /** The path, with `{name}` for parameters. */
   readonly path: string
-  /** The same as the name of its export. */
+  /** Equal to the name of its export. */
   readonly operationId: string
   readonly summary: string
   /** More about the operation, in Markdown. */
@@ -61,48 +61,48 @@ export interface Operation {
   readonly access: Access
   readonly scope: Scope
   readonly params?: TSchema
-  /** Without it, query parameters are refused. */
+  /** If undefined, query parameters are refused. */
   readonly query?: TSchema
   readonly body?: TSchema
-  /** Schema of the body sent as JSON, where its other media types are text. */
+  /** Schema of the body when it is sent as JSON, if its other media types are text. */
   readonly jsonBody?: TSchema
-  /** Media types of the body. Default: only JSON. */
+  /** Media types of the body. By default only JSON. */
   readonly bodyTypes?: readonly string[]
-  /** Whether a call gets an entry in the audit. Default: every call but GET. */
+  /** Whether a call gets an entry in the audit. By default every call except GET does. */
   readonly isAudited?: boolean
-  /** The handler gets the body as a stream, unchecked and without the usual bound. */
+  /** The handler gets the body as a stream, without validation and without the usual size limit. */
   readonly streamsBody?: boolean
-  /** Its body may take longer to arrive than that of other requests. The handler watches over it. */
+  /** The body may take longer to arrive than that of other requests. The handler limits the time. */
   readonly isUpload?: boolean
-  /** An `Idempotency-Key` makes it safe to repeat within a day. A repetition gets the first answer (`once`), or the
-   *  present state (`live`). Not for public operations, because a key belongs to a user. */
+  /** An `Idempotency-Key` makes repeating a request safe within a day. A repetition gets the first answer (`once`), or the
+   *  current state (`live`). Not for public operations, because a key belongs to a user. */
   readonly repeats?: 'once' | 'live'
   /** The body may be left out. */
   readonly bodyOptional?: boolean
-  /** Its answers have an `ETag`. */
+  /** Answers have an `ETag`. */
   readonly hasEtag?: boolean
-  /** It supports `If-Match`, so that it does not undo somebody else's change. */
+  /** Supports `If-Match`, so that a caller does not overwrite a change by somebody else. */
   readonly takesIfMatch?: boolean
-  /** A cookie stands in for a token, so only pages of the service itself are answered. */
+  /** A cookie replaces the token, so only pages of the service itself may call it. */
   readonly ownPagesOnly?: boolean
-  /** Its success sets a cookie, or removes it. */
+  /** A successful answer sets a cookie or removes it. */
   readonly setsCookie?: boolean
-  /** Although it is public, it may need a token. */
+  /** A token may be needed although the operation is public. */
   readonly mayNeedToken?: boolean
-  /** It has a high rate limit of its own: a probe must not fail because others at its address send too many requests. */
+  /** Has a high rate limit of its own: a probe must not fail because others at its address send too many requests. */
   readonly isUnlimited?: boolean
-  /** The calls that the rate of the device in the path does not count: all of them, or critical commands. Whatever else
-   *  a user asks of a device must not keep them from stopping it. */
+  /** Calls that do not count towards the rate of the device in the path: all of them, or critical commands. Whatever else a
+   *  user requests for a device must not keep them from stopping it. */
   readonly deviceRateExempts?: 'all' | 'critical'
-  /** What it costs the service beside the request itself, in units of a plain GET. */
+  /** Its cost in addition to that of the request itself, in units of a plain GET. */
   readonly work?: number
   /** Answers by status. */
   readonly replies: Readonly<Record<number, Reply>>
-  /** Media types of files that it sends instead of JSON if the caller asks for them. */
+  /** Media types of files that can be requested instead of JSON. */
   readonly files?: readonly string[]
-  /** Callers that ask for `text/html` get a page instead of JSON. A `text` answer is always a page. */
+  /** Callers that accept `text/html` get a page instead of JSON. A `text` answer is always a page. */
   readonly isPage?: boolean
-  /** Refusals besides those that follow from access, scope, query and body. */
+  /** Refusals in addition to those that follow from access, scope, query and body. */
   readonly refusals?: readonly RefusalCode[]
 }
 

@@ -21,7 +21,7 @@ export const NextCursor = orNull(
   Type.String({ description: 'Cursor of the next page, null on the last one.' }),
 )
 
-/** The query of a list that only grows, by cursor and time. */
+/** The query of a list that only grows, read by cursor and time. */
 export const CURSOR_QUERY = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: BODY_LIMITS.perPageMax, default: BODY_LIMITS.perPageDefault }),
@@ -36,7 +36,7 @@ export const CURSOR_QUERY = {
   to: Type.Optional(instantText('exclusive')),
 }
 
-/** The query of a list that only grows, by page number or by cursor. */
+/** The query of a list that only grows, read by page number or by cursor. */
 export const FEED_QUERY = {
   ...PAGE_QUERY,
   limit: Type.Optional(

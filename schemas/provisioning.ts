@@ -1,4 +1,4 @@
-// Bodies of provisioning: keys with which devices register themselves, and what a device is given for one.
+// Bodies of provisioning: keys with which devices register themselves, and the answers to such devices.
 import { type Static, Type } from 'typebox'
 import { DeviceToken, PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
@@ -22,7 +22,7 @@ const Limit = Type.Integer({
   description: 'Number of devices that the key registers.',
   examples: [500],
 })
-/** A glob of the characters of an id, `*` and `?`. It is no regular expression, so no pattern takes long to match. */
+/** A glob with the characters of an id, `*` and `?`. Unlike a regular expression, it never takes long to match. */
 const IdPattern = Type.String({
   minLength: 1,
   maxLength: BODY_LIMITS.provisioningIdPatternCharsMax,

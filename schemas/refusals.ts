@@ -341,7 +341,7 @@ export const REFUSALS = {
   Record<string, { readonly status: number; readonly title: string; readonly advice: string }>
 >
 
-/** What a device may meet on MQTT, where there is no HTTP status. The audit has an entry with the code and the reason. */
+/** Conditions that devices may encounter on MQTT, where no HTTP status exists. The audit records their code and reason. */
 export const CONDITIONS = {
   MQTT_CONNECTION_REFUSED: {
     title: 'A device was refused at CONNECT',

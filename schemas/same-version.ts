@@ -1,7 +1,7 @@
-// Whether two texts name the same version of a firmware. The service and the devices compare by the same rule, so that a
-// device does not install what the service takes for what it runs.
+// Compares firmware versions. The service and the devices use the same rule, so that a device does not install a version
+// that the service considers to be the one it already runs.
 
-/** One leading `v` and white space make no difference. */
+/** Ignores a leading `v` and white space. */
 export function isSameVersion(a: string | undefined, b: string | undefined): boolean {
   return a !== undefined && b !== undefined && plain(a) === plain(b)
 }

@@ -1,4 +1,4 @@
-// Bodies of /views and /auth/me/preferences: what people keep of the dashboard.
+// Bodies of /views and /auth/me/preferences: what users save in the dashboard.
 import { type Static, Type } from 'typebox'
 import { PersonName } from './auth.ts'
 import { BODY_LIMITS } from './body-limits.ts'
@@ -58,7 +58,7 @@ export const ViewParams = Type.Object(
 export const ViewListQuery = Type.Object(PAGE_QUERY, { additionalProperties: false })
 export const ViewPage = pageOf(ViewBody, 'ViewPage')
 
-/** Any object: only pages of the dashboard give it a meaning. */
+/** Any object. Only the pages of the dashboard interpret it. */
 export const Preferences = Type.Unsafe<JsonObject>({
   title: 'Preferences',
   type: 'object',

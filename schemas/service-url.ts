@@ -1,6 +1,6 @@
-// The URL at which a service that listens can be reached.
+// The URL at which a listening service can be reached.
 
-/** A wildcard address becomes this machine's, because nobody can connect to "any". */
+/** Replaces a wildcard address by that of this machine, because nobody can connect to a wildcard. */
 export function serviceUrl(
   scheme: 'http' | 'https' | 'mqtt' | 'mqtts' | 'wss',
   { host, port }: { readonly host: string; readonly port: number },

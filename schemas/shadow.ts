@@ -20,7 +20,7 @@ const Version = Type.Integer({
   examples: [7],
 })
 
-/** It has a title because client generators would make up one, which clashes with that of another schema. */
+/** Without a title, client generators would invent one that clashes with that of another schema. */
 const State = Type.Unsafe<JsonObject>({
   type: 'object',
   title: 'ShadowState',

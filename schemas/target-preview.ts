@@ -1,4 +1,4 @@
-// The answer to a dry run of what goes to many devices: whom it would reach, and whom it would leave out.
+// The answer to a dry run of an action on many devices: which ones it would reach, and which it would skip.
 import { type Static, Type } from 'typebox'
 import { choice, orNull } from './json-schema.ts'
 import { DEVICE_STATUSES } from './vocabulary.ts'
@@ -6,7 +6,7 @@ import { DEVICE_STATUSES } from './vocabulary.ts'
 const PREVIEW_SAMPLE_MAX = 50
 const PREVIEW_SKIPPED_MAX = 1_000
 
-/** How many devices of a preview are named. */
+/** How many devices a preview lists. */
 export const PREVIEW_LIMITS = { sampleMax: PREVIEW_SAMPLE_MAX, skippedMax: PREVIEW_SKIPPED_MAX } as const
 
 const Counts = (description: string, example: object) =>
@@ -45,7 +45,7 @@ export const TargetPreview = Type.Object(
 )
 export type TargetPreview = Static<typeof TargetPreview>
 
-/** Belongs to the body of what a preview was asked for. */
+/** A field of the request that was previewed. */
 export const ExpectedTotal = Type.Optional(
   Type.Integer({
     minimum: 0,

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { parseDeviceId } from './ids.ts'
 import { isRetainable, parseSubSuffix, parseSuffix, toSubSuffix } from './topics.ts'
 
-test('a gateway has a place for each sub-device, which holds that device’s own suffixes', () => {
+test('a gateway has a namespace for each sub-device, with that device’s own suffixes', () => {
   const child = parseDeviceId('child-1')
   if (child === undefined) throw new Error('a valid id')
   const suffix = toSubSuffix(child, 'shadow/reported')
   expect(suffix).toBe('sub/child-1/shadow/reported')
   expect(parseSubSuffix(suffix)).toEqual({ deviceId: child, suffix: 'shadow/reported' })
   expect(parseSuffix(suffix)).toEqual({ kind: 'sub' })
-  // Only the device itself could read what it retains.
+  // Only the device itself could read a message retained there.
   expect(isRetainable(suffix)).toBe(false)
 })
 

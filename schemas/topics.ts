@@ -1,10 +1,10 @@
-// The grammar of device topics: `fleet/{device_id}/…`. The part after the device id is called the suffix. A gateway
-// has a place for each of its sub-devices: `fleet/{gateway}/sub/{device_id}/…`, followed by that device's own suffix.
+// The grammar of device topics: `fleet/{device_id}/…`. The part after the device id is called the suffix. A gateway has a
+// namespace for each of its sub-devices: `fleet/{gateway}/sub/{device_id}/…`, followed by that device's own suffix.
 import { type DeviceId, parseDeviceId } from './ids.ts'
 
 export const TOPIC_ROOT = 'fleet'
 
-/** The kind of a device's message, by its topic alone. */
+/** The kind of a device's message, derived from its topic alone. */
 export type Uplink =
   | { readonly kind: 'telemetry'; readonly name: string | undefined }
   | { readonly kind: 'status' }
@@ -35,21 +35,22 @@ const FIXED: Readonly<Record<string, Uplink>> = {
   ...Object.fromEntries(CLOUD_ONLY_SUFFIXES.map((suffix) => [suffix, { kind: 'cloud_only' } as const])),
 }
 
-/** Suffixes that a device publishes on, but for names that it chooses. */
+/** Suffixes that devices publish on, except for those with names chosen by the device. */
 export const DEVICE_SUFFIXES: readonly string[] = Object.keys(FIXED).filter(
   (suffix) => FIXED[suffix]?.kind !== 'cloud_only',
 )
 
-/** Where a device asks for a new token, and where it gets it. */
+/** The suffixes on which a device requests a new token and gets it. */
 export const TOKEN_GET_SUFFIX = 'token/get'
 export const TOKEN_ACCEPTED_SUFFIX = 'token/accepted'
 
-/** Where a device with a provisioning key asks to be registered, and where it is answered. Nobody else publishes there. */
+/** The suffixes on which a device with a provisioning key asks to be registered and is answered. No other client uses them.
+ *  */
 export const PROVISION_GET_SUFFIX = 'provision/get'
 export const PROVISION_ACCEPTED_SUFFIX = 'provision/accepted'
 export const PROVISION_REJECTED_SUFFIX = 'provision/rejected'
 
-/** Where a device is told that a message of its own could not be used. */
+/** The suffix on which a device learns that one of its messages could not be used. */
 export const ERROR_SUFFIX = 'error'
 
 export function parseSuffix(suffix: string): Uplink {
@@ -104,7 +105,7 @@ export function suffixOf(deviceId: DeviceId, topic: string): string | undefined 
   return own ? topic.slice(end + 1) : undefined
 }
 
-/** The device in whose namespace a topic lies, and the rest of it; undefined for any other topic. */
+/** The device whose namespace contains a topic, and the rest of the topic. Undefined for any other topic. */
 export function splitTopic(
   topic: string,
 ): { readonly deviceId: DeviceId; readonly suffix: string } | undefined {

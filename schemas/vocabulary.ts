@@ -43,7 +43,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export const ALERT_SEVERITIES = ['info', 'warning', 'critical'] as const
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number]
 
-/** What alerts have to share to be told of in one message. */
+/** What alerts must have in common to be combined in one notification. */
 export const ALERT_GROUPINGS = ['rule', 'device', 'group', 'none'] as const
 export type AlertGrouping = (typeof ALERT_GROUPINGS)[number]
 
@@ -53,7 +53,7 @@ export type ChannelType = (typeof CHANNEL_TYPES)[number]
 export const CHANNEL_STATES = ['ok', 'failing', 'disabled'] as const
 export type ChannelState = (typeof CHANNEL_STATES)[number]
 
-/** What is told of a single alert. A raised level is one more `fired`. */
+/** Notifications about a single alert. If the level rises, another `fired` is sent. */
 export const NOTICE_EVENTS = ['fired', 'resolved', 'repeat'] as const
 export type NoticeEvent = (typeof NOTICE_EVENTS)[number]
 
@@ -127,7 +127,7 @@ export type Aggregate = (typeof AGGREGATES)[number]
 /** The aggregates of a bucket if a query names none. */
 export const AGGREGATES_DEFAULT: readonly Aggregate[] = ['avg', 'min', 'max', 'count', 'last']
 
-/** Values of a bucket without points. */
+/** How to fill buckets without points. */
 export const FILLS = ['null', 'previous', 'linear'] as const
 export type Fill = (typeof FILLS)[number]
 
@@ -144,7 +144,7 @@ export const LOGIN_KINDS = ['browser', 'api'] as const
 export const TOKEN_SCOPES = ['publish', 'subscribe'] as const
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
 
-/** How far one device has come in a deployment, in the order of an update. */
+/** The progress of one device in a deployment, in the order of an update. */
 export const JOB_STATUSES = [
   'pending',
   'notified',
@@ -195,7 +195,7 @@ export const DEPLOYMENT_STATUSES = [
 ] as const
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
 
-/** What may be tried again, by `retry.on`. */
+/** Failures that may be retried, for `retry.on`. */
 export const RETRY_CAUSES = [
   'timed_out',
   'download_failed',
@@ -209,8 +209,8 @@ export const RETRY_CAUSES = [
 ] as const
 export type RetryCause = (typeof RETRY_CAUSES)[number]
 
-/** How a certificate is said to be at fault when its time is over. */
+/** The text that marks an expired certificate. */
 export const HAS_EXPIRED = 'has expired'
 
-/** `failed`: the service could not carry it out, and did not refuse it. */
+/** `failed` means that the service could not carry out the request, although it did not refuse it. */
 export const AUDIT_OUTCOMES = ['success', 'refused', 'failed'] as const

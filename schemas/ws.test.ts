@@ -49,7 +49,7 @@ test.each([
   })
 })
 
-test('any text gives a value and never throws', () => {
+test('parsing any text returns a value and never throws', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       expect(parseClientFrame(text).kind).toBe('refused')
@@ -74,7 +74,7 @@ test.each(['weather', 'rules'])('the channel %s is refused with those that exist
   })
 })
 
-test('an unknown field of a subscription is refused with the name that was probably meant', () => {
+test('an unknown field of a subscription is refused with the most similar known name', () => {
   const frame = { type: 'subscribe', id: 's', channel: 'devices', filter: { groups: 'a' } }
   expect(parse(frame)).toMatchObject({
     about: {

@@ -1,4 +1,4 @@
-// The frames of /ws. A client's frame is checked here and nowhere else. A server's frame is a type and its text.
+// The frames of /ws. Frames of clients are validated here and nowhere else. A frame of the server is a type and its text.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { BODY_LIMITS } from './body-limits.ts'
@@ -45,7 +45,7 @@ const SubscriptionId = Type.String({
   examples: ['s1'],
 })
 
-/** All fields must match. Unknown fields are refused, because a typing error must not widen a filter. */
+/** A device must match all fields. Unknown fields are refused, because a typing error must not widen a filter. */
 export const SocketFilter = Type.Object(
   {
     device_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' })),
@@ -117,7 +117,7 @@ export type Auth = Static<typeof Auth>
 export type Subscribe = Static<typeof Subscribe>
 export type ClientFrame = Auth | Subscribe | Static<typeof Unsubscribe> | Static<typeof Ping>
 
-/** The problem of a refused frame: REST's object without its `type`, which names the frame here. */
+/** The problem of a refused frame: the object of REST without its `type`, a field that frames use themselves. */
 export type SocketProblem = Omit<Problem, 'type'>
 
 export type ServerFrame =
@@ -151,11 +151,11 @@ export interface FleetFrame {
   readonly data: FleetDelta | FleetStats
 }
 
-/** Columns as in the index, but with words instead of places, except for `status`: that is the place in `statuses`,
- *  which are the same for everyone. A column that is absent has not changed. */
+/** Columns as in the index, but with words instead of positions. Only `status` is a position, in `statuses`, which is the
+ *  same for everyone. An absent column has not changed. */
 export interface FleetDelta {
   readonly device_id: readonly string[]
-  /** Zeros in a frame of values, which says nothing else of its devices. */
+  /** Zeros in a frame that contains only values of its devices. */
   readonly rev: readonly number[]
   readonly status?: readonly number[]
   readonly flags?: readonly number[]
@@ -167,16 +167,16 @@ export interface FleetDelta {
   readonly tags?: readonly (readonly string[])[]
   readonly parent_id?: readonly (string | null)[]
   readonly firmware?: readonly (string | null)[]
-  /** Keyed by metric; null where a device has none. */
+  /** Keyed by metric. Null where a device has no value. */
   readonly values?: Readonly<Record<string, readonly Json[]>>
-  /** Devices that the subscription does not see any more. */
+  /** Devices that are no longer visible to the subscription. */
   readonly removed?: readonly string[]
-  /** The `rev` at which each of them went: what was said of it before does not count any more. */
+  /** The `rev` at which each of them disappeared. Anything sent about it with a smaller `rev` is obsolete. */
   readonly removed_rev?: readonly number[]
 }
 
-/** Counts of the devices that the subscription sees. Rates, lag and deployments are the whole service's, and null for users who
- *  are limited to groups. */
+/** Counts of the devices that the subscription sees. Rates, lag and deployments refer to the whole service, and are null
+ *  for users who are limited to groups. */
 export interface FleetStats {
   readonly by_status: Readonly<Record<DeviceStatus, number>>
   readonly messages_per_sec: number | null
@@ -211,7 +211,7 @@ export function parseClientFrame(text: string): ParsedFrame {
     return refused('VALIDATION_FAILED', id, `type must be one of ${Object.keys(CHECKS).join(', ')}`, [
       { path: '/type', code: 'ENUM', message: 'is not a known frame' },
     ])
-  // `hasOwn` proved that it is a key.
+  // `hasOwn` has shown that it is a key.
   const check = CHECKS[type as ClientFrame['type']]
   if (!check(value)) {
     const errors = toFieldErrors(check.errors)
@@ -224,7 +224,7 @@ export function parseClientFrame(text: string): ParsedFrame {
       errors,
     )
   }
-  // The schema of this type accepted the value.
+  // The schema of this type has validated the value.
   return { kind: 'frame', frame: value as unknown as ClientFrame }
 }
 
@@ -267,7 +267,7 @@ function toFieldErrors(errors: readonly ErrorObject[] | null | undefined): Field
   )
 }
 
-/** Undefined if the error is another one. */
+/** Undefined for any other error. */
 function unknownField({ instancePath, params, parentSchema }: ErrorObject): FieldError | undefined {
   const name: unknown = params['additionalProperty']
   if (typeof name !== 'string') return undefined

@@ -8,11 +8,11 @@ export type OperationId = keyof Operations
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Applies to each try. The time to wait for a command is added. */
+  /** Applies to each try. The time to wait for a command is added to it. */
   readonly timeoutMs?: number | undefined
-  /** The call succeeds only if this is still the version: an `etag`, or a shadow's version. */
+  /** The call succeeds only if this is still the current version: an `etag`, or a shadow's version. */
   readonly ifMatch?: string | number | undefined
-  /** Makes it safe to repeat a POST, and the client then does so. */
+  /** Makes a POST safe to repeat, and lets the client repeat it. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -20,7 +20,7 @@ type ParamsOf<O extends Operation> = O['params'] extends TSchema ? Static<O['par
 type MaybeOptional<Name extends string, Value, Optional> = Optional extends true
   ? { readonly [N in Name]?: Value | undefined }
   : { readonly [N in Name]: Value }
-/** A parameter that may be repeated takes one value as well. */
+/** A repeatable parameter also accepts a single value. */
 type Repeatable<Query> = {
   readonly [Name in keyof Query]: Query[Name] extends readonly (infer One)[] | undefined
     ? Query[Name] | One
@@ -36,7 +36,7 @@ type BodyOf<O extends Operation> = O extends { readonly streamsBody: true; reado
   : O['body'] extends TSchema
     ? MaybeOptional<'body', Static<O['body']>, O extends { readonly bodyOptional: true } ? true : false>
     : unknown
-/** A form with a file. */
+/** A form that contains a file. */
 interface FormBody {
   readonly body: FormData
 }
@@ -46,12 +46,12 @@ interface TextBody<Types> {
   readonly contentType: Types extends readonly string[] ? Types[number] : never
 }
 
-/** `{ device_id, query: {…}, body: {…}, signal … }`, as far as the operation has them. */
+/** `{ device_id, query: {…}, body: {…}, signal … }`, as far as the operation defines them. */
 export type CallOf<O extends Operation> = ParamsOf<O> & QueryOf<O> & BodyOf<O> & CallOptions
 
-/** The client never asks whether something was modified. */
+/** The client never sends conditional reads, so 304 does not occur. */
 type ReplyWithBody<Replies> = Replies[Exclude<keyof Replies, 304>]
-/** The words come first, because a string type would also match a schema. */
+/** The literal words come first, because a string type would also match a schema. */
 type ValueOf<Reply> = Reply extends 'text'
   ? string
   : Reply extends 'bytes'
@@ -69,7 +69,7 @@ type Method<O extends Operation> =
     : (call: CallOf<O>) => Promise<ReplyOf<O>>
 export type Methods = { readonly [Id in OperationId]: Method<Operations[Id]> }
 
-/** Operations whose answer is one page of many. */
+/** Operations whose answer is one page of a list. */
 export type PagedId = {
   [Id in OperationId]: ReplyOf<Operations[Id]> extends { readonly data: readonly unknown[] } & (
     | { readonly total_pages: number }

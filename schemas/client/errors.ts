@@ -9,7 +9,7 @@ export class RefusalError extends Error {
   readonly detail: string | undefined
   readonly requestId: string
   readonly problem: Problem
-  /** The pause that the service asks for. */
+  /** The pause that the service asked for. */
   readonly retryAfterMs: number | undefined
 
   constructor(problem: Problem, retryAfterMs: number | undefined) {
@@ -24,14 +24,14 @@ export class RefusalError extends Error {
   }
 }
 
-/** `stranger`: the answer did not come from the service, but from a proxy, for example. */
+/** `stranger` means that the answer came from something else, such as a proxy. */
 export type ConnectionFault = 'unreachable' | 'timeout' | 'stranger'
 
 /** The service did not answer, so it is unknown whether the request was carried out. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   readonly fault: ConnectionFault
-  /** Status of a stranger's answer. */
+  /** Status of the answer of a `stranger`. */
   readonly status: number | undefined
 
   constructor(fault: ConnectionFault, message: string, more: { cause?: unknown; status?: number } = {}) {

@@ -3,7 +3,7 @@ import type { Operation } from '../operation.ts'
 import type { CallOptions } from './calls.ts'
 import type { Outgoing } from './transport.ts'
 
-/** Params, query, body and options in one object, as far as the operation has them. */
+/** Parameters, query, body and options in one object, as far as the operation defines them. */
 export type Call = CallOptions & Readonly<Record<string, unknown>>
 
 export interface Where {
@@ -47,14 +47,14 @@ function headersOf({ bodyTypes }: Operation, call: Call, token: string | undefin
   const type = String(call['contentType'] ?? bodyTypes?.[0] ?? 'application/json')
   return {
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    // A form brings its own type, which names its boundary.
+    // A form sets its own content type, which includes the boundary.
     ...(call['body'] === undefined || call['body'] instanceof FormData ? {} : { 'content-type': type }),
     ...(ifMatch === undefined ? {} : { 'if-match': ifMatch === '*' ? '*' : `"${ifMatch}"` }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
   }
 }
 
-/** An empty or dotted segment would change the path. */
+/** Refuses empty and dotted segments, which would change the path. */
 function segment(name: string, value: unknown): string {
   const text = String(value ?? '')
   if (text === '' || text === '.' || text === '..') throw new TypeError(`${name} cannot be "${text}"`)

@@ -1,4 +1,4 @@
-// A client's credentials. An access token that has expired is renewed once, however many calls wait for it.
+// A client's credentials. An expired access token is renewed once, however many calls wait for it.
 import type { Login } from '../auth.ts'
 import { RefusalError } from './errors.ts'
 
@@ -15,9 +15,9 @@ export interface Identity {
   readonly token?: string | undefined
   /** The API key of a service. */
   readonly apiKey?: string | undefined
-  /** Logs in when first needed, and again when the session has ended. */
+  /** Used to log in when first needed, and again when the session has ended. */
   readonly credentials?: Credentials | undefined
-  /** An earlier login. */
+  /** The session of an earlier login. */
   readonly session?: Session | undefined
 }
 
@@ -27,7 +27,7 @@ export interface Logins {
 }
 
 export interface TokenSource {
-  /** The token at hand, without a login. */
+  /** The current token. Does not log in. */
   held(): string | undefined
   /** Logs in first if needed. Undefined if there is nothing to log in with. */
   current(): Promise<string | undefined>
@@ -67,14 +67,14 @@ export function createTokenSource(
     current: async () => atHand() ?? (await renew()),
     async instead(refused) {
       if (fixed !== undefined) return undefined
-      // The token was renewed while this call was under way.
+      // The token was renewed while this call was in progress.
       if (held !== undefined && held.access_token !== refused) return held.access_token
       return await renew()
     },
   }
 }
 
-/** Undefined once the session is over. */
+/** Undefined once the session has ended. */
 async function refreshed(session: Session | undefined, logins: Logins): Promise<Session | undefined> {
   if (session === undefined) return undefined
   try {

@@ -1,4 +1,4 @@
-// Sends a call, waits for its answer up to a bound, and sends it again where that is safe and may help.
+// Sends a call, waits for its answer up to a timeout, and retries where that is safe and may help.
 import type { Problem } from '../problem.ts'
 import { ConnectionError, RefusalError } from './errors.ts'
 
@@ -13,7 +13,7 @@ export interface Outgoing {
   readonly signal: AbortSignal | undefined
   /** Statuses that count as answers, not as refusals. */
   readonly expected: ReadonlySet<number>
-  /** The answer is not read as text. */
+  /** Returns the answer as bytes instead of text. */
   readonly isBytes: boolean
 }
 
@@ -29,7 +29,7 @@ export type Send = (outgoing: Outgoing) => Promise<Incoming>
 
 export interface TransportOptions {
   readonly fetch: typeof fetch
-  /** Resolves after this time, and at once when the signal is aborted. */
+  /** Resolves after this time, or at once when the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal | undefined) => Promise<void>
   readonly triesMax: number
 }
@@ -38,7 +38,7 @@ const BACK_OFF_FIRST_MS = 250
 const BACK_OFF_MS_MAX = 10_000
 /** If the service asks for a longer pause, the caller gets the refusal instead. */
 const RETRY_AFTER_MS_MAX = 60_000
-/** The service is busy, or away for a moment behind a proxy. */
+/** The service is busy, or temporarily unavailable behind a proxy. */
 const PASSING = new Set([429, 502, 503, 504])
 
 export function createTransport({ fetch, wait, triesMax }: TransportOptions): Send {
@@ -56,7 +56,7 @@ export function createTransport({ fetch, wait, triesMax }: TransportOptions): Se
   }
 }
 
-/** Undefined if another try would not help. */
+/** The pause before the next try. Undefined if another try would not help. */
 function pauseAfter(error: unknown, attempt: number): number | undefined {
   // Half of it is random, so that many clients do not return at the same moment.
   const backOffMs =
@@ -71,7 +71,7 @@ function pauseAfter(error: unknown, attempt: number): number | undefined {
 async function sendOnce(fetch: TransportOptions['fetch'], outgoing: Outgoing): Promise<Incoming> {
   const { url, method, headers, body, timeoutMs, signal, expected, isBytes } = outgoing
   signal?.throwIfAborted()
-  // `AbortSignal.timeout` is not used, because its timer would run on after the answer.
+  // `AbortSignal.timeout` is not used, because its timer would keep running after the answer.
   const end = new AbortController()
   const abort = () => end.abort()
   const timer = setTimeout(abort, timeoutMs)
@@ -121,22 +121,22 @@ function toError(url: string, { status, headers, text }: Incoming): Error {
 
 function parseProblem(text: string): Problem | undefined {
   try {
-    // The service's own tests check every problem against its schema.
+    // The service's tests check every problem against its schema.
     return JSON.parse(text) as Problem
   } catch {
-    // The answer was cut off, or is not the service's.
+    // The answer was truncated, or does not come from the service.
     return undefined
   }
 }
 
-/** The header has seconds, or a date (RFC 9110 §10.2.3). */
+/** The header contains seconds or a date (RFC 9110 §10.2.3). */
 function toRetryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-/** The message `fetch failed` tells nothing; the cause does. */
+/** The message `fetch failed` says nothing, but its cause does. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error
   if (!(cause instanceof Error)) return String(cause)

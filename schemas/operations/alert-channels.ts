@@ -1,4 +1,4 @@
-// /alerts/channels: where alerts are told of. Only an admin may change channels and see what goes through them.
+// /alerts/channels: where alert notifications are sent. Only admins may change channels and see what they send.
 import {
   ChannelBody,
   ChannelListQuery,

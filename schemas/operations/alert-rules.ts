@@ -1,4 +1,4 @@
-// /alerts/rules: what raises alerts.
+// /alerts/rules: the rules that raise alerts.
 import {
   EditRuleBody,
   ReplaceRuleBody,

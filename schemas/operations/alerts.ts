@@ -1,4 +1,4 @@
-// /alerts: alerts of devices, and what people do to them. Everyone may read; operators act within their groups.
+// /alerts: alerts, and what people do with them. Everyone may read, and operators act within their groups.
 import {
   AckBody,
   AlertBody,

@@ -1,4 +1,4 @@
-// /api-keys: an admin gives services access.
+// /api-keys: admins create credentials for services.
 import {
   ApiKeyBody,
   ApiKeyListQuery,

@@ -1,4 +1,4 @@
-// /ota/deployments and what follows from them: firmware on its way to devices.
+// /ota/deployments and related operations: rollouts of firmware to devices.
 import {
   BlockParams,
   DeploymentBody,

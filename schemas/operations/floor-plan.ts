@@ -1,4 +1,4 @@
-// /floor-plan: the picture under the plan of devices, which is the same for everybody.
+// /floor-plan: the picture under the plan of devices, shared by all users.
 import { FloorPlanBody, PutFloorPlanBody } from '../floor-plan.ts'
 import { API, type Operation } from '../operation.ts'
 import { ROLES } from '../vocabulary.ts'

@@ -1,4 +1,4 @@
-// Log lines, and what happened to devices: of one device, or of all.
+// Log lines and events of one device or of all.
 import { DeviceParams } from '../device.ts'
 import {
   EventPage,

@@ -111,7 +111,7 @@ export const provisionDevice = {
   access: 'public',
   scope: 'none',
   body: ProvisionBody,
-  // The entry names the key, which only the handler knows.
+  // The handler writes the entry, because only it knows which key was used.
   isAudited: false,
   replies: { 200: ProvisionedDevice, 201: ProvisionedDevice },
   refusals: [

@@ -1,4 +1,4 @@
-// /views and /auth/me/preferences: what people keep of the dashboard.
+// /views and /auth/me/preferences: what users save in the dashboard.
 import { API, JSON_TYPES, type Operation } from '../operation.ts'
 import {
   EditViewBody,

@@ -1,4 +1,4 @@
-// /alerts/silences: times in which alerts are judged and nobody is told of them.
+// /alerts/silences: periods in which alerts are raised but nobody is notified.
 import {
   EditSilence,
   SilenceBody,

@@ -1,4 +1,4 @@
-// /system: the state of the service for who runs it.
+// /system: the state of the service, for its operators.
 import { API, type Operation } from '../operation.ts'
 import { SystemBody } from '../system.ts'
 
