@@ -1,5 +1,5 @@
-// `npm run bench [-- --quick] [-- --only <name>[,<name>]]`: runs the scenarios and prints one table. What was not measured
-// quickly replaces its part of bench/BENCHMARKS.md.
+// `npm run bench [-- --quick] [-- --only <name>[,<name>]]`: runs the scenarios and prints one table. Unless `--quick` is
+// set, the results replace their parts of bench/BENCHMARKS.md.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ import { storm } from './scenarios/storm.ts'
 import { sweep } from './scenarios/sweep.ts'
 import { killAll } from './targets/children.ts'
 
-/** The order matters: shares need the floors, and half load needs the best rate. */
+/** The order matters: shares of a floor need the floors, and half load needs the best rate. */
 const SCENARIOS: readonly Scenario[] = [
   floors,
   ingest,
@@ -97,7 +97,7 @@ async function main(): Promise<number> {
   return failures === 0 ? 0 : 1
 }
 
-// A scenario that fails does not affect the figures of the others, nor does one that is interrupted.
+// A scenario that fails or is interrupted does not affect the figures of the others.
 async function runAll(bench: Bench, scenarios: readonly Scenario[]): Promise<readonly ReportPart[]> {
   const parts: ReportPart[] = []
   for (const scenario of scenarios) {

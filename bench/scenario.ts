@@ -1,4 +1,4 @@
-// What a scenario works with: it adds figures and may use earlier ones.
+// The context of a scenario, which adds figures and may use earlier ones.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figure } from './measure/report.ts'
@@ -11,7 +11,7 @@ export interface Scenario {
 
 export class Bench {
   readonly quick: boolean
-  /** Where all data is. */
+  /** The folder for all data. */
   readonly root: string
   readonly #figures: Figure[] = []
 
@@ -28,12 +28,12 @@ export class Bench {
     this.#figures.push(...figures)
   }
 
-  /** Returns the value of an earlier figure, if its scenario was run. */
+  /** Returns the value of an earlier figure, if its scenario has run. */
   find(scenario: string, name: string): number | undefined {
     return this.#figures.find((figure) => figure.scenario === scenario && figure.name === name)?.value
   }
 
-  /** Returns the share of a floor as a part of a figure, or nothing if it is unknown. */
+  /** Returns the share of a floor as part of a figure, or nothing if the share is unknown. */
   shareOf(of: string, share: number | undefined): Pick<Figure, 'floorShare'> {
     return share === undefined || !Number.isFinite(share) ? {} : { floorShare: { of, share } }
   }

@@ -1,4 +1,4 @@
-// Builds blocks of telemetry in advance with the engine's own encoder, to measure floors and to fill tables.
+// Builds blocks of telemetry in advance with the engine's own encoder, to measure floors and fill tables.
 import { Columns } from '../../engine/domain/telemetry/columns.ts'
 import { Fields } from '../../engine/domain/telemetry/fields.ts'
 import type { Block } from '../../engine/ports/telemetry.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { expectedOf, spread } from './count.ts'
 
-test('a spread is taken evenly, and holds everything if there are few', () => {
+test('a spread is evenly spaced, and includes everything if there are few items', () => {
   expect(spread([1, 2, 3], 5)).toEqual([1, 2, 3])
   expect(spread([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 5)).toEqual([0, 2, 4, 6, 8])
 })

@@ -1,4 +1,4 @@
-// Counts what arrived: a run is valid only if every point that was acknowledged is found again.
+// Counts the points that arrived: a run is valid only if every acknowledged point is found again.
 import { ticks, until } from '../measure/deadline.ts'
 import { byLabel } from '../measure/prometheus.ts'
 import { COUNTED_METRIC, METRICS } from './payloads.ts'
@@ -7,7 +7,7 @@ import type { Rest } from './rest.ts'
 
 const ARRIVAL_MS = 120_000
 const POLL_MS = 50
-/** Devices that are watched while waiting, spread over all partitions. */
+/** Devices checked while waiting, spread over all partitions. */
 const WATCHED = 16
 const ROWS_METRIC = 'fleet_clickhouse_insert_rows_total'
 
@@ -22,8 +22,8 @@ export function expectedOf(ids: readonly string[], runs: readonly RunResult[]): 
   return ids.map((id, at) => ({ id, messages: runs.reduce((sum, run) => sum + (run.perDevice[at] ?? 0), 0) }))
 }
 
-/** Waits until the service has inserted as many rows as were acknowledged and the last ones of some devices are
- *  queryable. Resolves with that time; `countExactly` then proves it. */
+/** Waits until the service has inserted as many rows as were acknowledged, and the last rows of some devices are
+ *  queryable. Resolves with that time. `countExactly` then proves that all are there. */
 export async function waitForRows(rest: Rest, devices: readonly ExpectedCount[]): Promise<number> {
   const points = METRICS.length * devices.reduce((sum, { messages }) => sum + messages, 0)
   const isMetered = (await rowsInserted(rest)) !== undefined
@@ -38,7 +38,7 @@ export async function waitForRows(rest: Rest, devices: readonly ExpectedCount[])
 export interface CountResult {
   readonly devices: number
   readonly expected: number
-  /** Differs from `expected` by each missing and each duplicated point of any device. */
+  /** Differs from `expected` by the number of missing and duplicated points of all devices. */
   readonly found: number
 }
 

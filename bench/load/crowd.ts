@@ -9,7 +9,7 @@ export class Crowd {
   readonly #reached = new Set<string>()
   #commands = 0
   #lastAt = 0
-  /** Called for every command too, with the time at which the device got it. */
+  /** Also called for every command, with the time at which the device got it. */
   onCommand: (payload: string, at: number) => void = () => undefined
 
   async listen({ host, port, devices, connectsAtOnce }: ListenJob): Promise<OpenResult> {
@@ -26,7 +26,7 @@ export class Crowd {
     return { startedAt, connectedAt: ticks() }
   }
 
-  /** Waits until every device got a command or the time is over. */
+  /** Waits until every device has got a command or the deadline has passed. */
   async awaitOrders({ deadlineMs }: OrdersJob): Promise<OrdersResult> {
     const end = ticks() + deadlineMs
     while (this.#reached.size < this.#listeners.length && ticks() < end) await sleep(5)

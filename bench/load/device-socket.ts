@@ -1,4 +1,4 @@
-// One simulated device: a raw socket, a ring of packets encoded in advance, and the send times of unacknowledged ones.
+// One simulated device: a raw socket, a ring of packets encoded in advance, and the send times of those in flight.
 import { connect, type Socket } from 'node:net'
 import type { Histogram } from '../../engine/edge/histogram.ts'
 import { ticks } from '../measure/deadline.ts'
@@ -24,7 +24,7 @@ export class DeviceSocket {
   readonly device: DeviceLogin
   sent = 0
   acked = 0
-  /** Called after acknowledgements were counted; all that it sends goes out in one write. */
+  /** Called after acknowledgements have been counted. Everything it sends goes out in a single write. */
   onAcks: (socket: DeviceSocket, count: number) => void = () => undefined
   /** Microseconds from the scheduled send to PUBACK; undefined outside a measured run. */
   latency: Histogram | undefined
@@ -73,8 +73,8 @@ export class DeviceSocket {
     this.#socket.write(bytes.subarray(first * packetBytes, (first + count) * packetBytes))
   }
 
-  /** Does what `send` does, but packets that the ring has no room for wait for acknowledgements, with their time. Returns
-   *  how many wait. */
+  /** Like `send`, but packets for which the ring has no room wait for acknowledgements, together with their time. Returns
+   *  how many are waiting. */
   offer(count: number, at: number): number {
     const room = this.#deferred.length > 0 ? 0 : Math.min(count, this.#ring.size - this.inFlight)
     if (room > 0) this.send(room, at)
@@ -82,7 +82,7 @@ export class DeviceSocket {
     return count - room
   }
 
-  /** Sends a packet that the caller made for the next packet id. */
+  /** Sends a packet that the caller encodes for the next packet id. */
   sendOwn(encode: (packetId: number) => Uint8Array, at: number): void {
     const slot = this.sent % this.#ring.size
     this.#sentAt[slot] = at

@@ -51,7 +51,7 @@ export class Listener {
     this.#socket.destroySoon()
   }
 
-  // All commands of one read are answered in one write.
+  // All commands received in one read are answered in one write.
   #onBytes(bytes: Buffer): void {
     const answers: Buffer[] = []
     for (const { head, body } of this.#reader.read(bytes)) {

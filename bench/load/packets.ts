@@ -1,5 +1,5 @@
-// Encodes MQTT 3.1.1 packets in advance and reads them without objects, since the generator must cost far less than the
-// broker.
+// Encodes MQTT 3.1.1 packets in advance and parses them without creating objects, because the generator must cost far less
+// than the broker.
 
 export interface ConnectOptions {
   readonly clientId: string

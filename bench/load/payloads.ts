@@ -1,8 +1,8 @@
 // Payloads of the simulated devices: eight numbers, about 130 bytes, no timestamp. Values are random walks with a sensor's
-// precision. All payloads have the same length, so that packets can be encoded in advance and cut by arithmetic.
+// precision. All payloads have the same length, so that packets can be encoded in advance and located by arithmetic.
 
 export const LEAVES = 8
-/** A metric of every payload, so its points count the messages. */
+/** A metric that is in every payload, so its points count the messages. */
 export const COUNTED_METRIC = 'rssi'
 export const METRICS = [
   'battery.percent',
@@ -15,7 +15,7 @@ export const METRICS = [
   COUNTED_METRIC,
 ] as const
 
-/** Makes `count` payloads. The same seed gives the same bytes. */
+/** Generates `count` payloads. The same seed gives the same bytes. */
 export function makePayloads(count: number, seed = 1): readonly Buffer[] {
   const random = lcg(seed)
   const walk = (from: number, to: number, step: number, digits: number): (() => string) => {

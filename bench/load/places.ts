@@ -1,7 +1,7 @@
 import { openFilesMax } from '../../api/open-files.ts'
 
-/** How many devices can be connected beside these others, at most as many as are wanted: the service keeps half of the
- *  files that it may have open for connections of MQTT. */
+/** How many further devices can be connected besides `others`, up to `wanted`. The service reserves half of the files that
+ *  it may open for MQTT connections. */
 export function placesFor(wanted: number, others = 0): number {
   return Math.min(wanted, Math.floor(openFilesMax() / 2) - others)
 }

@@ -1,4 +1,4 @@
-// Measures the way from a publish to /ws: a few devices send numbered messages, and one socket waits for the numbers.
+// Measures the latency from a publish to /ws: a few devices send numbered messages, and one socket waits for the numbers.
 import type { WebSocket } from 'ws'
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
@@ -7,7 +7,7 @@ import { encodePublish, encodeRing } from './packets.ts'
 import type { ProbeSettings } from './protocol.ts'
 import { openWebSocket } from './websocket.ts'
 
-/** Messages that have not arrived by then count as lost. */
+/** Messages that take longer than this count as lost. */
 const ARRIVAL_MS = 5_000
 const SUBSCRIBE_MS = 10_000
 const RING = 1024

@@ -10,7 +10,7 @@ export interface OpenJob {
   readonly devices: readonly DeviceLogin[]
   /** Number of connections that are opened at the same time. */
   readonly connectsAtOnce: number
-  /** Packets encoded in advance per device, and the most it may have unacknowledged. */
+  /** Number of packets encoded in advance per device, which is also the limit of messages in flight. */
   readonly ringSize: number
   /** Every device publishes one message as soon as it is connected. */
   readonly greet: boolean
@@ -20,7 +20,7 @@ export interface OpenJob {
 export interface ClosedJob {
   readonly kind: 'closed'
   readonly window: number
-  /** The run ends by time, or after a number of messages per device if that is given. */
+  /** The run ends after this time, or after a number of messages per device if that is given. */
   readonly durationMs: number
   readonly messagesPerDevice: number | undefined
 }
@@ -35,7 +35,7 @@ export interface OpenLoopJob {
   readonly probe: ProbeSettings | undefined
 }
 
-/** More devices, whose messages are watched on /ws until they arrive. */
+/** Additional devices whose messages are observed on /ws. */
 export interface ProbeSettings {
   readonly wsUrl: string
   readonly devices: readonly DeviceLogin[]
@@ -59,7 +59,7 @@ export interface OrdersResult {
   readonly lastAt: number
 }
 
-/** Sends commands to listening devices and watches them on /ws until they are completed. */
+/** Sends commands to listening devices and observes them on /ws until they are completed. */
 export interface CommandsJob extends RestTarget {
   readonly kind: 'commands'
   /** The address of /ws, with a token. */
@@ -75,11 +75,11 @@ export interface CommandsJob extends RestTarget {
 export interface CommandsResult {
   readonly sent: number
   readonly lost: number
-  /** Number of `resync` frames, by which /ws says that it left something out. */
+  /** Number of `resync` frames, with which /ws reports that it left out events. */
   readonly resyncs: number
   readonly firstSentAt: number
   readonly lastCompletedAt: number
-  /** Times since the scheduled send: until 202, until the device has it, and until `completed` on /ws. */
+  /** Times since the scheduled send: until the 202, until the device has the command, and until `completed` on /ws. */
   readonly acceptedMicros: Percentiles
   readonly receivedMicros: Percentiles
   readonly completedMicros: Percentiles
@@ -120,7 +120,7 @@ export type Job =
 
 export interface RunResult {
   readonly messages: number
-  /** Milliseconds that can be compared with `ticks()` of any process of this machine. */
+  /** Milliseconds, comparable with `ticks()` in any process of this machine. */
   readonly firstSentAt: number
   readonly lastAckedAt: number
   /** Number of messages per device in this run, in the order of `OpenJob.devices`. */
@@ -130,7 +130,7 @@ export interface RunResult {
   readonly probeMicros: Percentiles | undefined
   readonly probesLost: number
   readonly cpuMicros: number
-  /** Messages that had to wait beyond their schedule because too many were unacknowledged. */
+  /** Messages that were sent later than scheduled because too many were in flight. */
   readonly deferred: number
 }
 

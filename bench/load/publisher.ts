@@ -1,4 +1,5 @@
-// The load generator. It is a separate process, so that its CPU is not counted as the service's. Runs one job at a time.
+// The load generator. It is a separate process, so that its CPU time does not count as the service's. Runs one job at a
+// time.
 import { Crowd } from './crowd.ts'
 import { Fleet } from './fleet.ts'
 import { Probe } from './probe.ts'

@@ -1,8 +1,8 @@
-// Devices that exist before the service that is measured starts.
+// Registers devices before the measured service starts.
 import { startService } from '../targets/service.ts'
 import { Rest } from './rest.ts'
 
-/** Registers devices of which nothing is known yet. The service has ended afterwards. */
+/** Registers devices that have never reported anything. The service has ended when this resolves. */
 export async function registerOnly(dataDir: string, ids: readonly string[]): Promise<void> {
   const service = await startService({ dataDir, durability: 'power' })
   const rest = new Rest(service.httpUrl)

@@ -1,5 +1,5 @@
-// Keep-alive HTTP/1.1 connections on raw sockets, since a request through node:http costs the generator several times
-// more.
+// Keep-alive HTTP/1.1 connections on raw sockets, because a request through node:http costs the generator several times as
+// much.
 import { connect, type Socket } from 'node:net'
 import { ticks } from '../measure/deadline.ts'
 

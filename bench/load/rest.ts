@@ -1,4 +1,4 @@
-// The requests that the bench sends through REST: one admin, devices registered fast, history read back.
+// The REST requests of the bench: logs in as one admin, registers devices fast, and reads history back.
 import { Agent, request } from 'node:http'
 import { sleep } from '../measure/deadline.ts'
 import type { DeviceLogin } from './device-socket.ts'
@@ -121,7 +121,7 @@ export class Rest {
     return reply.text
   }
 
-  /** Makes what the body says and resolves with the answer's text. */
+  /** Sends a POST with this body and resolves with the text of the answer. */
   async post(path: string, body: object): Promise<string> {
     const reply = await this.#send('POST', path, body)
     if (reply.status >= 300) throw refused(path, reply)
@@ -158,7 +158,7 @@ export class Rest {
     return results
   }
 
-  // If the service refuses a request for its rate, the request waits as it is told.
+  // If the service refuses a request because of its rate, waits for as long as the service asks.
   async #send(method: string, path: string, body?: unknown): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
       const reply = await this.#once(method, path, body)

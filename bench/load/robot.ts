@@ -1,16 +1,16 @@
-// A rosbridge server with a robot behind it. Its topics speak one after the other, as they would without each other.
+// A rosbridge server with a robot behind it. Its topics publish in turn, each at the rate it would have alone.
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sleep } from '../measure/deadline.ts'
 
-/** Messages a second of each topic. */
+/** Messages per second of each topic. */
 export const HZ = 50
-/** What was said so long ago has been read. */
+/** After this time, everything published has been read. */
 const READ_MS = 500
 
 export class Robot {
   readonly url: string
-  /** Resolves once all topics were subscribed to for the first time. */
+  /** Resolves once all topics have been subscribed to for the first time. */
   readonly subscribed: Promise<void>
   /** How often each text was published by the other side. */
   readonly heard = new Map<string, number>()
@@ -36,18 +36,18 @@ export class Robot {
     return new Robot(server, topics)
   }
 
-  /** Messages so far. */
+  /** Number of messages published so far. */
   get said(): number {
     return this.#said
   }
 
-  /** Resolves once all that was said has been read. */
+  /** Resolves once everything published has been read. */
   async fallSilent(): Promise<void> {
     clearInterval(this.#timer)
     await sleep(READ_MS)
   }
 
-  /** Breaks the connection, and takes none for so long. */
+  /** Breaks the connection, and accepts none for this long. */
   async leave(ms: number): Promise<void> {
     await this.fallSilent()
     this.#isAway = true
@@ -89,7 +89,7 @@ export class Robot {
     let said = 0
     this.#timer = setInterval(() => {
       const due = Math.floor(((performance.now() - startedAt) * perSec) / 1_000)
-      // No two messages of a topic have the same time, however late they are said.
+      // No two messages of a topic have the same time, however late they are published.
       for (; said < due; said++)
         socket.send(
           messageOf(`/battery_${said % this.#topics}`, this.#said++, startedMs + (said * 1_000) / perSec),

@@ -1,4 +1,4 @@
-// Times whole round trips of commands: POST, the device's socket, its answer, and `completed` on /ws. Each command
+// Measures whole round trips of commands: POST, the device's socket, its answer, and `completed` on /ws. Each command
 // carries a number.
 import type { WebSocket } from 'ws'
 import { Histogram } from '../../engine/edge/histogram.ts'
@@ -8,7 +8,7 @@ import type { CommandsJob, CommandsResult } from './protocol.ts'
 import { RestLines } from './rest-lines.ts'
 import { openWebSocket } from './websocket.ts'
 
-/** Commands that are not completed by then count as lost. */
+/** Commands that take longer than this count as lost. */
 const ARRIVAL_MS = 10_000
 const SUBSCRIBE_MS = 10_000
 const NUMBER = /"probe":(\d+)/
@@ -27,7 +27,7 @@ export async function runRoundTrips(crowd: Crowd, job: CommandsJob): Promise<Com
 class RoundTrips {
   readonly #job: CommandsJob
   readonly #lines: RestLines
-  /** The time for which each command was scheduled, by its number; undefined once it is completed. */
+  /** The scheduled time of each command, by its number. Undefined once it is completed. */
   readonly #sentAt: (number | undefined)[] = []
   readonly #accepted = new Histogram()
   readonly #received = new Histogram()

@@ -9,7 +9,7 @@ import type { Service } from '../targets/service.ts'
 import type { Rest } from './rest.ts'
 
 const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
-/** Registration included. */
+/** Time for registration and connecting. */
 const CONNECTED_MS = 900_000
 const POLLING = { deadlineMs: CONNECTED_MS, everyMs: 500 }
 const UPLOAD_MS = 60_000
@@ -52,7 +52,7 @@ async function summaryOf(child: ChildProcess): Promise<SummaryText> {
     text += chunk
   })
   await new Promise((resolve) => child.once('close', resolve))
-  // The simulator's own tests know its summary.
+  // The simulator's own tests check its summary.
   return JSON.parse(text) as SummaryText
 }
 
@@ -62,13 +62,13 @@ export async function allOnline(
 ): Promise<void> {
   await until(`${count} online`, POLLING, async () => {
     const path = `/api/v1/devices?group=${group}&status=online&type=mqtt_device&per_page=1`
-    // While thousands connect, the service may be too busy for an answer.
+    // While thousands of devices connect, the service may be too busy to answer.
     const text = await rest.text(path).catch(() => '{}')
     return Reflect.get(Object(JSON.parse(text)), 'total') === count ? true : undefined
   })
 }
 
-/** Uploads an image of so many bytes for the devices. */
+/** Uploads an image of this size for the devices. */
 export async function uploadImage(
   { service, rest }: Pick<Place, 'service' | 'rest'>,
   { version, bytes }: { readonly version: string; readonly bytes: number },

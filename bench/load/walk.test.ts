@@ -12,7 +12,7 @@ test('a walk moves by at most 0.1, with a sensor’s precision', () => {
   }
 })
 
-test('random numbers are in [0, 1), evenly spread and different', () => {
+test('random numbers are in [0, 1), evenly distributed and distinct', () => {
   const random = xorshift(1)
   const values = Array.from({ length: 10_000 }, random)
   expect(values.every((value) => value >= 0 && value < 1)).toBe(true)

@@ -13,7 +13,7 @@ export function makeSeries(kind: SeriesKind, seed: number): () => number {
   }
 }
 
-// These numbers cannot be compressed. Those of a plain congruential generator can, because of their low bits.
+// These numbers are incompressible, unlike those of a plain linear congruential generator, whose low bits repeat.
 export function xorshift(seed: number): () => number {
   let state = Math.imul(seed + 1, 0x9e3779b1) | 1
   const next = (): number => {

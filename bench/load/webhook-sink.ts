@@ -1,4 +1,4 @@
-// Receives the webhooks of a channel and notes when what arrived.
+// Receives the webhooks of a channel and records their times of arrival.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ticks } from '../measure/deadline.ts'
@@ -6,7 +6,7 @@ import { ticks } from '../measure/deadline.ts'
 export interface ReceivedWebhook {
   readonly at: number
   readonly type: string
-  /** The number of alerts that it tells of. */
+  /** The number of alerts in the message. */
   readonly total: number
   readonly deviceId: string | undefined
 }
@@ -49,7 +49,7 @@ export class WebhookSink {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Alerts of which the messages of this type tell. */
+  /** The number of alerts in messages of this type. */
   told(type: string): number {
     return this.received.reduce((sum, each) => sum + (each.type === type ? each.total : 0), 0)
   }

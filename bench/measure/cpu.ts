@@ -106,7 +106,7 @@ export function parseMachineTime(text: string): MachineTime {
   }
 }
 
-// schedstat counts nanoseconds, but some kernels lack it; stat counts ticks everywhere.
+// schedstat counts nanoseconds but is missing in some kernels. stat counts ticks everywhere.
 function threadMicros(path: string): number | undefined {
   const fine = read(`${path}/schedstat`)?.split(' ')[0]
   if (fine !== undefined && fine !== '0') return Number(fine) / 1000
@@ -114,7 +114,7 @@ function threadMicros(path: string): number | undefined {
   return coarse === undefined ? undefined : parseStat(coarse).cpuMicros
 }
 
-// A process may end after it was listed, so its files may be gone.
+// A process may end after it was listed, and its files are then gone.
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')

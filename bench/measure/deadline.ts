@@ -1,7 +1,7 @@
 // Bounds every wait of the bench: it ends with its result, or with an error that names what was waited for.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// performance.now() is cheap; hrtime is the clock that all processes of a machine share.
+// performance.now() is cheap, and hrtime is the clock shared by all processes of a machine.
 const origin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
 /** Monotonic milliseconds, comparable between the processes of a machine. */
@@ -28,7 +28,7 @@ export interface Polling {
   readonly everyMs: number
 }
 
-/** Calls `ask` again until its answer is not undefined. */
+/** Calls `ask` repeatedly until its answer is not undefined. */
 export async function until<T>(
   what: string,
   polling: Polling,

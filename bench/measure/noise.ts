@@ -1,16 +1,16 @@
-// Finds out whether something else used the machine during a measurement.
+// Detects whether something else used the machine during a measurement.
 import { readFileSync } from 'node:fs'
 import { type CpuSample, cpuBetween, type MachineTime, parseMachineTime, sampleCpu } from './cpu.ts'
 import { toDigits } from './report.ts'
 
-/** Percent of the CPU that the hypervisor may take before a figure is doubtful. */
+/** Percentage of CPU time taken by the hypervisor above which a figure is doubtful. */
 const STEAL_PERCENT_MAX = 2
-/** Percent of the CPU for other processes, which includes the kernel's work for no process. */
+/** The same for other processes, including work of the kernel that belongs to no process. */
 const OTHERS_PERCENT_MAX = 10
 
 export class NoiseMeter {
   readonly #machine: MachineTime
-  /** CPU time of the bench and all that it started. */
+  /** CPU time of the bench and of everything it started. */
   readonly #ours: CpuSample
 
   constructor() {
@@ -18,7 +18,7 @@ export class NoiseMeter {
     this.#machine = readMachineTime()
   }
 
-  /** Text to add to a figure: empty, or the reason to measure it again. */
+  /** A note for a figure: empty, or the reason why it should be measured again. */
   note(): string {
     const now = readMachineTime()
     const ours = cpuBetween(this.#ours, sampleCpu(process.pid)).totalMicros

@@ -9,7 +9,7 @@ test('a figure is met or missed only if it has a target', () => {
   expect(verdictOf({ ...figure, target: { kind: 'at_most', value: 80_000 } })).toBe('missed')
 })
 
-test('the table is aligned, names a scenario once, and shows targets and floors', () => {
+test('the table is aligned, names each scenario once, and shows targets and floors', () => {
   const table = toTable([
     {
       ...figure,
@@ -43,14 +43,14 @@ describe('the report', () => {
   })
   const headings = (report: string) => report.match(/^#+ .*$/gm)
 
-  test('has the parts in their order, and the method behind them', () => {
+  test('has the parts in order, followed by the method', () => {
     const report = toReport('', [part('rest', 2), part('floors', 1)], rest)
     expect(headings(report)).toEqual(['# Benchmarks', '## floors', '## rest', '## Method'])
     expect(report).toContain('Measures what it measures.\n\nmeasured with 1.\n\n| scenario')
     expect(report).toMatch(/Carefully\.\n$/)
   })
 
-  test('keeps the parts that were not measured again, and no part of a scenario that is gone', () => {
+  test('keeps parts that were not measured again, and drops parts of scenarios that no longer exist', () => {
     const before = toReport('', [part('floors', 1), part('rest', 2)], rest)
     const after = toReport(before, [part('ingest', 3), part('rest', 4)], rest)
     expect(headings(after)).toEqual(['# Benchmarks', '## floors', '## ingest', '## rest', '## Method'])

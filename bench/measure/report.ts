@@ -6,7 +6,7 @@ export interface Figure {
   readonly value: number
   readonly unit: string
   readonly target?: { readonly kind: 'at_least' | 'at_most'; readonly value: number }
-  /** The part of a floor that was reached; 1 is the floor itself. */
+  /** The ratio to a floor, where 1 is the floor itself. */
   readonly floorShare?: { readonly of: string; readonly share: number }
   readonly note?: string
 }
@@ -52,11 +52,11 @@ export function toDigits(value: number): string {
   return String(Number(value.toPrecision(3)))
 }
 
-/** What a scenario measured, as a part of the report. */
+/** The results of a scenario, as a part of the report. */
 export interface ReportPart {
   readonly name: string
   readonly about: string
-  /** When, with which code, and on which machine. */
+  /** Date, commit and machine of the measurement. */
   readonly conditions: string
   readonly figures: readonly Figure[]
 }
@@ -67,7 +67,7 @@ Written by \`npm run bench\`; do not edit. Each part says when it was measured, 
 part only.
 `
 
-/** Writes these parts in place of what `before` has of their scenarios. Other scenarios keep what they have. */
+/** Replaces the parts in `before` of the scenarios that were measured. Other scenarios keep their parts. */
 export function toReport(
   before: string,
   parts: readonly ReportPart[],

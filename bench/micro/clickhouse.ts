@@ -1,4 +1,4 @@
-// Requests to ClickHouse: CPU-microseconds of this process and of the chdb process, best and median of several rounds.
+// Requests to ClickHouse: CPU microseconds of this process and of the chdb process, best and median of several rounds.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Measures how long decoding telemetry takes: CPU microseconds per message, the best of several rounds, on one thread and
+// Measures how long decoding telemetry takes: CPU microseconds per message, the best of several rounds, on one thread
 // without I/O.
 //
 //   floor    JSON.parse and a flatten into an array; nothing is stored
@@ -19,7 +19,7 @@ const RECEIVED_AT = 1_700_000_000_000_000
 
 class Sender {
   readonly #latest = Array.from({ length: DEVICES }, () => new Latest())
-  // The pattern of ids does not matter here.
+  // The form of the ids does not matter here.
   readonly #ids = Array.from({ length: DEVICES }, (_, i) => `dev_${i}` as DeviceId)
   #version = 0
 

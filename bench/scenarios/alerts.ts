@@ -1,4 +1,4 @@
-// Alert rules: what they cost while nothing moves, what they take from ingest, a storm, and the way to a webhook.
+// Alert rules: their cost while no alert changes, their effect on ingest, a storm of alerts, and the latency to a webhook.
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { expectedOf, waitForRows } from '../load/count.ts'
 import { type DeviceLogin, DeviceSocket } from '../load/device-socket.ts'
@@ -20,13 +20,13 @@ const INGESTING = 1_000
 const RULES = 20
 const WARM_UP_MS = 1_500
 const OTHERS = 100
-/** Devices of the critical alerts, and a few to spare. */
+/** The devices of the critical alerts, and a few spare ones. */
 const PROBES = 300
 const OTHERS_PER_SEC = 500
 const CONNECTS_AT_ONCE = 256
 const API = '/api/v1/alerts'
 const POLLING = { deadlineMs: 120_000, everyMs: 100 }
-/** Below the 600 a minute that a channel may send at most. */
+/** Below the limit of 600 per minute that a channel may send. */
 const CRITICAL_PER_SEC = 8
 
 export const alerts: Scenario = {
@@ -57,7 +57,7 @@ export const alerts: Scenario = {
   },
 }
 
-/** The same load with and without rules that nothing moves, in turn, so that a busy machine slows both. */
+/** The same load with and without rules whose alerts never change, alternating so that a busy machine slows down both. */
 async function besideIngest(bench: Bench, session: Session): Promise<void> {
   const { service, rest, devices, generator } = session
   const ids = devices.map(({ id }) => id)
@@ -74,7 +74,7 @@ async function besideIngest(bench: Bench, session: Session): Promise<void> {
     const storedAt = await waitForRows(rest, expectedOf(ids, runs))
     const { totalMicros, childrenMicros } = cpuBetween(before, sampleCpu(service.pid))
     const rate = (1_000 * result.messages) / (storedAt - result.firstSentAt)
-    // Merges of ClickHouse come and go, whatever the rules.
+    // The merges of ClickHouse vary independently of the rules.
     return { micros: (totalMicros - childrenMicros) / result.messages, rate }
   }
   const durationMs = bench.quick ? 3_000 : 5_000
@@ -85,7 +85,7 @@ async function besideIngest(bench: Bench, session: Session): Promise<void> {
     await run(WARM_UP_MS)
     without.push(await run(durationMs))
     const made = await Promise.all(thresholds(RULES).map((rule) => rest.post(`${API}/rules`, rule)))
-    // What a new rule costs at once is over by then.
+    // By then the one-time cost of new rules is over.
     await run(WARM_UP_MS)
     ruled.push(await run(durationMs))
     // The answer is a rule.
@@ -121,7 +121,7 @@ async function openAll({ service, rest, devices, generator }: Session, others: G
   await generator.open({ ...sockets, devices, ringSize: 16 })
 }
 
-/** Every device says within a second for the first time what its rule is about. */
+/** Within a second, every device sends for the first time the value that its rule is about. */
 async function storm(bench: Bench, { session, others, sink }: Place): Promise<void> {
   const { rest, devices, generator } = session
   const url = `http://${sink.address}/storm`
@@ -191,7 +191,7 @@ interface Summary {
   readonly by_state: { readonly firing: { readonly warning: number } }
 }
 
-/** Devices whose critical alert fires, one after the other, beside the messages of others. */
+/** The critical alerts of some devices fire one after the other, while other devices send messages. */
 async function toWebhook(bench: Bench, { session, others, sink }: Place): Promise<void> {
   const { service, rest } = session
   const count = bench.quick ? 40 : 200

@@ -1,4 +1,4 @@
-// What the ROS 2 bridge costs on a robot: CPU per message of ROS that becomes a message of MQTT.
+// The cost of the ROS 2 bridge on a robot: CPU per ROS message that becomes an MQTT message.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -135,6 +135,6 @@ function fileText({
   }))
   const { host, port } = service.mqtt
   const mqtt = { host, port, token }
-  // JSON is YAML.
+  // JSON is valid YAML.
   return JSON.stringify({ device_id: ID, mqtt, ros: { url: rosUrl }, bridges: routes })
 }

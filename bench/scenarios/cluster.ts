@@ -24,7 +24,7 @@ export const cluster: Scenario = {
   name: 'cluster',
   about: 'the cluster profile on real servers: messages/s and CPU by process, compared with the glue peer',
   async run(bench) {
-    // The peer runs in the same run, since the speed of the machine changes.
+    // The peer runs in the same session, because the speed of the machine changes.
     if (bench.find(glueName, 'messages/s') === undefined) await glue.run(bench)
     for (const layout of LAYOUTS) {
       const did = await bench.withDir((dir) =>
@@ -54,7 +54,7 @@ async function measureIngest(bench: Bench, servers: Cluster, layout: readonly st
     await rest.login()
     const ids = deviceIds(SOCKETS)
     await rest.register(ids)
-    // The broker accepts anybody.
+    // The broker does not authenticate.
     const devices = ids.map((id) => ({ id, token: undefined }))
     await withGenerator(async (generator) => {
       const { mqtt } = servers.broker
@@ -93,7 +93,7 @@ function serversOf({ serverPids }: Cluster): readonly (readonly [string, number]
   return Object.entries(serverPids)
 }
 
-/** Asks ClickHouse itself, so that the nodes have no work. */
+/** Queries ClickHouse directly, so that the nodes have no work. */
 function stored({ clickhouse }: Cluster, messages: number): Promise<number> {
   return until(`${messages} messages stored`, { deadlineMs: COUNT_MS, everyMs: 100 }, async () =>
     Number(await clickhouse.query('SELECT count() FROM points')) >= messages * LEAVES ? ticks() : undefined,

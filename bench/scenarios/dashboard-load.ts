@@ -1,5 +1,5 @@
-// The dashboard beside full load: what somebody sees while 10 000 messages a second come in, and what a hundred open dashboards
-// take from ingest.
+// The dashboard under full load: what a user sees while 10 000 messages a second come in, and what a hundred open
+// dashboards cost ingest.
 import { connectAsync } from 'mqtt'
 import type { Page } from 'playwright-core'
 import type { WebSocket } from 'ws'
@@ -20,7 +20,7 @@ const PROBE_EVERY_MS = 200
 const OPENED_MS = 3_000
 const DASHBOARDS = 100
 const WINDOW = 4
-/** What a dashboard asks for. */
+/** The interval that a dashboard requests. */
 const FLEET_PACE_MS = 500
 const ROUNDS = 2
 
@@ -30,7 +30,7 @@ export interface DashboardLoad {
   readonly generator: Generator
 }
 
-/** The page of a device that reports its own clock, while other devices report as fast as they may. */
+/** The page of a device that reports its own clock, while other devices report as fast as they are allowed. */
 export async function addFlood(
   bench: Bench,
   page: Page,
@@ -85,7 +85,7 @@ export async function addFlood(
   )
 }
 
-/** Compares the CPU of a message with and without dashboards, in turns, because a machine is not the same for long. */
+/** Compares the CPU time per message with and without dashboards, alternating because the speed of a machine changes. */
 export async function addCrowd(
   bench: Bench,
   { scenario, service, generator, token }: DashboardLoad & { readonly token: string },

@@ -1,4 +1,4 @@
-// The dashboard in Chromium in front of 50 000 registered devices, of which 1 000 report.
+// The dashboard in Chromium with 50 000 registered devices, of which 1 000 report.
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { Histogram, type Percentiles } from '../../engine/edge/histogram.ts'
@@ -19,7 +19,7 @@ const REPORTING = 1_000
 const WAIT_MS = 120_000
 const SCROLL_MS = 10_000
 const INDEX_READS = 10
-/** Without the second one, the browser answers how much memory it uses when it happens to collect garbage. */
+/** Without the second option, the browser reports its memory use only when it happens to collect garbage. */
 const BROWSER = ['--no-sandbox', '--enable-blink-features=ForceEagerMeasureMemory']
 const WORDS = ['bench-04', 'bench-0421', 'status:online', 'group:site-3 bench', 'nobody']
 
@@ -80,14 +80,14 @@ async function measure(bench: Bench, setting: Setting): Promise<void> {
   await addSearch(bench, page, scenario)
   await addFrames(bench, page, { scenario, generator })
   await addMemory(bench, page, scenario)
-  // It reports nothing of its own.
+  // This device reports nothing by itself.
   const probe = devices[REPORTING]
   if (probe !== undefined) await addFlood(bench, page, { scenario, service, generator, probe })
   await context.close()
   await addCrowd(bench, { scenario, service, generator, token: setting.rest.token })
 }
 
-/** Each context begins with an empty cache. The bare page says what this browser takes for any page at this moment. */
+/** Each context starts with an empty cache. The bare page shows how long this browser currently takes for any page. */
 async function addFirstPictures(bench: Bench, setting: Setting, scenario: string): Promise<void> {
   const [paint, drawn, bare] = [new Histogram(), new Histogram(), new Histogram()]
   const noise = new NoiseMeter()
@@ -123,7 +123,7 @@ async function addIndex(bench: Bench, { service, rest }: Setting, scenario: stri
   const before = sampleCpu(service.pid)
   for (let i = 0; i < INDEX_READS; i++) {
     await (await fetch(`${service.httpUrl}/api/v1/fleet/index`, { headers })).arrayBuffer()
-    // It is made at most once a second.
+    // The index is computed at most once a second.
     await sleep(1_100)
   }
   const { totalMicros } = cpuBetween(before, sampleCpu(service.pid))
@@ -137,7 +137,7 @@ async function addIndex(bench: Bench, { service, rest }: Setting, scenario: stri
   })
 }
 
-/** Types letter by letter; the browser says how long each key took until the next picture. */
+/** Types letter by letter. The browser reports the time from each key to the next frame. */
 async function addSearch(bench: Bench, page: Page, scenario: string): Promise<void> {
   const noise = new NoiseMeter()
   const field = page.getByLabel('Filter devices')
@@ -203,7 +203,7 @@ async function addMemory(bench: Bench, page: Page, scenario: string): Promise<vo
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('HeapProfiler.collectGarbage')
   const { usedSize } = await cdp.send('Runtime.getHeapUsage')
-  // The page is isolated, so the browser tells it.
+  // The browser reveals this only because the page is isolated.
   const bytes = await page.evaluate<number>(
     'performance.measureUserAgentSpecificMemory().then((measured) => measured.bytes)',
   )
@@ -221,7 +221,7 @@ async function loggedIn({ browser, service }: Setting): Promise<BrowserContext> 
   const { origin } = new URL(service.httpUrl)
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
-    // The page asks for the session of its cookie only if it remembers that there was one.
+    // The page requests the session of its cookie only if it remembers having had one.
     storageState: {
       cookies: [],
       origins: [{ origin, localStorage: [{ name: 'fleet-has-session', value: '1' }] }],
@@ -236,7 +236,7 @@ async function loggedIn({ browser, service }: Setting): Promise<BrowserContext> 
   return context
 }
 
-/** When this happened first, in milliseconds after the page was asked for. */
+/** When the mark was first set, in milliseconds after the page was requested. */
 async function timeOf(page: Page, name: string): Promise<number> {
   for (const from = performance.now(); performance.now() - from < WAIT_MS; ) {
     const at = await page.evaluate<number>(
@@ -248,7 +248,7 @@ async function timeOf(page: Page, name: string): Promise<number> {
   throw new Error(`the page never came to ${name}`)
 }
 
-/** Runs in the page. */
+/** A script that runs in the page. */
 const OBSERVER = `
   globalThis.events = []
   new PerformanceObserver((list) => {
@@ -282,7 +282,7 @@ async function registerMany(service: Service, rest: Rest, count: number): Promis
       body: lines.join('\n'),
     })
     if (!response.ok) throw new Error(`the registration was answered with ${response.status}`)
-    // The contract of the answer.
+    // The API guarantees this shape.
     const { results } = (await response.json()) as {
       readonly results: readonly { readonly device_id: string; readonly access_token: string }[]
     }

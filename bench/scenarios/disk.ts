@@ -8,7 +8,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 import { type OpenTelemetry, withTelemetry } from '../targets/clickhouse.ts'
 
 const BLOCK_ROWS = 30_000
-/** A version as shards make it: the position of the entry in the log, then the position in the entry. */
+/** Versions are built like those of shards: the position of the entry in the log, then the position within the entry. */
 const VERSIONS_PER_ENTRY = 65_536
 const SIZE = `SELECT sum(bytes_on_disk), sum(rows), count() FROM system.parts
 WHERE active AND table = 'points' AND database = currentDatabase() FORMAT TSV`

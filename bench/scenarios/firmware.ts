@@ -1,4 +1,4 @@
-// What firmware costs the service: an upload, downloads by ranges beside a bare Node stream, and readers that take nothing.
+// The cost of firmware: an upload, downloads by ranges compared with a bare Node stream, and readers that take nothing.
 import { createHash, randomFillSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
@@ -33,7 +33,7 @@ export const firmware: Scenario = {
   async run(bench) {
     const image = randomFillSync(Buffer.allocUnsafe(64 * MIB))
     await withService(bench, {}, ({ service, rest }) => upload({ bench, service, rest, image }))
-    // Devices that ask over HTTP need no MQTT client here. While they may, uploads cost two more hashes.
+    // Devices that use HTTP need no MQTT client here. While the DDI is on, uploads compute two more hashes.
     const more = { FLEET_DDI: 'on', FLEET_OTA_DOWNLOADS_MAX: '2000' }
     await withService(bench, more, async ({ service, rest, dir }) => {
       await send(service, rest, { version: '1.0', image, times: 1 })
@@ -112,7 +112,7 @@ interface Place {
   readonly image: Buffer
 }
 
-/** The image is sent many times over in one upload, after a small one. */
+/** After a small upload, sends the image many times over in a single one. */
 async function upload({ bench, service, rest, image }: Place & { readonly rest: Rest }): Promise<void> {
   await send(service, rest, { version: 'small', image, times: 1 })
   await sleep(SETTLED_MS)
@@ -178,7 +178,7 @@ function hashSeconds(image: Buffer, times: number): number {
   return (user + system) / 1e6
 }
 
-/** Devices that ask for firmware over HTTP, and where each may download. */
+/** Devices that get firmware over HTTP, each with the URL of its download. */
 async function offered(service: Service, rest: Rest, count: number): Promise<readonly URL[]> {
   const devices = await rest.register(deviceIds(count))
   const poll = async ({ id, token }: DeviceLogin, path = '') => {
@@ -290,7 +290,7 @@ async function slowReaders({ bench, service, urls }: Omit<LoadRun, 'image' | 'di
   })
 }
 
-/** Asks for the image, and never reads what comes. */
+/** Requests the image and never reads the answer. */
 function openSlow(url: URL): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(url.port), url.hostname, () => {

@@ -1,5 +1,5 @@
-// The peer for comparison: a script that one would write in an afternoon, with the same generator, the same payloads and
-// the same kind of ClickHouse child.
+// The peer for comparison: a script that one could write in an afternoon, with the same generator, the same payloads and
+// the same kind of ClickHouse child process.
 
 import { LEAVES } from '../load/payloads.ts'
 import type { RunResult } from '../load/protocol.ts'
@@ -48,7 +48,8 @@ async function measure(bench: Bench, broker: BareBroker, clickhouse: ClickHouse)
   try {
     await withGenerator(async (generator) => {
       await generator.open({ ...broker.mqtt, devices, connectsAtOnce: 256, ringSize: 64, greet: false })
-      // Enough messages to outlast the start, and few enough to wait in mosquitto, which accepts more than the script can.
+      // Enough messages to outlast the start, and few enough to wait in mosquitto, which accepts more than the script can
+      // handle.
       const job = { window: 16, durationMs: 60_000 }
       await generator.closed({ ...job, messagesPerDevice: 50 })
       await counted({ clickhouse, script }, 50 * SOCKETS)

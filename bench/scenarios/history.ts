@@ -77,7 +77,7 @@ async function timeQueries(bench: Bench, rest: Rest, next: () => HistoryQuery): 
     const startedAt = ticks()
     const count = await rest.countOf(query)
     if (k >= WARM_UP) latency.record((ticks() - startedAt) * 1000)
-    // Every hour has 3 600 points, or one or two fewer at the end of the series.
+    // Every hour has 3 600 points, or one or two fewer at either end of the series.
     if (count < 3_590 || count > 3_601)
       throw new Error(`${query.deviceId} ${query.metric}: ${count} points in an hour`)
   }

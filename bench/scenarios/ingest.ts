@@ -15,7 +15,7 @@ const WARM_UP_MS = 2_000
 const STAGE_METRIC = 'fleet_stage_seconds_total'
 const MIB = 1024 ** 2
 
-/** Messages that a device keeps unacknowledged, by number of sockets. */
+/** Messages in flight per device, by the number of sockets. */
 export function windowFor(sockets: number): number {
   return sockets <= 100 ? 64 : sockets <= 1_000 ? 16 : 4
 }
@@ -77,7 +77,7 @@ async function measure(bench: Bench, session: Session, durability: Durability): 
   const durationMs = bench.quick ? 4_000 : 15_000
   const run = await generator.closed({ window, durationMs, messagesPerDevice: undefined })
   const countedAt = await waitForRows(rest, expectedOf(ids, [warm, run]))
-  // CPU is sampled before the devices are counted, since those thousands of queries are not ingest.
+  // CPU is sampled before the devices are counted, because those thousands of queries are not part of ingest.
   const cpu = cpuBetween(before, sampleCpu(service.pid))
   const stagesAfter = byLabel(await rest.metrics(), STAGE_METRIC, 'stage')
   const seconds = (countedAt - run.firstSentAt) / 1000
@@ -139,7 +139,7 @@ function addFigures(bench: Bench, measured: Measurement): void {
   )
 }
 
-// The least that the same work could cost: parse and flatten each message, and insert its eight points from a prebuilt
+// The lowest possible cost of the same work: parse and flatten each message, and insert its eight points from a prebuilt
 // block.
 function floorOfCpu(bench: Bench, micros: number): ReturnType<Bench['shareOf']> {
   const parse = bench.find('floors', 'JSON.parse + flatten')

@@ -1,4 +1,4 @@
-// A floor: inserts rows of telemetry that were encoded in advance, one block after the other, with nothing else running.
+// A floor: inserts blocks of telemetry encoded in advance, one after the other, with nothing else running.
 import type { Block } from '../../engine/ports/telemetry.ts'
 import { BlockMaker } from '../load/blocks.ts'
 import { LEAVES, METRICS, makePayloads } from '../load/payloads.ts'

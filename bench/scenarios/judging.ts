@@ -1,5 +1,5 @@
-// What alert rules cost a shard while nothing moves: time per message, memory per device and rule, and the sweep of the
-// timers. All of it in this process, without a service.
+// The cost of alert rules to a shard while no alert changes: time per message, memory per device and rule, and the sweep of
+// timers. Everything runs in this process, without a service.
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -24,7 +24,7 @@ import { DEVICES, loadedShard, START, sweepAt, timeSweeps, toHolds } from './swe
 
 const WATCHED = 1_000
 const ROUNDS = 7
-/** [contract 5.8] Nanoseconds per message with so many rules on eight leaves. */
+/** [contract 5.8] Nanoseconds per message, by the number of rules on eight metrics. */
 const COSTS = [
   { rules: 10, nanos: 350 },
   { rules: 50, nanos: 1_500 },
@@ -77,14 +77,14 @@ export async function judging(bench: Bench): Promise<void> {
   timers(bench)
 }
 
-/** Rules whose thresholds no value reaches, one metric after the other. */
+/** Rules with thresholds that no value reaches, cycling through the metrics. */
 export function thresholds(count: number): readonly RuleWishBody[] {
   return Array.from({ length: count }, (_, i) => ({
     name: `rule ${i}`,
     target: EVERYBODY,
     condition: {
       kind: 'threshold',
-      // The remainder is below their number.
+      // The remainder is a valid index.
       metric: METRICS[i % METRICS.length] as string,
       ...(i % 2 === 0 ? { op: '>', value: 1_000 + i, clear_value: 900 } : { op: '<', value: -1_000 - i }),
     },
@@ -107,7 +107,7 @@ interface SentMessage {
 function sentMessage(): SentMessage {
   const [payload = Buffer.from('{}')] = makePayloads(1)
   const columns = new Columns()
-  // An id as a device has it.
+  // A valid device id.
   const deviceId = 'bench-0' as DeviceId
   const about = { deviceId, name: undefined, receivedAt: Micros(START * 1_000), version: 1 }
   const reported = report(payload, about, new Latest(), columns)
@@ -122,7 +122,7 @@ function watchesOf(wishes: readonly RuleWishBody[]): {
 } {
   const book = new RuleBook({ revision: 1, rules: ruled(wishes), silences: [] })
   const device = register(
-    // An id as a device has it.
+    // A valid device id.
     'bench-0' as DeviceId,
     { kind: 'register', name: 'bench', type: 'mqtt_device' },
     userAuthor('bench'),
@@ -139,7 +139,7 @@ function watchesOf(wishes: readonly RuleWishBody[]): {
   return { watches, bytes }
 }
 
-/** Asks for a garbage collection, which programs may not do by themselves. */
+/** Returns a function that triggers garbage collection, which Node does not normally offer. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc')
   // The function has this type in every context.
@@ -154,7 +154,7 @@ interface JudgingRun {
 
 function costOf(judged: JudgingRun): { readonly nanos: number; readonly noise: string } {
   const noise = new NoiseMeter()
-  // The first round tells each rule that its metric is known.
+  // The first round shows each rule that its metric is known.
   judgeMessages(judged)
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
@@ -167,13 +167,13 @@ function costOf(judged: JudgingRun): { readonly nanos: number; readonly noise: s
   return { nanos: least, noise: noise.note() }
 }
 
-/** Microseconds; every message is newer than the one before. */
+/** Microseconds. Every message is newer than the previous one. */
 let lastAt = START * 1_000
 
 /** Returns the number of messages that flagged a rule. */
 function judgeMessages({ watches, messages, sent: { shape, columns } }: JudgingRun): number {
   const { slotValues } = columns.shapes
-  // A number of the module would be allocated anew with each message, which is no cost of rules.
+  // A module variable would allocate a number for each message, which is not a cost of rules.
   let at = lastAt
   let flagged = 0
   for (let i = 0; i < messages; i++) {
@@ -197,7 +197,7 @@ async function countCollections(work: () => unknown): Promise<number> {
   })
   observer.observe({ entryTypes: ['gc'] })
   work()
-  // Entries are told of in a later turn of the event loop.
+  // Observers get their entries in a later turn of the event loop.
   await sleep(50)
   observer.disconnect()
   return collections

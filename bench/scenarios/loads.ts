@@ -1,5 +1,5 @@
-// Measures what a message costs the roles of a cluster at three loads. With few messages each costs more: a role wakes up
-// for them, reads, appends, saves and tells the others, however few they are.
+// Measures what a message costs the roles of a cluster at three loads. With few messages each one costs more, because
+// waking up, reading, appending, saving and informing the others takes the same effort for any number of them.
 import { LEAVES } from '../load/payloads.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
@@ -38,7 +38,7 @@ async function measure(bench: Bench, servers: Cluster): Promise<void> {
     const ids = deviceIds(SOCKETS)
     await rest.register(ids)
     await withGenerator(async (generator) => {
-      // The broker accepts anybody.
+      // The broker does not authenticate.
       const devices = ids.map((id) => ({ id, token: undefined }))
       const { mqtt } = servers.broker
       await generator.open({ ...mqtt, devices, connectsAtOnce: 256, ringSize: 64, greet: false })
@@ -72,7 +72,7 @@ async function measure(bench: Bench, servers: Cluster): Promise<void> {
   }
 }
 
-/** CPU of each node in microseconds a second while no message comes. */
+/** CPU of each node without any messages, in microseconds per second. */
 async function idlePerSec(nodes: readonly ClusterNode[], ms: number): Promise<readonly number[]> {
   const [before, since] = [nodes.map(({ pid }) => sampleCpu(pid)), ticks()]
   await until('a quiet while', { deadlineMs: 2 * ms, everyMs: 100 }, async () =>
@@ -86,7 +86,7 @@ function costsOf(nodes: readonly ClusterNode[], before: readonly CpuSample[]): r
   return before.map((sample, at) => cpuBetween(sample, sampleCpu(nodes[at]?.pid ?? 0)).totalMicros)
 }
 
-/** Asks ClickHouse itself, so that the nodes have no work. */
+/** Queries ClickHouse directly, so that the nodes have no work. */
 async function stored({ clickhouse }: Cluster, messages: number): Promise<void> {
   await until(`${messages} messages stored`, { deadlineMs: STORED_MS, everyMs: 100 }, async () =>
     Number(await clickhouse.query('SELECT count() FROM points')) >= messages * LEAVES ? true : undefined,

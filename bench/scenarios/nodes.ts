@@ -1,4 +1,4 @@
-// Three engines work under a steady load while one is killed, another one joins, and ClickHouse goes away and returns.
+// Three engines run under a steady load while one is killed, another one joins, and ClickHouse goes down and comes back.
 import { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import { partitionOf } from '../../engine/index.ts'
 import { parseDeviceId } from '../../schemas/ids.ts'
@@ -16,7 +16,7 @@ const SOCKETS = 1_000
 const ENGINES = 3
 const scenario = `cluster, ${ENGINES} engines`
 const PARTITIONS = 64
-/** Messages per second while nodes come and go. */
+/** Messages per second while nodes leave and join. */
 const STEADY_PER_SEC = 1_000
 const PATIENCE_MS = 120_000
 const ASK_EVERY_MS = 200
@@ -205,8 +205,8 @@ function onePerPartition(
   return [...byPartition].map(([partition, id]) => ({ id, partition }))
 }
 
-/** Resolves with the time of the owner's first answer; latest telemetry is only in its memory. The API waits for an owner
- *  itself, but a question that was sent to a dying node may wait in vain, so more are asked without waiting for it. */
+/** Resolves with the time of the owner's first answer: latest telemetry is only in its memory. The API itself waits for an
+ *  owner, but a request that reached a dying node may wait in vain, so further ones are sent in parallel. */
 async function firstAnswer(rest: Rest, id: string): Promise<number> {
   let answeredAt: number | undefined
   let askAgainAt = 0

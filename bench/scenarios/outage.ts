@@ -1,4 +1,4 @@
-// ClickHouse goes away under a steady load and returns.
+// ClickHouse goes down under a steady load and comes back.
 import type { CutProxy } from '../../engine/adapters/testing/proxy.ts'
 import type { Generator } from '../load/generator.ts'
 import { LEAVES } from '../load/payloads.ts'
@@ -9,9 +9,9 @@ import type { Bench } from '../scenario.ts'
 import type { Cluster } from '../targets/cluster.ts'
 
 const scenario = 'cluster, ClickHouse away'
-/** Messages per second; there are eight times as many points. */
+/** Messages per second. Each message has eight points. */
 const OUTAGE_PER_SEC = 4_000
-/** Seconds of messages that may be missing for the nodes to count as caught up. */
+/** The nodes count as caught up if fewer milliseconds of messages than this are missing. */
 const LAG_MS = 1_000
 const PATIENCE_MS = 120_000
 
@@ -61,7 +61,7 @@ export async function measureOutage(bench: Bench, outage: Outage): Promise<void>
   await until('everything to be stored', { deadlineMs: PATIENCE_MS, everyMs: 100 }, async () =>
     (await stored()) >= sentBefore + messages ? true : undefined,
   )
-  // A point that was written again replaces the earlier one, at a merge or in this query.
+  // A point that was written again replaces the earlier one, either at a merge or in this query.
   const final = Number(await servers.clickhouse.query('SELECT count() FROM points FINAL')) / LEAVES
   const seconds = (caughtUp.at - healedAt) / 1000
   const perSec = (caughtUp.count - storedBefore) / seconds

@@ -1,5 +1,5 @@
-// Measures reads through REST: the latest values of a device, compared with a framework that answers a constant, and
-// pages of a long device list.
+// Measures reads through REST: the latest values of a device, compared with a framework that answers a constant, and pages
+// of a long device list.
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 import { Rest } from '../load/rest.ts'
@@ -12,7 +12,7 @@ import { startProgram } from '../targets/ready-line.ts'
 import { startService } from '../targets/service.ts'
 
 const CONNECTIONS = 64
-/** Few connections, as a dashboard's users have, so that the latency of a page is not that of a queue. */
+/** Few connections, like the users of a dashboard, so that the latency of a page does not include queueing. */
 const LIST_CONNECTIONS = 2
 const READY_MS = 20_000
 const REPORTING = 20
@@ -44,7 +44,7 @@ async function measureSnapshot(bench: Bench, { service, rest, devices, generator
   })
   try {
     const load = { bench, token: rest.token, paths, connections: CONNECTIONS }
-    // The two run in turn, twice, since the speed of a core changes with time.
+    // The two alternate, twice, because the speed of a core changes over time.
     const runs = []
     for (let round = 0; round < 2; round++)
       runs.push({

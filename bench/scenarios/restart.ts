@@ -1,4 +1,4 @@
-// Measures the memory of 50 000 devices, and how soon the service is back after kill -9 under load.
+// Measures the memory of 50 000 devices, and how quickly the service is back after kill -9 under load.
 
 import { freePort } from '../../engine/adapters/testing/free-port.ts'
 import type { DeviceLogin } from '../load/device-socket.ts'
@@ -16,7 +16,7 @@ import { type Service, startService } from '../targets/service.ts'
 
 const FIRST_ACK_MS = 60_000
 const LOADED_SOCKETS = 1_000
-/** Time for the service to come to rest, with one garbage collection, before memory is read. */
+/** Time for the service to become idle, including one garbage collection, before memory is read. */
 const SETTLE_MS = 15_000
 
 export const restart: Scenario = {
@@ -27,7 +27,7 @@ export const restart: Scenario = {
       const fleet = { dataDir, mqttPort: await freePort(), size: bench.quick ? 5_000 : 50_000 }
       const small = await anonOfSmall(bench, 0)
       const devices = await registerAll(bench, fleet)
-      // Memory is read before the load, since reading a log again takes memory that idle devices do not need.
+      // Memory is read before the load, because replaying a log takes memory that idle devices do not need.
       await measureMemory(bench, { ...fleet, devices, small })
       await killUnderLoad(fleet, devices)
       await measureRestart(bench, fleet, devices)
@@ -55,8 +55,8 @@ interface SmallFleet {
   readonly anonBytes: number
 }
 
-/** Memory of a restarted service with so many devices. It must be compared with an empty service: compared with one that
- *  has some devices the difference was below zero, since a garbage collection weighs more than the devices. */
+/** Memory of a restarted service with this many devices, as the basis for comparison. An almost empty one is not suitable:
+ *  the difference came out negative, because a garbage collection outweighs a few devices. */
 async function anonOfSmall(bench: Bench, size: number): Promise<SmallFleet> {
   return bench.withDir(async (dataDir) => {
     const fleet = { dataDir, mqttPort: 0, size }
@@ -107,7 +107,7 @@ async function killUnderLoad(fleet: FleetOnDisk, devices: readonly DeviceLogin[]
       const load = generator.closed({ window: 16, durationMs: 20_000, messagesPerDevice: undefined })
       await Promise.race([load, sleep(3_000)])
       await service.kill('SIGKILL')
-      // The generator fails because its sockets were closed, which is intended.
+      // The generator fails because its sockets were closed, as intended.
       await load.catch(() => undefined)
     })
   })
@@ -137,7 +137,7 @@ async function measureRestart(
   })
 }
 
-/** Resolves with the time of the PUBACK, or with undefined while nothing answers. */
+/** Resolves with the time of the PUBACK, or with undefined if the service does not answer. */
 async function publishOnce(port: number, device: DeviceLogin): Promise<number | undefined> {
   const topic = `fleet/${device.id}/telemetry`
   const ring = encodeRing({ topic, payloads: makePayloads(1), offset: 0, size: 1 })

@@ -1,5 +1,5 @@
-// A rollout to thousands of devices that take two seconds each: how long it takes, what it costs the service, and whether
-// the telemetry of others notices.
+// A rollout to thousands of devices that take two seconds each: its duration, its cost to the service, and its effect on
+// the telemetry of others.
 import { join } from 'node:path'
 import { placesFor } from '../load/places.ts'
 import { Rest } from '../load/rest.ts'
@@ -19,7 +19,7 @@ const MESSAGES_PER_SEC = 2_000
 const CALM_MS = 5_000
 const WATCHED_MS = 10_000
 const SETTLED_MS = 5_000
-/** Installing takes so long, and the restart takes it again. */
+/** Duration of the installation, and again of the restart. */
 const STEP_SEC = 1
 const POLLING = { deadlineMs: 600_000, everyMs: 250 }
 const MIB = 2 ** 20
@@ -60,7 +60,7 @@ interface Scene {
   readonly rest: Rest
 }
 
-/** Devices that say next to nothing but how their update goes. */
+/** Devices that report hardly anything but the progress of their update. */
 function scenarioOf(count: number): object {
   const type = {
     ...{ type: 'mqtt_device', keep_alive_sec: 600, telemetry: { interval_sec: 86_400 } },
@@ -75,7 +75,7 @@ function scenarioOf(count: number): object {
   }
 }
 
-/** How soon after its 201 a deployment to a few has reached all of them. */
+/** The time from the 201 of a small deployment until it has reached all its devices. */
 async function notify(at: Scene): Promise<void> {
   const { bench, rest } = at
   const target = { type: 'group', value: 'bench/few' }
@@ -167,7 +167,7 @@ async function allSucceeded({ rest }: Scene, id: string, count: number): Promise
   })
 }
 
-/** Time that the leader's rounds took, since the start. */
+/** Total time of the leader's rounds since the start. */
 async function roundSeconds(rest: Rest): Promise<number> {
   const [, seconds = '0'] = /^fleet_ota_orchestrator_seconds_total (\S+)/m.exec(await rest.metrics()) ?? []
   return Number(seconds)

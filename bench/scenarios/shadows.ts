@@ -10,7 +10,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 const DEVICES = 200
 const WARM_UP_MS = 1_000
 const HISTORY_MS = 30_000
-/** The history of one device in so many is counted. */
+/** The history is counted for one device in this many. */
 const COUNTED_EVERY = 10
 
 export const shadows: Scenario = {

@@ -1,4 +1,4 @@
-// Times the sweep of a shard that holds 50 000 devices with a deadline each, without a service around it.
+// Measures the sweep of a shard that holds 50 000 devices with a deadline each, without a service around it.
 
 import type { AlertSettings } from '../../engine/domain/alert/rule-book.ts'
 import { register } from '../../engine/domain/device/transition.ts'
@@ -70,11 +70,11 @@ interface Swept {
   readonly history: number
   readonly notices: number
   readonly totalMs: number
-  /** Microseconds of each task: others wait that long at most. */
+  /** Microseconds of each task, which is how long other work may have to wait. */
   readonly holds: Histogram
 }
 
-/** A whole sweep, however many tasks it takes. */
+/** Runs a whole sweep, however many tasks it takes. */
 export function sweepAt(shard: Shard, now: Millis): Swept {
   const holds = new Histogram()
   let [changed, history, notices, totalMs] = [0, 0, 0, 0]
@@ -92,7 +92,7 @@ export function sweepAt(shard: Shard, now: Millis): Swept {
   return { changed, history, notices, totalMs, holds }
 }
 
-/** How long the shard was held at a time. */
+/** Describes for how long at a time the shard was blocked. */
 export function toHolds({ holds }: Pick<Swept, 'holds'>): string {
   const { p99, max } = holds.percentiles()
   return `the shard is held for ${toDigits(max / 1000)} ms at most (p99 ${toDigits(p99 / 1000)} ms)`

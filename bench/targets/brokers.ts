@@ -37,7 +37,7 @@ export async function startMosquitto(dir: string): Promise<BareBroker | undefine
   return { ...tracked, mqtt: { host: '127.0.0.1', port } }
 }
 
-// Queues have no limits, so messages wait for the consumer and none is dropped.
+// Queues are unlimited, so that messages wait for the consumer and none is dropped.
 function mosquittoConf(port: number): string {
   return `listener ${port} 127.0.0.1
 allow_anonymous true

@@ -1,4 +1,4 @@
-// Keeps track of every process that the bench starts, so that none outlives it.
+// Tracks every process that the bench starts, so that none outlives it.
 import type { ChildProcess } from 'node:child_process'
 import { within } from '../measure/deadline.ts'
 
@@ -7,7 +7,7 @@ const running = new Set<ChildProcess>()
 
 export interface TrackedProcess {
   readonly pid: number
-  /** Resolves once the process is gone. */
+  /** Resolves once the process has ended. */
   readonly gone: Promise<void>
   isGone(): boolean
   kill(signal?: NodeJS.Signals): Promise<void>
@@ -38,7 +38,7 @@ export function track(child: ChildProcess): TrackedProcess {
   }
 }
 
-/** Kills the processes that are left when the bench ends for any reason. */
+/** Kills the remaining processes when the bench ends for any reason. */
 export function killAll(): void {
   for (const child of running) child.kill('SIGKILL')
 }

@@ -1,4 +1,4 @@
-// Starts the embedded profile's ClickHouse as the service does, but lets the bench send queries.
+// Starts the ClickHouse of the embedded profile as the service does, but lets the bench send queries.
 import { ChdbSupervisor } from '../../engine/adapters/telemetry/chdb/chdb-supervisor.ts'
 import { ClickHouseTelemetry } from '../../engine/adapters/telemetry/clickhouse/clickhouse.ts'
 import { ClickHouseLink } from '../../engine/adapters/telemetry/clickhouse/clickhouse-link.ts'
@@ -13,7 +13,7 @@ export interface ClickHouse {
   readonly user: string
   readonly password: string
   readonly pid: number
-  /** Resolves with the answer as text, without the newline at its end. */
+  /** Resolves with the answer as text, without the trailing newline. */
   query(sql: string): Promise<string>
 }
 

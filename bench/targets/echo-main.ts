@@ -1,4 +1,4 @@
-// A floor: sends CONNACK and PUBACK from raw sockets. Measures the generator and the cost of the sockets.
+// A floor: answers with CONNACK and PUBACK on raw sockets. Measures the generator and the cost of sockets.
 import { createServer, type Socket } from 'node:net'
 
 const CONNACK = Buffer.from([0x20, 2, 0, 0])
@@ -34,7 +34,7 @@ function lengthBytes(bytes: Buffer, at: number): number {
   return count
 }
 
-/** Length of the packet, or 0 while it is not complete. */
+/** Length of the packet, or 0 while it is incomplete. */
 function packetBytes(bytes: Buffer, at: number): number {
   if (at + 2 > bytes.length) return 0
   const header = lengthBytes(bytes, at)

@@ -1,4 +1,4 @@
-// A floor for REST: Fastify answers a constant, the first argument.
+// A floor for REST: Fastify answers with a constant, given as the first argument.
 import Fastify from 'fastify'
 
 const [, , text = '{}'] = process.argv

@@ -1,4 +1,4 @@
-// Fills the points table by SQL, since a hundred million points through the broker would take half an hour.
+// Fills the points table by SQL, because a hundred million points through the broker would take half an hour.
 import { Millis } from '../../schemas/ids.ts'
 import { until } from '../measure/deadline.ts'
 import type { OpenTelemetry } from './clickhouse.ts'
@@ -10,12 +10,12 @@ const MERGE_MS = 300_000
 export interface Fill {
   readonly devices: readonly string[]
   readonly metrics: readonly string[]
-  /** Points per series, one per second; the last one is just before `endMs`. */
+  /** Points per series, one per second. The last one is just before `endMs`. */
   readonly seconds: number
   readonly endMs: number
 }
 
-/** Fills the table, computes the rollups of every full hour as the service does, and waits until merges have ended. */
+/** Fills the table, computes the rollups of every full hour as the service does, and waits for merges to end. */
 export async function fillPoints({ telemetry, clickhouse }: OpenTelemetry, fill: Fill): Promise<void> {
   for (let from = 0; from < fill.devices.length; from += DEVICES_PER_INSERT) {
     await clickhouse.query(
@@ -28,7 +28,7 @@ export async function fillPoints({ telemetry, clickhouse }: OpenTelemetry, fill:
   )
 }
 
-// Slow waves with noise, with a sensor's precision. Every device reports at its own moment of the second.
+// Slow waves with noise, at a sensor's precision. Each device reports at its own offset within the second.
 function insertOf({ devices, metrics, seconds, endMs }: Fill): string {
   const startMs = endMs - seconds * 1000
   return `INSERT INTO points (device_id, metric, ts, value, version, received)

@@ -1,5 +1,5 @@
-// The script that many teams write instead: mqtt.js → JSON.parse → flatten → @clickhouse/client, in batches of 10 000 rows
-// or 1 s.
+// The script that many teams write themselves: mqtt.js → JSON.parse → flatten → @clickhouse/client, in batches of 10 000
+// rows or 1 s.
 import { Readable } from 'node:stream'
 import { createClient } from '@clickhouse/client'
 import { connectAsync } from 'mqtt'

@@ -12,9 +12,9 @@ export interface ServiceOptions {
   readonly durability: Durability
   /** A fixed port, for a restart that must keep its address. */
   readonly mqttPort?: number
-  /** Left out, the service's default applies. */
+  /** If undefined, the default of the service applies. */
   readonly heartbeatTimeoutSec?: number
-  /** Where channels of alerts may send to, although it is no public address. */
+  /** An address that alert channels may send to although it is not public. */
   readonly webhookAllow?: string
   /** Further settings. */
   readonly more?: Readonly<Record<`FLEET_${string}`, string>>
@@ -50,7 +50,7 @@ function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
     FLEET_DURABILITY: durability,
     FLEET_REGISTRATION: 'open',
     FLEET_LOG_LEVEL: 'warn',
-    // One user sends all requests. The limits are so high that they cost time but refuse nothing.
+    // One user sends all requests. The limits are high enough to refuse nothing, but are still computed.
     FLEET_USER_REQUEST_RATE: '1000000',
     FLEET_DEVICE_REQUEST_RATE: '1000000',
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',

@@ -6,10 +6,10 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css']
 const LICENCES = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt']
-/** Nearly as small as the best, in a tenth of the time. */
+/** Almost as small as the best quality, in a tenth of the time. */
 const BROTLI_QUALITY = 9
 
-/** After the compiler, whose output it uses. */
+/** Must run after the compiler, whose output it uses. */
 export async function buildDocs(root) {
   const from = join(root, 'node_modules', 'swagger-ui-dist')
   const to = join(root, 'dist', 'docs')
@@ -31,7 +31,7 @@ export async function buildDocs(root) {
   )
 }
 
-/** Browsers would ask for a map that is not there. */
+/** Removes the reference to a source map that is not served. */
 function withoutSourceMap(text) {
   return text.replace(/\n(\/\/|\/\*)# sourceMappingURL=\S*( \*\/)?\s*$/, '\n')
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// `npx fleet …`: runs the command line after the set-up that is still missing.
+// `npx fleet …`: runs the command line, after any necessary installation and build.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 
-// A robot that only has the command line does not install the service.
+// A robot that needs only the command line does not install the packages of the service.
 await runBuilt('dist/api/cli/main.js', { needs: 'commander' })

@@ -1,5 +1,5 @@
-// Lets one process in at a time, by a lock file that holds the process id of its holder. The lock of a holder that was
-// killed is taken over: its process id is gone or, where ids mean nothing (another container), the file is too old.
+// A lock between processes: a file that contains the process id of its holder. If the holder was killed, the lock is taken
+// over: its process id no longer exists or, where ids are meaningless (in another container), the file is too old.
 import {
   linkSync,
   mkdirSync,
@@ -16,7 +16,7 @@ const TOUCH_EVERY_MS = 2_000
 const STALE_AFTER_MS = 30_000
 const LOOK_EVERY_MS = 100
 
-/** Resolves with the function that releases the lock, once it is held. Calls `onWait` if another process holds it. */
+/** Resolves once the lock is held, with a function that releases it. Calls `onWait` if another process holds it. */
 export async function acquireLock(path, onWait = () => {}) {
   mkdirSync(dirname(path), { recursive: true })
   let waited = false
@@ -44,13 +44,13 @@ function take(path) {
   }
 }
 
-/** Returns true if the lock is free now because its holder is gone. */
+/** Returns true if the lock is now free because its holder has gone. */
 function dropStale(path) {
   const seen = read(path)
   if (seen === undefined) return true
   if (!isStale(seen)) return false
-  // Renaming is atomic: of two processes that found the same stale lock, one gets it. What is renamed may also be the
-  // fresh lock of the other one, and then it is put back.
+  // Renaming is atomic: if two processes find the same stale lock, only one renames it. The other may then rename the fresh
+  // lock of the first, and has to put it back.
   const aside = `${path}.${process.pid}`
   try {
     renameSync(path, aside)
@@ -84,7 +84,7 @@ function read(path) {
 function isStale({ holder, touchedAt }) {
   const ageMs = Date.now() - touchedAt
   if (ageMs > STALE_AFTER_MS) return true
-  // The file was just created and its holder has not written its id yet.
+  // The file was just created, and its holder has not written its id yet.
   if (holder === '') return false
   return !isAlive(Number(holder))
 }

@@ -1,6 +1,6 @@
-// Before and after `npm pack`. A release carries the built program, so that whoever installs it needs no compiler. As a
-// dependency it brings only what the device library, the client and the command line import, because a device must not
-// load the 700 MB of the service: those packages are installed into `dist/` once the service is started there.
+// Runs before and after `npm pack`. A release contains the built program, so that installing it needs no compiler. As a
+// dependency it installs only what the device library, the client and the command line import, because a device must not
+// load the 700 MB of the service. Those packages are installed into `dist/` when the service is first started there.
 import './node-version.mjs'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,16 +8,16 @@ import { join } from 'node:path'
 const { prepare, RELEASE_MARK, ROOT } = await import('./prepare.mjs')
 const { run } = await import('./run-child.mjs')
 
-/** What `fleet/device`, `fleet/client` and the command line import. */
+/** The packages imported by `fleet/device`, `fleet/client` and the command line. */
 const EDGE_PACKAGES = ['commander', 'mqtt', 'typebox', 'ws', 'yaml']
 
 const manifest = join(ROOT, 'package.json')
 const mark = join(ROOT, RELEASE_MARK)
 const service = {
-  // `package.json` as it stands in the repository, for the time of packing.
+  // The repository's `package.json`, kept here while packing.
   kept: join(ROOT, 'dist', 'package.whole.json'),
   manifest: join(ROOT, 'dist', 'package.json'),
-  // npm leaves package-lock.json out of a package, and takes this name for it.
+  // npm does not pack package-lock.json, but it packs and uses a file of this name.
   lock: join(ROOT, 'dist', 'npm-shrinkwrap.json'),
 }
 
@@ -32,7 +32,7 @@ if (!process.argv.includes('--undo')) {
   writeFileSync(mark, '')
 }
 
-/** Also mends what a `npm pack` that was killed left behind. */
+/** Also cleans up after an `npm pack` that was killed. */
 function undo() {
   for (const path of [mark, service.manifest, service.lock]) rmSync(path, { force: true })
   if (!existsSync(service.kept)) return
@@ -58,7 +58,7 @@ function describeService({ name, version, license, dependencies, allowScripts })
   writeFileSync(service.lock, toJson({ ...lock, packages: { '': root, ...Object.fromEntries(packages) } }))
 }
 
-/** A reader never finds half of a file. */
+/** Replaces a file atomically, so that no reader sees half of it. */
 function replace(path, content) {
   writeFileSync(`${path}.new`, toJson(content))
   renameSync(`${path}.new`, path)
@@ -68,7 +68,7 @@ function toJson(content) {
   return `${JSON.stringify(content, undefined, 2)}\n`
 }
 
-/** The types of what other projects import: the device library and the client. */
+/** Emits the types of what other projects import: the device library and the client. */
 async function declareTypes() {
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   const code = await run(

@@ -20,13 +20,13 @@ const release = join(folder, 'package')
 const project = join(folder, 'project')
 const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8')
 let tarball
-/** Why npm could not install the release in the project, where the registry is out of reach. */
+/** The reason if npm could not install the release because the registry is unreachable. */
 let offline
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
 beforeAll(() => {
-  // What a `npm pack` that was killed leaves behind is no obstacle.
+  // The remains of an `npm pack` that was killed must not be an obstacle.
   mkdirSync(join(ROOT, 'dist'), { recursive: true })
   writeFileSync(join(ROOT, 'dist', 'package.whole.json'), '{}')
   const packed = spawnSync('npm', ['pack', '--silent', '--pack-destination', folder], {
@@ -40,7 +40,7 @@ beforeAll(() => {
   installInProject()
 }, 240_000)
 
-/** Stands in for `npm ci` in `dist/`, which would fetch the same packages again. */
+/** Replaces `npm ci` in `dist/`, which would download the same packages again. */
 function linkServicePackages() {
   const dist = join(release, 'dist')
   const { packages } = JSON.parse(readFileSync(join(dist, 'npm-shrinkwrap.json'), 'utf8'))
@@ -64,7 +64,7 @@ function installInProject() {
   else expect([status, stderr]).toEqual([0, ''])
 }
 
-test('packing leaves nothing behind that a clone would mistake for a release', () => {
+test('packing leaves nothing behind that would make a clone look like a release', () => {
   expect(readFileSync(join(ROOT, 'package.json'), 'utf8')).toBe(manifest)
   const left = ['.fleet-release', 'package.json', 'package.whole.json', 'npm-shrinkwrap.json']
   expect(left.filter((name) => existsSync(join(ROOT, 'dist', name)))).toEqual([])
@@ -121,7 +121,7 @@ device.onCommand('dock', async (data, { progress }) => {
 await device.connect()
 await device.telemetry({ temperature: 21.5 })
 let online: string[] = []
-// The list follows a moment after what was acknowledged.
+// The list is updated a moment after the acknowledgement.
 while (online.length === 0) {
   await new Promise((resolve) => setTimeout(resolve, 20))
   const page = await fleet.listDevices({ query: { status: 'online' } })
@@ -170,7 +170,7 @@ test('a release starts without a compiler, and a device of another project conne
     FLEET_ADMIN_EMAIL: 'admin@example.com',
     FLEET_ADMIN_PASSWORD: 'correct horse battery',
   }
-  // As `fleet start` of the command line, which starts a release as `npm start` does.
+  // Like `fleet start` of the command line, which starts a release as `npm start` does.
   const service = spawn(process.execPath, ['deploy/dev/fleet.mjs', 'start'], {
     cwd: release,
     env,
@@ -190,7 +190,7 @@ test('a release starts without a compiler, and a device of another project conne
   if (offline === undefined) expect(printed).toBe("[ 'robot-7' ]\n")
 })
 
-/** Not synchronous: the pipe of the service is read meanwhile. */
+/** Asynchronous, because the pipe of the service has to be read meanwhile. */
 function output(args) {
   const program = spawn(process.execPath, args, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''

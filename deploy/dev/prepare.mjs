@@ -1,5 +1,5 @@
-// Prepares a start or a test run: installs packages and builds `dist/`, each only if it is stale. Imports no package,
-// since none may be installed yet, and prints to stderr only, since stdout belongs to the service.
+// Prepares a start or a test run: installs packages and builds `dist/`, each only if stale. It imports no packages, because
+// none may be installed yet, and prints only to stderr, because stdout belongs to the service.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -19,13 +19,13 @@ import { buildDocs } from './docs.mjs'
 import { acquireLock } from './lock.mjs'
 import { run } from './run-child.mjs'
 
-/** Stands in `dist/` of a packed release (pack.mjs). */
+/** A file in `dist/` of a packed release (pack.mjs). */
 export const RELEASE_MARK = 'dist/.fleet-release'
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * Resolves once everything is ready; throws an Error whose message is for the user. A packed release gets the packages of
- * the service only if `needs`, a package that the caller imports, is not there.
+ * Resolves once everything is ready. Throws an Error whose message is for the user. In a packed release, the packages of
+ * the service are installed only if `needs`, a package that the caller imports, is missing.
  */
 export async function prepare({
   root = ROOT,
@@ -40,7 +40,7 @@ export async function prepare({
     say('waiting for another set-up'),
   )
   try {
-    // A packed release comes built: it needs no packages of development, and lists those of the service in dist/.
+    // A packed release is already built: it needs no development packages, and lists those of the service in dist/.
     if (isPacked) await install(join(root, 'dist'), say, [])
     else if (!isInstalled(root)) await step(root, installStamp, install, say)
     if (!isPacked && !isBuilt(root)) await step(root, buildStamp, build, say)
@@ -53,7 +53,7 @@ function sayOnStderr(text) {
   process.stderr.write(`fleet: ${text}\n`)
 }
 
-// The stamp is computed before the work, so that a change made meanwhile counts as stale the next time.
+// The stamp is computed before the work, so a change made meanwhile counts as stale the next time.
 async function step(root, stampOf, work, say) {
   const { path, content } = stampOf(root)
   rmSync(path, { force: true })
@@ -78,7 +78,7 @@ function isInstalled(root) {
   return true
 }
 
-/** npm writes down what it really installed, so a plain `npm install` is recognised and not repeated. */
+/** npm records what it installed, so a plain `npm install` is recognised and not repeated. */
 function isInstalledByHand(root) {
   const path = join(root, 'node_modules', '.package-lock.json')
   if (!existsSync(path)) return false
@@ -89,7 +89,7 @@ function isInstalledByHand(root) {
   )
 }
 
-/** True if built files can import the package: it is in dist/, or where npm put it for a project that has the release. */
+/** True if built files can import the package: from dist/, or from where npm put it in a project that uses the release. */
 function isThere(name, root) {
   try {
     createRequire(join(root, 'dist', 'package.json')).resolve(name)
@@ -119,7 +119,7 @@ async function installPackages(root, say, which = ['--include=dev']) {
   )
 }
 
-/** uWebSockets.js brings its binary for every platform, 130 MB of them; only this platform's is ever loaded. */
+/** Removes the binaries of uWebSockets.js for other platforms (130 MB in all), which are never loaded. */
 function dropForeignBinaries(root) {
   const folder = join(root, 'node_modules', 'uWebSockets.js', 'dist', 'bin')
   if (!existsSync(folder)) return
@@ -161,7 +161,7 @@ function walk(path) {
 
 async function compile(root, say) {
   say('building')
-  // The last build did not finish, so what the compiler cached of it is not trusted.
+  // The last build did not finish, so the compiler's cache is not trusted.
   rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true })
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const code = await run(process.execPath, [tsc, '-p', '.'], { cwd: root })
@@ -172,7 +172,7 @@ async function compile(root, say) {
   noteCommit(root)
 }
 
-/** After the compiler, because the build reads the compiled operations. */
+/** Must run after the compiler, because the build imports the compiled operations. */
 async function buildDashboard(root) {
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
   const config = join(root, 'api', 'dashboard', 'build', 'vite.config.ts')
@@ -182,7 +182,7 @@ async function buildDashboard(root) {
   if (code !== 0) throw new Error('the build of the dashboard failed, see above')
 }
 
-/** Writes down the commit of this build for the service to report. Without git there is no such file. */
+/** Records the commit of this build, which the service reports. Without git the file is not written. */
 function noteCommit(root) {
   const { status, stdout } = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], {
     cwd: root,
@@ -193,7 +193,7 @@ function noteCommit(root) {
   else rmSync(path, { force: true })
 }
 
-/** Removes output whose source is gone: it would still load here but be missing in a fresh clone. */
+/** Removes output whose source no longer exists. It would still load here, but be missing in a fresh clone. */
 function dropOrphans(root) {
   const dist = join(root, 'dist')
   for (const path of walk(dist)) {

@@ -22,7 +22,7 @@ const lockOf = (version) =>
     packages: { '': {}, 'node_modules/x': { version }, 'node_modules/y': { version, optional: true } },
   })
 
-/** Runs a set-up whose steps are only noted down. */
+/** Runs a preparation whose steps are only recorded. */
 async function prepared() {
   const done = []
   await prepare({ root, install: () => done.push('install'), build: () => done.push('build'), say: () => {} })
@@ -64,7 +64,7 @@ test('packages of another version than the lock file says are installed again', 
   expect(await prepared()).toEqual(['install', 'build'])
 })
 
-test('a failed build is tried again, and its lock is released', async () => {
+test('a failed build is repeated the next time, and its lock is released', async () => {
   const failing = prepare({
     root,
     install: () => {},
@@ -108,7 +108,7 @@ test('the lock of a process that was killed is taken over', async () => {
   expect(existsSync(path)).toBe(false)
 })
 
-test('a lock that was not touched for long is taken over, even if its process id is in use again', async () => {
+test('a lock that was not updated for long is taken over, even if its process id is in use again', async () => {
   const path = join(root, 'lock')
   writeFileSync(path, String(process.ppid))
   const longAgo = new Date(Date.now() - 3_600_000)

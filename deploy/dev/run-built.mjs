@@ -10,7 +10,7 @@ export async function runBuilt(file, options) {
     process.stderr.write(`fleet: ${error.message}\n`)
     process.exit(1)
   }
-  // The program runs in this very process, so signals and the exit code are its own.
+  // The program runs in this process, so it handles signals and sets the exit code itself.
   const main = resolve(ROOT, file)
   process.argv[1] = main
   await import(pathToFileURL(main).href)

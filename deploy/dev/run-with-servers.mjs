@@ -1,5 +1,5 @@
 // `node deploy/dev/run-with-servers.mjs dist/bench/run.js`: runs a built program that needs real servers, and tells it
-// where they are.
+// their paths.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 import { findServers, serverEnvironment } from './servers.mjs'

@@ -1,4 +1,4 @@
-// `node deploy/dev/run.mjs dist/bench/run.js --quick`: runs any built program after the set-up that is still missing.
+// `node deploy/dev/run.mjs dist/bench/run.js --quick`: runs any built program, after any necessary installation and build.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 

@@ -1,5 +1,5 @@
-// Finds the real servers and tools that tests and benches need: on the PATH, else in a cache folder, else by fetching.
-// A test reads the path of a server from TEST_SERVER_<NAME>, or why it is missing from TEST_SERVER_<NAME>_MISSING.
+// Finds the real servers and tools that tests and benches need: on the PATH, otherwise in a cache folder, otherwise by
+// downloading. TEST_SERVER_<NAME> holds the path of a server, or TEST_SERVER_<NAME>_MISSING the reason why it is missing.
 import { accessSync, constants, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -7,9 +7,9 @@ import { run } from './run-child.mjs'
 
 /**
  * `fetch` is `{ apt: package }`, `{ go: module@version }`, `{ pip: package==version }` or `{ npm: package@version }`. With
- * `isModule` the program is a Python that has the package; `venv` names a Python environment of its own. A `required`
- * server is fetched before the tests, and where CI is set, a run without it fails. One that is `tried` is fetched, too, and
- * its tests are skipped wherever it cannot be had.
+ * `isModule` the program is a Python that has the package, and `venv` names a Python environment of its own. A `required`
+ * server is fetched before the tests, and if it is missing where CI is set, the run fails. A `tried` server is fetched too,
+ * but its tests are skipped if that fails.
  */
 export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: true },
@@ -32,7 +32,7 @@ export const SERVERS = {
       ].join(' '),
     },
     required: false,
-    // There are packages for one version of Python only.
+    // The packages exist only for one version of Python.
     tried: true,
   },
   chromium: { fetch: { apt: 'chromium' }, required: true },
@@ -43,10 +43,10 @@ export const SERVERS = {
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet')
 const GO = join(CACHE, 'bin')
 const PYTHON = join(CACHE, 'python')
-// Its packages start Python anew with other libraries, so they are kept apart.
+// These packages start Python again with other libraries, so they are installed separately.
 const ROS = join(CACHE, 'ros')
 const NPM = join(CACHE, 'npm')
-// Debian installs servers into folders that are not on the PATH of ordinary users.
+// Debian installs servers into folders that are not on the PATH of normal users.
 const MORE_PATHS = [
   '/usr/sbin',
   '/usr/local/sbin',
@@ -57,7 +57,8 @@ const MORE_PATHS = [
   join(NPM, 'node_modules', '.bin'),
 ]
 
-/** The servers for a run of vitest with these arguments. Unit tests use none, so nothing is looked for or fetched. */
+/** The servers for a run of vitest with these arguments. Unit tests need none, so nothing is searched or fetched for them.
+ *  */
 export async function findServersFor(args, options) {
   const projects = args.flatMap((arg, i) => {
     if (arg === '--project') return [args[i + 1]]
@@ -81,7 +82,7 @@ export async function findServers({ servers = SERVERS, isCi = process.env.CI ===
   return found
 }
 
-/** The environment variables by which tests find the servers. */
+/** The environment variables in which tests find the servers. */
 export function serverEnvironment(found) {
   return Object.fromEntries(
     found.map(({ name, path, missing }) => {
@@ -103,14 +104,14 @@ async function obtain(name, { apt, go, pip, venv = 'python', isModule = false, n
     await runChild('python3', ['-m', 'venv', join(CACHE, venv)])
     const options = ['install', '--quiet', '--disable-pip-version-check']
     const code = await runChild(join(bin, 'pip'), [...options, ...pip.split(' ')])
-    // Python finds its packages beside the name that it is called by.
+    // Python finds its packages relative to the path it is called by.
     if (isModule && code === 0) symlinkSync('python3', join(bin, name))
   } else if (npm !== undefined) {
     const quietly = ['--no-audit', '--no-fund', '--loglevel=error']
     await runChild('npm', ['install', '--prefix', NPM, ...quietly, ...npm.split(' ')])
   } else if (apt !== undefined && isRoot) {
     const install = () => runChild('apt-get', ['install', '-y', '-qq', '--no-install-recommends', apt])
-    // A fresh machine has no package list, or one so old that its packages are gone.
+    // A fresh machine has no package list, or one so old that its packages no longer exist.
     if ((await install()) !== 0 && (await runChild('apt-get', ['update', '-qq'])) === 0) await install()
   }
   return locate(name, machine)

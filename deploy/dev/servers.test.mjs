@@ -53,7 +53,7 @@ test('a missing optional server never fails the run', async () => {
   expect(found).toEqual({ name: 'broker', missing: 'broker is not installed', fatal: false })
 })
 
-test('a server that is tried is fetched, and never fails the run', async () => {
+test('a server marked as tried is fetched, and never fails the run', async () => {
   const servers = { robot: { fetch: { pip: 'a==1 b==2', venv: 'robots' }, required: false, tried: true } }
   const fresh = machine({ fetchable: false })
   const [found] = await findServers({ servers, isCi: true, ...fresh })

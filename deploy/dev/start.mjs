@@ -1,4 +1,4 @@
-// `npm start`: starts the service after the set-up that is still missing. Arguments are passed on.
+// `npm start`: starts the service, after any necessary installation and build. Arguments are passed on.
 import './node-version.mjs'
 import { runBuilt } from './run-built.mjs'
 

@@ -1,5 +1,5 @@
-// `npm test`: set-up with type check, lint, then all tests. `--project unit` (`npm run check`) and file names narrow
-// the tests down.
+// `npm test`: preparation with type check, lint, then all tests. `--project unit` (`npm run check`) and file names select a
+// part of the tests.
 import './node-version.mjs'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ say(`\ntypes of the dashboard ${word(typesCode)}\nlint ${word(lintCode)}\n${clos
 const isServerLacking = servers.some(({ fatal }) => fatal)
 process.exit(typesCode !== 0 || lintCode !== 0 || testCode !== 0 || isServerLacking ? 1 : 0)
 
-/** The set-up checks the types of all else: it compiles them, while the dashboard's are only removed. */
+/** Preparation type-checks all other sources by compiling them. The dashboard's types are only stripped, not checked. */
 function checkDashboardTypes() {
   const config = join(ROOT, 'api', 'dashboard', 'app')
   return run(process.execPath, [bin('typescript', 'bin', 'tsc'), '--noEmit', '-p', config], {

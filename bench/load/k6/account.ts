@@ -1,4 +1,4 @@
-// Provides an admin and devices for the scripts. k6 runs these files as they are, so they can import only files of this
+// Provides an admin and devices for the scripts. k6 runs these files unprocessed, so they can import only files of this
 // folder.
 import { check, fail } from 'k6'
 import http from 'k6/http'

@@ -16,7 +16,7 @@ const NAMES_RUN = new Set(
   SOURCES.flatMap(({ code }) => [...code.matchAll(/[/']([\w-]+)\.js'/g)].map(([, name = '']) => name)),
 )
 
-/** Layers by path; the first match counts. */
+/** Layers by path. The first match counts. */
 const LAYERS = [
   ['schemas/', 'schemas'],
   ['engine/limits.ts', 'limits'],
@@ -53,14 +53,14 @@ const LAYERS = [
 ] as const
 type Layer = (typeof LAYERS)[number][1]
 
-/** The parts of the engine that the API may know: its surface, its ports, and what is pure. */
+/** The parts of the engine that the API may use: its public surface, its ports, and everything pure. */
 const ENGINE = ['schemas', 'limits', 'sockets', 'domain', 'ports', 'engine'] as const
 
 /** Layers that a layer may import besides itself. Only profiles choose adapters (R13); the simulation is a profile, too. */
 const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = {
   schemas: [],
   limits: ['schemas'],
-  /** What the broker's sockets and those of the API have in common. */
+  /** Shared by the sockets of the broker and those of the API. */
   sockets: ['limits'],
   domain: ['schemas', 'limits'],
   ports: ['schemas', 'limits', 'domain'],
@@ -69,7 +69,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   engine: ['schemas', 'limits', 'domain', 'ports', 'runtime'],
   sim: ['schemas', 'limits', 'domain', 'ports', 'runtime', 'engine', 'adapters', 'edge', 'tools'],
   edge: ['schemas'],
-  /** Refusals, ids and limits that several rooms of the API need. */
+  /** Refusals, ids and limits that several folders of the API need. */
   api: ENGINE,
   bodies: ENGINE,
   openapi: ENGINE,
@@ -77,7 +77,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   auth: [...ENGINE, 'api', 'rates'],
   http: [...ENGINE, 'api', 'rates', 'auth'],
   bulk: [...ENGINE, 'api', 'http'],
-  /** Files for browsers, in memory. */
+  /** Files for browsers, held in memory. */
   pages: [...ENGINE, 'api', 'http'],
   routes: [...ENGINE, 'api', 'bodies', 'openapi', 'auth', 'http', 'bulk'],
   ddi: [...ENGINE, 'api', 'rates', 'auth', 'http'],
@@ -87,11 +87,11 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   main: [...ENGINE, 'edge', 'api', 'auth', 'service', 'profiles'],
   /** A client of the API, with the simulated devices. */
   cli: ['schemas', 'edge'],
-  /** The browser's part: of the project it has the schemas, as types and as the client made of them. */
+  /** The browser's part. From the rest of the project it uses only the schemas, as types and through the client. */
   dashboard: ['schemas', 'tools'],
 }
 
-/** Folders in which a package may be imported. A new dependency needs a line here. Benches and tests may import any. */
+/** The folders that may import each package. A new dependency needs a line here. Benches and tests may import any. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@fastify/busboy': ['api/http/'],
   '@clickhouse/client': ['engine/adapters/telemetry/'],
@@ -121,7 +121,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   yaml: ['api/', 'engine/edge/'],
 }
 
-/** Packages that the build puts into the dashboard, so the service needs none of them. */
+/** Packages that the build bundles into the dashboard, so the service does not need them. */
 const BUNDLED: Readonly<Record<string, readonly string[]>> = {
   '@preact/signals': ['api/dashboard/app/'],
   preact: ['api/dashboard/app/'],
@@ -129,7 +129,7 @@ const BUNDLED: Readonly<Record<string, readonly string[]>> = {
   'virtual:sprite': ['api/dashboard/app/parts/'],
 }
 
-/** An adapter file reaches the packages of one technology at most (R13). */
+/** An adapter file may reach the packages of one technology at most (R13). */
 const TECHNOLOGIES: Readonly<Record<string, string>> = {
   aws4fetch: 'S3',
   'mqtt-packet': 'MQTT',
@@ -143,11 +143,11 @@ const TECHNOLOGIES: Readonly<Record<string, string>> = {
   ioredis: 'Redis',
 }
 
-/** Files that people and tools run or import, and no other source. */
+/** Files that people and tools run or import, but no other source does. */
 const ENTRY_POINTS =
   /^(api\/service\/main|engine\/index|engine\/edge\/device\/index|engine\/sim\/run|bench\/run|bench\/micro\/[\w-]+|bench\/load\/k6\/[\w-]+|api\/cli\/main)\.ts$|^api\/dashboard\/(app\/(main|live\/worker)\.tsx?|build\/vite\.config\.ts)$|\.mjs$/
 
-/** The tables as text, for `deploy/clickhouse`. */
+/** The table definitions as text, for `deploy/clickhouse`. */
 const USED_BY_TESTS_ALONE = /^(engine\/adapters\/telemetry\/clickhouse\/schema\.ts$)/
 
 const LINES_MAX = 400
@@ -223,7 +223,7 @@ describe('the domain', () => {
     const used = domain.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target.startsWith('node:') && target !== 'node:buffer')
-        // A hash is a pure function, and partitions are cut by one.
+        // A hash is a pure function, and it assigns devices to partitions.
         .filter(({ target }) => path !== 'engine/domain/partition.ts' || target !== 'node:crypto')
         .map(({ target }) => `${path} imports ${target}`),
     )
@@ -268,14 +268,14 @@ describe('files', () => {
 })
 
 describe('dependencies', () => {
-  // The file is our own; a wrong shape fails the test.
+  // The file belongs to this project, and a wrong shape fails the test.
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(new URL('package.json', ROOT), 'utf8'),
   ) as {
     readonly dependencies: Readonly<Record<string, string>>
     readonly devDependencies: Readonly<Record<string, string>>
   }
-  // This is npm's own format.
+  // npm defines this format.
   const { packages: locked } = JSON.parse(readFileSync(new URL('package-lock.json', ROOT), 'utf8')) as {
     readonly packages: Readonly<
       Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>
@@ -289,8 +289,8 @@ describe('dependencies', () => {
     expect(loose).toEqual([])
   })
 
-  // npm leaves the other platforms out when it writes the file beside an existing node_modules, and `npm ci` then
-  // refuses the whole of it.
+  // If npm writes the file next to an existing node_modules, it leaves out other platforms, and `npm ci` then refuses the
+  // file as a whole.
   test('dependencies are locked for every platform', () => {
     const missing = Object.values(locked).flatMap(({ optionalDependencies = {} }) => {
       return Object.keys(optionalDependencies).filter((name) => {
@@ -333,7 +333,7 @@ function technologiesOf(source: Source, seen = new Set<string>()): ReadonlySet<s
   return found
 }
 
-/** A file may export what it uses itself for tests, and a type that it uses itself in any case. */
+/** Exports are dead if no other file uses them. Allowed are types, and values that tests import, if the file uses them. */
 function deadExports({ path, bare, exports }: Source): readonly string[] {
   if (isRunByName(path)) return []
   const used = IMPORTED.get(path) ?? new Set()
@@ -345,7 +345,7 @@ function deadExports({ path, bare, exports }: Source): readonly string[] {
     .map(({ name }) => `${path} exports ${name}`)
 }
 
-/** File → the names that others import of it. */
+/** By file, the names that others import from it. */
 function namesImported(sources: readonly Source[]): ReadonlyMap<string, ReadonlySet<string>> {
   const names = new Map<string, Set<string>>()
   for (const { imports } of sources)
@@ -354,7 +354,7 @@ function namesImported(sources: readonly Source[]): ReadonlyMap<string, Readonly
   return names
 }
 
-/** Worker threads and child processes are started from built files, so their names end in `.js`. */
+/** Worker threads and child processes are started from built files, so such names end in `.js`. */
 function isRunByName(path: string): boolean {
   return NAMES_RUN.has(path.slice(path.lastIndexOf('/') + 1).replace(/\.ts$/, ''))
 }

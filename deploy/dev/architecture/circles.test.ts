@@ -12,7 +12,7 @@ test('two files that import each other form a circle, even if only by types', ()
   ])
 })
 
-test('folders form a circle by different files, and around several corners', () => {
+test('folders form a circle even through different files and several steps', () => {
   const sources = [
     file('a/x/one.ts', '../y/two.ts'),
     file('a/y/deep/other.ts', '../../z.ts'),
@@ -22,7 +22,7 @@ test('folders form a circle by different files, and around several corners', () 
   expect(circles(sources)).toHaveLength(3)
 })
 
-test('a folder and the files beside it may be used in turn, as long as no arrow comes back', () => {
+test('a folder and the files beside it may use each other, as long as no import leads back', () => {
   const sources = [
     file('a/open.ts', './x/one.ts'),
     file('a/x/one.ts', '../base.ts'),

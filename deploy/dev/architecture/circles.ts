@@ -1,12 +1,12 @@
-// Circles of imports. In each folder the entries (files, and folders with all they hold) import each other in one
-// direction only. Files cannot form a circle then either: in the folder that holds all of it, it would be one of entries.
-// Imports of types count, too.
+// Finds circular imports. Within each folder, the entries (files, and subfolders with all their content) may import each
+// other in one direction only. This also excludes circles of files: such a circle would be one of entries in the folder
+// that contains all of its files. Imports of types count, too.
 import type { Source } from './sources.ts'
 
-/** Import → importing and imported file. */
+/** By import, the importing and the imported file. */
 type Arrows = Map<string, Map<string, string>>
 
-/** One line per import that is part of a circle. */
+/** One line for each import that is part of a circle. */
 export function circles(sources: readonly Pick<Source, 'path' | 'imports'>[]): readonly string[] {
   return [...arrowsByFolder(sources).values()].flatMap((arrows) =>
     [...arrows].flatMap(([from, targets]) =>

@@ -1,17 +1,17 @@
-// The numbered invariants in headers of modules: a number is there to be cited, and a citation leads to it.
+// The numbered invariants in module headers: every number is cited somewhere, and every citation names an existing number.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readSources } from './sources.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
 const SOURCES = readSources(ROOT, ['schemas', 'engine', 'api', 'bench', 'deploy'])
-/** Rules of the whole engine, which every file may cite bare. */
+/** Rules of the whole engine, which every file may cite without a module name. */
 const DESIGN = new Set(
   [...readFileSync(new URL('engine/DESIGN.md', ROOT), 'utf8').matchAll(/\*\*([A-Z]\d+)\*\*/g)].map(
     ([, n = '']) => n,
   ),
 )
-/** The name of a service, which looks like a number. */
+/** The name of a service that looks like an invariant. */
 const NO_NUMBER = new Set(['S3'])
 
 const moduleOf = (path: string) => path.replace(/^.*\//, '').replace(/\.\w+$/, '')
@@ -21,13 +21,13 @@ const FILES = SOURCES.map(({ path, text }) => ({
   path,
   module: moduleOf(path),
   numbers: numbersOf(text),
-  // Comments, without the headings of the numbers themselves.
+  // Comments, without the numbers of the invariants themselves.
   comments: [...text.matchAll(/(?:\/\/|\/\*\*|^\s*\*)(.*)$/gm)]
     .map(([, comment = '']) => comment.replace(/^\s+[A-Z]{1,3}\d+\. /, ''))
     .join('\n'),
 }))
 const NUMBERS = new Set(FILES.flatMap(({ numbers }) => [...numbers]))
-/** Every number with the name of its module, wherever it is written. */
+/** Every number that is cited together with a module name. */
 const QUALIFIED = new Set(FILES.flatMap(({ comments }) => comments.match(/[\w-]+ [A-Z]{1,3}\d+\b/g) ?? []))
 
 test('a number that nothing cites is a bullet', () => {

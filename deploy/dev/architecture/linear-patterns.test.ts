@@ -1,4 +1,4 @@
-// No text may make a pattern slow: whoever can send 16 KiB could stop the event loop with a quadratic one.
+// No text may make a regular expression slow: 16 KiB and a quadratic pattern would be enough to block the event loop.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as frames from '../../../schemas/ws.ts'
@@ -6,9 +6,9 @@ import { patternLiterals, readSources } from './sources.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
 const TEXT_CHARS = 16_384
-/** A linear pattern takes some 0.05 ms for such a text, a quadratic one 100 ms and more. */
+/** For such a text a linear pattern takes about 0.05 ms, a quadratic one 100 ms or more. */
 const CPU_MS_MAX = 15
-/** The CPU is that of the whole process, in which other tests run beside this one. */
+/** CPU time is measured for the whole process, in which other tests may run at the same time. */
 const TRIES = 12
 
 const REPEATED = ['a', 'Z', '0', ' ', '\t', '\n', '-', '_', '.', '/', ':', ',', ';', '=', '"', "'", '@', '\\']
@@ -40,7 +40,7 @@ test('no pattern in the code is slow on a long text', () => {
   expect(LITERALS.filter((literal) => isSlow(literal)).map(String)).toEqual([])
 })
 
-/** The quickest of some tries counts, so that a busy machine accuses nobody. */
+/** The fastest of several tries counts, so that a busy machine causes no false alarm. */
 function isSlow(pattern: RegExp, triesMax = TRIES): boolean {
   return TEXTS.some((text) => {
     for (let tries = 0; tries < triesMax; tries++) {

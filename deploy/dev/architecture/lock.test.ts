@@ -1,4 +1,4 @@
-// Nothing may stand in for a package that we have pinned: the lock has the hash of each one.
+// No package can be replaced by another one: the lock file has the hash of each.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
@@ -8,11 +8,11 @@ interface Lock {
   >
 }
 
-/** Native code for other platforms, whose hashes could not be had where the lock was made. */
+/** Native code for other platforms, whose hashes were not available where the lock file was created. */
 const WITHOUT_HASH = /^(@biomejs\/cli|@chdb\/lib|@msgpackr-extract\/msgpackr-extract)-/
 
 test('every package of the lock has its hash, but optional ones that are known to lack it', () => {
-  // npm's own file.
+  // npm defines this format.
   const { packages } = JSON.parse(
     readFileSync(new URL('../../../package-lock.json', import.meta.url), 'utf8'),
   ) as Lock
@@ -24,7 +24,7 @@ test('every package of the lock has its hash, but optional ones that are known t
       optional: optional === true,
     }))
   expect(unpinned.filter(({ name, optional }) => !optional || !WITHOUT_HASH.test(name))).toEqual([])
-  // Fewer is better; the number only falls.
+  // This number may only decrease.
   expect(unpinned.length).toBeLessThanOrEqual(15)
   expect(entries.length).toBeGreaterThan(100)
 })

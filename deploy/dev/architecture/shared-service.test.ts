@@ -1,14 +1,14 @@
-// Test files that share a service meet what earlier ones left, in an order that nobody chooses.
+// Test files that share a service see what earlier ones left behind, and their order is arbitrary.
 import { expect, test } from 'vitest'
 import { readSources } from './sources.ts'
 
 const SHARING = readSources(new URL('../../../', import.meta.url), ['api/blackbox']).filter(({ text }) =>
   text.includes("from './testing/shared-service.ts'"),
 )
-/** A device that a file registers, where its id is written out. */
+/** The literal id of a device or group that a file registers. */
 const REGISTERED = /registerDevice\(\w+, '([^']+)'|\bid: '([\w-]+)'|\bgroup: '([\w-]+)/g
 
-test('no two files that share a service have a device or a group in common', () => {
+test('no two files that share a service use the same device or group', () => {
   const files = new Map<string, Set<string>>()
   for (const { path, text } of SHARING)
     for (const [, ...ids] of text.matchAll(REGISTERED))

@@ -3,7 +3,7 @@ import { toSource } from './sources.ts'
 
 const source = (...lines: string[]) => toSource('engine/domain/a.ts', `${lines.join('\n')}\n`)
 
-test('comments are not code, and what strings, templates and patterns say is not either', () => {
+test('comments are not code, and neither is the content of strings, templates and patterns', () => {
   const { code, bare } = source(
     "const a = 'Math.random // not a comment' // Date.now",
     '/* process.env */',
@@ -44,7 +44,7 @@ test('imports are found in every form', () => {
   ])
 })
 
-test('exports are found, types told from values', () => {
+test('exports are found, and types are distinguished from values', () => {
   const { exports } = source(
     'export const a = 1',
     'export async function b() {}',

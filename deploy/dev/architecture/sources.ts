@@ -1,16 +1,16 @@
-// Reads the sources for the architecture test, with patterns and no compiler: the formatter guarantees the layout that the
-// patterns rely on.
+// Parses the sources for the architecture tests, with regular expressions instead of a compiler. The formatter guarantees
+// the layout that the expressions rely on.
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 
 export interface Import {
-  /** The package, `node:` module or file (from the root) that is imported. */
+  /** What is imported: a package, a `node:` module, or a file (as a path from the root). */
   readonly target: string
   readonly isFile: boolean
   readonly isTypeOnly: boolean
-  /** True for `import(…)`, which loads the file when it is needed. */
+  /** True for `import(…)`, which loads the file only when needed. */
   readonly isLazy: boolean
-  /** Names in the exporting file; `*` is everything. */
+  /** Names in the exporting file. `*` means everything. */
   readonly names: readonly string[]
 }
 
@@ -29,7 +29,8 @@ export interface Source {
   readonly bare: string
   readonly imports: readonly Import[]
   readonly exports: readonly Export[]
-  /** A test, or what only tests use: anything in a `testing/` folder, in `api/blackbox/` and beside this file. */
+  /** True for tests and for what only tests use: anything in a `testing/` folder, in `api/blackbox/` and beside this file.
+   *  */
   readonly isTest: boolean
 }
 
@@ -66,12 +67,12 @@ export function toSource(path: string, text: string): Source {
 
 const COMMENT = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`
 const STRING = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|${'`'}(?:\\.|[^${'`'}\\])*${'`'}`
-// A slash begins a pattern only where a value is expected. What follows its end is no letter: the slash of a closing tag
-// of JSX is none.
+// A slash starts a pattern only where a value is expected. A letter never follows its closing slash, which excludes the
+// closing tags of JSX.
 const PATTERN = String.raw`(?<=[(,=:[!&|?{};\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*(?![\w>])`
 const TOKENS = new RegExp(`${COMMENT}|${STRING}|${PATTERN}`, 'g')
 
-/** The patterns that stand in code as literals. */
+/** The regular expressions that appear in code as literals. */
 export function patternLiterals(code: string): readonly RegExp[] {
   return (code.match(TOKENS) ?? [])
     .filter((token) => token.startsWith('/') && !isComment(token))
@@ -84,7 +85,7 @@ function isComment(token: string): boolean {
   return token.startsWith('//') || token.startsWith('/*')
 }
 
-/** Keeps the computed parts of a template and removes its text. */
+/** Keeps the expressions of a template and removes its text. */
 function empty(token: string): string {
   if (!token.startsWith('`')) return "''"
   return [...token.matchAll(/\$\{([^}]*)\}/g)].map(([, computed]) => `(${computed})`).join(' ') || "''"
@@ -108,7 +109,7 @@ function importsOf(path: string, code: string): readonly Import[] {
 
 function resolve(path: string, specifier: string): { target: string; isFile: boolean } {
   if (specifier.startsWith('.')) {
-    // A build may take a file in another form: `./worker.ts?worker&url`.
+    // The build may import a file in another form: `./worker.ts?worker&url`.
     const [file = ''] = specifier.split('?')
     return { target: posix.join(posix.dirname(path), file), isFile: true }
   }

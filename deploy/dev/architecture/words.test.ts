@@ -1,4 +1,4 @@
-// The worst patterns of prose that leans on the name beside it. What a rule cannot see is left to whoever reads the change.
+// Finds the worst patterns of comments that make no sense on their own. Anything else is up to the reviewer of a change.
 import { expect, test } from 'vitest'
 import { readSources } from './sources.ts'
 
@@ -10,12 +10,12 @@ const SOURCES = readSources(new URL('../../../', import.meta.url), [
   'deploy',
 ])
 
-/** A doc comment is a sentence, or names what the value is: it does not begin in the middle of one. */
+/** A doc comment is a sentence, or names the value. It must not start in the middle of a sentence. */
 const LEANING_COMMENT =
   /\/\*\*\s+(Of|By|With|From|At(?! most| least)|To|As|Among|Behind|Besides?|Beyond|Than|Until|For|In|Which|Whose|Whoever|Whatever|Whichever|Who|Whom|Nothing|Neither)\b[^\n]*/g
-/** A test's name is a statement about its subject, and can be read without the names around it. */
+/** A test's name is a statement about its subject, and makes sense without the names around it. */
 const LEANING_NAME = /\b(?:test|it)(?:\.\w+(?:\([^)]*\))?)*\(\s*(?:'|`|")(of|by|says|than)\b[^\n]*/g
-/** A type's name is a noun that says what a value is. A participle alone says when something happens to it. */
+/** A type's name is a noun that says what a value is. A lone participle only says what happened to it. */
 const PARTICIPLE_TYPE =
   /^(?:export )?(?:abstract )?(?:class|interface|type) (?!(?:Embed|Feed|Need|Seed|Speed)\b)(?:[A-Z][a-z]+ed|\w*(?:Asked|Begun|Behind|Chosen|Done|Felt|Found|Given|Gone|Heard|Held|Kept|Known|Left|Lost|Made|Meant|Read|Refused|Said|Seen|Sent|Shown|Taken|Told|Void|Written|Arriving|Asking|Checking|Failing|Growing|Loading|Opening|Running|Serving|Updating|Waiting))\b[^\n]*/gm
 
