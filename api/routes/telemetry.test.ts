@@ -31,7 +31,7 @@ describe('the snapshot', () => {
 })
 
 describe('the history', () => {
-  test('by default the history covers the last hour by minute, up to the current millisecond', async () => {
+  test('the history covers the last hour by minute by default, up to the current millisecond', async () => {
     const { send, engine, points } = await openTelemetry()
     await points({ 'battery.percent': [1, 2] })
     const { text } = await send(`GET ${HISTORY}?metric=battery.percent`)

@@ -252,7 +252,7 @@ describe('a snapshot', () => {
     expect(numbersOf(await eventsOf(client))).toEqual([2])
   })
 
-  test('of several reports of one millisecond, those that the snapshot shows are not sent after it', async () => {
+  test('reports that the snapshot shows are not sent after it, even if others have the same millisecond', async () => {
     const client = await service.login('ada')
     around(fleet.engine, 'snapshot', {
       before: async () => {

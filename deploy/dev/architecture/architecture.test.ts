@@ -345,7 +345,7 @@ function deadExports({ path, bare, exports }: Source): readonly string[] {
     .map(({ name }) => `${path} exports ${name}`)
 }
 
-/** By file, the names that others import from it. */
+/** The names that others import from each file. */
 function namesImported(sources: readonly Source[]): ReadonlyMap<string, ReadonlySet<string>> {
   const names = new Map<string, Set<string>>()
   for (const { imports } of sources)

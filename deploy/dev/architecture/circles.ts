@@ -3,7 +3,7 @@
 // that contains all of its files. Imports of types count, too.
 import type { Source } from './sources.ts'
 
-/** By import, the importing and the imported file. */
+/** The importing and the imported file of each import. */
 type Arrows = Map<string, Map<string, string>>
 
 /** One line for each import that is part of a circle. */

@@ -298,7 +298,7 @@ interface Move {
   readonly now: Millis
   readonly seenAt?: Millis
   readonly reason?: string | undefined
-  /** Who changed the status by hand. */
+  /** The person who changed the status by hand. */
   readonly by?: Author
 }
 

@@ -47,7 +47,7 @@ export interface ShadowWrite {
   readonly requestId?: string | undefined
 }
 
-/** With `replace`, keys that the patch does not name are deleted. */
+/** `replace` also deletes the keys that the patch does not name. */
 export function setDesired(
   shadow: Shadow,
   patch: JsonObject,
