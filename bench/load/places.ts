@@ -5,3 +5,9 @@ import { openFilesMax } from '../../api/open-files.ts'
 export function placesFor(wanted: number, others = 0): number {
   return Math.min(wanted, Math.floor(openFilesMax() / 2) - others)
 }
+
+/** How many devices can wait for their CONNACK at a time, up to `wanted`. The service reserves a quarter of its files for
+ *  connections that are not admitted yet, and closes those beyond. */
+export function connectsFor(wanted: number): number {
+  return Math.min(wanted, Math.floor(openFilesMax() / 4))
+}
