@@ -25,7 +25,7 @@ function skipReason(
   }: {
     readonly force: boolean
     readonly isBack: boolean
-    /** What waits is cancelled. */
+    /** The jobs that wait are cancelled. */
     readonly makesRoom: boolean
     readonly now: number
   },
@@ -34,13 +34,13 @@ function skipReason(
   if (state.status === 'decommissioned') return 'decommissioned'
   if (type !== record.deviceType) return 'incompatible'
   if (!force && isGoal(record, { version, sha256: firmware.sha256 })) return 'already_installed'
-  // What may be replaced says nothing about the way back.
+  // The list of versions that may be replaced does not restrict a rollback.
   if (!isBack && !mayReplace(record, version)) return 'from_version'
   if (!force && isBlocked(firmware, record.id, now)) return 'blocked'
   return !makesRoom && queuedJobs(firmware) >= LIMITS.jobsQueuedMax ? 'queue_full' : undefined
 }
 
-/** An unknown version is none of those that may be replaced. */
+/** An unknown version never counts as one that may be replaced. */
 function mayReplace({ fromVersions, minFromVersion }: FirmwareRecord, version: string | undefined): boolean {
   if (fromVersions.length > 0 && !fromVersions.some((from) => isSameVersion(from, version))) return false
   if (minFromVersion === undefined) return true
@@ -81,7 +81,7 @@ export function toMembers(
   return { stages: rest.length === 0 ? [ids] : [ids, rest], skipped }
 }
 
-/** The devices that are named as canaries and get no job. */
+/** Devices named as canaries that get no job. */
 export function missingCanaries({ canary }: DeploymentSpec, { stages }: Members): readonly DeviceId[] {
   const first = new Set(stages[0])
   if (stages.every((ids) => ids.length === 0)) return []
@@ -99,7 +99,7 @@ export function blockedBy(
     .map(({ state }) => state.deviceId)
 }
 
-/** Devices that can be reached come first, and each deployment has others among them. */
+/** Reachable devices come first; which of them are first differs from deployment to deployment. */
 function canaries(
   taken: readonly FirmwareState[],
   { devices, count, percent }: Canary,
@@ -120,7 +120,7 @@ function ranked(taken: readonly FirmwareState[], id: DeploymentId): readonly Fir
   return places.map(({ state }) => state)
 }
 
-/** Small fleets leave stages empty; those pass at once. */
+/** In a small fleet a stage may be empty. An empty stage passes at once. */
 function cut(states: readonly FirmwareState[], wishes: readonly StageWish[]): Members['stages'] {
   let from = 0
   return wishes.map(({ percent, count }, i) => {
@@ -144,7 +144,7 @@ function endOf({
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0
-  // Mixed once more: ids that differ in their last character alone shall not stay beside each other.
+  // Mixed once more, so that ids that differ only in their last character do not stay neighbours.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) >>> 0
   return (hash ^ (hash >>> 13)) >>> 0
 }

@@ -13,7 +13,7 @@ const UNSATISFIABLE = { kind: 'unsatisfiable' } as const
 
 export function parseByteRange(header: string | undefined, size: number): ByteRange {
   const [, first = '', last = ''] = ONE_RANGE.exec(header?.trim() ?? '') ?? []
-  // A number of many digits is read as infinite, which compares as it should.
+  // A number with too many digits is read as Infinity, which still compares correctly.
   const [from, end] = [Number(first), Number(last)]
   if (first === '' && last === '') return WHOLE
   if (first === '') return end === 0 || size === 0 ? UNSATISFIABLE : partOf(Math.max(0, size - end), size)

@@ -1,5 +1,5 @@
-// What hawkBit's device API (DDI) shows of a device's jobs. A device that speaks it is sent nothing: it asks again and
-// again, takes a job when it asks, and is proved by its own report.
+// What hawkBit's device API (DDI) shows of a device's jobs. A device that speaks it is never sent a message: it polls, takes
+// a job when it polls, and its own report is the proof of the update.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
@@ -12,7 +12,7 @@ import type { OtaWord } from './ota-report.ts'
 /** What a device did by one request of the DDI. `number` names a job. */
 export type DdiAct =
   | { readonly kind: 'poll' }
-  /** It read what it is to install. */
+  /** The device read what it is to install. */
   | { readonly kind: 'read'; readonly number: number }
   | {
       readonly kind: 'report'
@@ -21,7 +21,7 @@ export type DdiAct =
       readonly progress: number | undefined
       readonly error: JobError | undefined
     }
-  /** It knows that the job was cancelled. */
+  /** The device knows that the job was cancelled. */
   | { readonly kind: 'stopped'; readonly number: number }
   | {
       readonly kind: 'configure'
@@ -38,7 +38,7 @@ export function ddiNumber({ plan: { deploymentId, kind } }: Job): number {
   return hash & 0x7fffffff || 1
 }
 
-/** The job that the device is to work on: it has a place, and the device has not said that it ended. */
+/** The job that the device is to work on: it has a slot, and the device has not reported its end. */
 export function offeredJob(firmware: Firmware): Job | undefined {
   const atWork = jobAtWork(firmware)
   const job = atWork?.status === 'rolling_back' ? atWork.back : atWork
@@ -49,12 +49,12 @@ export function isOffered({ isGranted, status }: Job): boolean {
   return isGranted && isOpen(status) && status !== 'confirming'
 }
 
-/** The job that the device still has to be told is cancelled. */
+/** The cancelled job of which the device has not been told yet. */
 export function stoppedJob({ jobs }: Firmware): Job | undefined {
   return jobs.find(({ notice }) => notice !== undefined)
 }
 
-/** The job of this number, or the way back of one. */
+/** The job with this number, or the job whose rollback has it. */
 export function ddiJob({ jobs }: Firmware, number: number): Job | undefined {
   for (const job of jobs)
     for (const each of job.back === undefined ? [job] : [job.back, job])
@@ -62,12 +62,12 @@ export function ddiJob({ jobs }: Firmware, number: number): Job | undefined {
   return undefined
 }
 
-/** The device has said that it ended, or it has ended without it. */
+/** The job is over, whether or not the device reported its end. */
 export function isDdiEnded({ status }: Job): boolean {
   return !isOpen(status) || status === 'confirming'
 }
 
-/** Whether the device is to tell its attributes: once after its registration, and after each success. */
+/** Whether the device is to send its attributes: once after its registration, and after each success. */
 export function wantsConfig({ configuredAt, jobs }: Firmware): boolean {
   if (configuredAt === undefined) return true
   return jobs.some((job) =>
@@ -78,18 +78,18 @@ export function wantsConfig({ configuredAt, jobs }: Firmware): boolean {
 /** How long the device may sleep until it asks again, in seconds. */
 export function ddiSleepSec(firmware: Firmware, now: Millis): number {
   const { ddiSleepSec: idle, ddiSleepNearSec: near, ddiSleepWaitingSec: waiting } = LIMITS
-  // While none has its turn, one may be scheduled.
+  // If no job is due, one may still be scheduled.
   const job = activeJob(firmware, now) ?? firmware.jobs.find(isUnfinished)
   if (stoppedJob(firmware) !== undefined) return near
   if (job === undefined) return idle
   if (job.isGranted) return near
   const from = Math.max(job.notBefore ?? 0, job.plan.startAt ?? 0)
   if (from > now) return Math.min(idle, Math.max(near, Math.ceil((from - now) / 1_000)))
-  // What has waited for long may wait for days: for a window, or for other devices.
+  // A job that has waited for long may wait for days: for a window, or for other devices.
   return now - Math.max(job.since, from) < LIMITS.ddiNearMs ? near : waiting
 }
 
-/** A device that does not ask for this long is silent. */
+/** A device that does not poll for this long counts as silent. */
 export function ddiTimeoutMs(sleepSec: number): number {
   return 2 * sleepSec * 1_000 + LIMITS.ddiGraceMs
 }

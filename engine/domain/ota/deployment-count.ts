@@ -1,9 +1,9 @@
-// What the leader counts of a deployment: its jobs, stage by stage, of all shards together.
+// What the leader counts of a deployment: its jobs on all shards, by stage.
 import { type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment, JobCounts } from './deployment.ts'
 import type { Candidate, Holder, JobTally, Returner } from './tally.ts'
 
-/** The jobs of one stage, of all shards together. */
+/** The jobs of one stage, on all shards. */
 export interface StageCount {
   readonly counts: JobCounts
   readonly succeeded: number

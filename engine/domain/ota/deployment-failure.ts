@@ -1,17 +1,17 @@
-// Deployments that failed, were aborted or paused by themselves, as rules of alerts look at them.
+// Deployments that failed, or were aborted or paused without a person, as alert rules see them.
 import type { DeploymentId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from './deployment.ts'
 
 export interface DeploymentFailure {
   readonly deploymentId: DeploymentId
-  /** The same for the same failure, however often it is looked at. */
+  /** Identifies the failure: reading the same one again gives the same id. */
   readonly key: string
   readonly at: Millis
   /** The version, the status and its reason, for people. */
   readonly what: string
 }
 
-/** Reasons for a pause that somebody decided on. */
+/** Reasons for a pause that a person decided on. */
 const WISHED: ReadonlySet<string | undefined> = new Set([undefined, 'user', 'approval'])
 
 export function failureOf(deployment: Deployment): DeploymentFailure | undefined {

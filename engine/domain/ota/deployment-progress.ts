@@ -1,5 +1,5 @@
-// How a deployment goes on by what its jobs say: its status and stages, as a function of the record, the counts and the
-// time. It asks for nothing: what follows from the new record is worked out from that.
+// How a deployment progresses: its next status and stages, as a function of its record, the counts of its jobs and the time.
+// It causes nothing itself: the orchestrator acts on the new record.
 import { Millis } from '../../../schemas/ids.ts'
 import type { DeploymentStatus, JobStatus } from '../../../schemas/vocabulary.ts'
 import type { Leap } from '../leap.ts'
@@ -14,18 +14,18 @@ export interface ProgressFacts {
   readonly now: Millis
   /** Soaks do not count them. */
   readonly leaps: readonly Leap[]
-  /** Every member has its job. */
+  /** Every member has its job by now. */
   readonly isEnlisted: boolean
-  /** What telemetry said about the metrics of the gate that is due; undefined until it has answered. */
+  /** Telemetry's answer about the metrics of the gate that is due; undefined until it has answered. */
   readonly gateValues?: readonly GateValue[] | undefined
 }
 
-/** The deployment as it is now; the same reference if nothing about it changed. */
+/** Returns the deployment as it is now, or the same reference if nothing changed. */
 export function advance(before: Deployment, count: DeploymentCount, known: ProgressFacts): Deployment {
   const after = decided(before, count, known)
   if (after.finishedAt !== undefined || !isFinalStatus(after.status)) return after
-  // Nobody else gets a job any more, so whether every member has one does not matter: a leader that takes over now never
-  // enlists them again.
+  // No further member gets a job, so it does not matter whether every member has one: a leader that takes over now does
+  // not enlist them again.
   return count.unfinished === 0 ? { ...after, finishedAt: known.now } : after
 }
 
@@ -52,13 +52,13 @@ function decided(before: Deployment, count: DeploymentCount, known: ProgressFact
   return stalled(isEnlisted ? withStage(deployment, count, known) : deployment, count, now)
 }
 
-/** A deployment that has finished, with the counts of its jobs as they are now. Devices keep so many past jobs and no more:
- *  once any is forgotten, the counts stay as they were. */
+/** Updates the counts of a finished deployment. Devices keep a limited number of past jobs: once one of them has been
+ *  dropped, the counts stay as they were. */
 export function recounted(deployment: Deployment, count: DeploymentCount): Deployment {
   return jobsIn(count.counts) === jobsIn(deployment.counts) ? withCounts(deployment, count) : deployment
 }
 
-/** Stops it: whoever has to go back does so first. */
+/** Stops it. Devices that have to roll back do so first. */
 export function aborted(
   deployment: Deployment,
   count: DeploymentCount,
@@ -90,7 +90,7 @@ export function moved(
   }
 }
 
-/** Somebody is on the way back, or has to go there. */
+/** A device is rolling back, or has to. */
 function isGoingBack({ spec, abortedAt }: Deployment, count: DeploymentCount): boolean {
   const { counts, due } = count
   if ((counts.rolling_back ?? 0) > 0 || due > 0) return true
@@ -101,7 +101,7 @@ function hasBegun({ counts }: DeploymentCount): boolean {
   return Object.entries(counts).some(([status, n]) => n > 0 && status !== 'pending' && status !== 'cancelled')
 }
 
-/** Nobody is left who could begin. */
+/** No device is left that could begin. */
 function hasOnlyCancelled({ counts, unfinished }: DeploymentCount): boolean {
   return (counts.cancelled ?? 0) > 0 && unfinished === 0
 }
@@ -123,7 +123,7 @@ function abortCause(
   if (successPercent === undefined || now === undefined) return undefined
   const counted = total - (now.counts.cancelled ?? 0)
   const needed = Math.ceil((counted * successPercent) / 100)
-  // Judged as soon as it is out of reach.
+  // Failed as soon as the required share cannot be reached any more.
   if (counted - now.failed >= needed) return undefined
   return {
     reason: 'success_percent',
@@ -164,7 +164,7 @@ function withStage(deployment: Deployment, count: DeploymentCount, known: Progre
   return next(deployment, now)
 }
 
-/** A gate failed. */
+/** Aborts or pauses the deployment because a gate failed. */
 function stopped(
   deployment: Deployment,
   count: DeploymentCount,
@@ -177,7 +177,7 @@ function stopped(
   return moved(shown, 'paused', now, 'gate_failed')
 }
 
-/** A person let it go on although a gate failed, or approved it. */
+/** Goes on to the next stage. Also called when a person approves it, or resumes after a failed gate. */
 export function next(deployment: Deployment, now: Millis): Deployment {
   const { stage, stages } = deployment
   const passed = inStage(deployment, stage, 'passed', now)
@@ -200,7 +200,7 @@ function inStage(deployment: Deployment, index: number, state: StageState, since
   return { ...deployment, stages, revision: deployment.revision + 1 }
 }
 
-/** Canaries that nobody can reach for a day keep a deployment from ever going on: a person decides. */
+/** Canaries that have been unreachable for a day would block a deployment for ever, so a person decides. */
 function stalled(deployment: Deployment, count: DeploymentCount, now: Millis): Deployment {
   const { spec, stage: index, stages, status } = deployment
   const [stage, jobs] = [stages[index], count.stages[index]]

@@ -1,5 +1,5 @@
-// A deployment: one firmware for many devices, in stages. Its record says what was asked for and how far it is; what its
-// devices do is in their own records.
+// A deployment: one firmware for many devices, in stages. Its record holds the request and the progress; the jobs of its
+// devices are in the devices' own records.
 
 import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { DeploymentId, DeviceId, FirmwareId, Millis } from '../../../schemas/ids.ts'
@@ -9,12 +9,12 @@ import type { StartWindow } from './start-window.ts'
 const TARGET_TYPES = ['device', 'group', 'all', 'fleet', 'devices', 'tag', 'type', 'query'] as const
 export type TargetType = (typeof TARGET_TYPES)[number]
 
-/** A requirement on a metric of the devices of a stage, over the time of its soak. */
+/** A requirement on a metric of a stage's devices during its soak. */
 export interface MetricGate {
   readonly metric: string
   readonly agg: 'avg' | 'min' | 'max' | 'p95' | 'last'
   readonly op: Comparison
-  /** What the metric is compared with; with `relativeTo`, how many times what it was before. */
+  /** The value that the metric is compared with; with `relativeTo`, a multiple of its earlier value. */
   readonly value: number
   readonly relativeTo: 'before' | undefined
 }
@@ -22,15 +22,15 @@ export interface MetricGate {
 export interface Gate {
   readonly maxOffline: number
   readonly inError: number
-  /** No alert of this severity, or of a worse one, since the update. */
+  /** The gate fails if an alert of this severity or a worse one has fired since the update. */
   readonly alerts: 'warning' | 'critical' | undefined
   readonly metrics: readonly MetricGate[]
 }
 
-/** How a stage goes on to the next one. */
+/** The condition for going on to the next stage. */
 export interface StageRule {
   readonly soakSec: number
-  /** Undefined where any share will do. */
+  /** Undefined if any share is enough. */
   readonly successPercent: number | undefined
   readonly gate: Gate
   readonly onGateFailure: 'abort' | 'pause'
@@ -43,14 +43,14 @@ export interface Canary extends StageRule {
   readonly devices: readonly DeviceId[] | undefined
 }
 
-/** One of several stages. `percent` is of all devices, with those of the stages before; `count` is of this stage alone. */
+/** One of several stages. `percent` of all devices includes earlier stages; `count` is for this stage alone. */
 export interface StageWish extends StageRule {
   readonly percent: number | undefined
   readonly count: number | undefined
   readonly maxConcurrent: number | undefined
 }
 
-/** What was asked for, with every default filled in. */
+/** The request, with every default filled in. */
 export interface DeploymentSpec {
   readonly name: string | undefined
   readonly target: { readonly type: TargetType; readonly value: unknown }
@@ -83,7 +83,7 @@ export interface DeploymentSpec {
   readonly offlineTtlSec: number
   readonly startAt: Millis | undefined
   readonly windows: readonly StartWindow[]
-  /** What has to be so on a device before it begins. */
+  /** The condition that must hold on a device before it begins. */
   readonly preconditions: Condition | undefined
   readonly force: boolean
   readonly supersede: boolean
@@ -93,16 +93,16 @@ export type StageState = 'waiting' | 'running' | 'soaking' | 'awaiting_approval'
 
 export interface Stage {
   readonly total: number
-  /** The last counts of its jobs that count. */
+  /** The latest counts of its jobs that count. */
   readonly succeeded: number
   readonly failed: number
   readonly state: StageState
   readonly since: Millis
-  /** When its turn came; the deployment's creation before that. */
+  /** When the stage began, or the deployment's creation if it has not begun. */
   readonly startedAt: Millis
 }
 
-/** The image as it was when the deployment was made. */
+/** The image as it was when the deployment was created. */
 export interface DeployedFirmware {
   readonly id: FirmwareId
   readonly version: string
@@ -123,7 +123,7 @@ const SKIP_REASONS = [
 ] as const
 export type OtaSkipReason = (typeof SKIP_REASONS)[number]
 
-/** How many of its devices are where. */
+/** The number of its devices in each state. */
 export type JobCounts = Readonly<Partial<Record<JobStatus, number>>>
 
 export interface Deployment {
@@ -133,17 +133,17 @@ export interface Deployment {
   readonly firmware: DeployedFirmware
   readonly status: DeploymentStatus
   readonly statusReason: string | undefined
-  /** Missing in what was written before it was kept. */
+  /** Missing in records of earlier releases. */
   readonly statusSince?: Millis | undefined
   /** Members, the skipped ones included. */
   readonly total: number
   readonly skipped: Readonly<Partial<Record<OtaSkipReason, number>>>
-  /** The groups of its members: who may see all of them may see it. */
+  /** The groups of its members. A user who may see all of them may see the deployment. */
   readonly groups: readonly (string | undefined)[]
   readonly stages: readonly Stage[]
-  /** Number of the stage that runs. */
+  /** The number of the current stage. */
   readonly stage: number
-  /** What failed the gate. */
+  /** The figures because of which it was stopped, by rule or gate. */
   readonly evidence: Readonly<Record<string, unknown>>
   readonly createdBy: string
   readonly createdAt: Millis
@@ -151,16 +151,16 @@ export interface Deployment {
   readonly pausedAt: Millis | undefined
   readonly abortedAt: Millis | undefined
   readonly finishedAt: Millis | undefined
-  /** No deployment is open after it, and none is ever extended. */
+  /** The deployment ends by then at the latest. It is never extended. */
   readonly deadlineAt: Millis
-  /** The last count. It stands once the deployment has finished. */
+  /** The latest count. It is final once the deployment has finished. */
   readonly counts: JobCounts
   readonly revision: number
 }
 
 /** The members are a document of their own, because it may be large. */
 export interface Members {
-  /** Stage by stage: those that get a job. */
+  /** The devices that get a job, by stage. */
   readonly stages: readonly (readonly DeviceId[])[]
   readonly skipped: readonly { readonly deviceId: DeviceId; readonly reason: OtaSkipReason }[]
 }
@@ -169,7 +169,7 @@ export function isFinalStatus(status: DeploymentStatus): boolean {
   return ['completed', 'failed', 'aborted', 'cancelled', 'rolled_back'].includes(status)
 }
 
-/** Time by which all of it is over, whatever happens. */
+/** The time by which the whole deployment is over, whatever happens. */
 export function deadlineOf(spec: DeploymentSpec, createdAt: Millis): number {
   const { timeouts, retry, stableSec, offlineTtlSec, startAt, canary, stages = [] } = spec
   const { downloadSec, installSec, rebootSec, confirmSec } = timeouts

@@ -2,7 +2,7 @@
 const OTHERWISE = 'firmware.bin'
 const CHARS_MAX = 255
 
-/** The last part of a path of any system, without control characters and the like. */
+/** The last part of a path of any operating system, without control characters and the like. */
 export function toFilename(given: string | undefined): string {
   const base = (given ?? '').split(/[/\\]/).at(-1) ?? ''
   const plain = base.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()

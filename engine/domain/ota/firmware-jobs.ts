@@ -1,4 +1,4 @@
-// The jobs of one device together: which one runs, what a change of one means for the device, and what is kept.
+// All jobs of one device: which of them runs, what a change of one means for the device, and which are kept.
 import { type DeploymentId, type FirmwareId, Millis } from '../../../schemas/ids.ts'
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
@@ -9,7 +9,7 @@ import { withBack } from './job-moves.ts'
 import { isLate, isOpen } from './job-table.ts'
 import { type TellContext, tellDeadline } from './job-telling.ts'
 
-/** A job that moved, and the status it had before; undefined if it is new. */
+/** A job that moved, with its earlier status; undefined if the job is new. */
 export interface JobMove {
   readonly job: Job
   readonly previous: Job['status'] | undefined
@@ -20,18 +20,18 @@ export interface FirmwareChange {
   readonly moves: readonly JobMove[]
 }
 
-/** The device is, or will be, at work on it. */
+/** The device works on it, or will. */
 export function isUnfinished(job: Job): boolean {
   return isOpen(job.status) || job.status === 'rolling_back'
 }
 
-/** The job that the device is at work on: it has a place. */
+/** The job that the device works on: it has a slot. */
 export function jobAtWork({ jobs }: Firmware): Job | undefined {
   return jobs.find(({ isGranted }) => isGranted)
 }
 
-/** The job whose turn it is: the others wait until it has ended. Whoever has to go back does so before anything else begins.
- *  One that begins at a later time holds nobody up before: its turn comes as if it were made then. */
+/** The job whose turn it is; the others wait until it has ended. A device that has to roll back does so before anything else
+ *  begins. A job that is scheduled for later does not hold up others: its turn comes as if it had been created at that time. */
 export function activeJob(firmware: Firmware, now: Millis): Job | undefined {
   const { jobs } = firmware
   const begun = jobAtWork(firmware) ?? jobs.find(({ rollback }) => rollback === 'due')
@@ -44,7 +44,7 @@ export function activeJob(firmware: Firmware, now: Millis): Job | undefined {
   return first
 }
 
-/** Its deployment begins later. */
+/** Its deployment has not begun yet. */
 export function isScheduled({ plan: { startAt }, attempt }: Job, now: Millis): boolean {
   return attempt === 0 && startAt !== undefined && startAt > now
 }
@@ -77,23 +77,23 @@ export function unblock(firmware: Firmware, id: FirmwareId): Firmware {
   return blocks.length === firmware.blocks.length ? firmware : { ...firmware, blocks }
 }
 
-/** True if a job does not know yet whether the device can be reached. */
+/** True if a job has not noted yet whether the device is reachable. */
 export function isReachStale({ jobs }: Firmware, isReachable: boolean): boolean {
   return jobs.some((job) => counts(job) && isReachable !== (job.awaySince === undefined))
 }
 
-/** The job with what it needs to know about the way to the device. */
+/** Returns the job with a note of whether the device is reachable. */
 export function withReach(job: Job, isReachable: boolean, now: Millis): Job {
   if (!counts(job) || isReachable === (job.awaySince === undefined)) return job
   return { ...job, awaySince: isReachable ? undefined : now }
 }
 
-/** Something waits for the device. */
+/** The job still waits for the device: it is unfinished, or its rollback is due. */
 function counts(job: Job): boolean {
   return isUnfinished(job) || job.rollback === 'due'
 }
 
-/** Does the same to every job; the way back of a job stands for it. */
+/** Applies a change to every job, or to the rollback of a job that is rolling back. */
 export function changeJobs(firmware: Firmware, now: Millis, change: (job: Job) => Job): FirmwareChange {
   return replaceJobs(firmware, now, (job) =>
     job.status === 'rolling_back' && job.back !== undefined
@@ -102,7 +102,7 @@ export function changeJobs(firmware: Firmware, now: Millis, change: (job: Job) =
   )
 }
 
-/** Does it to one job, as a whole. */
+/** Applies a change to one job as a whole. */
 export function changeJob(
   firmware: Firmware,
   { id, now }: { readonly id: DeploymentId | string; readonly now: Millis },
@@ -115,7 +115,7 @@ export function addJob(firmware: Firmware, job: Job): FirmwareChange {
   return { firmware: { ...firmware, jobs: [...firmware.jobs, job] }, moves: [{ job, previous: undefined }] }
 }
 
-/** The firmware of a device that now says another version than before. A version that failed is none to go back to. */
+/** Notes that the device reports another version than before. A version that failed is not kept as one to roll back to. */
 export function withVersion(
   firmware: Firmware,
   { from, to, now }: { readonly from: string | undefined; readonly to: string; readonly now: Millis },
@@ -134,7 +134,7 @@ export function withVersion(
   }
 }
 
-/** When the jobs must next be looked at, infinity if never (R6). */
+/** When the jobs must be checked next; Infinity if never (R6). */
 export function firmwareDeadline({ jobs }: Firmware, context: TellContext & Grace): number {
   let at = Number.POSITIVE_INFINITY
   for (const job of jobs) at = Math.min(at, jobDeadline(job, context), tellDeadline(job, context))
@@ -155,7 +155,7 @@ function replaceJobs(firmware: Firmware, now: Millis, change: (job: Job) => Job)
   return { firmware: next, moves }
 }
 
-/** What the end of a job means for what is offered to the device later. */
+/** Applies what the end of a job means for later offers to the device. */
 function concluded(firmware: Firmware, { status, failedIn, plan, finishedAt }: Job, now: Millis): Firmware {
   const { firmwareId } = plan.goal
   if (status === 'succeeded' || (status === 'rolled_back' && plan.kind === 'rollback'))
@@ -164,13 +164,13 @@ function concluded(firmware: Firmware, { status, failedIn, plan, finishedAt }: J
   if (!isBad || finishedAt !== now || plan.kind === 'rollback') return firmware
   const block = { firmwareId, until: Millis(now + LIMITS.otaBlockMs) }
   const others = firmware.blocks.filter((each) => each.firmwareId !== firmwareId && each.until > now)
-  // The device may have said this version a moment before it was known to have failed.
+  // The device may have reported this version just before the failure was known.
   const { previousVersion: previous } = firmware
   const previousVersion = isSameVersion(plan.goal.reportsAs, previous) ? undefined : previous
   return { ...firmware, previousVersion, blocks: [...others, block] }
 }
 
-/** All that are not over, and the newest of the others. */
+/** All open jobs, and the newest of the others. */
 function trimmed(jobs: readonly Job[]): readonly Job[] {
   const isOver = (job: Job) => !isUnfinished(job) && job.rollback === undefined
   let surplus = jobs.filter(isOver).length - LIMITS.jobsKeptMax

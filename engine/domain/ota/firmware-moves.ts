@@ -1,4 +1,4 @@
-// How firmware records come to be and change. The leader alone applies these, one after the other.
+// Creates and changes firmware records. Only the leader applies these functions, one after the other.
 import type { Millis } from '../../../schemas/ids.ts'
 import type { FirmwareStatus } from '../../../schemas/vocabulary.ts'
 import type { FirmwareRecord } from './firmware-record.ts'
@@ -29,7 +29,7 @@ export function editFirmware(record: FirmwareRecord, edit: FirmwareEdit, now: Mi
   return { kind: 'edited', record: { ...record, changelog, status, ...changed(record, now) } }
 }
 
-/** The same firmware with its image stored anew, because the earlier one was lost. */
+/** Returns the firmware with its image stored again, because the earlier one was lost. */
 export function withImage(record: FirmwareRecord, imageKey: string, now: Millis): FirmwareRecord {
   return { ...record, imageKey, ...changed(record, now) }
 }

@@ -1,8 +1,8 @@
-// What a device keeps of its firmware beside its record.
+// The part of a device's record that is about its firmware.
 import type { FirmwareId, Millis } from '../../../schemas/ids.ts'
 import type { Job } from './job.ts'
 
-/** A firmware that failed on the device. It is not offered again by itself. */
+/** A firmware that failed on the device. It is not offered again automatically. */
 export interface Block {
   readonly firmwareId: FirmwareId
   readonly until: Millis
@@ -12,21 +12,21 @@ export interface Block {
 export interface Firmware {
   /** Number of the last message about firmware that was sent to the device. It only grows. */
   readonly seq: number
-  /** Time since which the device has run its version, by what it said. */
+  /** When the device first reported its current version. */
   readonly since: Millis | undefined
   /** The image that runs, if a job proved it. */
   readonly firmwareId: FirmwareId | undefined
-  /** The SHA-256 that the device last said. */
+  /** The SHA-256 that the device reported last. */
   readonly sha256: string | undefined
   readonly bootId: string | undefined
-  /** What it was before the last restart. */
+  /** The boot id before the last restart. */
   readonly formerBootId?: string | undefined
-  /** The version to go back to: the last other one that the device ran. */
+  /** The version to roll back to: the last other version that the device ran. */
   readonly previousVersion: string | undefined
-  /** Oldest first: the open ones, and the newest of those that ended. */
+  /** The open jobs and the newest of those that ended, oldest first. */
   readonly jobs: readonly Job[]
   readonly blocks: readonly Block[]
-  /** When the device last told its attributes by the DDI. */
+  /** When the device last sent its attributes through the DDI. */
   readonly configuredAt?: Millis | undefined
 }
 

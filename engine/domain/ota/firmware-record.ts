@@ -17,14 +17,14 @@ export interface FirmwareRecord {
   /** The blob that holds the image. Records with the same content share it. */
   readonly imageKey: string
   readonly signature: { readonly value: string; readonly alg: SignatureAlg } | undefined
-  /** Undefined if nobody could check: no trusted keys were set at the upload. */
+  /** Undefined if it could not be checked, because no trusted keys were set at the upload. */
   readonly signatureVerified: boolean | undefined
   readonly minFromVersion: string | undefined
-  /** Versions that may be replaced by this one. Empty means all. */
+  /** Versions that this one may replace. Empty means all. */
   readonly fromVersions: readonly string[]
-  /** The version that a device says once it runs this image. */
+  /** The version that a device reports when it runs this image. */
   readonly reportsAs: string
-  /** A deprecated one is offered by force only; a yanked one is never sent again. */
+  /** A deprecated firmware is offered only with `force`; a yanked one is never sent again. */
   readonly status: FirmwareStatus
   readonly uploadedBy: string
   readonly createdAt: Millis

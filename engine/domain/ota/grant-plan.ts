@@ -1,29 +1,29 @@
-// Who may start now: within the places of each deployment, the downloads of all of them, rates and windows, and never a
-// gateway together with one of its sub-devices.
+// Decides which jobs may start now: within the slots of each deployment, the downloads of all of them, rates and windows, and
+// never a gateway together with one of its sub-devices.
 import type { DeploymentId, DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { Deployment } from './deployment.ts'
 import type { DeploymentCount } from './deployment-count.ts'
 import { windowEnd } from './start-window.ts'
 
-/** A place given to a job, to begin or to go back. */
+/** A slot given to a job, to start or to roll back. */
 export interface Grant {
   readonly deploymentId: DeploymentId
   readonly deviceId: DeviceId
   readonly kind: 'start' | 'back'
-  /** Number of the grant among those of the job. */
+  /** The number of the grant among those of its job. */
   readonly number: number
   readonly notAfter: Millis | undefined
-  /** The version to go back to. */
+  /** The version to roll back to. */
   readonly version: string | undefined
 }
 
-/** A deployment with what was counted of it, and its places now. */
+/** A deployment with its counts and its current slots. */
 export interface RunningDeployment {
   readonly deployment: Deployment
   readonly count: DeploymentCount
-  /** Jobs that may have a place at a time. */
+  /** How many jobs may have a slot at the same time. */
   readonly window: number
-  /** Jobs that may start within the rate. */
+  /** How many jobs may still start within the rate. */
   readonly startsLeft: number
 }
 
@@ -59,7 +59,7 @@ export function planGrants(
       const { deviceId, kind, number, notAfter, version } = wish
       grants.push({ deploymentId: each.deployment.id, deviceId, kind, number, notAfter, version })
     }
-    // Who has to go back goes first.
+    // Rollbacks come first.
     for (const wish of returning(each)) give(wish)
     for (const wish of starting(each, now)) {
       if (starts <= 0) break
@@ -71,7 +71,7 @@ export function planGrants(
   return { grants, heldByFamily }
 }
 
-/** Why no job may start at all; undefined while jobs may. */
+/** Why no job of the deployment may start; undefined if jobs may start. */
 export function startsHeld({ status, spec }: Deployment, now: Millis): 'paused' | 'window' | undefined {
   if (status === 'scheduled') return 'window'
   if (status !== 'pending' && status !== 'in_progress') return 'paused'
@@ -89,7 +89,7 @@ function returning({ deployment, count }: RunningDeployment): readonly Wish[] {
   }))
 }
 
-/** Sorted as their devices came. */
+/** In the order in which their devices became ready. */
 function starting({ deployment, count }: RunningDeployment, now: Millis): readonly Wish[] {
   if (startsHeld(deployment, now) !== undefined) return []
   const { spec, stage, stages } = deployment
@@ -103,7 +103,7 @@ function starting({ deployment, count }: RunningDeployment, now: Millis): readon
     }))
 }
 
-/** Devices that are being updated, which begin nothing else meanwhile, and nor do their gateways and sub-devices. */
+/** Devices that are being updated. They start nothing else meanwhile, nor do their gateways and sub-devices. */
 class Families {
   readonly #devices = new Set<DeviceId>()
   readonly #parents = new Set<DeviceId>()

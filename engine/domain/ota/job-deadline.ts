@@ -1,5 +1,5 @@
-// The timers of a job: when it must next be looked at, and what is over then. They follow from the job (R6), and from when
-// devices could last not be heard: a timer that ran meanwhile gives the device a moment to say what it did.
+// The timers of a job: when it must be checked next, and what has run out then. They follow from the job (R6), and from the
+// last time at which devices could not be heard: a timer that ran meanwhile waits a little longer for what the device did.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import { type Leap, leaptSince } from '../leap.ts'
@@ -9,18 +9,18 @@ import { isLate } from './job-table.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** What puts off the end of a timer. */
+/** What delays the end of a timer. */
 export interface Grace {
-  /** What devices said before this time may still come: the service was away, or read something else. */
+  /** Messages that devices sent before this time may still arrive: the service was down, or busy with other entries. */
   readonly forgivenAt: number
   readonly leaps: readonly Leap[]
 }
 
-/** What a timer has to know of the device beside its job. */
+/** What a timer needs to know about the device besides its job. */
 export interface Hearing extends Grace {
   /** The device has no session. */
   readonly isAway: boolean
-  /** What the device last said that it runs. */
+  /** What the device last reported to run. */
   readonly version?: string | undefined
 }
 
@@ -43,7 +43,7 @@ export function jobDeadline(job: Job, grace: Grace): number {
   }
 }
 
-/** What is over at this time. */
+/** Which timer has run out at this time. */
 export function expireJob(job: Job, now: Millis, hearing: Hearing): Job {
   const { isAway } = hearing
   if (job.status === 'rolling_back')
@@ -57,14 +57,14 @@ export function expireJob(job: Job, now: Millis, hearing: Hearing): Job {
       return expirePending(job, now, hearing)
     case 'confirming':
       if (!job.isProved) return unproved(job, hearing.version, now)
-      // Its session ended with the service, and it has not come back: how it is, nobody knows.
+      // Its session ended with the service, and it has not reconnected: its state is unknown.
       return isAway && mustStayWell(job) ? awaitJob(job, now) : succeedJob(job, now)
     default:
       return timedOut(job, now, isAway)
   }
 }
 
-/** A device that is back without the goal. */
+/** Judges a device that is back and does not run the goal. */
 export function interrupted(job: Job, now: Millis, version: string | undefined): Job {
   const seen = version === undefined ? '' : `: the device runs ${version}`
   if (!job.isRebootSaid && version === job.fromVersion)
@@ -84,14 +84,14 @@ function expireBack(back: Job, now: Millis, hearing: Hearing): Job {
     : expireJob(back, now, hearing)
 }
 
-/** A timer that began before devices could be heard again runs for a moment from then on, but not for longer than it does
- *  anyway. */
+/** A timer that began before devices could be heard again runs on for a moment from then, but never longer than its usual
+ *  time. */
 function after(from: number, ms: number, { forgivenAt, leaps }: Grace): number {
   const at = from + ms + leaptSince(from, leaps)
   return from < forgivenAt ? Math.max(at, forgivenAt + Math.min(ms, LIMITS.otaForgivenMs)) : at
 }
 
-/** Sent often enough without an answer, or away for so long that the place is needed by others. */
+/** The message was sent often enough without an answer, or the device has been away for so long that others need its slot. */
 function grantedDeadline({ telling, awaySince, since, plan }: Job, grace: Grace): number {
   if (awaySince !== undefined) return after(Math.max(since, awaySince), plan.downloadSec * 1_000, grace)
   return telling.sends < LIMITS.otaSendsMax ? NEVER : after(telling.sentAt ?? 0, LIMITS.otaRetryMs, grace)
@@ -155,7 +155,7 @@ const PHASES = {
   rebooting: 'REBOOT',
 } as const
 
-/** A device that went silent while it changed itself may be broken: that must not wait for another try. */
+/** A device that falls silent during its installation may be broken, so there is no further attempt. */
 function timedOut(job: Job, now: Millis, isAway: boolean): Job {
   // No other status has a timer that ends here.
   const phase = PHASES[job.status as keyof typeof PHASES]

@@ -1,5 +1,5 @@
-// How a job moves: each function is one thing that happens to it, and none of them sends anything. An event that the
-// table has no cell for returns the same job (R7).
+// How a job moves. Each function applies one event, and none of them sends anything. An event without a cell in the table
+// returns the same job (R7).
 import { Millis } from '../../../schemas/ids.ts'
 import { type JobStatus, RETRY_CAUSES, type RetryCause } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -20,12 +20,12 @@ export function moveJob(job: Job, cause: JobCause, now: Millis, more: Partial<Jo
   if (to === undefined) return job
   const stamp = STAMPS[to]
   const stamped = stamp === undefined ? {} : { [stamp]: now }
-  // A message that was seen to arrive by what followed it counts as arrived.
+  // If what followed shows that the message arrived, it counts as arrived.
   const notified = stamp === undefined || job.status !== 'pending' ? {} : { notifiedAt: now }
   return { ...job, ...notified, ...stamped, status: to, since: now, suspect: undefined, ...more }
 }
 
-/** Gives the job a place. `number` is that of the grant: one that came before is a repetition. */
+/** Gives the job a slot. `number` is that of the grant; a lower one is a repetition. */
 export function grantJob(
   job: Job,
   {
@@ -64,7 +64,7 @@ export function grantJob(
   }
 }
 
-/** Its download was sent away, by no fault of the device: it has the whole time again, and this is no failure. */
+/** The service refused the download through no fault of the device: the device gets the whole time again, and nothing failed. */
 export function waitJob(job: Job, now: Millis): Job {
   const isFetching = job.status === 'notified' || job.status === 'downloading'
   return isFetching && job.isGranted ? { ...job, waitedAt: now } : job
@@ -82,7 +82,7 @@ export function deferJob(job: Job, until: Millis, now: Millis): Job {
   return moveJob(job, 'defer', now, {
     isGranted: false,
     deferrals: job.deferrals + 1,
-    // A deferral is not a try.
+    // A deferral does not count as an attempt.
     tries: Math.max(0, job.tries - 1),
     notBefore: until,
     waitsFor: 'deferred',
@@ -90,7 +90,7 @@ export function deferJob(job: Job, until: Millis, now: Millis): Job {
   })
 }
 
-/** The device may have restarted before it installed anything: it is told again. Only restarts of its own count. */
+/** The device may have restarted before it installed anything, so the message is sent again. Only its own restarts count. */
 export function restartJob(job: Job, now: Millis, isOwn: boolean): Job {
   const restarts = isOwn ? job.restarts + 1 : job.restarts
   if (restarts >= LIMITS.otaRestartsMax)
@@ -102,12 +102,12 @@ export function restartJob(job: Job, now: Millis, isOwn: boolean): Job {
   return moveJob(job, 'restart', now, { restarts, wasLost: false, telling: UNTOLD })
 }
 
-/** The device was seen to run the goal, and has to stay connected for a while. */
+/** The device runs the goal, and has to stay connected for a while. */
 export function mustStayWell({ status, isProved, plan }: Job): boolean {
   return status === 'confirming' && isProved && plan.proof === 'reconnect'
 }
 
-/** It was lost while it had to stay well. */
+/** The device was lost while it had to stay connected. */
 export function loseJob(job: Job, now: Millis): Job {
   const losses = job.losses + 1
   if (losses >= LIMITS.otaRestartsMax)
@@ -115,19 +115,19 @@ export function loseJob(job: Job, now: Millis): Job {
   return awaitJob({ ...job, losses }, now)
 }
 
-/** It has to be seen again. */
+/** The device has to reconnect. */
 export function awaitJob(job: Job, now: Millis): Job {
   return moveJob(job, 'lose', now, { isProved: false, isRebootSaid: true })
 }
 
-/** The device runs the goal: it has to stay well for a while. A proof after the end counts for some time, too. */
+/** The device runs the goal, and has to stay well for a while. A proof soon after the end of the job counts as well. */
 export function proveJob(job: Job, now: Millis): Job {
   if (job.status === 'confirming')
     return job.isProved ? job : { ...job, isProved: true, since: now, suspect: undefined }
   if (isOpen(job.status)) return job.isGranted ? moveJob(job, 'confirm', now, { isProved: true }) : job
   const isTooLate = job.finishedAt === undefined || job.finishedAt + LIMITS.otaLateMs <= now
   if (job.attempt === 0 || isTooLate || job.plan.kind === 'rollback') return job
-  // What failed for another reason than time has to go back.
+  // A job that failed for another reason than a timeout has to be rolled back.
   if (job.status === 'failed' && job.rollback === 'due') return job
   return moveJob(job, 'prove_late', now, {
     late: true,
@@ -143,7 +143,7 @@ export function succeedJob(job: Job, now: Millis): Job {
 }
 
 export function cancelJob(job: Job, code: string, now: Millis): Job {
-  // A device that may have its message is told.
+  // A device that may have received its message is told.
   const notice = job.isGranted && job.telling.sends > 0 ? UNTOLD : undefined
   const error = { code, message: 'cancelled before anything was installed' }
   return moveJob(job, 'cancel', now, { ...ended(now), error, notice })
@@ -156,11 +156,11 @@ export function rejectJob(job: Job, error: JobError, now: Millis): Job {
 interface FailureOptions {
   readonly now: Millis
   readonly cause?: 'fail' | 'time_out'
-  /** No further try, whatever the plan says. */
+  /** Rules out a further attempt, whatever the plan says. */
   readonly isFinal?: boolean
 }
 
-/** The attempt failed: another follows if the plan has one left for this. */
+/** The attempt failed. Another one follows if the plan allows it for this error. */
 export function failJob(
   job: Job,
   error: JobError,
@@ -181,7 +181,7 @@ export function failJob(
   return job.plan.rollsBack && isLate(job.status) ? { ...failed, rollback: 'due' } : failed
 }
 
-/** A person has it tried again. */
+/** A person retries the job. */
 export function beginAgain(job: Job, now: Millis): Job {
   return moveJob(job, 'begin_again', now, {
     tries: 0,
@@ -197,7 +197,7 @@ export function beginAgain(job: Job, now: Millis): Job {
   })
 }
 
-/** Begins the way back to `goal`. Without a goal there is none. */
+/** Starts the rollback to `goal`. Without a goal there is no rollback. */
 export function rollBackJob(job: Job, goal: Job['plan']['goal'] | undefined, now: Millis): Job {
   if (goal === undefined) {
     const before = job.error === undefined ? '' : `, after ${job.error.code}: ${job.error.message}`
@@ -210,12 +210,12 @@ export function rollBackJob(job: Job, goal: Job['plan']['goal'] | undefined, now
   return moveJob(job, 'roll_back', now, { back, isGranted: true, rollback: undefined, finishedAt: undefined })
 }
 
-/** It does not go back. */
+/** The job that is due to be rolled back cannot be, and ends. */
 export function giveUpReturn(job: Job, error: JobError | undefined, now: Millis): Job {
   return moveJob(job, 'rollback_failed', now, { ...ended(now), error })
 }
 
-/** Puts the way back in its place. Its end is the end of the job. */
+/** Replaces the rollback of the job. When it ends, the job ends. */
 export function withBack(job: Job, back: Job, now: Millis): Job {
   if (back === job.back) return job
   const moved = { ...job, back }
@@ -224,7 +224,7 @@ export function withBack(job: Job, back: Job, now: Millis): Job {
   return moveJob(moved, back.status, now, { ...ended(now), error, progress: back.progress })
 }
 
-/** It is back on its version without having been told. */
+/** The device returned to its former version by itself. */
 export function cameBack(job: Job, now: Millis): Job {
   return moveJob(job, 'rolled_back', now, { ...ended(now), rollback: undefined })
 }
@@ -233,7 +233,7 @@ function ended(now: Millis): Partial<Job> {
   return { isGranted: false, finishedAt: now, notBefore: undefined, waitsFor: undefined, rollback: undefined }
 }
 
-/** The word under which `retry.on` has an error. What a device calls differently counts by how far it had come. */
+/** The word that `retry.on` uses for an error. An unknown error counts by how far the update had got. */
 function retryCauseOf({ status }: Pick<Job, 'status'>, code: string): RetryCause | undefined {
   if (code.startsWith('TIMED_OUT')) return 'timed_out'
   if (code === 'NOT_ACKNOWLEDGED' || code === 'OFFLINE_TOO_LONG') return undefined
@@ -248,7 +248,7 @@ function isTriedAgain(job: Job, code: string): boolean {
   return job.tries <= retriesMax && cause !== undefined && retryOn.includes(cause)
 }
 
-/** Spread by a fifth either way, so that devices that failed together do not come back together. */
+/** Varies by up to a fifth either way, so that devices that failed together do not retry together. */
 function backoffMs({ plan: { backoffSec, deploymentId }, tries, createdAt, attempt }: Job): number {
   const sec = backoffSec[Math.min(tries, backoffSec.length) - 1] ?? backoffSec.at(-1) ?? 0
   const seed = `${deploymentId}/${createdAt}/${attempt}`

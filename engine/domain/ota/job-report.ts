@@ -1,5 +1,5 @@
-// What a device's report of an attempt does to its job. Ranks only grow within an attempt: what is behind the status, of
-// another attempt, or comes after the end changes nothing.
+// Applies a device's report about an attempt to its job. Progress only moves forward within an attempt: a report that is
+// behind the status, about another attempt, or after the end changes nothing.
 import type { Micros, Millis } from '../../../schemas/ids.ts'
 import { unreachable } from '../unreachable.ts'
 import type { Job, JobError } from './job.ts'
@@ -10,7 +10,7 @@ import { isGoal, type ReportedImage } from './proof.ts'
 
 export interface ReportContext {
   readonly now: Millis
-  /** What the device last said that it runs. */
+  /** What the device last reported to run. */
   readonly said: ReportedImage
   readonly session: Micros | undefined
 }
@@ -26,8 +26,8 @@ export function reportJob(job: Job, report: OtaReport, context: ReportContext): 
   return { ...moved, progress, seenIn: context.session ?? moved.seenIn }
 }
 
-/** Devices keep reports that were not acknowledged and send them again, even over a restart. How far it was before, says
- *  nothing as long as it was not told again: it may have forgotten the whole thing, and has to be told. */
+/** Devices keep unacknowledged reports and send them again, even after a restart. Such a report says nothing as long as the
+ *  device was not sent the message again: it may have forgotten the update, and has to be told. */
 function isOfBeforeRestart({ status, notifiedAt, telling }: Job, { word }: OtaReport): boolean {
   const hasRestarted = status === 'pending' && notifiedAt !== undefined
   return hasRestarted && telling.sends === 0 && UNDER_WAY.has(word)
@@ -58,7 +58,7 @@ function apply(job: Job, report: OtaReport, context: ReportContext): Job {
     case 'downloaded':
       return moveJob(job, 'downloaded', now)
     case 'installing':
-      // Only its session ended: it installs still.
+      // Only its session ended: the device is still installing.
       if (job.status === 'rebooting' && !job.isRebootSaid) return { ...job, since: now }
       return moveJob(job, 'install', now)
     case 'rebooting':
@@ -88,7 +88,7 @@ function apply(job: Job, report: OtaReport, context: ReportContext): Job {
   }
 }
 
-/** The device says that it succeeded. It is believed if a report is proof enough; else it has to be seen. */
+/** The device reports success. It is believed if a report is enough of a proof; otherwise the version must be seen. */
 function claim(job: Job, { version }: OtaReport, { now }: ReportContext): Job {
   const { proof, goal } = job.plan
   if (job.status === 'confirming' && job.isProved) return succeedJob(job, now)
@@ -113,7 +113,7 @@ function through(job: Job, cause: JobCause, now: Millis): Job {
   return job.status === 'confirming' ? job : moveJob(job, cause, now)
 }
 
-/** A device that is at its work still has not restarted by having another session. */
+/** A new session alone does not mean that a device that is still working has restarted. */
 function seen(job: Job, { session }: ReportContext): Job {
   return session === undefined || session <= (job.seenIn ?? 0) ? job : { ...job, seenIn: session }
 }

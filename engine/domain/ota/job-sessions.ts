@@ -1,4 +1,4 @@
-// What a device's connections, and what it says that it runs, do to its job (the proof of an update).
+// Applies a device's connections, and the version it reports, to its job (the proof of an update).
 import { type Micros, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Job } from './job.ts'
@@ -7,22 +7,22 @@ import { loseJob, moveJob, mustStayWell, proveJob, restartJob } from './job-move
 import { isLate, JOB_MOVES } from './job-table.ts'
 import { isGoal, isOther, type ReportedImage } from './proof.ts'
 
-/** What a device said in `status`. */
+/** What a device reported in `status`. */
 export interface StatusReport extends ReportedImage {
-  /** Number of its own session; undefined if a gateway spoke for it. */
+  /** The number of its own session; undefined if a gateway reported for it. */
   readonly session: Micros | undefined
-  /** Whether it says a boot id, and whether that is another than before. */
+  /** Whether it reports a boot id, and whether that has changed. */
   readonly boot: 'changed' | 'same' | 'unsaid'
-  /** It may have said so in an earlier session, and sends it again because nobody acknowledged it. */
+  /** The report may be from an earlier session, sent again because it was not acknowledged. */
   readonly mayBeOld: boolean
 }
 
-/** What became of a device's own session. `lost`: it ended, or another took its place. `resumed`: the device has a new one, and nobody saw the one before end:
- *  it ended with the service, which says nothing about the device. */
+/** What happened to a device's own session. `lost`: it ended, or another one replaced it. `resumed`: the device has a new
+ *  one, and the former one ended with the service, which says nothing about the device. */
 export type OwnSession = 'lost' | 'resumed'
 
-/** The device has another session, or none any more. One that ended with the service is no failure of the device: it only
- *  begins its wait anew, because nobody knows how it was meanwhile. */
+/** The device has another session, or none. A session that ended with the service is no failure of the device: the timer
+ *  only starts again, because the device's state meanwhile is unknown. */
 export function sessionOver(job: Job, own: OwnSession, now: Millis): Job {
   if (JOB_MOVES[job.status].restart !== undefined)
     return own === 'lost' && job.wasLost !== true ? { ...job, wasLost: true } : job
@@ -48,7 +48,7 @@ export function describeJob(job: Job, said: StatusReport, now: Millis): Job {
     case 'rebooting':
       return isRestart(job, said) ? notTheGoal(job, said, now) : job
     case 'confirming':
-      // Before the proof it may say what it has said all along.
+      // Until the proof it may go on reporting the former version.
       return job.isProved || isRestart(job, said)
         ? interrupted({ ...job, isRebootSaid: true }, now, said.version)
         : job
@@ -57,15 +57,15 @@ export function describeJob(job: Job, said: StatusReport, now: Millis): Job {
   }
 }
 
-/** It restarted without anybody having seen its session end, and runs the goal again. */
+/** The device restarted without an observed end of its session, and runs the goal again. */
 function restarted(job: Job, now: Millis): Job {
   const lost = loseJob(job, now)
   return lost.status === 'rebooting' ? proveJob(lost, now) : lost
 }
 
-/** While it installs, a device without boot ids may only have lost its connection: it gets a moment to say so. Where nobody
- *  saw its session end, that ended with the service: then it is left at its work, and the timer judges. After its restart it
- *  may first repeat what it said before: it gets a moment to say what it runs now. */
+/** A device without boot ids that is installing may only have lost its connection, so it gets a moment to say so. If no end
+ *  of its session was observed, the session ended with the service; then the timer decides. After its restart a device may
+ *  first repeat earlier reports, so it gets a moment to say what it runs now. */
 function notTheGoal(job: Job, { boot, version, mayBeOld }: StatusReport, now: Millis): Job {
   if (boot === 'changed' || (job.isRebootSaid && !mayBeOld)) return interrupted(job, now, version)
   if (job.status === 'installing' || job.suspect !== undefined) return job
@@ -73,7 +73,7 @@ function notTheGoal(job: Job, { boot, version, mayBeOld }: StatusReport, now: Mi
   return { ...job, suspect: { until: Millis(now + forMs), forMs, version } }
 }
 
-/** It began after the attempt was sent. Behind a gateway there is no such session: what counts is how far it was. */
+/** Whether the session began after the attempt was sent. A device behind a gateway has no session; its progress decides. */
 function isProof(job: Job, { session, boot }: StatusReport): boolean {
   if (boot === 'changed') return job.telling.firstIn !== undefined
   const { firstIn } = job.telling

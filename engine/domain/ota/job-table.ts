@@ -1,25 +1,25 @@
-// The statuses of a job, as data. Everything that decides whether a status may move is in this file: a cause without a
-// cell moves nothing. An automatic way back is a job of its own within `rolling_back`, and moves by the same table.
+// The statuses of a job, as data. This file alone decides whether a status may move: a cause without a cell moves nothing.
+// An automatic rollback is a job of its own within `rolling_back`, and moves by the same table.
 import { JOB_STATUSES, type JobStatus } from '../../../schemas/vocabulary.ts'
 
 export const JOB_CAUSES = [
-  /** The device acknowledged the message, or said anything about the attempt. */
+  /** The device acknowledged the message, or reported anything about the attempt. */
   'notify',
   'download',
   'downloaded',
   'install',
-  /** The device said it reboots, or its session ended while it installed. */
+  /** The device reported that it reboots, or its session ended while it installed. */
   'reboot',
-  /** It runs the goal after a restart, or says that it succeeded. */
+  /** The device runs the goal after a restart, or reports success. */
   'confirm',
-  /** It stayed well for long enough, or said that it succeeded after the proof. */
+  /** The device stayed well for long enough, or reported success after the proof. */
   'succeed',
-  /** It restarted before it installed anything: the same attempt is sent again. */
+  /** The device restarted before it installed anything: the same attempt is sent again. */
   'restart',
-  /** It was lost while it confirmed. */
+  /** The device was lost while confirming. */
   'lose',
   'defer',
-  /** The attempt failed, and another follows. */
+  /** The attempt failed, and another one follows. */
   'retry',
   'reject',
   'fail',
@@ -30,7 +30,7 @@ export const JOB_CAUSES = [
   'rollback_failed',
   /** The proof came after the end. */
   'prove_late',
-  /** A person has it tried again. */
+  /** A person retries the job. */
   'begin_again',
 ] as const
 export type JobCause = (typeof JOB_CAUSES)[number]
@@ -41,7 +41,7 @@ const AFTER_FAILURE = {
   roll_back: 'rolling_back',
   prove_late: 'succeeded',
   begin_again: 'pending',
-  // Without a way back, or back already by itself.
+  // No rollback is possible, or the device rolled back by itself.
   rollback_failed: 'rollback_failed',
   rolled_back: 'rolled_back',
 } as const
@@ -93,12 +93,12 @@ export const JOB_MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobCa
   rollback_failed: {},
 }
 
-/** A status below `confirming` in the order of an update has less of it behind it. */
+/** The position of a status in the order of an update. Up to `confirming`, a lower one is an earlier step. */
 function rankOf(status: JobStatus): number {
   return JOB_STATUSES.indexOf(status)
 }
 
-/** The device is at work on it, or will be. */
+/** The device works on it, or will. */
 export function isOpen(status: JobStatus): boolean {
   return JOB_MOVES[status].retry !== undefined
 }
@@ -108,13 +108,13 @@ export function isEarly(status: JobStatus): boolean {
   return JOB_MOVES[status].cancel !== undefined
 }
 
-/** What a person may have done with a job of a deployment that is open. */
+/** What a person may do with a job of an open deployment. */
 export function jobActions(status: JobStatus): readonly ('retry' | 'cancel')[] {
   if (isEarly(status)) return ['cancel']
   return JOB_MOVES[status].begin_again === undefined ? [] : ['retry']
 }
 
-/** The image is, or may be, still being fetched. */
+/** The image is being downloaded, or may be. */
 export function isDownloading(status: JobStatus): boolean {
   return rankOf(status) < rankOf('downloaded')
 }

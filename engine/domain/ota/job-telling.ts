@@ -1,10 +1,10 @@
-// Which message about firmware a device is due, and when to look again. A message is sent only to a live session that
-// takes the topic, again in every new session and when its PUBACK does not come, until it was sent often enough.
+// Which message about firmware is due for a device, and when to check again. A message is sent only to a live session that
+// subscribed to the topic. It is sent again in every new session and when its PUBACK is missing, up to a limit.
 import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { Job, Telling } from './job.ts'
 
-/** A message for the device. The rest of it is made where it is sent, because a shard cannot sign. */
+/** A message for the device. It is completed where it is sent, because a shard cannot sign. */
 export interface OtaSend {
   readonly deploymentId: DeploymentId
   readonly firmwareId: FirmwareId
@@ -17,7 +17,7 @@ export interface OtaSend {
 }
 
 export interface TellContext {
-  /** Number of the session that takes the topic; undefined while none does. */
+  /** The number of the session that subscribed to the topic; undefined if none did. */
   readonly session: Micros | undefined
   readonly now: Millis
 }
@@ -43,7 +43,7 @@ export function tellJob(job: Job, context: TellContext): JobMessage | undefined 
   return { job: { ...job, telling: counted(job.telling, context) }, send: toSend(job, action, context.now) }
 }
 
-/** Sends the message of a running attempt again, because its URL is over. */
+/** Sends the message of a running attempt again, because its URL has expired. */
 export function refreshJob(
   job: Job,
   now: Millis,
@@ -57,7 +57,7 @@ export function refreshJob(
   return { job: { ...job, refreshedAt: now }, send: toSend(job, action, now) }
 }
 
-/** When a message is due next, infinity if never. */
+/** When a message is due next; Infinity if never. */
 export function tellDeadline(job: Job, context: TellContext): number {
   if (context.session === undefined) return Number.POSITIVE_INFINITY
   if (job.status === 'rolling_back' && job.back !== undefined) return tellDeadline(job.back, context)

@@ -1,13 +1,13 @@
-// One device's part in a deployment. Pure data: it moves by `job-moves.ts` alone, as part of the device's record.
+// One device's part in a deployment. Pure data in the device's record, changed only by `job-moves.ts`.
 import type { Condition } from '../../../schemas/alert-condition.ts'
 import type { DeploymentId, FirmwareId, Micros, Millis } from '../../../schemas/ids.ts'
 import type { JobStatus, RetryCause } from '../../../schemas/vocabulary.ts'
 
-/** What is to run on the device in the end. */
+/** The firmware that the device is to run in the end. */
 export interface JobGoal {
   readonly firmwareId: FirmwareId
   readonly version: string
-  /** What a device says that runs it. */
+  /** The version that a device reports when it runs the goal. */
   readonly reportsAs: string
   readonly sha256: string
 }
@@ -31,9 +31,9 @@ export interface JobPlan {
   readonly offlineTtlSec: number
   readonly rollsBack: boolean
   readonly force: boolean
-  /** The deployment begins then; a device may be away before. Undefined means at once. */
+  /** When the deployment begins; until then a device may be offline. Undefined means at once. */
   readonly startAt?: Millis | undefined
-  /** What has to be so on the device before it begins. */
+  /** The condition that must hold on the device before it begins. */
   readonly preconditions?: Condition | undefined
 }
 
@@ -42,7 +42,7 @@ export interface JobError {
   readonly message: string
 }
 
-/** How a message that the device has to acknowledge comes along. */
+/** The delivery of a message that the device has to acknowledge. */
 export interface Telling {
   /** Messages sent so far without a PUBACK. */
   readonly sends: number
@@ -61,7 +61,7 @@ export const UNTOLD: Telling = Object.freeze({
 
 export interface Suspect {
   readonly until: Millis
-  /** How long that is; missing where it is `otaSuspectMs`. */
+  /** How long that is; `otaSuspectMs` if missing. */
   readonly forMs?: number
   readonly version: string | undefined
 }
@@ -71,53 +71,53 @@ export interface Job {
   readonly plan: JobPlan
   readonly createdAt: Millis
   readonly status: JobStatus
-  /** Time from which the timer of the status runs. */
+  /** When the timer of the status started. */
   readonly since: Millis
-  /** True while it takes up one of the deployment's places, from the grant to its end or a deferral. */
+  /** True while it takes one of the deployment's slots: from the grant to its end or a deferral. */
   readonly isGranted: boolean
   /** Grants so far. A grant that is not the next one is a repetition. */
   readonly grants: number
-  /** Number of the current try, 0 before the first grant. */
+  /** The number of the current attempt, 0 before the first grant. */
   readonly attempt: number
-  /** Tries that count against `retriesMax`; a retry by hand sets it back. */
+  /** Attempts that count against `retriesMax`. A manual retry resets it. */
   readonly tries: number
   /** No install begins after this time. */
   readonly notAfter: Millis | undefined
   readonly telling: Telling
-  /** Tells a device that was sent a job that it is cancelled; undefined once there is nothing to tell. */
+  /** The cancellation that the device has to be told of; undefined if there is none. */
   readonly notice: Telling | undefined
-  /** Restarts before installing, in this attempt. */
+  /** Restarts before the installation in this attempt. */
   readonly restarts: number
-  /** Its session was seen to end before it installed anything, so the next one may be that of a device that restarted. A
-   *  session that ended with the service says nothing of the kind. Missing in what was written before it was kept. */
+  /** Its session ended before it installed anything, so the next session may be that of a restarted device. Not set when the
+   *  session ended with the service. Missing in records of earlier releases. */
   readonly wasLost?: boolean
-  /** Connections lost while confirming, in this attempt. */
+  /** Connections lost while confirming in this attempt. */
   readonly losses: number
   readonly deferrals: number
-  /** It does not start before this time, for the reason beside it. */
+  /** It does not start before this time, for the reason in `waitsFor`. */
   readonly notBefore: Millis | undefined
   readonly waitsFor: 'deferred' | 'backoff' | undefined
   readonly refreshedAt: Millis | undefined
-  /** When its download was last sent away because the image could not be loaded then, in this attempt. */
+  /** When its download was last refused in this attempt because the image could not be read. */
   readonly waitedAt: Millis | undefined
-  /** Time since which the device cannot be reached; undefined while it can be. */
+  /** Since when the device has been unreachable; undefined while it is reachable. */
   readonly awaySince: Millis | undefined
   readonly fromVersion: string | undefined
-  /** It had faults before it began, so faults afterwards say nothing. */
+  /** The device had faults before the update, so later faults prove nothing. */
   readonly wasInError: boolean
-  /** Percent, as of the last change of status. */
+  /** Percent as of the last change of status. */
   readonly progress: number | undefined
   readonly bytesSent: number
   readonly error: JobError | undefined
-  /** Proved after its end. */
+  /** The proof came after the end of the job. */
   readonly late: boolean
-  /** The device said itself that it reboots; else it is concluded from the end of its session. */
+  /** The device reported its reboot itself. Otherwise it was concluded from the end of its session. */
   readonly isRebootSaid: boolean
-  /** Number of the latest session in which the device said something that moved the job. */
+  /** The number of the latest session in which a report of the device moved the job. */
   readonly seenIn: Micros | undefined
-  /** Set while it is open whether the device restarted or only lost its connection. */
+  /** Set while it is unknown whether the device restarted or only lost its connection. */
   readonly suspect: Suspect | undefined
-  /** The device runs the goal. In `confirming` without it, the device only said so. */
+  /** The device was seen to run the goal. If not set in `confirming`, it only reported success. */
   readonly isProved: boolean
   readonly notifiedAt: Millis | undefined
   readonly downloadingAt: Millis | undefined
@@ -126,11 +126,11 @@ export interface Job {
   readonly rebootingAt: Millis | undefined
   readonly confirmingAt: Millis | undefined
   readonly finishedAt: Millis | undefined
-  /** The status in which it failed or timed out. */
+  /** The status in which the job failed or timed out. */
   readonly failedIn: JobStatus | undefined
-  /** `due`: the device has to go back, and waits for a place. */
+  /** `due`: the device has to roll back, and waits for a slot. */
   readonly rollback: 'due' | undefined
-  /** The way back, while `rolling_back` and after it. */
+  /** The rollback, while `rolling_back` and afterwards. */
   readonly back: Job | undefined
 }
 

@@ -1,4 +1,4 @@
-// What a device says of an update, on `ota/status` or as an answer in the shape of an acknowledgement.
+// What a device reports about an update, on `ota/status` or in an acknowledgement.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Millis } from '../../../schemas/ids.ts'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
@@ -26,7 +26,7 @@ const OTA_WORDS = [
 ] as const
 export type OtaWord = (typeof OTA_WORDS)[number]
 
-/** What other devices call the same. */
+/** Other spellings of the same words. */
 const ALIASES: Readonly<Record<string, OtaWord>> = {
   updating: 'installing',
   verified: 'downloaded',
@@ -36,7 +36,7 @@ const ALIASES: Readonly<Record<string, OtaWord>> = {
 
 export interface OtaReport {
   readonly deploymentId: string
-  /** Undefined means the current one. */
+  /** Undefined means the current attempt. */
   readonly attempt: number | undefined
   readonly word: OtaWord
   readonly progress: number | undefined
@@ -79,7 +79,7 @@ export function readOtaStatus(payload: Uint8Array, now: Millis): OtaMessage {
   }
 }
 
-/** An acknowledgement whose `request_id` is a deployment's. It never moves a job back, and seldom on. */
+/** An acknowledgement whose `request_id` is that of a deployment. It never moves a job back. */
 export function reportOfAck({ requestId, cause, progress, error }: Ack): OtaReport {
   const words = { accept: 'accepted', complete: 'succeeded', fail: 'failed', reject: 'rejected' } as const
   const about = { attempt: undefined, version: undefined, until: undefined }
@@ -92,7 +92,7 @@ function wordOf(status: Json | undefined): OtaWord | undefined {
   return Object.hasOwn(ALIASES, lower) ? ALIASES[lower] : OTA_WORDS.find((word) => word === lower)
 }
 
-/** A deferral that names no end, or one that is too far away, ends as late as it may. */
+/** A deferral without an end, or with one too far away, ends at the latest time allowed. */
 function endOfDeferral(fields: JsonObject, now: Millis): Millis {
   const { until, retry_after_sec: afterSec } = fields
   const latest = now + LIMITS.otaDeferMsMax

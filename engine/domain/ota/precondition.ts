@@ -1,4 +1,4 @@
-// Whether a device may begin its update now, by a condition over what it last reported and how it is.
+// Whether a device may begin its update now: a condition over its latest values and its state.
 import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { compares } from '../alert/leaf-truth.ts'
@@ -11,10 +11,10 @@ export interface Sighting {
   readonly newestOf: (metric: string) => number | string | undefined
 }
 
-/** The kinds of conditions that say something about a single moment. */
+/** The kinds of conditions that can be evaluated at a single moment. */
 export const PRECONDITION_KINDS = ['threshold', 'state'] as const satisfies readonly Leaf['kind'][]
 
-/** What is not known is not met, and neither is its opposite. */
+/** A condition about an unknown value is not met, and neither is its negation. */
 export function isMet(condition: Condition, sighting: Sighting): boolean {
   return truthOf(condition, sighting) === true
 }

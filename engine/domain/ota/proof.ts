@@ -1,8 +1,8 @@
-// Whether what a device says of itself proves an update.
+// Whether the version that a device reports proves an update.
 import { isSameVersion } from '../../../schemas/same-version.ts'
 import type { JobGoal } from './job.ts'
 
-/** What a device says that it runs. */
+/** What a device reports to run. */
 export interface ReportedImage {
   readonly version: string | undefined
   readonly sha256: string | undefined
@@ -15,7 +15,7 @@ export function isGoal(
   return isSameVersion(reportsAs, said.version) || said.sha256?.toLowerCase() === sha256
 }
 
-/** True if it says anything that could be the goal, and is not. */
+/** True if it reports a version or hash that differs from the goal's. */
 export function isOther(goal: JobGoal, said: ReportedImage): boolean {
   return (said.version !== undefined || said.sha256 !== undefined) && !isGoal(goal, said)
 }

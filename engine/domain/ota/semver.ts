@@ -1,4 +1,4 @@
-// Versions in order, as far as they have one.
+// Compares versions, if they are semantic versions.
 
 const VERSION = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+.*)?$/
 
@@ -12,7 +12,7 @@ export function compareVersions(a: string, b: string): number | undefined {
   }
   const [early, late] = [left[4], right[4]]
   if (early === late) return 0
-  // A version without a label is the release that the labelled ones lead up to.
+  // A release comes after its pre-releases.
   if (early === undefined) return 1
   return late === undefined ? -1 : compareLabels(early.split('.'), late.split('.'))
 }

@@ -1,4 +1,4 @@
-// What has to hold before a deployment goes on to its next stage.
+// The conditions that must hold before a deployment goes on to its next stage.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import { holds } from '../alert/leaf-truth.ts'
 import { type Leap, leaptSince } from '../leap.ts'
@@ -7,10 +7,10 @@ import type { DeploymentCount, StageCount } from './deployment-count.ts'
 
 export type Evidence = Readonly<Record<string, unknown>>
 
-/** What telemetry says about a metric of a gate; undefined where there is none. */
+/** A metric of a gate, as telemetry has it; undefined if there are no values. */
 export interface GateValue {
   readonly value: number | undefined
-  /** The same devices had it, for as long, before the stage began. */
+  /** The value of the same devices over the same length of time before the stage began. */
   readonly before: number | undefined
 }
 
@@ -27,13 +27,13 @@ export interface GateQuestion {
 
 const NAMED_MAX = 20
 
-/** The rule by which this stage goes on to the next; undefined where nothing was asked for. */
+/** The rule by which this stage goes on to the next; undefined if none was requested. */
 export function ruleOf({ canary, stages }: DeploymentSpec, stage: number): StageRule | undefined {
   return canary === undefined ? stages?.[stage] : stage === 0 ? canary : undefined
 }
 
-/** Whether a stage has to be soaked, and until when. It soaks from the last success, whoever leads meanwhile, and whatever
- *  becomes of the clock. */
+/** Whether a stage has to soak, and until when. The soak counts from the last success, across changes of the leader and of
+ *  the clock. */
 export function soakOf(
   rule: StageRule,
   { lastSuccessAt }: StageCount,
@@ -43,7 +43,7 @@ export function soakOf(
   return { from, to: from + rule.soakSec * 1_000 + leaptSince(from, leaps) }
 }
 
-/** What fails at once: devices that were well before the update and are not any more. */
+/** Fails at once if devices that were well before the update are not well any more. */
 export function failedGate({ offline, inError, alerting }: StageCount, gate: Gate): Evidence | undefined {
   if (offline.length > gate.maxOffline)
     return { max_offline: gate.maxOffline, offline: offline.slice(0, NAMED_MAX) }
@@ -56,7 +56,7 @@ export function failedGate({ offline, inError, alerting }: StageCount, gate: Gat
     : { alerts: gate.alerts, devices_with_alerts: found.slice(0, NAMED_MAX) }
 }
 
-/** What fails at the end of the soak. A metric that nobody reports proves nothing, and fails. */
+/** Judged at the end of the soak. A metric without values proves nothing, so it fails. */
 export function failedMetric(
   metrics: readonly MetricGate[],
   values: readonly GateValue[],
@@ -71,7 +71,7 @@ export function failedMetric(
   return undefined
 }
 
-/** What telemetry has to be asked now; undefined if nothing. */
+/** The question that telemetry must answer now; undefined if there is none. */
 export function gateQuestion(
   { spec, status, stage: index, stages }: Deployment,
   count: DeploymentCount,

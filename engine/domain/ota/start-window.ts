@@ -1,4 +1,4 @@
-// Times of the week at which updates may start, by the clocks of a place.
+// Times of the week at which updates may start, in a time zone.
 import { Millis } from '../../../schemas/ids.ts'
 import { zonePeriods } from '../telemetry/zone.ts'
 
@@ -8,10 +8,10 @@ export type Day = (typeof DAYS)[number]
 export interface StartWindow {
   /** None means every day. */
   readonly days: readonly Day[]
-  /** The time that clocks there show, such as `22:00`. */
+  /** Local time, such as `22:00`. */
   readonly start: string
   readonly durationMin: number
-  /** An IANA name. */
+  /** An IANA time zone. */
   readonly tz: string
 }
 
@@ -30,7 +30,7 @@ export function windowEnd(windows: readonly StartWindow[], now: Millis): Millis 
 
 /** True if any window is open between the two. */
 export function hasWindow(windows: readonly StartWindow[], from: Millis, to: Millis): boolean {
-  // Every window comes once a week.
+  // Every window recurs weekly.
   const until = Math.min(to, from + 8 * DAY_SEC * 1_000)
   return windows.some(
     (window) =>
@@ -54,7 +54,8 @@ function startsAround({ days, start, tz }: StartWindow, from: Millis, to: Millis
   return starts
 }
 
-/** The second at which clocks show this. What comes twice is the first; what is skipped is the moment of the change. */
+/** The second at which clocks show this local time. A time that occurs twice means the first; a time that is skipped means
+ *  the moment of the change. */
 function instantOf(local: number, periods: ReturnType<typeof zonePeriods>): number | undefined {
   for (const [i, { from, offset }] of periods.entries()) {
     const at = local - offset

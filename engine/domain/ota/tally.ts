@@ -1,4 +1,4 @@
-// The jobs of a deployment, counted where they are: what the leader decides by. It remembers none of it.
+// The jobs of a deployment, counted on the shards that have them. The leader decides by these counts and keeps none of them.
 import { type DeploymentId, type DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity, DeviceStatus, HeldReason, JobStatus } from '../../../schemas/vocabulary.ts'
 import { activeJob, isScheduled, isUnfinished } from './firmware-jobs.ts'
@@ -6,7 +6,7 @@ import type { Firmware } from './firmware-part.ts'
 import type { Job } from './job.ts'
 import { isDownloading, isEarly } from './job-table.ts'
 
-/** A device's firmware, and what decides whether it can be updated now. */
+/** A device's firmware, and everything else that decides whether it can be updated now. */
 export interface FirmwareState {
   readonly deviceId: DeviceId
   readonly firmware: Firmware
@@ -15,13 +15,13 @@ export interface FirmwareState {
   readonly parentId: DeviceId | undefined
   readonly isConnected: boolean
   readonly takesOta: boolean
-  /** Deployments whose preconditions the device does not meet now. */
+  /** Deployments whose preconditions the device does not meet at the moment. */
   readonly unmet: readonly DeploymentId[]
   /** When the newest alerts of each severity fired. */
   readonly alertsAt: Readonly<Partial<Record<AlertSeverity, Millis>>>
 }
 
-/** A job that could start: in the order in which their devices came. */
+/** A job that could start. */
 export interface Candidate {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined
@@ -29,7 +29,7 @@ export interface Candidate {
   readonly since: number
 }
 
-/** A job that has a place. */
+/** A job that has a slot. */
 export interface Holder {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined
@@ -37,7 +37,7 @@ export interface Holder {
   readonly isDownloading: boolean
 }
 
-/** A job that has to go back, once there is a place for it. */
+/** A job that has to be rolled back once there is a slot for it. */
 export interface Returner {
   readonly deviceId: DeviceId
   readonly parentId: DeviceId | undefined
@@ -50,35 +50,35 @@ export interface JobTally {
   readonly stage: number
   readonly counts: Readonly<Partial<Record<JobStatus, number>>>
   readonly held: Readonly<Partial<Record<HeldReason, number>>>
-  /** How many were judged to have failed, whatever became of them since. */
+  /** How many were judged as failed, whatever happened to them later. */
   readonly failed: number
   readonly succeeded: number
-  /** Those that could start. Of very many, not all are named. */
+  /** How many could start. `candidates` names them up to a limit. */
   readonly ready: number
   readonly candidates: readonly Candidate[]
   readonly holders: readonly Holder[]
   readonly returners: readonly Returner[]
-  /** Those that can still be told to stop. */
+  /** Devices that can still be told to stop. */
   readonly stoppable: readonly DeviceId[]
-  /** Those that succeeded, if few enough to be named. */
+  /** Devices that succeeded, up to a limit. */
   readonly proved: readonly Returner[]
-  /** Those that succeeded and are not well: offline, or in error. */
+  /** Devices that succeeded and are not well: offline, or in error. */
   readonly offline: readonly DeviceId[]
   readonly inError: readonly DeviceId[]
-  /** Those for which alerts of this severity or a worse one fired since. */
+  /** Devices for which alerts of this severity or a worse one have fired since. */
   readonly alerting: { readonly warning: readonly DeviceId[]; readonly critical: readonly DeviceId[] }
   readonly lastSuccessAt: Millis | undefined
-  /** Those that have to go back, and wait. */
+  /** How many wait for their rollback. */
   readonly due: number
-  /** Not ended yet, or waiting for its way back. */
+  /** How many have not ended, or wait for their rollback. */
   readonly unfinished: number
   readonly movedAt: Millis
 }
 
-/** What the device itself keeps a pending job from starting for. The deployment may have further reasons. */
+/** Why the device keeps a pending job from starting. The deployment may have further reasons. */
 function heldReason(job: Job, state: FirmwareState, now: Millis): HeldReason | undefined {
   if (job.status !== 'pending' || job.isGranted) return undefined
-  // By id: a job whose wait is over comes here as a copy. What begins later waits for that time, not for others.
+  // Compared by id, because a job whose wait is over comes here as a copy. A scheduled job waits for its time, not for others.
   const isFirst = activeJob(state.firmware, now)?.plan.deploymentId === job.plan.deploymentId
   if (!isFirst && !isScheduled(job, now)) return 'queued'
   if (job.waitsFor === 'deferred' || job.waitsFor === 'backoff') return job.waitsFor
@@ -88,13 +88,13 @@ function heldReason(job: Job, state: FirmwareState, now: Millis): HeldReason | u
   return state.unmet.includes(job.plan.deploymentId) ? 'precondition' : undefined
 }
 
-/** A wait that is over holds nothing any more. */
+/** Ignores a wait that is over. */
 export function heldAt(job: Job, state: FirmwareState, now: Millis): HeldReason | undefined {
   const isOver = job.notBefore !== undefined && job.notBefore <= now
   return heldReason(isOver ? { ...job, waitsFor: undefined } : job, state, now)
 }
 
-/** What counts for the abort, whatever became of the job since; undefined while it is open, or if it does not count. */
+/** What counts towards the abort, whatever happened to the job later; undefined while it is open, or if it does not count. */
 function verdictOf({ status, plan, failedIn }: Job): 'succeeded' | 'failed' | undefined {
   if (plan.kind === 'rollback' && status === 'rolled_back') return 'succeeded'
   if (status === 'succeeded') return 'succeeded'
@@ -115,7 +115,7 @@ function noteAlerts(alerting: OpenTally['alerting'], { deviceId, alertsAt }: Fir
     alerting.warning.push(deviceId)
 }
 
-/** A tally while it is counted. */
+/** A tally that is still being counted. */
 type OpenTally = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
   counts: Partial<Record<JobStatus, number>>
   held: Partial<Record<HeldReason, number>>
@@ -129,7 +129,7 @@ type OpenTally = { -readonly [Key in keyof JobTally]: JobTally[Key] } & {
   alerting: { warning: DeviceId[]; critical: DeviceId[] }
 }
 
-/** A stage of which no job was counted yet. */
+/** A stage without any counted job. */
 export function emptyTally(deploymentId: DeploymentId, stage: number): OpenTally {
   return {
     deploymentId,
