@@ -97,7 +97,7 @@ function resolved(
   { wish, now }: { readonly wish: Extract<AlertAct, { kind: 'resolve' }>; readonly now: Millis },
 ): ActOutcome {
   const snoozedUntil = wish.snoozeSec === undefined ? undefined : Millis(now + wish.snoozeSec * 1_000)
-  // To the end of its millisecond: what is true now has had its alert.
+  // Until the end of this millisecond: conditions that are true now have had their alert.
   const at = Micros(now * 1_000 + 999)
   const ended = end(withOpen(alerts, alert), alert, { reason: 'user', now: at, snoozedUntil })
   const notice = alert.wasTold ? 'resolved' : undefined

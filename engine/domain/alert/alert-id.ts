@@ -1,11 +1,11 @@
-// Ids of alerts. They follow from rule, subject and place in the log: read again, it is the same alert.
+// Ids of alerts. They follow from rule, subject and position in the log, so an entry that is read again gives the same alert.
 import { AlertId, type DeviceId, type RuleId } from '../../../schemas/ids.ts'
 import { shortHash } from '../short-hash.ts'
 
-/** What the alerts of a rule are told apart by: their device, or their group if they are about the fleet. */
+/** What an alert of a rule is about: a device, or a group of the fleet. */
 export type AlertSubject = { readonly deviceId: DeviceId } | { readonly group: string }
 
-/** The same episode has the same id, whoever decides it again. */
+/** The same episode always gets the same id, also on another node. */
 export function alertId(ruleId: RuleId, subject: AlertSubject, moments: readonly number[]): AlertId {
   if ('group' in subject)
     return AlertId(`alt_${shortHash([ruleId, `/${subject.group}`, ...moments].join(' '))}`)

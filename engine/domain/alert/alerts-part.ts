@@ -1,6 +1,6 @@
-// What a device keeps of its alerts beside its record. It is replaced as a whole on change; the same reference means
-// unchanged (R7). What moves with every value (how long a condition has been true, the value, the count) is a vital and
-// is in `watch.ts`.
+// The part of a device's record that is about its alerts. It is replaced as a whole on change; the same reference means
+// unchanged (R7). What changes with every value (since when a condition is true, the value, the count) is a vital and is
+// in `watch.ts`.
 import type { AlertId, Micros, Millis, RuleId } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertEndReason, AlertGrouping, AlertSeverity } from '../../../schemas/vocabulary.ts'
@@ -16,12 +16,12 @@ export interface Alert {
   readonly id: AlertId
   readonly ruleId: RuleId
   readonly ruleName: string
-  /** Tells whether the rule judges today as it did at the last move. */
+  /** Shows whether the rule is still judged as it was at the last move. */
   readonly ruleKey: string
   readonly description: string | null
   readonly labels: Readonly<Record<string, string>>
   readonly groupBy: AlertGrouping
-  /** The rule's channels; null means those that are default. */
+  /** The rule's channels; null means the default channels. */
   readonly channels: readonly string[] | null
   readonly sendResolved: boolean
   /** Kind of the condition, or `no_data`. */
@@ -34,7 +34,7 @@ export interface Alert {
   readonly value: Json
   readonly lastValueAt: Millis | undefined
   readonly count: number
-  /** Up to when `count` counts. */
+  /** The time up to which `count` has been counted. */
   readonly countedAt: Micros
   /** When the condition became true. */
   readonly startedAt: Micros
@@ -46,14 +46,14 @@ export interface Alert {
   readonly acknowledgedBy: string | undefined
   readonly assignee: string | undefined
   readonly comments: readonly AlertComment[]
-  /** It is one of too many episodes in a short while, and stays open until its condition was false for long. */
+  /** Too many episodes followed each other in a short time, so this one stays open until its condition has been false for long. */
   readonly flapping: boolean
-  /** When somebody was last told that it fires; undefined while it is muted. */
+  /** When a notification last said that it fires; undefined while it is muted. */
   readonly toldAt: Millis | undefined
-  /** Nobody is reminded of it before then, and then somebody is if it still fires. */
+  /** No reminder is sent before this time. If the alert still fires then, one is sent. */
   readonly snoozedUntil?: Millis | undefined
   readonly snoozedBy?: string | undefined
-  /** Somebody was told of this episode at least once. */
+  /** At least one notification of this episode was sent. */
   readonly wasTold: boolean
   /** Grows with every move, and orders notifications. */
   readonly revision: number
@@ -62,11 +62,11 @@ export interface Alert {
 /** What is remembered of a rule on a device when none of its alerts is open. */
 export interface RuleMemo {
   readonly ruleId: RuleId
-  /** An episode must begin after this moment: what was true before has had its alert. */
+  /** An episode must begin after this time: earlier conditions have had their alert. */
   readonly endedAt: Micros
-  /** What the rule asked then, as `CompiledRule.key`: what is true by another condition has had no alert. */
+  /** The rule's condition at that time, as `CompiledRule.key`. Another condition has not had its alert. */
   readonly ruleKey?: string | undefined
-  /** A condition that is still true gives a new alert from then on, although it was never false. */
+  /** From this time on, a condition that is still true opens a new alert although it was never false. */
   readonly snoozedUntil: Millis | undefined
   /** When the latest episodes fired, oldest first. */
   readonly episodes: readonly Millis[]
@@ -74,7 +74,7 @@ export interface RuleMemo {
 
 export interface Alerts {
   readonly open: readonly Alert[]
-  /** The latest ones, newest first. */
+  /** The latest resolved alerts, newest first. */
   readonly resolved: readonly Alert[]
   readonly memos: readonly RuleMemo[]
 }
@@ -91,7 +91,7 @@ export function memoOf({ memos }: Alerts, ruleId: RuleId): RuleMemo | undefined 
   return undefined
 }
 
-/** What is remembered of rules that are deleted goes with the next change. */
+/** Removes memos of deleted rules with the next change. */
 export function withMemosOf(alerts: Alerts, isKnown: (id: RuleId) => boolean): Alerts {
   const memos = alerts.memos.filter(({ ruleId }) => isKnown(ruleId))
   return memos.length === alerts.memos.length ? alerts : { ...alerts, memos }

@@ -1,4 +1,4 @@
-// An alert as REST, /ws, the timeline and notifications show it, but for its link, which only the API knows.
+// An alert as REST, /ws, the timeline and notifications show it, without its link, which only the API knows.
 import { type DeviceId, type Millis, toIso, toMillis } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AlertState } from '../../../schemas/vocabulary.ts'
@@ -56,14 +56,14 @@ export function alertBody(
     reason: alert.reason ?? null,
     flapping: alert.flapping,
     suppressed_by: suppressedBy,
-    // Known to the leader alone, who is asked where people read.
+    // Known only to the leader, which is asked where it is shown to people.
     notified: [],
     comments: alert.comments.map(({ at, by, text }) => ({ at: toIso(at), by, text })),
     revision: alert.revision,
   }
 }
 
-/** Alerts with the same key are one storm: what their rule groups by, as in their notifications. */
+/** Alerts with the same key belong to one storm. It has the values that the rule groups its notifications by. */
 function groupKeyOf(
   { ruleId, groupBy, id: alertId }: Pick<Alert, 'ruleId' | 'groupBy' | 'id'>,
   { id, group }: AlertPlace,
@@ -97,7 +97,7 @@ export function alertMessage({ rule }: CompiledRule, alert: Alert, device: Alert
   })
 }
 
-/** What a move of the alert leaves for the notifier. */
+/** The notice that a move of the alert leaves for the notifier. */
 export function noticeOf(
   alert: Alert,
   device: AlertPlace,

@@ -1,4 +1,4 @@
-// Where alerts are told of.
+// Channels: where notifications of alerts are sent.
 import type { ChannelId, Millis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertSeverity, ChannelState, ChatFormat } from '../../../schemas/vocabulary.ts'
@@ -17,10 +17,10 @@ export type ChannelTarget =
       readonly url: string
       readonly method: 'POST' | 'PUT' | 'PATCH'
       readonly headers: Readonly<Record<string, string>>
-      /** A JSON text, or undefined for the usual body. */
+      /** A JSON template, or undefined for the standard body. */
       readonly template: string | undefined
       readonly secret: string
-      /** The secret before the last rotation: it signs, too, for a while. */
+      /** The secret before the last rotation. It also signs for a while. */
       readonly former: { readonly secret: string; readonly until: Millis } | undefined
     }
   | { readonly kind: 'email'; readonly to: readonly string[]; readonly subject: string | undefined }
@@ -37,7 +37,7 @@ export interface ChannelSettings {
   readonly groupIntervalSec: number
   readonly ratePerMinute: number
   readonly fallbackChannelId: ChannelId | undefined
-  /** Undefined leaves it to the rules. */
+  /** Undefined: the rules decide. */
   readonly sendResolved: boolean | undefined
   readonly target: ChannelTarget
 }
@@ -45,7 +45,7 @@ export interface ChannelSettings {
 export interface ChannelHealth {
   readonly state: ChannelState
   readonly lastError: { readonly code: string; readonly at: Millis } | undefined
-  /** Deliveries in a row that failed for good. */
+  /** Consecutive deliveries that failed for good. */
   readonly failures: number
 }
 
@@ -61,7 +61,7 @@ export interface Channel extends ChannelSettings {
 
 export const HEALTHY: ChannelHealth = { state: 'ok', lastError: undefined, failures: 0 }
 
-/** Whether the channel is told of this, if the rule leaves it to the channels or names it. */
+/** Whether the channel gets this notice, because the rule names it or leaves the choice to the channels. */
 export function takes(channel: Channel, notice: Notice): boolean {
   const { channels, highestSeverity, device } = notice
   const isMeant = channels === undefined ? channel.isDefault : channels.includes(channel.id)
@@ -73,7 +73,7 @@ export function takes(channel: Channel, notice: Notice): boolean {
   )
 }
 
-/** What a channel's health is after a delivery, or a try of one, ended. */
+/** The health of a channel after a delivery, or one attempt, has ended. */
 export function healthAfter(
   health: ChannelHealth,
   outcome: 'delivered' | 'retry' | 'failed' | 'gone',
@@ -99,7 +99,7 @@ function isWell({ state, failures }: ChannelHealth): boolean {
   return failures === 0 && state !== 'failing'
 }
 
-/** What everybody sees of it. One that an admin turned off is as disabled as one whose address is gone. */
+/** The part that everybody may see. A channel that an admin turned off and one whose address is gone are both `disabled`. */
 export function shownState({ enabled, health }: Channel): ChannelHealth['state'] {
   return enabled ? health.state : 'disabled'
 }

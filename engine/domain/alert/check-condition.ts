@@ -1,4 +1,4 @@
-// Whether a condition may be kept, with the place of each mistake. What passes has the type `Condition`.
+// Validates a condition and names the place of each mistake. A condition that passes has the type `Condition`.
 
 import {
   type Condition,
@@ -196,7 +196,7 @@ function checkLeaf(value: Readonly<Record<string, unknown>>, path: string, check
   if (errors.length > before) return
   if (leaf === 'repeat') checkRepeated(value['condition'], `${path}/condition`, checking)
   else if (leaf === 'fleet') checkCounted(value, path, checking)
-  // Its fields are checked one by one above; what is left is how they fit together.
+  // Its fields were checked one by one above. What remains is whether they fit together.
   else errors.push(...checkTogether(value as Leaf, path))
 }
 

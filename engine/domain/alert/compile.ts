@@ -1,4 +1,4 @@
-// A rule made ready to be judged: its tree with numbered leaves, its severities, its windows.
+// A rule compiled for judging: its tree with numbered leaves, its severities, its windows.
 import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
 import type { RuleId } from '../../../schemas/ids.ts'
 import { ALERT_SEVERITIES, type AlertSeverity } from '../../../schemas/vocabulary.ts'
@@ -25,18 +25,18 @@ export interface Root {
 export interface CompiledRule {
   readonly rule: Rule
   readonly id: RuleId
-  /** Rules with the same key judge alike. */
+  /** Rules with the same key are judged alike. */
   readonly key: string
   readonly isMember: IsMember
   readonly leaves: readonly Leaf[]
   /** The worst severity first. One root unless the rule has levels. */
   readonly roots: readonly Root[]
   readonly clear: Node | undefined
-  /** Its condition is true at single moments only: it stays firing for a while after each. */
+  /** Its condition is true only at single moments. The alert keeps firing for a while after each. */
   readonly isMomentary: boolean
-  /** It is judged by the leader, and not for each device. */
+  /** The leader judges it for the fleet, rather than each device's actor. */
   readonly isAboutFleet: boolean
-  /** It compares values that an offline device cannot report. */
+  /** It compares values, which an offline device cannot report. */
   readonly isAboutValues: boolean
   readonly window: (now: number) => WindowState
 }

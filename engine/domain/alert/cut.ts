@@ -1,6 +1,6 @@
-// Texts within bounds.
+// Shortens texts.
 
-/** At most so many characters, with `…` in place of what is missing. Never cuts a character in two. */
+/** Returns at most `max` characters, with `…` in place of the rest. Never splits a character. */
 export function cut(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const end = charsMax - 1
@@ -8,7 +8,7 @@ export function cut(text: string, charsMax: number): string {
   return `${text.slice(0, isHalf ? end - 1 : end)}…`
 }
 
-/** One line: what a header or a subject takes. */
+/** Turns a text into one line, for a header or a subject. */
 export function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not get through.
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]+/g, ' ').trim()

@@ -1,10 +1,10 @@
-// The states of a rule on a device, as a table and as what follows from it. Pure: it knows the device's alerts, what the
-// rule's conditions say, and now.
+// The state machine of a rule on a device, as a table and the functions that apply it. Pure: it sees the device's alerts, the
+// findings of the rule's conditions, and the time.
 //
-// - An alert that is open stays the same alert until it is resolved, and a resolved one is never opened again.
-// K2. An episode begins after the one before it ended: what was read before is judged to nothing.
-// K3. What is notified follows from a move that is saved. A muted alert fires all the same, and is told of once
-//     nothing mutes it any more (A6).
+// - An open alert stays the same alert until it is resolved. A resolved alert is never reopened.
+// K2. An episode begins only after the previous one ended, so an entry that is read again opens nothing.
+// K3. Notifications follow from a saved move. A muted alert fires all the same; its notification is sent once nothing mutes
+//     it any more (A6).
 import { Micros, type Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { AlertEndReason, AlertState } from '../../../schemas/vocabulary.ts'
@@ -19,7 +19,7 @@ export type Phase = 'inactive' | Exclude<AlertState, 'resolved'>
 /** What the conditions say: true, true for as long as `for_sec`, false, or false for as long as the alert is kept. */
 export type Verdict = 'true' | 'long_true' | 'false' | 'long_false'
 
-/** [contract 5.3] Where it says `resolved`, the alert is over and its rule inactive. */
+/** [contract 5.3] `resolved` means that the alert ends and its rule is inactive again. */
 const STATES: Readonly<Record<Phase, Readonly<Record<Verdict, Phase | 'resolved'>>>> = {
   inactive: { true: 'pending', long_true: 'firing', false: 'inactive', long_false: 'inactive' },
   pending: { true: 'pending', long_true: 'firing', false: 'inactive', long_false: 'inactive' },
@@ -29,9 +29,9 @@ const STATES: Readonly<Record<Phase, Readonly<Record<Verdict, Phase | 'resolved'
 
 /** What a rule's conditions say of a device now. Times are microseconds. */
 export interface Findings {
-  /** A time for each root, the worst first: since when it is true; negative if it is false, 0 if it was never judged. */
+  /** For each root, the worst first, since when it is true. Negative if it is false, 0 if it was never judged. */
   readonly since: readonly number[]
-  /** The same of the condition that clears the alert, if the rule has one. */
+  /** The same for the condition that clears the alert, if the rule has one. */
   readonly clearSince: number | undefined
   readonly count: number
   readonly type: string
@@ -39,23 +39,23 @@ export interface Findings {
   readonly value: Json
   readonly lastValueAt: Millis | undefined
   readonly thresholds: readonly Json[]
-  /** What mutes it, by the severity that it has. */
+  /** What mutes an alert of this severity. */
   readonly mutedBy: (severity: Alert['severity']) => readonly string[]
 }
 
 export interface Move {
   readonly event: 'fired' | 'severity' | 'resolved' | 'updated' | 'repeat'
   readonly alert: Alert
-  /** What is told of it. */
+  /** The notification that it causes, if any. */
   readonly notice: NoticeEvent | undefined
 }
 
 export interface Decision {
   readonly alerts: Alerts
   readonly moves: readonly Move[]
-  /** When time alone moves it next, in milliseconds. 0: it must be decided again at once. */
+  /** When the passing of time can move it next, in milliseconds. 0: decide again at once. */
   readonly nextAt: number
-  /** It would fire if there were room. */
+  /** It would fire if there were room for another open alert. */
   readonly isHeldBack?: boolean
 }
 
@@ -197,7 +197,7 @@ function toldIfHeard(
   return {
     alerts: withOpen(alerts, kept),
     moves: [{ event, alert: kept, notice: isMuted ? undefined : 'fired' }],
-    // Looked at once more: another level may be on its way.
+    // Decided once more, because another level may follow.
     nextAt: 0,
   }
 }
@@ -228,7 +228,7 @@ function whileOpen(alerts: Alerts, open: Alert, context: Context): Decision {
   return remind(alerts, open, { ...context, nextAt: moved.nextAt })
 }
 
-/** The alert is told of if it was muted until now, and again after a while. */
+/** Sends what a muted alert has not sent yet, and reminders. */
 function remind(alerts: Alerts, open: Alert, context: Context & { readonly nextAt: number }): Decision {
   const { rule, findings, now, nextAt } = context
   const at = toMillis(now)
@@ -257,7 +257,7 @@ function remind(alerts: Alerts, open: Alert, context: Context & { readonly nextA
   }
 }
 
-/** The snooze is over and the alert still fires. */
+/** The snooze has ended and the alert still fires. */
 function woken(alerts: Alerts, open: Alert, context: Context & { readonly isMuted: boolean }): Decision {
   const { now, isMuted } = context
   const isHeard = !isMuted && open.acknowledgedAt === undefined && !open.flapping
@@ -278,7 +278,7 @@ function woken(alerts: Alerts, open: Alert, context: Context & { readonly isMute
   }
 }
 
-/** A rule that judges otherwise than at the last move: what is still true stays open, the rest is over. */
+/** The rule has changed since the last move: the alert stays open if it is true by the new rule, and ends otherwise. */
 function rejudged(alerts: Alerts, open: Alert, context: Context): Decision {
   const { rule, findings } = context
   if (Math.max(...findings.since) <= 0) return resolve(alerts, open, { ...context, reason: 'rule_changed' })
@@ -316,7 +316,7 @@ function resolve(
   }
 }
 
-/** The severity goes up to the worst level that has been true for long enough, and down to the worst that is true. */
+/** The severity rises to the worst level that has been true for long enough, and falls to the worst level that is true. */
 function levelled(
   open: Alert,
   { rule, findings, now }: Context,
@@ -342,7 +342,7 @@ function levelled(
       highestSeverity: isHighest ? root.severity : open.highestSeverity,
       acknowledgedAt: undefined,
       acknowledgedBy: undefined,
-      // Whoever wanted to hear no more of it did not know this.
+      // The snooze was set for a lower severity, so it no longer applies.
       snoozedUntil: undefined,
       snoozedBy: undefined,
     }

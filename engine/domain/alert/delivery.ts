@@ -1,9 +1,9 @@
-// A message on its way to a channel, as a value: what it is about, and when it is tried again.
+// A message on its way to a channel, as a value: its alerts, and when it is retried.
 //
-// D1. A delivery is made and added to before its time to be sent, and never afterwards: what was sent once is sent again
-//     as it was, but for alerts of which something newer is to be said.
-// - Its id follows from the first alert and its move, and so does the notification's: a crash, a retry and a redelivery
-//   have the same.
+// D1. Alerts are added to a delivery only before it is due. Afterwards every retry sends the same message, except that alerts
+//     with newer news are left out.
+// - Its id and that of the notification follow from the first alert and its move, so they stay the same over a crash, a retry
+//   and a redelivery.
 import type { AlertId, ChannelId, Millis } from '../../../schemas/ids.ts'
 import type { AlertSeverity, DeliveryEvent, DeliveryState } from '../../../schemas/vocabulary.ts'
 import type { Channel } from './channel.ts'
@@ -12,7 +12,7 @@ import type { Notice, NoticeEvent } from './notice.ts'
 
 export interface DeliveryMember {
   readonly alertId: AlertId
-  /** The alert's revision of which it tells. */
+  /** The revision of the alert that it reports. */
   readonly revision: number
   readonly ruleName: string
   readonly event: NoticeEvent
@@ -30,7 +30,7 @@ export interface Delivery {
   readonly id: string
   readonly notificationId: string
   readonly channelId: ChannelId
-  /** Deliveries of one key follow each other. */
+  /** Deliveries with the same key are sent one after the other. */
   readonly key: string
   readonly event: DeliveryEvent
   readonly severity: AlertSeverity
@@ -38,11 +38,11 @@ export interface Delivery {
   /** The alerts that it names. */
   readonly told: readonly [ToldAlert, ...ToldAlert[]]
   readonly createdAt: Millis
-  /** The time from which on it may be sent, and nothing is added to it (D1). */
+  /** From this time on it may be sent, and nothing is added to it (D1). */
   readonly dueAt: Millis
   readonly state: DeliveryState
   readonly attempts: readonly DeliveryAttempt[]
-  /** Attempts since it was last begun: a redelivery begins anew. */
+  /** Attempts since it was last started. A redelivery starts again. */
   readonly tries: number
   readonly nextAttemptAt: Millis | undefined
   readonly finishedAt: Millis | undefined
@@ -114,7 +114,7 @@ export function beginDelivery(
   }
 }
 
-/** The alerts that a message names, with one more while there is room. */
+/** The alerts that a message names, with one more if there is room. */
 export function toldWith(told: Delivery['told'], more: Pick<Item, 'told'>): Delivery['told'] {
   return told.length < NAMED_MAX ? [...told, more.told] : told
 }
@@ -131,7 +131,7 @@ export function withoutAlerts(delivery: Delivery, gone: ReadonlySet<AlertId>): D
   return members.length === 0 ? undefined : { ...delivery, members, told: toldWithout(delivery.told, gone) }
 }
 
-/** Several deliveries as one: too many are due at once for one message each. */
+/** Joins several deliveries in one, because too many are due at once for a message each. */
 export function foldDeliveries(
   [first, ...others]: readonly [Delivery, ...Delivery[]],
   { now, dueAt }: { readonly now: Millis; readonly dueAt: Millis },
@@ -163,7 +163,7 @@ export interface AfterAttempt {
   readonly outcome: 'delivered' | 'retry' | 'failed' | 'gone'
 }
 
-/** What an attempt's result makes of a delivery. `dice` is a number from 0 to 1 and spreads the retries. */
+/** Applies the result of an attempt to a delivery. `dice` is a number from 0 to 1 that spreads the retries. */
 export function afterAttempt(
   delivery: Delivery,
   result: SendResult,
@@ -200,7 +200,7 @@ export function afterAttempt(
   }
 }
 
-/** A delivery that is over, to be sent once more. */
+/** Starts a delivery that is over once more. */
 export function begunAgain(delivery: Delivery, now: Millis): Delivery {
   return { ...delivery, state: 'pending', tries: 0, dueAt: now, nextAttemptAt: now, finishedAt: undefined }
 }
@@ -240,7 +240,7 @@ function retryMs(
   { dice, isFailing }: { readonly dice: number; readonly isFailing: boolean },
 ): number | undefined {
   if (result.kind === 'blocked') return undefined
-  // A channel that fails anyway is tried once a minute, whatever it says, until it works.
+  // A failing channel is tried once a minute until it works, whatever its answers say.
   if (isFailing) return PROBE_MS
   if (!isWorthRetrying(result)) return undefined
   const sec = RETRY_SEC[tries - 1]

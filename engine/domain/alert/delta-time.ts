@@ -1,4 +1,4 @@
-// Since when a shadow has had a delta: the earliest of its leaves, each by the later of its two sides.
+// Since when a shadow has had a delta: the earliest time of its leaves, where a leaf has the later time of its two sides.
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
 import { own } from '../shadow/json-object.ts'
 import type { LeafTime, LeafTimes } from '../shadow/leaf-times.ts'

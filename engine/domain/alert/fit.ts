@@ -53,7 +53,7 @@ export class Fit {
   readonly ruleOf: Int32Array
   /** Leaves of a metric that need more than a comparison of numbers. */
   readonly slow: readonly (readonly number[])[]
-  /** A pause of a metric that is longer than this, in microseconds, may have been judged as silence. */
+  /** A gap between values of a metric that is longer than this, in microseconds, may have been judged as absence. */
   readonly gap: Float64Array
   /** The rules that look at each metric. */
   readonly rulesOfMetric: readonly (readonly number[])[]
@@ -126,7 +126,7 @@ export class Fit {
     let binding = this.#bindings.get(shape)
     if (binding === undefined) {
       binding = { numbers: this.#placesOf(shape.pointMetrics), texts: this.#placesOf(shape.textMetrics) }
-      // Shapes come and go; what is dropped is made again.
+      // Shapes come and go. A dropped one is computed again when needed.
       if (this.#bindings.size >= BINDINGS_MAX) this.#bindings.clear()
       this.#bindings.set(shape, binding)
     }

@@ -1,4 +1,4 @@
-// What the owners of devices tell the leader for rules about the fleet, joined.
+// The counts that owners of devices send to the leader for rules about the fleet, merged.
 import type { RuleId } from '../../../schemas/ids.ts'
 import { joinedSums, type MetricSum } from './fleet-metric.ts'
 import type { GroupCount } from './fleet-tally.ts'
@@ -12,7 +12,7 @@ export interface LeafName {
 export type LeafCounts =
   | { readonly kind: 'counts'; readonly groups: readonly GroupCount[] }
   | { readonly kind: 'sums'; readonly groups: readonly MetricSum[] }
-  /** It was not asked about, or nobody counts it. */
+  /** It was not asked for, or no owner counts it. */
   | { readonly kind: 'none' }
 
 export interface RuleCounts {
@@ -23,10 +23,10 @@ export interface RuleCounts {
 
 /** Plain data. */
 export interface FleetCounts {
-  /** False while somebody still reads what came before its start: its counts say nothing yet. */
+  /** False while an owner still reads its backlog, so its counts are not valid yet. */
   readonly isCaughtUp: boolean
   readonly rules: readonly RuleCounts[]
-  /** Alerts that are open, and conditions that are true and wait for room. */
+  /** Open alerts, and true conditions whose alert waits for room. */
   readonly open: number
   readonly overflowing: number
 }

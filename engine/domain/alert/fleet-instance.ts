@@ -10,14 +10,14 @@ import type { LeafSight } from './fleet-truth.ts'
 import { TRUTH, type Truth } from './leaf-truth.ts'
 import { end } from './moved.ts'
 
-/** Saved with every change of what it holds, so that another leader goes on with its times. */
+/** Saved with every change, so that another leader continues with its times. */
 export interface FleetInstance {
   readonly ruleId: RuleId
   /** Empty for one alert of the whole rule. */
   readonly group: string
-  /** The group that people see it under, and that scopes judge by. */
+  /** The group under which it is shown, and by which scopes are checked. */
   readonly place: string | undefined
-  /** The rule's key that the rest was found under. */
+  /** The key of the rule to which the other fields belong. */
   readonly key: string
   readonly truths: readonly Truth[]
   /** Microseconds: for each root, and then for the clearing condition, since when it is true; negative if it is false. */
@@ -91,7 +91,7 @@ export function judgeFleet(
   return { instance: second.instance, moves: [...first.moves, ...second.moves] }
 }
 
-/** Resolves what is open because the rule is not judged any more. */
+/** Resolves the open alert because the rule is no longer judged. */
 export function endFleet(before: FleetInstance, reason: AlertEndReason, now: Micros): FleetJudgement {
   let { alerts } = before
   const moves: Move[] = []

@@ -1,4 +1,4 @@
-// Judges rules on a device: what their conditions say of it now, what mutes them, and what follows.
+// Judges rules on a device: whether their conditions hold, what mutes their alerts, and which moves follow.
 import { Buffer } from 'node:buffer'
 import type { Leaf } from '../../../schemas/alert-condition.ts'
 import { Micros, Millis, type RuleId, toMillis } from '../../../schemas/ids.ts'
@@ -20,10 +20,10 @@ export interface Occasion {
   readonly silences: readonly CompiledSilence[]
   /** A firmware is being installed on the device. */
   readonly isUpdating: boolean
-  /** Leaves of events that happen now, and what they say. */
+  /** Leaves whose event happens now. */
   readonly events: ReadonlySet<number>
   readonly eventValue: Json
-  /** These events are not read again after a crash, so how often they happened is kept with the alert. */
+  /** These events are not read again after a crash, so their count is saved with the alert. */
   readonly keepsCount: boolean
   /** Another alert may be opened. */
   readonly hasRoom: boolean
@@ -38,16 +38,16 @@ export interface WatchedOccasion extends Occasion {
 export interface Judgement {
   readonly alerts: Alerts
   readonly moves: readonly Move[]
-  /** A condition is true whose alert waits for room. */
+  /** A condition is true, but its alert waits for room. */
   readonly isHeldBack: boolean
 }
 
 const NEVER = Number.POSITIVE_INFINITY
 const NO_EVENTS: ReadonlySet<number> = new Set()
-/** A move may be followed by another at the same moment, but not for ever. */
+/** One move may cause another at the same moment, but not endlessly. */
 const ROUNDS_MAX = 5
 
-/** Brings what the watch knows of these rules up to date, without deciding anything. */
+/** Updates the watch for these rules, without deciding anything. */
 export function look(rules: readonly number[], alerts: Alerts, occasion: WatchedOccasion): void {
   for (const rule of rules) {
     refresh(rule, alerts, occasion)
@@ -70,14 +70,14 @@ export function judge(rules: readonly number[], alerts: Alerts, occasion: Watche
     isHeldBack ||= judged.isHeldBack
     moves.push(...judged.moves)
     const moved = watch.fit.rules[rule]?.id
-    // Whom it muted, or mutes now.
+    // Judge the rules that it mutes, or muted, as well.
     if (judged.moves.length > 0 && moved !== undefined)
       for (const other of inhibitedBy(watch, moved)) if (!waiting.has(other)) waiting.add(other)
   }
   return { alerts: so, moves, isHeldBack }
 }
 
-/** Judges all rules of the device, and says when that is needed next. */
+/** Judges all rules of the device, and sets the watch's next deadline. */
 export function judgeAll(
   alerts: Alerts,
   occasion: WatchedOccasion & { readonly reasonOf: (rule: RuleId) => AlertEndReason },
@@ -109,7 +109,7 @@ export function endOrphans(
 function judgeOne(rule: number, alerts: Alerts, occasion: WatchedOccasion): Judgement {
   const first = settle(rule, alerts, occasion)
   if (occasion.events.size === 0) return first
-  // An event is over at once, which is what its alert's end counts from.
+  // An event is over at once. The time until its alert ends counts from now.
   const second = settle(rule, first.alerts, { ...occasion, events: NO_EVENTS })
   return {
     alerts: second.alerts,
@@ -201,7 +201,7 @@ export function sinceOf(watch: Watch, rule: number): Pick<Findings, 'since' | 'c
   }
 }
 
-/** What a rule says of the device, for a decision or for people. */
+/** The findings of a rule on the device, for a decision or for display. */
 export function findingsOf(
   watch: Watch,
   rule: number,
@@ -301,7 +301,7 @@ function thresholdOf(leaf: Leaf, value: number | string | undefined): Json {
   }
 }
 
-/** What keeps an alert of this rule and severity from being told of. */
+/** Everything that mutes an alert of this rule and severity. */
 export function mutedBy(
   { rule, id, isAboutValues }: CompiledRule,
   severity: AlertSeverity,

@@ -1,5 +1,5 @@
-// Whether a leaf is true, since when at the latest, and when only time would change that. Three values, because nothing is
-// known of a metric that was never seen.
+// Whether a leaf is true, since when, and when the passing of time alone will change that. There are three truth values,
+// because the truth of a metric that was never seen is unknown.
 import type { Leaf } from '../../../schemas/alert-condition.ts'
 import type { Comparison } from '../../../schemas/vocabulary.ts'
 import { isEmpty } from '../shadow/json-object.ts'
@@ -19,7 +19,7 @@ export interface Sight {
   readonly connected: boolean
   readonly connectedSinceMs: number
   readonly flapsUntilMs: number
-  /** Silence does not count for devices that could not be heard before this. */
+  /** Silence counts only from this time on, because devices could not be heard before. */
   readonly forgivenAtMs: number
   /** How long a device may take to be heard again after that. */
   readonly graceMs: number
@@ -126,14 +126,14 @@ export function leafState(
   }
 }
 
-/** True from `at` on. */
+/** True from `at` onwards. */
 function timed(at: number, now: number, into: LeafState): void {
   into.truth = at <= now ? TRUTH.yes : TRUTH.no
   if (at <= now) into.changedAt = at
   else into.nextAt = at
 }
 
-/** When silence has lasted so long. Who could not be heard for a while has some time to be heard again. */
+/** When the silence will have lasted long enough. A device that could not be heard gets some time to be heard again. */
 function silentAt(
   forSec: number,
   receivedAt: number,

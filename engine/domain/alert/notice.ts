@@ -1,5 +1,5 @@
-// What a moved alert leaves for the notifier. It is written in the save that moved the alert, so there is none
-// without the move and no move without it.
+// The notice that a moved alert leaves for the notifier. It is written in the same save as the move, so neither exists without
+// the other.
 import type { AlertId, ChannelId, Millis, RuleId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AlertGrouping, AlertSeverity, NoticeEvent } from '../../../schemas/vocabulary.ts'

@@ -1,11 +1,11 @@
-// What is asked about alerts, and what is answered.
+// Queries about alerts, and their answers.
 import type { AlertId, DeviceId, Millis, RuleId } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AlertSeverity, AlertState } from '../../../schemas/vocabulary.ts'
 
 export type AlertSort = 'fired_at' | 'severity' | 'last_value_at'
 
-/** All that is given must fit. */
+/** Every given field must match. */
 export interface AlertsQuery {
   readonly states: readonly AlertState[]
   readonly severities?: readonly AlertSeverity[] | undefined

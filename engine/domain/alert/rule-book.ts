@@ -1,4 +1,4 @@
-// All rules and silences, as every shard has them: which rules are judged for a device, and why one is not any more.
+// All rules and silences, as every shard has them: which rules are judged for a device, and why a rule no longer is.
 import type { RuleId } from '../../../schemas/ids.ts'
 import type { AlertEndReason } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
@@ -35,7 +35,7 @@ export class RuleBook {
   readonly #fits = new Map<string, Fit>()
   readonly #earlierFits: ReadonlyMap<string, Fit>
 
-  /** What has not changed since the book before is taken over from it. */
+  /** Reuses the unchanged parts of the book before. */
   constructor(settings: AlertSettings, before?: RuleBook) {
     this.settings = settings
     this.silences = settings.silences.map(compileSilence)

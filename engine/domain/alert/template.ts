@@ -1,5 +1,5 @@
-// Templates with `{{name}}`: the messages of rules, and the bodies and subjects of channels. A value is text and nothing
-// else: it is not read again for placeholders, and there is no name by which a secret or a setting could be had.
+// Templates with `{{name}}`: the messages of rules, and the bodies and subjects of channels. A value is only text: placeholders
+// in it are not expanded, and no name gives access to a secret or a setting.
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { own } from '../shadow/json-object.ts'
 import { cut } from './cut.ts'
@@ -54,7 +54,7 @@ const OTHERS: Readonly<Record<string, (values: TemplateValues) => string | numbe
 const LABEL = /^alert\.labels\.([A-Za-z0-9_.-]{1,128})$/
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 
-/** The placeholders of a text that mean nothing. */
+/** The unknown placeholders of a text. */
 export function unknownPlaceholders(text: string): readonly string[] {
   return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name.trim()).filter((name) => !isKnown(name))
 }

@@ -1,5 +1,5 @@
-// What a rule would have said of a device in the past: its stored points and moves go through the same judgement as live
-// ones, by the time of the event.
+// Tries a rule on a device's past: stored points and moves are judged by the same functions as live ones, at the time of the
+// event.
 import { Micros, type Millis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { Fields } from '../telemetry/fields.ts'
@@ -51,7 +51,7 @@ const TESTABLE: ReadonlySet<string> = new Set([
   'heartbeat',
 ])
 
-/** The first kind of the rule that nothing stored tells of. */
+/** The first kind in the rule for which nothing is stored. */
 export function untestable({ condition, clear }: Pick<Rule, 'condition' | 'clear'>): string | undefined {
   const leaves = [...leavesOf(condition), ...(clear === null ? [] : leavesOf(clear))]
   const inner = leaves.map((leaf) => (leaf.kind === 'repeat' ? leaf.condition : leaf))
@@ -92,7 +92,7 @@ class Trial {
     this.#createdAt = from
   }
 
-  /** Lets time pass: what only time brings is decided at its moment. */
+  /** Lets time pass. What is due is decided at its time. */
   passTo(at: number): void {
     const watch = this.#watch
     while (watch.deadline * 1_000 <= at && this.#steps++ < STEPS_MAX) {

@@ -5,7 +5,7 @@ import { Millis, RuleId } from '../../../schemas/ids.ts'
 import type { DeviceType, StatusField, TelemetryField } from '../device-type/definition.ts'
 import { createRule, type Rule } from './rule.ts'
 
-/** The part of the width of a range, or of a value without one, that a value must come back by. */
+/** Hysteresis: the share of the width of a range, or of the value if there is none, by which a value must return. */
 const CLEAR_SHARE = 0.02
 
 /** What may be changed of such a rule. */

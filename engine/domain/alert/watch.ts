@@ -1,7 +1,7 @@
-// What a device remembers in order to judge its rules: the newest value of each metric that they look at, the truth of each
-// leaf, and since when each condition has been true. Vitals: they are in the checkpoint and read again from the log.
+// What a device remembers for judging its rules: the newest value of each metric that they use, the truth of each leaf, and
+// since when each condition has been true. These are vitals: they are saved in checkpoints and restored from the log.
 //
-// W1. A value that is older than the newest of its metric decides nothing, but that the metric is not absent.
+// W1. A value that is older than the newest one of its metric only shows that the metric is not absent.
 // W2. Nothing is allocated while nothing moves: everything is in one array of numbers, whose places the `Fit` knows.
 import type { Report } from '../telemetry/payload.ts'
 import type { Shape, SlotValues } from '../telemetry/shape.ts'
@@ -15,7 +15,7 @@ export interface Tally {
   count: number
   /** The alert that is counted for. */
   readonly startedAt: number
-  /** Up to when it is counted, in microseconds. */
+  /** The time up to which it has been counted, in microseconds. */
   countedAt: number
 }
 
@@ -34,7 +34,7 @@ export class Watch {
   /** Samples of rates, and the times of repeats, by leaf. */
   series: Map<number, number[]> | undefined
   tallies: Map<number, Tally> | undefined
-  /** When the rules must be judged even if nothing is heard, in milliseconds. Never later than that. */
+  /** The time by which the rules must be judged even if nothing is received, in milliseconds. */
   deadline = 0
 
   constructor(fit: Fit) {
@@ -54,7 +54,7 @@ export class Watch {
     this.numbers = numbers
   }
 
-  /** Takes a message in; true if a rule must be judged. */
+  /** Takes in a message. Returns true if a rule must be judged. */
   feedShape(shape: Shape, values: SlotValues, at: number, receivedAt: number): boolean {
     const { fit, numbers } = this
     const { from, flags, ruleOf } = fit
@@ -95,7 +95,7 @@ export class Watch {
     return isFlagged
   }
 
-  /** Takes reports in, of which the newest value of each metric counts. */
+  /** Takes in reports. Only the newest value of each metric counts. */
   feedReports(reports: readonly Report[], receivedAt: number): boolean {
     let isFlagged = this.#touch(receivedAt)
     const { metricIndex } = this.fit
@@ -183,7 +183,7 @@ export class Watch {
       }
       if (isTrue === before > 0) return
       if (!isTrue && before === 0) return
-      // Never before the change before it, nor later than now.
+      // Not before the previous change, and not later than now.
       const from = root >= roots ? changedAt : about.isOpen ? Math.max(changedAt, about.openSince) : about.now
       const when = Math.min(about.now, Math.max(from, Math.abs(before) + 1))
       numbers[at] = isTrue ? when : -when

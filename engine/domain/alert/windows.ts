@@ -1,5 +1,5 @@
-// Stretches of time that come again on days of the week, in a time zone. A start that a change of clocks skips is the
-// next minute that exists; one that comes twice is the first.
+// Weekly recurring windows in a time zone. A start that a change of clocks skips is moved to the next minute that exists; of
+// one that occurs twice, the first counts.
 import type { WindowBody } from '../../../schemas/alert-rule.ts'
 import { WEEKDAYS, type Weekday } from '../../../schemas/vocabulary.ts'
 import { type ZonePeriod, zonePeriods } from '../telemetry/zone.ts'
