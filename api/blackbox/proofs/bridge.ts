@@ -147,7 +147,7 @@ async function judge(bench: Bench, stage: Stage): Promise<void> {
       },
       {
         ...{ scenario, name: 'commands not carried out once', unit: '', target: none },
-        ...(await orders.verdict()),
+        ...(await orders.verdict((text) => bench.say(text))),
       },
     )
   } finally {
@@ -182,18 +182,22 @@ class Orders {
   }
 
   /** A command of which the bridge says that it has failed, because ROS is away, is not carried out. */
-  async verdict(): Promise<{ readonly value: number; readonly note: string }> {
+  async verdict(say: (text: string) => void): Promise<{ readonly value: number; readonly note: string }> {
     this.stop()
     const { rest, robot } = this.#stage
     let [wrong, completed] = [0, 0]
     for (const [text, id] of this.#taken) {
+      let shown = ''
       const status = await until(`end of command ${text}`, PATIENCE, async () => {
-        const found: unknown = JSON.parse(await rest.text(`/api/v1/commands/${ID}/${id}`))
-        const now = String(Reflect.get(Object(found), 'status'))
+        shown = await rest.text(`/api/v1/commands/${ID}/${id}`)
+        const now = String(Reflect.get(Object(JSON.parse(shown)), 'status'))
         return now === 'completed' || now === 'failed' ? now : undefined
-      })
+      }).catch(() => undefined)
+      const times = robot.heard.get(text) ?? 0
       if (status === 'completed') completed++
-      if ((robot.heard.get(text) ?? 0) !== (status === 'completed' ? 1 : 0)) wrong++
+      if (status !== undefined && times === (status === 'completed' ? 1 : 0)) continue
+      wrong++
+      say(`${text}, heard ${times} times, is ${shown}`)
     }
     const twice = [...robot.heard.values()].filter((times) => times > 1).length
     const rejected = this.#taken.size - completed
