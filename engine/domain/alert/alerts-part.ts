@@ -66,7 +66,7 @@ export interface RuleMemo {
   readonly endedAt: Micros
   /** The rule's condition at that time, as `CompiledRule.key`. Another condition has not had its alert. */
   readonly ruleKey?: string | undefined
-  /** From this time on, a condition that is still true opens a new alert although it was never false. */
+  /** A condition that is still true at this time opens a new alert, although it was never false. */
   readonly snoozedUntil: Millis | undefined
   /** When the latest episodes fired, oldest first. */
   readonly episodes: readonly Millis[]

@@ -29,7 +29,7 @@ const STATES: Readonly<Record<Phase, Readonly<Record<Verdict, Phase | 'resolved'
 
 /** What a rule's conditions say of a device now. Times are microseconds. */
 export interface Findings {
-  /** For each root, the worst first, since when it is true. Negative if it is false, 0 if it was never judged. */
+  /** Since when each root is true, the worst first. Negative if it is false, 0 if it was never judged. */
   readonly since: readonly number[]
   /** The same for the condition that clears the alert, if the rule has one. */
   readonly clearSince: number | undefined

@@ -38,7 +38,7 @@ export interface Delivery {
   /** The alerts that it names. */
   readonly told: readonly [ToldAlert, ...ToldAlert[]]
   readonly createdAt: Millis
-  /** From this time on it may be sent, and nothing is added to it (D1). */
+  /** When it may be sent. Nothing is added to it from then on (D1). */
   readonly dueAt: Millis
   readonly state: DeliveryState
   readonly attempts: readonly DeliveryAttempt[]

@@ -120,7 +120,7 @@ function ranked(taken: readonly FirmwareState[], id: DeploymentId): readonly Fir
   return places.map(({ state }) => state)
 }
 
-/** In a small fleet a stage may be empty. An empty stage passes at once. */
+/** A stage may be empty in a small fleet. It passes at once. */
 function cut(states: readonly FirmwareState[], wishes: readonly StageWish[]): Members['stages'] {
   let from = 0
   return wishes.map(({ percent, count }, i) => {

@@ -89,7 +89,7 @@ function returning({ deployment, count }: RunningDeployment): readonly Wish[] {
   }))
 }
 
-/** In the order in which their devices became ready. */
+/** Ordered by the time at which their devices became ready. */
 function starting({ deployment, count }: RunningDeployment, now: Millis): readonly Wish[] {
   if (startsHeld(deployment, now) !== undefined) return []
   const { spec, stage, stages } = deployment

@@ -43,7 +43,7 @@ export function jobDeadline(job: Job, grace: Grace): number {
   }
 }
 
-/** Which timer has run out at this time. */
+/** Names the timer that has run out at this time. */
 export function expireJob(job: Job, now: Millis, hearing: Hearing): Job {
   const { isAway } = hearing
   if (job.status === 'rolling_back')
