@@ -37,12 +37,12 @@ export function toTable(figures: readonly Figure[]): string {
     figure.note ?? '',
   ])
   const widths = HEADINGS.map((heading, at) =>
-    Math.max(heading.length, ...rows.map((row) => row[at]?.length ?? 0)),
+    Math.max(3, heading.length, ...rows.map((row) => row[at]?.length ?? 0)),
   )
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
-  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
-  return [line(HEADINGS), rule, ...rows.map(line)].join('\n')
+  const rule = widths.map((width) => '-'.repeat(width))
+  return [line(HEADINGS), line(rule), ...rows.map(line)].join('\n')
 }
 
 /** Rounds to three significant digits and separates thousands. */
