@@ -7,18 +7,14 @@ import { run } from './run-child.mjs'
 
 /**
  * `fetch` is `{ apt: package }`, `{ go: module@version }`, `{ pip: package==version }` or `{ npm: package@version }`. With
- * `isModule` the program is a Python that has the package, and `venv` names a Python environment of its own. A `required`
- * server is fetched before the tests, and if it is missing where CI is set, the run fails. A `tried` server is fetched too,
- * but its tests are skipped if that fails.
+ * `isModule` the program is a Python that has the package, and `venv` names a Python environment of its own. If a server
+ * cannot be fetched, its tests are skipped; if it is `required` and CI is set, the run fails, too.
  */
 export const SERVERS = {
   mosquitto: { fetch: { apt: 'mosquitto' }, required: true },
   'nats-server': { fetch: { go: 'github.com/nats-io/nats-server/v2@v2.14.0' }, required: true },
   'redis-server': { fetch: { apt: 'redis-server' }, required: true },
-  versitygw: {
-    fetch: { go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' },
-    required: false,
-  },
+  versitygw: { fetch: { go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }, required: true },
   'openapi-python-client': { fetch: { pip: 'openapi-python-client==0.29.1' }, required: true },
   'openapi-typescript': { fetch: { npm: 'openapi-typescript@7.13.0 typescript@5.9.3' }, required: true },
   'python-with-paho': { fetch: { pip: 'paho-mqtt==2.2.0', isModule: true }, required: true },
@@ -31,13 +27,13 @@ export const SERVERS = {
         ...['ros-jazzy-test-msgs==2.0.3', 'rosbridge-server-rs==0.1.6'],
       ].join(' '),
     },
-    required: false,
     // The packages exist only for one version of Python.
-    tried: true,
+    required: false,
   },
   chromium: { fetch: { apt: 'chromium' }, required: true },
+  // A package of Debian alone.
   swupdate: { fetch: { apt: 'swupdate' }, required: false },
-  k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: false },
+  k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: true },
 }
 
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet')
@@ -71,13 +67,10 @@ export async function findServersFor(args, options) {
 /** Each server as `{ name, path, fatal }` or `{ name, missing, fatal }`, where `missing` is the reason. */
 export async function findServers({ servers = SERVERS, isCi = process.env.CI === 'true', ...machine } = {}) {
   const found = []
-  for (const [name, { fetch, required, tried = false }] of Object.entries(servers)) {
-    const isFetched = required || tried
-    const at = isFetched ? await obtain(name, fetch, machine) : locate(name, machine)
-    const missing = `${name} is not installed${isFetched ? ' and cannot be fetched' : ''}`
-    found.push(
-      at === undefined ? { name, missing, fatal: required && isCi } : { name, path: at, fatal: false },
-    )
+  for (const [name, { fetch, required }] of Object.entries(servers)) {
+    const path = await obtain(name, fetch, machine)
+    const missing = `${name} is not installed and cannot be fetched`
+    found.push(path === undefined ? { name, missing, fatal: required && isCi } : { name, path, fatal: false })
   }
   return found
 }
