@@ -1,5 +1,5 @@
-// Collects rows of the history and encodes them as a block. A shard has one for its devices' log lines, and the writer
-// of the store's outbox has another.
+// Collects rows of the history and encodes them as a block. Each shard has one for the log lines of its devices, and the
+// writer of the store's outbox has another.
 import type { Micros } from '../../../schemas/ids.ts'
 import type { EncodedBlock } from '../telemetry/columns.ts'
 import { Dictionary, type DictionarySavepoint, StringBytes } from '../telemetry/dictionary.ts'
@@ -12,6 +12,7 @@ import {
   LOW_CARDINALITY_VERSION,
   uint64,
 } from '../telemetry/native-writer.ts'
+import { grown } from '../telemetry/rows.ts'
 import type { WrittenRow } from './row.ts'
 
 export const HISTORY_COLUMNS = {
@@ -38,25 +39,25 @@ export class HistoryColumns {
   readonly #devices = new Dictionary()
   readonly #kinds = new Dictionary()
   readonly #bodies = new StringBytes()
-  // 64-bit columns are stored as two halves, low one first, as in `domain/telemetry/rows.ts`.
+  // A 64-bit number is stored as two halves, the low one first, as in `domain/telemetry/rows.ts`.
   #device = new Uint32Array(ROWS_START)
   #kind = new Uint32Array(ROWS_START)
   #at = new Uint32Array(ROWS_START * 2)
   #version = new Uint32Array(ROWS_START * 2)
   #received = new Uint32Array(ROWS_START)
-  /** Cached while nothing is added, because a shard takes a savepoint before every message. */
+  /** Kept while nothing is added, because a shard takes a savepoint before every message. */
   #savepoint: HistorySavepoint | undefined
 
   get rows(): number {
     return this.#rows
   }
 
-  /** Bytes of the bodies, which make up nearly all of a block. */
+  /** The size of all bodies, which make up almost the whole block. */
   get bytes(): number {
     return this.#bodies.length
   }
 
-  /** The same row must always come with the same receive time, because that decides where the row is stored. */
+  /** A row that is added again must have the same receive time, because this decides where the row is stored. */
   add(row: WrittenRow, receivedAt: Micros): void {
     this.#savepoint = undefined
     const index = this.#rows++
@@ -64,7 +65,7 @@ export class HistoryColumns {
     const two = index * 2
     this.#device[index] = this.#devices.indexOf(row.deviceId)
     this.#kind[index] = this.#kinds.indexOf(row.kind)
-    // Storing a number keeps its lower 32 bits.
+    // A Uint32Array keeps the lower 32 bits of a number.
     this.#at[two] = row.at
     this.#at[two + 1] = row.at / TWO_32
     this.#version[two] = row.version
@@ -83,8 +84,8 @@ export class HistoryColumns {
     return this.#savepoint
   }
 
-  /** Forgets everything added since, so that a dropped proposal leaves no trace (R4). Must not be used across a
-   *  `take`. */
+  /** Removes everything added since the savepoint, so that a dropped proposal leaves no trace (R4). A savepoint is invalid
+   *  after `take`. */
   truncate(savepoint: HistorySavepoint): void {
     if (savepoint === this.#savepoint) return
     this.#savepoint = undefined
@@ -94,7 +95,7 @@ export class HistoryColumns {
     this.#bodies.truncate(savepoint.bodyBytes)
   }
 
-  /** Encodes the collected rows and starts anew. */
+  /** Encodes the collected rows and removes them. */
   take(): EncodedBlock | undefined {
     const rows = this.#rows
     if (rows === 0) return undefined
@@ -123,11 +124,7 @@ export class HistoryColumns {
   }
 
   #grow(): void {
-    const twice = (column: Uint32Array) => {
-      const larger = new Uint32Array(column.length * 2)
-      larger.set(column)
-      return larger
-    }
+    const twice = (column: Uint32Array<ArrayBuffer>) => grown(column, column.length * 2)
     this.#device = twice(this.#device)
     this.#kind = twice(this.#kind)
     this.#at = twice(this.#at)

@@ -1,19 +1,19 @@
-// A device's log lines from the `log` topic: one entry or an array of them, accepted as a whole or refused as a whole.
+// Reads log lines from a device's `log` topic: one entry or an array of them. A message is accepted or refused as a whole.
 // [spec: contract 2.13]
 //
-// Entries of a message with the same time get times one microsecond apart, so that they keep their order and stay
+// Entries of a message that state the same time get times one microsecond apart, so that they keep their order and stay
 // distinct.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 import { LIMITS } from '../../limits.ts'
-import { isFarOff, parseTime, TIME_CHARS_MAX } from '../telemetry/event-time.ts'
+import { isFarOff, parseStatedTime } from '../telemetry/event-time.ts'
 import { parseLevel, parseSeverityNumber } from './log-level.ts'
 
 export interface LogLine {
   readonly at: Micros
-  /** JSON with `level`, `message` and, if present, `logger` and `fields`. */
+  /** JSON text with `level`, `message` and, if present, `logger` and `fields`. */
   readonly body: string
 }
 
@@ -40,7 +40,7 @@ export type LogLinesOutcome =
   | {
       readonly kind: 'entries'
       readonly entries: readonly LogLine[]
-      /** True if a time that was far off was replaced by the receive time. */
+      /** True if a far-off time was replaced by the receive time. */
       readonly adjusted: boolean
     }
   | LogRefusal
@@ -78,7 +78,7 @@ function bodyOf(item: JsonObject): string | LogRefusal {
       'bad_level',
       'level is none of debug, info, warn, error, fatal, nor a number that means one',
     )
-  // ROS calls them `msg` and `name`.
+  // ROS uses the names `msg` and `name`.
   const { message = item['msg'], logger = item['name'] } = item
   if (typeof message !== 'string') return refused('bad_message', 'message must be a text')
   if (logger !== undefined && logger !== null && typeof logger !== 'string')
@@ -115,7 +115,8 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   'fields',
 ])
 
-/** The other keys of an entry are kept among its fields. Undefined if `fields` is no object. */
+/** Returns the fields, to which keys of the entry that have no meaning of their own are added. Undefined if `fields` is
+ *  not an object. */
 function fieldsOf(item: JsonObject): JsonObject | undefined {
   const given = item['fields'] ?? {}
   if (!isObject(given)) return undefined
@@ -126,28 +127,22 @@ function fieldsOf(item: JsonObject): JsonObject | undefined {
 function timeOf(item: JsonObject, receivedAt: Micros): { at: number; adjusted: boolean } | undefined {
   const stated = item['timestamp'] ?? null
   if (stated === null) return { at: receivedAt, adjusted: false }
-  const at = typeof stated === 'number' ? Math.round(stated * 1000) : textTime(stated)
+  const at = parseStatedTime(stated)
   if (!Number.isFinite(at)) return undefined
   const adjusted = isFarOff(at, receivedAt)
   return { at: adjusted ? receivedAt : at, adjusted }
-}
-
-function textTime(stated: Json): number {
-  if (typeof stated !== 'string' || stated.length > TIME_CHARS_MAX) return Number.NaN
-  const bytes = Buffer.from(stated)
-  return parseTime(bytes, 0, bytes.length)
 }
 
 function parseJson(payload: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString())
   } catch {
-    // A device may send any bytes. The caller refuses what is not JSON.
+    // A device may send any bytes. The caller refuses those that are not JSON.
     return undefined
   }
 }
 
-/** Recursion stops at the limit, however deep the value is. */
+/** Recurses no further than `levels`, however deep the value is. */
 function isDeeper(value: Json, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true

@@ -1,4 +1,4 @@
-// The age of a value, by which the newer of two values of a field is found.
+// The age of a value decides which of two values of a field is the newer one.
 import type { FieldValue } from './fields.ts'
 
 /** Ordered by event time, then by message. */

@@ -1,5 +1,5 @@
-// Collects the points and texts of many messages and encodes them as blocks of `domain/telemetry/native-writer.ts`:
-// one row per message with a list of metrics and a list of values. A shard has one.
+// Collects the points and texts of many messages, and encodes them as blocks with one row per message (see
+// `native-writer.ts`). Each shard has one.
 import type { Micros } from '../../../schemas/ids.ts'
 import { StringBytes } from './dictionary.ts'
 import { type Fields, JsonText, lastOfEach } from './fields.ts'
@@ -16,9 +16,9 @@ export interface ColumnsSavepoint {
 }
 
 export interface EncodedBlock {
-  /** ClickHouse `Native`, in memory of its own. */
+  /** ClickHouse's Native format, in a buffer of its own. */
   readonly bytes: Uint8Array
-  /** Number of points, or of texts. Each becomes a row of the table. */
+  /** The number of points, or of texts. Each becomes a row of the table. */
   readonly rows: number
 }
 
@@ -33,19 +33,19 @@ export interface AddedCounts {
 }
 
 export class Columns {
-  /** Shapes known to this shard. They live here because they hold the metrics' numbers in the current block. */
+  /** The shapes that this shard knows. They are here because they cache the numbers of metrics in the current block. */
   readonly shapes = new Shapes()
   readonly #points = new Rows()
   #values = new Float64Array(8192)
   readonly #texts = new Rows()
   readonly #textBytes = new StringBytes()
 
-  /** Rows collected, points and texts together. */
+  /** The number of collected rows, of points and texts together. */
   get rows(): number {
     return this.#points.rows + this.#texts.rows
   }
 
-  /** Points collected. */
+  /** The number of collected points. */
   get points(): number {
     return this.#points.items
   }
@@ -58,15 +58,15 @@ export class Columns {
     }
   }
 
-  /** Forgets everything added since, so that a dropped proposal leaves no trace (R4). Must not be used across a
-   *  `take`. */
+  /** Removes everything added since the savepoint, so that a dropped proposal leaves no trace (R4). A savepoint is invalid
+   *  after `take`. */
   truncate(savepoint: ColumnsSavepoint): void {
     this.#points.truncate(savepoint.points)
     this.#texts.truncate(savepoint.texts)
     this.#textBytes.truncate(savepoint.textBytes)
   }
 
-  /** Adds a message that matched a shape. */
+  /** Adds a message that matched this shape. */
   addShaped(shape: Shape, slotValues: SlotValues, about: About, at: Micros): void {
     if (shape.pointMetrics.length > 0) {
       const first = this.#points.items
@@ -84,7 +84,7 @@ export class Columns {
     }
   }
 
-  /** Adds a report leaf by leaf. The later of two leaves with the same metric counts. */
+  /** Adds a report leaf by leaf. If two leaves have the same metric, the later one counts. */
   addFields(fields: Fields, about: About, at: Micros): AddedCounts {
     const points = this.#points.items
     const texts = this.#texts.items
@@ -103,7 +103,7 @@ export class Columns {
     return added
   }
 
-  /** Encodes the collected rows and starts anew. */
+  /** Encodes the collected rows and removes them. */
   take(): EncodedBlocks {
     const points = this.#points
     const texts = this.#texts

@@ -1,17 +1,17 @@
-// Diagnostics in telemetry: one entry or a list, each with a level and the name of what it is about.
+// Reads diagnostics in telemetry: one entry or a list of them, each with a level and the name of a component.
 import type { Json } from '../../../schemas/json.ts'
 
 export interface NamedFault {
-  /** Empty if the device gave none. */
+  /** The component. Empty if the device gave no name. */
   readonly name: string
-  /** The name and the message, for people. */
+  /** Name and message, to be shown to people. */
   readonly text: string
 }
 
 export interface Diagnostics {
-  /** What is at fault, the worst first. A name stands here once. */
+  /** Components with a fault, the worst first, each once. */
   readonly faults: readonly NamedFault[]
-  /** The names of what is well. An entry without a name has the empty one. */
+  /** Names of the components that work. An entry without a name has an empty one. */
   readonly well: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// Names numbered from 0 in order of appearance, with their bytes as a ClickHouse String column has them.
+// Numbers names from 0 in order of appearance, and keeps their bytes as in a String column of ClickHouse.
 import { Buffer } from 'node:buffer'
 
 export interface DictionarySavepoint {
@@ -15,7 +15,7 @@ export class Dictionary {
     return this.#names.length
   }
 
-  /** The names as String values, one after the other. */
+  /** The names as String values, in the order of their numbers. */
   get bytes(): Uint8Array {
     return this.#bytes.view
   }
@@ -45,7 +45,7 @@ export class Dictionary {
   }
 }
 
-/** String values of the Native format: the length as a varint, then the UTF-8 bytes. */
+/** String values in the Native format: for each the length as a varint, then the UTF-8 bytes. */
 export class StringBytes {
   #bytes = Buffer.allocUnsafeSlow(4096)
   #length = 0
@@ -61,7 +61,7 @@ export class StringBytes {
   add(text: string): void {
     const needed = this.#length + text.length * 3 + VARINT_BYTES_MAX
     if (needed > this.#bytes.length) this.#grow(needed)
-    // Guesses the varint's width from the shortest possible text, which is right most of the time.
+    // Assumes one byte per character for the width of the varint, which is almost always right.
     const width = varintBytes(text.length)
     let written = this.#bytes.write(text, this.#length + width)
     const actual = varintBytes(written)

@@ -1,9 +1,12 @@
-// The time at which a report says it happened. `new Date(text)` is not used, because it reads "1" as 2001 and 30
-// February as 2 March.
+// Reads the time that a report or a log line states. `new Date(text)` is not used, because it reads "1" as 2001 and
+// 30 February as 2 March.
+import { Buffer } from 'node:buffer'
 import type { Micros } from '../../../schemas/ids.ts'
+import type { Json } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
+import { isDigit } from './number.ts'
 
-/** Room for every sensible time, and for needless digits. */
+/** Long enough for every sensible time, even one with superfluous digits. */
 export const TIME_CHARS_MAX = 64
 
 const DAY_SEC = 86_400
@@ -12,8 +15,16 @@ const MINUS = 0x2d
 const DOT = 0x2e
 const COLON = 0x3a
 
-/** Parses RFC 3339 in ASCII bytes [from, to) into microseconds since 1970. A time without a zone is UTC. NaN for
- *  anything else. */
+/** Returns the stated time in microseconds since 1970: RFC 3339, or a number of milliseconds. NaN for anything else. */
+export function parseStatedTime(stated: Json): number {
+  if (typeof stated === 'number') return Math.round(stated * 1000)
+  if (typeof stated !== 'string' || stated.length > TIME_CHARS_MAX) return Number.NaN
+  const bytes = Buffer.from(stated)
+  return parseTime(bytes, 0, bytes.length)
+}
+
+/** Parses RFC 3339 in the ASCII bytes [from, to). A time without a zone is UTC. Returns microseconds since 1970, or NaN
+ *  for anything else. */
 export function parseTime(bytes: Uint8Array, from: number, to: number): number {
   const year = digits(bytes, from, 2, to) * 100 + digits(bytes, from + 2, 2, to)
   const month = digits(bytes, from + 5, 2, to)
@@ -30,18 +41,19 @@ export function parseTime(bytes: Uint8Array, from: number, to: number): number {
   if (at < to && bytes[at] === DOT) {
     const start = ++at
     for (let unit = 100_000; at < to && isDigit(bytes[at] ?? 0); unit /= 10, at++)
-      // Digits beyond the microsecond are cut off.
+      // Digits after the microsecond are dropped.
       if (unit >= 1) micros += ((bytes[at] ?? 0) - 0x30) * unit
     if (at === start) return Number.NaN
   }
   const zone = zoneSeconds(bytes, at, to)
   const seconds = dayNumber(year, month, day) * DAY_SEC + hour * 3600 + minute * 60 + second - zone
-  // A leap second is only possible at the end of a UTC day, and counts as the first second of the next day.
+  // A leap second can only be at the end of a UTC day. It counts as the first second of the next day.
   if (second === 60 && seconds % DAY_SEC !== 0) return Number.NaN
   return seconds * 1_000_000 + micros
 }
 
-/** True for a time that cannot be right: before clocks are set, or further ahead than clocks drift. */
+/** True for a time that cannot be right: one from before the device's clock was set, or further ahead than clocks
+ *  drift. */
 export function isFarOff(at: number, receivedAt: Micros): boolean {
   return at < LIMITS.timestampMin * 1000 || at > receivedAt + LIMITS.timestampAheadMsMax * 1000
 }
@@ -79,17 +91,13 @@ function digits(bytes: Uint8Array, from: number, count: number, to: number): num
   return value
 }
 
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39
-}
-
 function daysOf(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-/** Days since 1970-01-01 in the proleptic Gregorian calendar. Years start in March here, so that 29 February is the
- *  last day. */
+/** Returns days since 1970-01-01 in the proleptic Gregorian calendar. Years start in March here, so that 29 February is
+ *  the last day of its year. */
 function dayNumber(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year
   const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1

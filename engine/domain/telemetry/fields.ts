@@ -1,4 +1,4 @@
-// The leaves of one report in document order, before anything durable is changed.
+// The leaves of one parsed report, in document order.
 import { Buffer } from 'node:buffer'
 import { LIMITS } from '../../limits.ts'
 
@@ -13,17 +13,17 @@ export class JsonText {
 /** `null` clears the field. */
 export type FieldValue = number | boolean | string | null | JsonText
 
-/** Joins the keys of a path. Names with this character are refused, so that paths are unambiguous. */
+/** Separates the keys of a path. Names that contain this character are refused, so paths are unambiguous. */
 export const PATH_SEPARATOR = '\0'
 
-/** Parallel arrays with one place per leaf. */
+/** Parallel arrays with one element per leaf. */
 export class Fields {
-  /** The keys from the top, joined by `PATH_SEPARATOR`. `{"a.b":1}` and `{"a":{"b":1}}` have two paths and one
-   *  metric. */
+  /** The keys from the top, joined by `PATH_SEPARATOR`. `{"a.b":1}` and `{"a":{"b":1}}` have different paths but the
+   *  same metric. */
   readonly paths: string[] = []
   readonly metrics: string[] = []
   readonly values: FieldValue[] = []
-  /** True if two leaves may have the same metric because a key holds a dot. */
+  /** True if two leaves may have the same metric, because a key contains a dot or two reports were joined. */
   mayCollide = false
 
   get length(): number {
@@ -36,7 +36,7 @@ export class Fields {
     this.values.push(value)
   }
 
-  /** Appends a later report with the same time, which makes one report of the two. */
+  /** Appends the leaves of a later report with the same time. */
   append(later: Fields): void {
     for (let i = 0; i < later.length; i++)
       this.add(later.paths[i] ?? '', later.metrics[i] ?? '', later.values[i] ?? null)
@@ -59,18 +59,18 @@ export class Fields {
   }
 }
 
-/** True if the text takes more bytes than this as UTF-8. Counts them only if it has to. */
+/** True if the text needs more bytes than this as UTF-8. The bytes are counted only if the length does not decide it. */
 export function isLongerThan(text: string, bytesMax: number): boolean {
   return text.length * 3 > bytesMax && (text.length > bytesMax || Buffer.byteLength(text) > bytesMax)
 }
 
-/** A device has few such values, and they make up most of its snapshot. */
+/** True for a long text or array. A device may have few of these, because they make up most of its snapshot. */
 export function isLongText(value: FieldValue): boolean {
   const text = value instanceof JsonText ? value.text : value
   return typeof text === 'string' && isLongerThan(text, LIMITS.shortTextBytesMax)
 }
 
-/** The leaves that stay when each metric may have one point and one text: the last of each, in document order. */
+/** Each metric may have one point and one text. Returns the indexes of the leaves to keep: the last of each. */
 export function lastOfEach(fields: Fields): ReadonlySet<number> {
   const points = new Map<string, number>()
   const texts = new Map<string, number>()

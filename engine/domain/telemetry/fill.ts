@@ -1,17 +1,17 @@
-// Adds buckets without points, for charts that want every step.
+// Adds the buckets that have no points, for charts that need every step.
 import { Millis } from '../../../schemas/ids.ts'
 import type { Aggregate, Fill } from '../../../schemas/vocabulary.ts'
 import type { Bucket, Summary } from './summary.ts'
 
-/** A bucket whose values may be missing. Buckets that are alike share their values. */
+/** A bucket whose values may be missing. Equal buckets in a row share one object of values. */
 export interface FilledBucket {
   readonly time: Millis
   readonly values: { readonly [A in Aggregate]?: number | null | undefined }
 }
 
-/** Returns a bucket for each of these starts (seconds, ascending), given the `buckets` that have points. An added
- *  bucket has a count of 0. Its other values are null, those of the bucket before it, or interpolated between its
- *  neighbours, and null where a neighbour is missing. */
+/** Returns a bucket for each start (in seconds, ascending), given the `buckets` that have points. An added bucket has a
+ *  count of 0. According to `fill`, its other values are null, repeat the bucket before it, or are interpolated between
+ *  its neighbours. They are null where a neighbour is missing. */
 export function fillBuckets(
   buckets: readonly Bucket[],
   { starts, fill, aggregates }: FillOptions,
@@ -30,7 +30,7 @@ export function fillBuckets(
     const gap = { time, before, after, fill, aggregates }
     if (fill === 'linear' && before !== undefined && after !== undefined)
       return { time, values: emptyBucket(gap) }
-    // Every bucket of the gap has the same values.
+    // All buckets of a gap have the same values.
     shared ??= emptyBucket(gap)
     return { time, values: shared }
   })
@@ -68,7 +68,7 @@ function between(
   const [low, high] = [before[aggregate], after[aggregate]]
   if (low === undefined || high === undefined) return null
   const share = (time - before.time) / (after.time - before.time)
-  // `low + share * (high - low)` could overflow in the difference.
+  // In `low + share * (high - low)` the difference could overflow.
   const value = low * (1 - share) + high * share
   return Math.min(Math.max(value, Math.min(low, high)), Math.max(low, high))
 }

@@ -1,5 +1,4 @@
-// Turns nested JSON into leaves with dotted names. It iterates, because the input decides the depth and a stack is
-// bounded.
+// Turns nested JSON into leaves with dotted names. It iterates instead of recursing, because the input decides the depth.
 import { Buffer } from 'node:buffer'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
@@ -9,9 +8,9 @@ import { refused, type TelemetryRefusal } from './refusal.ts'
 export interface FlattenOptions {
   /** The `<name>` of the topic `telemetry/<name>`, which prefixes every metric. */
   readonly name: string | undefined
-  /** A top-level key that is no field. */
+  /** A top-level key that is not a field, such as `timestamp`. */
   readonly except: string | undefined
-  /** True if names and texts may hold characters that only an escape can write. */
+  /** True if the payload contains escapes, so that names and texts may contain what UTF-8 cannot encode. */
   readonly escapes: boolean
 }
 
@@ -29,7 +28,7 @@ interface Level extends Place {
 const ODD_NAME = /[\0\p{Surrogate}]/u
 const HALF_PAIR = /\p{Surrogate}/u
 
-/** Adds the leaves of `value` to `fields`. After a refusal `fields` must be discarded. */
+/** Adds the leaves of `value` to `fields`. If it returns a refusal, `fields` must be discarded. */
 export function flatten(value: Json, options: FlattenOptions, fields: Fields): TelemetryRefusal | undefined {
   const { name, except, escapes } = options
   const prefix = name ?? ''
@@ -52,7 +51,7 @@ export function flatten(value: Json, options: FlattenOptions, fields: Fields): T
     const bare = isTop && name === undefined
     const path = bare ? key : level.path + PATH_SEPARATOR + key
     const metric = bare ? key : `${level.metric}.${key}`
-    // The key is one of the object's own, so it cannot be absent.
+    // The key comes from `Object.keys`, so the value is there.
     const child = level.object[key] as Json
     if (isObject(child)) {
       levels.push({ path, metric, object: child, keys: Object.keys(child), next: 0 })
@@ -81,7 +80,7 @@ function addLeaf(value: Json, { path, metric }: Place, fields: Fields): Telemetr
   return undefined
 }
 
-/** Turns the text into what it will be once stored as UTF-8, so that the snapshot and the stored row agree. */
+/** Replaces half surrogate pairs as encoding in UTF-8 would, so that the snapshot and the stored row agree. */
 function wellFormed(value: Json): Json {
   return typeof value === 'string' && HALF_PAIR.test(value) ? Buffer.from(value).toString() : value
 }

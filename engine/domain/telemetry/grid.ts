@@ -1,22 +1,23 @@
-// The borders of buckets: in UTC at multiples of their interval, in a time zone at its hours and midnights.
+// Computes the borders of buckets. In UTC they are multiples of the interval, in a time zone they are its hours and
+// midnights.
 //
-// Buckets follow each other without gap or overlap whatever the zone's clocks do. A day may have 23 or 25 hours, and a
-// day whose midnight was skipped begins with its first second.
+// Buckets have no gaps or overlaps, however the clocks of the zone change. A day may have 23 or 25 hours, and a day whose
+// midnight was skipped begins with its first second.
 import { INTERVAL_SECONDS, type Interval } from '../../../schemas/vocabulary.ts'
 import { zonePeriods } from './zone.ts'
 
-/** Buckets of `step` seconds that begin at `from`, in seconds since 1970, and end where the next stretch begins. */
+/** Buckets of `step` seconds from `from` (seconds since 1970) until the next stretch begins. */
 export interface Stretch {
   readonly from: number
   readonly step: number
 }
-/** Stretches in order. The first one begins before everything that is asked for. */
+/** Stretches in order of time. The first one begins before the requested range. */
 export type Grid = readonly [Stretch, ...Stretch[]]
 
 const DAY_SEC = 86_400
 
-/** The bucket borders of [from, to), which are milliseconds. The zone only matters to hours and days, because shorter
- *  buckets begin with the same second everywhere. */
+/** Returns the bucket borders of [from, to), which are milliseconds. The zone matters only for hours and days, because
+ *  shorter buckets begin at the same second everywhere. */
 export function gridOf({
   interval,
   zone,
@@ -30,7 +31,7 @@ export function gridOf({
 }): Grid {
   const step = INTERVAL_SECONDS[interval]
   if (zone === undefined || step < 3_600) return [{ from: 0, step }]
-  // A midnight lies within the two days before.
+  // At least one midnight lies within the two days before.
   const start = Math.floor(from / 1000) - 2 * DAY_SEC
   const [first, ...later] = zonePeriods(zone, start, Math.ceil(to / 1000))
   const offset = first?.offset ?? 0
@@ -43,14 +44,14 @@ export function gridOf({
   return stretches
 }
 
-/** Returns the start of the bucket that holds this second. */
+/** Returns the start of the bucket that contains this second. */
 export function startOf(grid: Grid, second: number): number {
   let [stretch] = grid
   for (const later of grid) if (later.from <= second) stretch = later
   return stretch.from + Math.floor((second - stretch.from) / stretch.step) * stretch.step
 }
 
-/** Returns the starts of all buckets that touch [from, to), which are milliseconds, at most `most` of them. */
+/** Returns the starts of the buckets that overlap [from, to), which are milliseconds, but at most `most` of them. */
 export function startsIn(
   grid: Grid,
   { from, to }: { readonly from: number; readonly to: number },
@@ -72,8 +73,8 @@ export function startsIn(
 const bordersFrom = (second: number, offset: number, step: number) =>
   Math.ceil((second + offset) / step) * step - offset
 
-/** Extends the borders over a change of clocks at `from`: they continue at the next full hour of the new clocks, or at
- *  the next new day. */
+/** Continues the borders after the clocks changed at `from`, beginning at the next full hour or the next day by the new
+ *  clocks. */
 function extend(
   stretches: Stretch[],
   period: { readonly from: number; readonly offset: number; readonly before: number; readonly step: number },
@@ -81,17 +82,17 @@ function extend(
   const { from, offset, before, step } = period
   const dayOf = (second: number, ahead: number) => Math.floor((second + ahead) / DAY_SEC)
   const isDaily = step === DAY_SEC
-  // True if the day's midnight was skipped, or is right here.
+  // True if midnight was skipped by the change, or is exactly at the change.
   const isNewDay = isDaily && dayOf(from, offset) > dayOf(from - 1, before)
   if (isNewDay) join(stretches, { from, step }, from)
   const lastDay = isNewDay ? dayOf(from, offset) : dayOf(from - 1, before)
   let first = bordersFrom(from, offset, step)
-  // A midnight that clocks show a second time begins no day.
+  // If the clocks show the same midnight twice, the second one does not begin a day.
   while (isDaily && dayOf(first, offset) <= lastDay) first += step
   join(stretches, { from: first, step }, isNewDay ? from + 1 : from)
 }
 
-/** The last bucket that began before the change ends where the next stretch begins. */
+/** Ends the last bucket that began before the change where the next stretch begins. */
 function join(stretches: Stretch[], next: Stretch, change: number): void {
   const last = stretches.at(-1)
   if (last === undefined || last.from === next.from) return

@@ -1,5 +1,6 @@
-// Marks of settled hours that late points touched. Whoever sends many old points makes few marks: beyond a bound, those of
-// a device become a single one that spans them all, and hours in between are computed again for nothing.
+// Marks settled hours into which late points fell, so that their rollups are computed again. Beyond a bound, the marks of
+// a device are replaced by one that spans them all. Some hours are then computed needlessly, but a device that sends many
+// old points cannot make many marks.
 import type { DeviceId } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 
@@ -9,7 +10,7 @@ export interface LateHour {
   readonly deviceId: DeviceId
   /** Seconds since 1970, a multiple of 3600. */
   readonly hour: number
-  /** The end of a mark that spans several hours, as `hour` is written. */
+  /** The end of a mark that spans several hours, in seconds since 1970. */
   readonly until?: number | undefined
 }
 
@@ -17,8 +18,8 @@ export function endOf({ hour, until = hour + HOUR_SEC }: LateHour): number {
   return until
 }
 
-/** The marks to add, and those that they make needless. Every mark to add is written although it may be known: it may just
- *  be taken by whoever computes. */
+/** Returns the marks to add, and the known ones that these replace. A mark is added even if it is known, because the node
+ *  that computes rollups may be taking the known one at this moment. */
 export function widened(
   late: readonly LateHour[],
   knownOf: (deviceId: DeviceId) => readonly LateHour[],
@@ -49,7 +50,7 @@ export function widened(
   return { added, needless }
 }
 
-/** The hours of these marks that touch [from, to), which are milliseconds; each once. */
+/** Returns the hours of these marks that overlap [from, to), which are milliseconds. Each hour is returned once. */
 export function hoursWithin(
   marks: readonly LateHour[],
   { from, to }: { readonly from: number; readonly to: number },

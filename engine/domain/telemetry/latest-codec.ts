@@ -1,4 +1,5 @@
-// A snapshot's bytes, as kept with a checkpoint. Little endian; a group is a run of fields of the same age.
+// Encodes a snapshot, to be saved with a checkpoint. Numbers are little-endian. A group is a run of fields with the same
+// age.
 //
 //   format u8 | fields u32 | newest f64 | groups
 //   group: at f64 | version f64 | fields u16 | fields
@@ -37,18 +38,18 @@ export function encodeFields(all: Iterable<LatestField>): Uint8Array {
     end = writeField(bytes, field, end)
     bytes.writeUInt16LE(++count, countAt)
   }
-  // A copy, because most of the scratch buffer is reserve for characters of three bytes.
+  // The buffer was sized for three bytes per character, so a copy takes much less memory.
   return Uint8Array.prototype.slice.call(bytes, 0, end)
 }
 
-/** `text` is the encoded bytes as latin1. */
+/** `text` holds the encoded bytes as latin1. */
 export function readSummary(text: string): { readonly count: number; readonly newest: number } {
   const header = Buffer.from(text.slice(0, HEADER_BYTES), 'latin1')
   if (header[0] !== FORMAT || header.length < HEADER_BYTES) throw new Error('not a snapshot of this format')
   return { count: header.readUInt32LE(1), newest: header.readDoubleLE(5) }
 }
 
-/** `text` is the encoded bytes as latin1. */
+/** `text` holds the encoded bytes as latin1. */
 export function decodeFields(text: string): LatestField[] {
   const bytes = Buffer.from(text, 'latin1')
   const fields: LatestField[] = []

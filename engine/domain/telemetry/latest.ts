@@ -1,11 +1,11 @@
-// The latest telemetry of one device: the newest value of each field by event time. If two have the same time, the
-// later message wins, as its version tells. Merging is therefore a maximum: the order of messages does not matter, and
-// a message seen again changes nothing (R11).
+// The latest telemetry of one device: for each field the value with the newest event time. If two values have the same
+// time, the later message (with the greater version) wins. So merging is a maximum: the order of messages does not matter,
+// and a message that is seen again changes nothing (R11).
 //
-// L1. A value is never removed by a newer one elsewhere; `#fields` picks the newest when asked. So merging a known
-//     shape is a copy of its numbers and nothing else.
+// L1. A field may have values in several places, and a newer one does not remove the others. `#fields` picks the newest
+//     when asked. So merging a message of a known shape only copies its numbers and texts.
 //
-// A null is kept as a value that hides what it cleared, also from late messages.
+// A null is kept like a value, so that it also hides values of earlier times that arrive later.
 import { Buffer } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -14,21 +14,21 @@ import { type Age, isNewer, type LatestField } from './age.ts'
 import { type Fields, type FieldValue, isLongText, PATH_SEPARATOR } from './fields.ts'
 import { decodeFields, encodeFields, readSummary } from './latest-codec.ts'
 import { nest, plain } from './nest.ts'
-import { keepNewer, type MetricChoice, type Pick, type PickedValue } from './picked.ts'
-import type { Shape, SlotValues } from './shape.ts'
+import { keepNewer, type MetricChoice, type PickedValue } from './picked.ts'
+import type { Shape, ShapeField, SlotValues } from './shape.ts'
 
-/** The values in the newest message of one shape. */
+/** The values of the newest message of one shape. */
 export interface Part {
   readonly shape: Shape
   at: number
   version: number
-  /** Always doubles, so that every device's array has the same layout in memory. */
+  /** Holds doubles only, so that the arrays of all devices have the same layout in memory. */
   readonly numbers: number[]
   readonly texts: string[] | undefined
   readonly next: Part | undefined
 }
 
-/** A field that was merged the general way. It is changed in place, because every message changes it. */
+/** A field that was merged leaf by leaf. It is changed in place, because every message changes it. */
 interface RestField {
   readonly path: string
   value: FieldValue
@@ -40,9 +40,9 @@ const SHAPES_MAX = LIMITS.shapesPerDeviceMax
 
 export class Latest {
   #parts: Part | undefined
-  /** Fields merged the general way. */
+  /** Fields that were merged leaf by leaf, by path. */
   #rest: Map<string, RestField> | undefined
-  /** A snapshot that nobody has read yet, as encoded bytes in latin1, its smallest form. */
+  /** A loaded snapshot that was not needed yet: its encoded bytes as a latin1 string, which is its smallest form. */
   #sealed: string | undefined
   #metrics = 0
 
@@ -51,7 +51,7 @@ export class Latest {
     return this.#parts
   }
 
-  /** Number of known fields, including cleared ones. */
+  /** The number of known fields, including cleared ones. */
   get metrics(): number {
     return this.#metrics
   }
@@ -65,8 +65,8 @@ export class Latest {
     return newest === Number.NEGATIVE_INFINITY ? undefined : Micros(newest)
   }
 
-  /** Merges the first message of a shape. False if there are too many metrics or shapes: then nothing has changed, and
-   *  the message must be merged field by field. */
+  /** Merges the first message of a shape. Returns false if the device would have too many metrics or shapes. Then nothing
+   *  has changed, and the message must be merged leaf by leaf. */
   add(shape: Shape, slotValues: SlotValues, age: Age): boolean {
     const rest = this.#open()
     let shapes = 1
@@ -93,9 +93,9 @@ export class Latest {
     return true
   }
 
-  /** Merges leaf by leaf. Removes from `fields` the leaves that would be metrics or long texts over the limit, and
-   *  returns their number. */
-  merge(fields: Fields, { at, version }: Age): number {
+  /** Merges leaf by leaf. Leaves that would exceed the limit of metrics or long texts are removed from `fields`; returns
+   *  their number. */
+  merge(fields: Fields, age: Age): number {
     const rest = this.#open()
     this.#rest = rest
     const before = fields.length
@@ -109,23 +109,23 @@ export class Latest {
         if (this.#metrics >= LIMITS.metricsPerDeviceMax) return false
         this.#metrics++
       }
-      if (known === undefined) rest.set(path, { path, value, at, version })
-      else if (at > known.at || (at === known.at && version >= known.version)) {
+      if (known === undefined) rest.set(path, { path, value, at: age.at, version: age.version })
+      else if (isNewer(age, known)) {
         known.value = value
-        known.at = at
-        known.version = version
+        known.at = age.at
+        known.version = age.version
       }
       return true
     })
     return before - fields.length
   }
 
-  /** Nests the fields as the device reported them, splitting keys only where the device did. */
+  /** Returns nested objects as the device reported them. A key that contains a dot stays one key. */
   toData(): JsonObject {
     return nest(this.#fields())
   }
 
-  /** The newest value of each metric, by name. Null if it was cleared. */
+  /** Returns the newest value of each metric, sorted by name. A cleared metric is null. */
   toMetrics(): readonly { readonly metric: string; readonly value: Json; readonly at: Micros }[] {
     const newest = new Map<string, LatestField>()
     for (const field of this.#fields()) {
@@ -138,7 +138,7 @@ export class Latest {
       .map(([metric, { value, at }]) => ({ metric, value: plain(value) ?? null, at: Micros(at) }))
   }
 
-  /** The newest values of the chosen metrics, in their order. */
+  /** Returns the newest values of the chosen metrics, in the order of the choice. */
   pick(choice: MetricChoice): readonly (PickedValue | undefined)[] {
     const newest = new Array<LatestField | undefined>(choice.metrics.length).fill(undefined)
     for (const field of this.#sealed === undefined
@@ -148,7 +148,8 @@ export class Latest {
       if (at !== undefined) keepNewer(newest, at, field)
     }
     for (let part = this.#parts; part !== undefined; part = part.next)
-      for (const pick of choice.picksOf(part.shape)) keepNewer(newest, pick.choice, fieldOf(part, pick))
+      for (const { choice: index, field } of choice.picksOf(part.shape))
+        keepNewer(newest, index, fieldOf(part, field))
     return newest.map((field) => field && { value: plain(field.value) ?? null, at: field.at })
   }
 
@@ -164,13 +165,14 @@ export class Latest {
     return latest
   }
 
-  /** The newest value of each field, including cleared ones. */
+  /** Returns the newest value of each field, including cleared ones. */
   #fields(): Iterable<LatestField> {
     const newest = new Map<string, LatestField>(
       this.#sealed === undefined ? this.#rest : opened(this.#sealed),
     )
     for (let part = this.#parts; part !== undefined; part = part.next)
-      for (const field of fieldsOf(part)) {
+      for (const shapeField of part.shape.fields) {
+        const field = fieldOf(part, shapeField)
         const known = newest.get(field.path)
         if (known === undefined || isNewer(field, known)) newest.set(field.path, field)
       }
@@ -191,7 +193,7 @@ export class Latest {
   }
 }
 
-/** Merges a message whose shape this device has sent before. Nothing else is needed (L1). */
+/** Merges a message of a shape that this device has sent before. Nothing else has to be changed (L1). */
 export function update(part: Part, slotValues: SlotValues, age: Age): void {
   if (!isNewer(age, part)) return
   part.at = age.at
@@ -211,20 +213,9 @@ function opened(sealed: string): Map<string, RestField> {
   return new Map(decodeFields(sealed).map((field) => [field.path, field]))
 }
 
-function fieldOf({ numbers, texts, at, version }: Part, { path, kind, slot }: Pick): LatestField {
+function fieldOf({ numbers, texts, at, version }: Part, { path, kind, slot }: ShapeField): LatestField {
   if (kind === 'cleared') return { path, value: null, at, version }
   if (kind === 'text') return { path, value: texts?.[slot] ?? '', at, version }
   const value = numbers[slot] ?? 0
   return { path, value: kind === 'bool' ? value === 1 : value, at, version }
-}
-
-function fieldsOf({ shape, numbers, texts, at, version }: Part): LatestField[] {
-  let number = 0
-  let text = 0
-  return shape.fields.map(({ path, kind }) => {
-    if (kind === 'cleared') return { path, value: null, at, version }
-    if (kind === 'text') return { path, value: texts?.[text++] ?? '', at, version }
-    const value = numbers[number++] ?? 0
-    return { path, value: kind === 'bool' ? value === 1 : value, at, version }
-  })
 }

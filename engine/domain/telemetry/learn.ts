@@ -1,15 +1,15 @@
-// Learns the shape of a payload that was just parsed the general way. A shape is kept only if walking the bytes finds
-// the same leaves in the same order as the parser did (shape Q1). Payloads with repeated keys, keys that objects
-// reorder, arrays, acks or diagnostics are left to the general way.
+// Learns the shape of a payload that was just parsed. The shape is kept only if walking the bytes finds the same leaves in
+// the same order as the parser (shape Q1). Payloads with repeated keys, keys that JavaScript objects reorder, arrays, acks
+// or diagnostics get no shape and are always parsed.
 import { Buffer } from 'node:buffer'
 import { type Fields, type FieldValue, isLongText, PATH_SEPARATOR } from './fields.ts'
 import { Shape, type ShapeField, SLOT, type SlotKind } from './shape.ts'
 
 const QUOTE = 0x22
-/** Top-level keys whose value decides what kind of message it is. */
+/** Top-level keys that can make the payload another kind of message. */
 const TELLING = ['request_id', 'diagnostics']
 
-/** Returns the shape of `payload`, whose fields these are, or undefined if it has none worth keeping. */
+/** Returns the shape of `payload`, whose parsed fields are `fields`, or undefined if it cannot have one. */
 export function learn(payload: Uint8Array, name: string | undefined, fields: Fields): Shape | undefined {
   if (name === 'diagnostics' || fields.length === 0 || new Set(fields.metrics).size !== fields.length)
     return undefined
@@ -19,7 +19,11 @@ export function learn(payload: Uint8Array, name: string | undefined, fields: Fie
     (field, i) => field.path === fields.paths[i] && field.kind === kindOf(fields.values[i] ?? null),
   )
   if (!isSame) return undefined
-  const shapeFields = walk.fields.map((field, i) => ({ ...field, metric: fields.metrics[i] ?? '' }))
+  let [numbers, texts] = [0, 0]
+  const shapeFields = walk.fields.map((field, i) => {
+    const slot = field.kind === 'cleared' ? 0 : field.kind === 'text' ? texts++ : numbers++
+    return { ...field, metric: fields.metrics[i] ?? '', slot }
+  })
   return new Shape({ name, ...walk, literals: Buffer.concat(walk.literals), fields: shapeFields })
 }
 
@@ -27,10 +31,10 @@ interface Walk {
   readonly literals: Uint8Array[]
   readonly ends: number[]
   readonly slots: SlotKind[]
-  readonly fields: Omit<ShapeField, 'metric'>[]
+  readonly fields: Omit<ShapeField, 'metric' | 'slot'>[]
 }
 
-/** Walks the leaves of valid JSON in the order of its bytes. */
+/** Walks the leaves of valid JSON in the order of its bytes. Returns undefined if the payload cannot have a shape. */
 function walkLeaves(bytes: Buffer, name: string | undefined): Walk | undefined {
   const walk: Walk = { literals: [], ends: [], slots: [], fields: [] }
   const keys: string[] = name === undefined ? [] : [name]
@@ -94,7 +98,7 @@ function kindOf(value: FieldValue): ShapeField['kind'] | undefined {
   if (value === null) return 'cleared'
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'bool'
-  // No shape would match a long text again.
+  // A shape never matches a long text.
   return typeof value === 'string' && !isLongText(value) ? 'text' : undefined
 }
 
@@ -105,7 +109,7 @@ function stringEnd(bytes: Uint8Array, at: number): number {
   return end + 1
 }
 
-/** Skips the colon and white space after a key. */
+/** Returns the index of the value that follows a key, after white space and the colon. */
 function valueStart(bytes: Uint8Array, keyEnd: number): number {
   let at = keyEnd
   while (isSpace(bytes[at]) || bytes[at] === 0x3a) at++

@@ -1,9 +1,9 @@
-// Reads back the blocks that `native-writer.ts` writes: of one that ClickHouse refuses, and for tests.
+// Reads back blocks that `native-writer.ts` wrote. It is needed for blocks that ClickHouse refuses, and for tests.
 import { Buffer } from 'node:buffer'
 import { Micros } from '../../../schemas/ids.ts'
 import { COLUMNS, LOW_CARDINALITY_FLAGS, LOW_CARDINALITY_VERSION } from './native-writer.ts'
 
-/** One message's points, or its texts. */
+/** The points, or the texts, of one message. */
 export interface BlockRow<Value> {
   readonly deviceId: string
   readonly at: Micros
@@ -18,7 +18,7 @@ export type ReadBlock =
   | { readonly kind: 'points'; readonly rows: readonly BlockRow<number>[] }
   | { readonly kind: 'texts'; readonly rows: readonly BlockRow<string>[] }
 
-/** Throws on any other bytes. */
+/** Throws if the bytes are not such a block. */
 export function readBlock(bytes: Uint8Array): ReadBlock {
   const reader = new Reader(bytes)
   const count = reader.start()
@@ -63,7 +63,7 @@ export function readBlock(bytes: Uint8Array): ReadBlock {
   return { kind: 'texts', rows }
 }
 
-/** Reads the parts of a block one after the other, and throws on anything unexpected. */
+/** Reads the parts of a block in order, and throws on anything unexpected. */
 export class Reader {
   readonly #bytes: Buffer
   #at = 0
@@ -132,7 +132,7 @@ export class Reader {
   }
 
   end(): void {
-    expect(this.#at === this.#bytes.length, 'nothing behind the last column')
+    expect(this.#at === this.#bytes.length, 'nothing after the last column')
   }
 
   #skip(count: number): number {

@@ -1,10 +1,10 @@
-// A block in ClickHouse's `Native` format, as its HTTP interface takes it (protocol revision 0):
+// Encodes a block in ClickHouse's `Native` format, as its HTTP interface accepts it (protocol revision 0):
 //
 //   varint columns | varint rows | per column: name | type | data
 //
-// An Array is its offsets (UInt64, cumulative) and then its elements; a LowCardinality is a UInt64 version, which
-// stands before the offsets of an Array around it, and then, unless there are no values: UInt64 flags and index type,
-// UInt64 keys, the keys, UInt64 values, the indexes.
+// An Array consists of its offsets (UInt64, cumulative) and its elements. A LowCardinality begins with a UInt64 version,
+// which comes before the offsets if it is inside an Array. If there are values, these follow: UInt64 flags and index type,
+// UInt64 number of keys, the keys, UInt64 number of values, the indexes.
 import { Buffer } from 'node:buffer'
 import { type Dictionary, varintBytes, writeVarint } from './dictionary.ts'
 import type { Rows } from './rows.ts'
@@ -23,12 +23,12 @@ interface Column {
   readonly type: string
 }
 
-/** The keys come with the block and belong to it alone. */
+/** The block contains its own keys instead of using a dictionary shared with other blocks. */
 export const LOW_CARDINALITY_FLAGS = 0x600
 export const LOW_CARDINALITY_VERSION = 1
 const COLUMN_COUNT = 6
 
-/** Encodes at least one row. `values` are the bytes of the items' values, in order. */
+/** There must be at least one row. `values` holds the encoded values of all items, in order. */
 export function encodeBlock(rows: Rows, kind: 'points' | 'texts', values: Uint8Array): Uint8Array {
   const { device, ts, received, version, end, metric } = rows
   const devices = indexBytes(rows.devices, device.subarray(0, rows.rows))
@@ -54,7 +54,7 @@ export function encodeBlock(rows: Rows, kind: 'points' | 'texts', values: Uint8A
   ])
 }
 
-/** Joins the six columns of a block in memory of its own, so that it can be transferred to another thread. */
+/** Joins the six columns of a block in a buffer of its own, so that it can be transferred to another thread. */
 export function joinBlock(rows: number, columns: readonly Uint8Array[]): Uint8Array {
   const parts = [header(rows), ...columns]
   const block = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0))
@@ -82,7 +82,7 @@ export function indexBytes(keys: Dictionary, indexes: Uint32Array): Uint8Array[]
   return [uint64(LOW_CARDINALITY_FLAGS + type), uint64(keys.size), keys.bytes, uint64(indexes.length), bytes]
 }
 
-/** Narrows the indexes to the number of keys. `type` says how many times a byte was doubled. */
+/** Encodes the indexes in one, two or four bytes each, depending on the number of keys. `type` is 0, 1 or 2. */
 function narrowed(keys: number, indexes: Uint32Array): { type: number; bytes: Uint8Array } {
   if (keys <= 0x100) return { type: 0, bytes: Uint8Array.from(indexes) }
   if (keys <= 0x1_0000) return { type: 1, bytes: bytesOf(Uint16Array.from(indexes)) }

@@ -31,7 +31,7 @@ function newNode(): Node {
   return { leaf: undefined, children: new Map() }
 }
 
-// Recursion is bounded by the depth limit on paths.
+// The recursion is bounded, because paths have a limited depth.
 function toObject(node: Node, above: Age | undefined): JsonObject {
   const object: Record<string, Json> = {}
   for (const [key, child] of node.children) {
@@ -51,13 +51,13 @@ function toJson(node: Node, above: Age | undefined): Json | undefined {
   return leafStands ? plain(leaf.value) : undefined
 }
 
-/** Undefined for a field that was cleared. */
+/** Returns the value as JSON, or undefined if the field was cleared. */
 export function plain(value: FieldValue): Json | undefined {
   if (value === null) return undefined
   return value instanceof JsonText ? JSON.parse(value.text) : value
 }
 
-/** `__proto__` is a name like any other. Plain assignment would make it the prototype. */
+/** Sets an own property. A plain assignment to `__proto__` would change the prototype instead. */
 function put(object: Record<string, Json>, key: string, value: Json): void {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })

@@ -1,42 +1,18 @@
-// Reads JSON numbers from bytes, bit for bit like `JSON.parse`. Digits are gathered into a whole number, exact below
-// 2^53, and scaled by one power of ten, exact up to 10^22. One correctly rounded operation on two exact numbers is
-// correctly rounded (Clinger). Everything else goes through `Number`.
+// Reads JSON numbers from bytes, with the same result as `JSON.parse` to the bit. The digits form a whole number, which is
+// exact below 2^53. It is divided by one power of ten, which is exact up to 10^22. A single division of two exact numbers
+// is correctly rounded (Clinger). All other numbers go through `Number`.
 import { Buffer } from 'node:buffer'
 
 const EXACT_MAX = 2 ** 53
-// Literals are exact; computed powers might not be.
-const POWERS = Float64Array.of(
-  1,
-  1e1,
-  1e2,
-  1e3,
-  1e4,
-  1e5,
-  1e6,
-  1e7,
-  1e8,
-  1e9,
-  1e10,
-  1e11,
-  1e12,
-  1e13,
-  1e14,
-  1e15,
-  1e16,
-  1e17,
-  1e18,
-  1e19,
-  1e20,
-  1e21,
-  1e22,
-)
+/** 1 to 10^22. They are parsed, because parsing is exact and repeated multiplication might not be. */
+const POWERS = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`))
 const MINUS = 0x2d
 const PLUS = 0x2b
 const DOT = 0x2e
 const ZERO = 0x30
 
-/** Writes the number that starts at `from` to `into[place]`. Returns the index after it, or -1 if there is no finite
- *  number. */
+/** Writes the number that starts at `from` to `into[place]`. Returns the index after it, or -1 if no finite number is
+ *  there. */
 export function readNumber(bytes: Uint8Array, from: number, into: Float64Array, place: number): number {
   let at = from
   let digit = (bytes[at] ?? 0) - ZERO
@@ -46,7 +22,7 @@ export function readNumber(bytes: Uint8Array, from: number, into: Float64Array, 
   let whole = digit
   const first = digit
   digit = (bytes[++at] ?? 0) - ZERO
-  // No digit may follow a leading zero; the caller refuses one.
+  // JSON allows no digit after a leading zero. The number ends there, and the caller refuses what follows.
   if (first !== 0)
     while (digit >= 0 && digit <= 9) {
       whole = whole * 10 + digit
@@ -66,7 +42,7 @@ export function readNumber(bytes: Uint8Array, from: number, into: Float64Array, 
   // `e` or `E`, rare in telemetry.
   if (digit === 0x65 - ZERO || digit === 0x45 - ZERO)
     return readLong(bytes, from, exponentEnd(bytes, at), into, place)
-  // A sum that stayed below 2^53 was exact at every step.
+  // A whole number that is still below 2^53 was exact at every step.
   if (!(whole < EXACT_MAX) || scale > 22) return readLong(bytes, from, at, into, place)
   const value = scale === 0 ? whole : whole / (POWERS[scale] ?? 1)
   into[place] = negative ? -value : value
@@ -81,7 +57,7 @@ function exponentEnd(bytes: Uint8Array, from: number): number {
   return at === start ? -1 : at
 }
 
-/** Reads a number, whose text is valid, the slow way. */
+/** Reads a number with `Number`. Its text must be valid. */
 function readLong(bytes: Uint8Array, from: number, to: number, into: Float64Array, place: number): number {
   if (to < 0) return -1
   const value = Number(Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1'))
@@ -90,6 +66,6 @@ function readLong(bytes: Uint8Array, from: number, to: number, into: Float64Arra
   return to
 }
 
-function isDigit(byte: number): boolean {
+export function isDigit(byte: number): boolean {
   return byte >= ZERO && byte <= 0x39
 }

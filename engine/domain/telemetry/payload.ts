@@ -1,14 +1,14 @@
-// Parses a telemetry message into reports that are ready to be stored. Everything that may be refused is refused here,
-// before anything changes. This is the general way; `shape.ts` is the short cut for payloads like earlier ones.
+// Parses a telemetry message into reports. Whatever can be refused is refused here, before anything changes. `shape.ts`
+// is the shortcut for payloads like earlier ones, which need no parsing.
 //
-// A batch is an array of objects, each with its own time. At most one of them may lack a usable time and get the
-// receive time, because the microseconds next to it belong to the device's other messages. Reports of a batch with the
-// same time become one report, so that a message has one point per metric and time.
+// A batch is an array of objects, each with its own time. At most one of them may lack a usable time. It gets the receive
+// time; a second one could not get the next microsecond, which may belong to another message of the device. Reports of a
+// batch with the same time are joined, so that a message has one point per metric and time.
 import { Buffer, isUtf8 } from 'node:buffer'
 import { type DeviceId, Micros } from '../../../schemas/ids.ts'
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { LIMITS } from '../../limits.ts'
-import { isFarOff, parseTime, TIME_CHARS_MAX } from './event-time.ts'
+import { isFarOff, parseStatedTime } from './event-time.ts'
 import { Fields } from './fields.ts'
 import { flatten } from './flatten.ts'
 import { refused, type TelemetryRefusal } from './refusal.ts'
@@ -18,7 +18,7 @@ export interface About {
   /** The `<name>` of the topic `telemetry/<name>`. */
   readonly name: string | undefined
   readonly receivedAt: Micros
-  /** Greater for later messages. A whole number below 2^53. */
+  /** A whole number below 2^53 that is greater for later messages. */
   readonly version: number
 }
 
@@ -69,11 +69,11 @@ export function parsePayload(payload: Uint8Array, about: About): ParsedPayload {
 interface ParsedJson {
   readonly kind: 'json'
   readonly json: Json
-  /** True if the text holds escapes, so that names and texts may contain what UTF-8 cannot encode. */
+  /** True if the payload contains escapes, so that names and texts may contain what UTF-8 cannot encode. */
   readonly escapes: boolean
 }
 
-/** Parses a payload, which must be valid UTF-8 and not too deep. */
+/** Refuses a payload that is not JSON in UTF-8, or is nested too deeply. */
 function parseJson(payload: Uint8Array): ParsedJson | TelemetryRefusal {
   if (payload.length === 0) return refused('empty', 'an empty payload')
   const { depth, ascii, escapes } = scan(payload)
@@ -85,7 +85,7 @@ function parseJson(payload: Uint8Array): ParsedJson | TelemetryRefusal {
   )
   try {
     const json: Json = JSON.parse(text)
-    // The brackets of a batch may add one level.
+    // Only the array around a batch may add one level.
     if (depth > LIMITS.telemetryDepthMax && !Array.isArray(json))
       return refused('too_deep', `nested deeper than ${LIMITS.telemetryDepthMax} levels`)
     return { kind: 'json', json, escapes }
@@ -94,7 +94,8 @@ function parseJson(payload: Uint8Array): ParsedJson | TelemetryRefusal {
   }
 }
 
-/** Walks the bytes once to find how deep brackets nest outside of strings, and what strings may hold. */
+/** Reads the bytes once to find how deeply brackets are nested outside of strings, and whether there are escapes or bytes
+ *  beyond ASCII. */
 function scan(payload: Uint8Array): { depth: number; ascii: boolean; escapes: boolean } {
   let depth = 0
   let deepest = 0
@@ -120,7 +121,7 @@ function scan(payload: Uint8Array): { depth: number; ascii: boolean; escapes: bo
   return { depth: deepest, ascii: all < 0x80, escapes }
 }
 
-/** An array on `telemetry/<name>` may also be a value. It is a batch if all its objects have a timestamp. */
+/** An array on `telemetry/<name>` may also be a plain value. It is a batch if it holds only objects with a timestamp. */
 export function isBatch(json: readonly Json[], name: string | undefined): json is readonly JsonObject[] {
   if (name === undefined) return json.every(isObject)
   return json.length > 0 && json.every((element) => isObject(element) && Object.hasOwn(element, TIMESTAMP))
@@ -186,15 +187,9 @@ function timeOf(object: JsonObject, receivedAt: Micros): EventTime | TelemetryRe
   const stated = Object.hasOwn(object, TIMESTAMP) ? object[TIMESTAMP] : null
   if (stated === null || stated === undefined)
     return { kind: 'time', at: receivedAt, received: true, adjusted: false }
-  const at = typeof stated === 'number' ? Math.round(stated * 1000) : textTime(stated)
+  const at = parseStatedTime(stated)
   if (!Number.isFinite(at))
     return refused('bad_timestamp', 'timestamp is neither ISO 8601 nor milliseconds since 1970')
   const adjusted = isFarOff(at, receivedAt)
   return { kind: 'time', at: adjusted ? receivedAt : Micros(at), received: adjusted, adjusted }
-}
-
-function textTime(stated: Json): number {
-  if (typeof stated !== 'string' || stated.length > TIME_CHARS_MAX) return Number.NaN
-  const bytes = Buffer.from(stated)
-  return parseTime(bytes, 0, bytes.length)
 }

@@ -1,16 +1,13 @@
-// The newest values of a few chosen metrics. A page may ask for these of a whole fleet, so nothing is done per field.
+// The newest values of a few chosen metrics. A page may ask for them for a whole fleet, so only the chosen fields of a
+// device are looked at.
 import type { Json } from '../../../schemas/json.ts'
 import { isNewer, type LatestField } from './age.ts'
-import type { Shape } from './shape.ts'
+import type { Shape, ShapeField } from './shape.ts'
 
-/** Where a metric is among the values of a shape. */
-export interface Pick {
-  /** The place of the metric in the choice. */
+/** A field of a shape whose metric was chosen. `choice` is the index of the metric in the choice. */
+interface PickedField {
   readonly choice: number
-  readonly path: string
-  readonly kind: 'number' | 'bool' | 'text' | 'cleared'
-  /** The place among the shape's numbers, or among its texts. */
-  readonly slot: number
+  readonly field: ShapeField
 }
 
 export interface PickedValue {
@@ -22,7 +19,7 @@ export interface PickedValue {
 export class MetricChoice {
   readonly metrics: readonly string[]
   readonly #choices: ReadonlyMap<string, number>
-  readonly #picks = new Map<Shape, readonly Pick[]>()
+  readonly #picks = new Map<Shape, readonly PickedField[]>()
 
   constructor(metrics: readonly string[]) {
     this.metrics = metrics
@@ -33,17 +30,14 @@ export class MetricChoice {
     return this.#choices.get(metric)
   }
 
-  /** Worked out once per shape: devices of a type share theirs. */
-  picksOf(shape: Shape): readonly Pick[] {
+  /** Computed once per shape, because devices of one type share their shapes. */
+  picksOf(shape: Shape): readonly PickedField[] {
     const known = this.#picks.get(shape)
     if (known !== undefined) return known
-    const picks: Pick[] = []
-    let [number, text] = [0, 0]
-    for (const { path, metric, kind } of shape.fields) {
-      const slot = kind === 'cleared' ? 0 : kind === 'text' ? text++ : number++
-      const choice = this.#choices.get(metric)
-      if (choice !== undefined) picks.push({ choice, path, kind, slot })
-    }
+    const picks = shape.fields.flatMap((field) => {
+      const choice = this.#choices.get(field.metric)
+      return choice === undefined ? [] : { choice, field }
+    })
     this.#picks.set(shape, picks)
     return picks
   }

@@ -1,7 +1,7 @@
-// A device's telemetry message, from its bytes to columns and the device's snapshot: the hot path of a shard.
+// Stores a telemetry message in the columns and in the device's snapshot. This is the hot path of a shard.
 //
-// A refusal changes nothing, because everything that can be refused is known before the first change.
-// T2. The short way (a payload like an earlier one) and the general way give the same result, bit for bit.
+// A refused message changes nothing, because it is refused before the first change.
+// T2. A payload that matches a shape gives the same result as if it were parsed, bit for bit.
 import { Micros } from '../../../schemas/ids.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Columns } from './columns.ts'
@@ -18,20 +18,20 @@ export interface StoredReport {
   readonly kind: 'stored'
   readonly points: number
   readonly texts: number
-  /** The newest event time, or the receive time if there was nothing to store. */
+  /** The newest event time, or the receive time if nothing was stored. */
   readonly at: Micros
-  /** The oldest event time, which tells whether a settled hour is touched. */
+  /** The oldest event time, which shows whether a settled hour is affected. */
   readonly oldest: Micros
-  /** The hours of a batch's event times, in seconds since 1970. Undefined if all are in the hour of `oldest`. */
+  /** The hours of the event times of a batch, in seconds since 1970. Undefined if all are in the hour of `oldest`. */
   readonly hours: readonly number[] | undefined
-  /** True if a timestamp that was far off was replaced by the receive time. */
+  /** True if a far-off timestamp was replaced by the receive time. */
   readonly adjusted: boolean
-  /** Number of fields left out because the device has the most metrics allowed. */
+  /** The number of fields left out because the device already has as many metrics or long texts as allowed. */
   readonly dropped: number
   readonly diagnostics: Json | undefined
-  /** The shape that the message matched: its values are in the columns' `slotValues` until the next message. */
+  /** The shape that the message matched. The values are in `slotValues` of the columns' shapes until the next message. */
   readonly shape: Shape | undefined
-  /** The reports of a message that matched no shape. */
+  /** The reports of a message that matched no shape, otherwise empty. */
   readonly reports: readonly Report[]
 }
 
@@ -48,7 +48,7 @@ export function report(payload: Uint8Array, about: About, latest: Latest, column
   if (parsed.kind !== 'reports') return parsed
   const only = parsed.reports.length === 1 ? parsed.reports[0] : undefined
   if (only !== undefined && columns.shapes.learn(payload, about.name, only.fields)) {
-    // Matching again gives the device its shape from its first message on.
+    // With this second match the device has its shape from its first message on.
     const shaped = reportShaped(payload, about, latest, columns)
     if (shaped !== undefined) return shaped
   }

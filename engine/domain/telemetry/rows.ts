@@ -1,7 +1,6 @@
-// The rows of a block while they are collected: one row per message with a list of items (metric and value). The values
-// themselves are kept apart, because they differ between points and texts. 64-bit columns are stored as two halves, low
-// one first, so that numbers stay doubles and the bytes can be copied as they are. This assumes a little-endian
-// machine.
+// Collects the rows of a block: one row per message, with a list of items (metric and value). The values themselves are
+// kept elsewhere, because points and texts need different columns. A 64-bit number is stored as two halves, the low one
+// first, so that no BigInt is needed and the bytes can be copied as they are. This assumes a little-endian machine.
 import type { Micros } from '../../../schemas/ids.ts'
 import { Dictionary, type DictionarySavepoint } from './dictionary.ts'
 import type { About } from './payload.ts'
@@ -26,13 +25,13 @@ export class Rows {
   ts = new Uint32Array(ROWS_START * 2)
   received = new Uint32Array(ROWS_START)
   version = new Uint32Array(ROWS_START * 2)
-  /** Number of items up to and including each row: the offsets of an Array column. */
+  /** The number of items up to and including each row, which is the offset in an Array column. */
   end = new Uint32Array(ROWS_START * 2)
   metric = new Uint32Array(ITEMS_START)
-  /** Replaced by another object whenever metrics may have lost their numbers. */
+  /** A new object each time the numbers of metrics may have become invalid. */
   epoch: object = {}
 
-  /** Ends the row of the items added since the last one. */
+  /** Ends a row. It consists of the items that were added since the previous row. */
   close(about: About, at: Micros): void {
     const row = this.rows
     if (row === this.device.length) this.#growRows()
@@ -40,7 +39,7 @@ export class Rows {
     const { receivedAt, version } = about
     const two = row * 2
     this.device[row] = this.devices.indexOf(about.deviceId)
-    // Storing a number keeps its lower 32 bits.
+    // A Uint32Array keeps the lower 32 bits of a number.
     this.ts[two] = at
     this.ts[two + 1] = at / TWO_32
     this.received[row] = receivedAt / 1_000_000
@@ -96,7 +95,7 @@ export class Rows {
   }
 }
 
-function grown(column: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
+export function grown(column: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
   const wider = new Uint32Array(length)
   wider.set(column)
   return wider

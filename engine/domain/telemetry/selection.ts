@@ -1,8 +1,8 @@
-// The metrics that a query means: names, lists of names, and everything below a prefix.
+// Resolves the metrics of a query, which may give names, lists of names, and prefixes.
 
-/** Each text is a metric's name, several names with commas between them, or `prefix.*`. A metric that the device really
- *  has always wins, even if its name holds a comma or a star. Returns each metric once, in the order written; those
- *  below a prefix are sorted. */
+/** Each text is a metric's name, several names with commas between them, or `prefix.*`. If the device has a metric of
+ *  exactly that name, the text means this metric, even if the name contains a comma or a star. Returns each metric once,
+ *  in the order written; metrics below a prefix are sorted. */
 export function selectMetrics(texts: readonly string[], known: Iterable<string>): readonly string[] {
   const names = new Set(known)
   const ofText = (text: string) => (names.has(text) ? [text] : text.split(',').filter((name) => name !== ''))
@@ -11,12 +11,12 @@ export function selectMetrics(texts: readonly string[], known: Iterable<string>)
   return [...new Set(texts.flatMap(ofText).flatMap(ofName))]
 }
 
-/** The names alone, each once, in the order written. */
+/** Splits the texts at commas. Returns each name once, in the order written. */
 export function namesOf(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.flatMap((text) => text.split(',')).filter((name) => name !== ''))]
 }
 
-/** True if the meaning depends on the metrics that the device has. */
+/** True if `selectMetrics` needs to know which metrics the device has. */
 export function needsNames(texts: readonly string[]): boolean {
   return texts.some((text) => text.includes(',') || isPattern(text))
 }

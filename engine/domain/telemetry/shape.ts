@@ -1,8 +1,8 @@
-// The shape of a payload: the bytes that stay the same from message to message, and the slots between them. Devices
-// print the same keys in the same order every time, so a payload that agrees with a shape byte for byte needs no
-// parser: its keys are known, and its slots are read in place.
+// The shape of a payload consists of the bytes that are the same in every message, and the slots between them. Devices
+// print the same keys in the same order every time. If a payload has the bytes of a known shape, its keys are known, and
+// the values are read from the slots without a parser.
 //
-// Q1. A match gives exactly what `JSON.parse` would give. In any doubt there is no match.
+// Q1. A match gives exactly what `JSON.parse` would give. A doubtful payload does not match.
 import { Buffer } from 'node:buffer'
 import { LIMITS } from '../../limits.ts'
 import { parseTime, TIME_CHARS_MAX } from './event-time.ts'
@@ -11,11 +11,13 @@ import { readNumber } from './number.ts'
 export const SLOT = { number: 0, bool: 1, text: 2, timeNumber: 3, timeText: 4 } as const
 export type SlotKind = (typeof SLOT)[keyof typeof SLOT]
 
-/** A leaf of every payload of this shape. `cleared` is a null. */
+/** A leaf that every payload of this shape has. `cleared` means null. */
 export interface ShapeField {
   readonly path: string
   readonly metric: string
   readonly kind: 'number' | 'bool' | 'text' | 'cleared'
+  /** The index among the numbers and bools of the shape, or among its texts. 0 for a cleared field. */
+  readonly slot: number
 }
 
 export interface ShapeParts {
@@ -26,7 +28,7 @@ export interface ShapeParts {
   readonly fields: readonly ShapeField[]
 }
 
-/** Valid while `epoch` is the block's. */
+/** The numbers of metrics in a block. They are valid while `epoch` is that of the block's rows. */
 export class MetricNumbers {
   numbers = new Uint32Array(0)
   epoch: object | undefined
@@ -40,18 +42,18 @@ interface CachedText {
 export class Shape {
   /** The `<name>` of the topic `telemetry/<name>`. */
   readonly name: string | undefined
-  /** The bytes before, between and after the slots, in one piece. */
+  /** All bytes before, between and after the slots, joined. */
   readonly literals: Uint8Array
-  /** The index in `literals` at which each slot comes. */
+  /** The index in `literals` before which each slot is. */
   readonly ends: Uint32Array
   readonly slots: Uint8Array
   readonly fields: readonly ShapeField[]
-  /** Metrics of the numbers and booleans, in order. */
+  /** The metrics of the numbers and booleans, in order. */
   readonly pointMetrics: readonly string[]
   readonly textMetrics: readonly string[]
   /** The index of each path in `fields`. */
   readonly places: ReadonlyMap<string, number>
-  /** The last text of each text slot. Most payloads repeat it, and then share the string. */
+  /** The last text of each text slot. Most payloads repeat it, and then the same string is used again. */
   readonly seen: (CachedText | undefined)[] = []
   /** The numbers of `pointMetrics` and `textMetrics` in the current block. */
   readonly pointNumbers = new MetricNumbers()
@@ -69,17 +71,17 @@ export class Shape {
   }
 }
 
-/** The values in the slots of the last match. */
+/** The values that the last match found in the slots. */
 export class SlotValues {
-  /** Numbers and booleans (0 and 1), in order. */
+  /** The numbers and booleans (as 0 and 1), in order. */
   readonly numbers = new Float64Array(LIMITS.telemetryFieldsMax)
   readonly texts: string[] = []
-  /** Microseconds, NaN if the payload has no time. */
+  /** The timestamp in microseconds, or NaN if the payload has none. */
   time = Number.NaN
   readonly millis = new Float64Array(1)
 }
 
-/** True if the payload has this shape. `slotValues` then has the values of its slots. */
+/** True if the payload has this shape. Its values are then in `slotValues`. */
 export function matches(shape: Shape, payload: Uint8Array, slotValues: SlotValues): boolean {
   const { literals, ends, slots } = shape
   const { numbers } = slotValues
@@ -113,8 +115,7 @@ function readBool(bytes: Uint8Array, at: number, into: Float64Array, place: numb
 const TRUE = Buffer.from('true')
 const FALSE = Buffer.from('false')
 
-/** Returns the index after the closing quote of a plain string of printable ASCII without escapes, or -1 for anything
- *  else. */
+/** Returns the index after the closing quote of a string of printable ASCII without escapes, or -1 for anything else. */
 function textEnd(bytes: Uint8Array, at: number): number {
   if (bytes[at] !== 0x22) return -1
   for (let end = at + 1; ; end++) {

@@ -4,13 +4,13 @@ import type { Fields } from './fields.ts'
 import { learn } from './learn.ts'
 import { matches, type Shape, SlotValues } from './shape.ts'
 
-/** Once the table is full, one of this many unknown payloads is learned, so that a fleet without shapes costs
- *  little. */
+/** Once the table is full, only one in this many unknown payloads is learned. So payloads that never repeat their layout
+ *  cost little. */
 const LEARN_EVERY = 16
 
 export class Shapes {
   readonly slotValues = new SlotValues()
-  /** Shapes by the hash of the payload's first key, the one that matched last in front. */
+  /** Shapes by the hash of the payload's first key. The shape that matched last comes first. */
   readonly #byFirstKey = new Map<number, Shape[]>()
   #count = 0
   #passed = 0
@@ -27,7 +27,7 @@ export class Shapes {
     return undefined
   }
 
-  /** Learns a payload that matched no shape; `fields` are its parsed fields. True if its shape is known now. */
+  /** Learns the shape of a payload that matched none; `fields` are its parsed fields. True if its shape is now known. */
   learn(payload: Uint8Array, name: string | undefined, fields: Fields): boolean {
     const key = firstKey(payload)
     const shapes = this.#byFirstKey.get(key) ?? []
@@ -42,7 +42,7 @@ export class Shapes {
     return true
   }
 
-  /** Removes a shape: one with the same key if that key has too many, else one of the oldest key. */
+  /** Removes a shape of the same key if this key has too many, otherwise one of the oldest key. */
   #evict(shapes: Shape[]): void {
     this.#count--
     if (shapes.length >= LIMITS.shapesPerKeyMax) {

@@ -1,4 +1,4 @@
-// Time zones by their IANA names, as the runtime's own tables know them.
+// Time zones by IANA name, from the runtime's own tables.
 
 /** A period, beginning at `from` (seconds since 1970), in which clocks are `offset` seconds ahead of UTC. */
 export interface ZonePeriod {
@@ -7,7 +7,7 @@ export interface ZonePeriod {
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/
-/** Clocks of a place never change twice within so short a time: since 1970, changes were seven days apart or more. */
+/** Since 1970 no zone has changed its offset twice within seven days, so steps of this length miss no change. */
 const LOOK_EVERY_SEC = 6 * 86_400
 
 export function isZone(name: string): boolean {
@@ -16,7 +16,7 @@ export function isZone(name: string): boolean {
     new Intl.DateTimeFormat('en-US', { timeZone: name })
     return true
   } catch {
-    // The runtime throws for an unknown zone.
+    // The constructor throws for an unknown zone.
     return false
   }
 }
@@ -53,7 +53,7 @@ function changeBetween(offsetAt: (second: number) => number, from: number, to: n
 function offsets(zone: string): (second: number) => number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
   return (second) => {
-    // Examples: `GMT+01:00`, and `GMT` for no offset. Only times long past have seconds.
+    // Examples: `GMT+01:00`, and `GMT` for no offset. Only offsets of the distant past have seconds.
     const [, sign, hours = 0, minutes = 0, seconds = 0] =
       /GMT(?:([+-])(\d+):(\d+)(?::(\d+))?)?$/.exec(format.format(second * 1000)) ?? []
     return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds))
