@@ -1,11 +1,11 @@
-// Entries of the audit about what a device was refused, or will be.
+// Audit entries about what a device was refused, and about credentials that end soon.
 import { type DeviceId, type Millis, parseDeviceId, toIso } from '../../../schemas/ids.ts'
 import { HAS_EXPIRED } from '../../../schemas/vocabulary.ts'
 import type { AuditEntry } from './entry.ts'
 
 const REFUSED = { outcome: 'refused' } as const
 
-/** The actor is anonymous, because wrong credentials prove no identity. */
+/** The actor is anonymous, because refused credentials prove no identity. */
 export function connectRefused(
   {
     clientId,
@@ -30,7 +30,7 @@ export function connectRefused(
   }
 }
 
-/** The device's token does not grant the topic. */
+/** The device has no right to use the topic. */
 export function accessRefused(
   { deviceId, ip }: { readonly deviceId: DeviceId; readonly ip: string },
   wanted: 'publish' | 'subscribe',
@@ -45,7 +45,7 @@ export function accessRefused(
   }
 }
 
-/** The device is told so, too, but may have no program for it. */
+/** The device is told as well, but its program may not handle that message. */
 export function credentialsEnd(
   { deviceId, ip }: { readonly deviceId: DeviceId; readonly ip: string },
   expiresAt: Millis,
@@ -60,7 +60,7 @@ export function credentialsEnd(
   }
 }
 
-/** The message is among the dead letters. */
+/** The message itself is kept as a dead letter. */
 export function messageRefused({
   deviceId,
   reason,

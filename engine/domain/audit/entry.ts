@@ -1,4 +1,4 @@
-// An entry of the audit, and the row that it is stored as.
+// Entries of the audit, and the rows in which they are stored.
 import type { ACTOR_TYPES, AuditEntry as AuditBody } from '../../../schemas/audit.ts'
 import { type DeviceId, Micros, type Millis, toIso } from '../../../schemas/ids.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -15,21 +15,21 @@ export interface AuditActor {
 export interface AuditEntry {
   readonly actor: AuditActor
   readonly action: string
-  /** The object of the action, as a path below the API's own. */
+  /** What the action was about, as a path below `/api/v1/`. */
   readonly target?: string | undefined
   readonly deviceId?: DeviceId | undefined
   readonly outcome: (typeof AUDIT_OUTCOMES)[number]
   readonly code?: string | undefined
   readonly requestId?: string | undefined
   readonly ip?: string | undefined
-  /** Field names and numbers. Never values of bodies, never secrets. */
+  /** Names of fields, and numbers. It must not contain values from bodies, or secrets. */
   readonly detail?: JsonObject | undefined
 }
 
-/** An entry whose outcome is not known yet. The device is that of the request. */
+/** An entry whose outcome is not known yet. It is about the device of the request. */
 export type AuditDraft = Omit<AuditEntry, 'outcome' | 'code' | 'deviceId'>
 
-/** No other entry of the same millisecond has this `number`: see `number.ts`. */
+/** No other entry of the same millisecond may have the same `number` (see `number.ts`). */
 export function auditRow(
   entry: AuditEntry,
   { at, number, count }: { readonly at: Millis; readonly number: number; readonly count: number },
@@ -58,5 +58,5 @@ export function auditRow(
   }
 }
 
-/** Cuts a text, because a caller chooses the length of some. */
+/** Cuts a text, because callers choose some of them and their length. */
 const textOf = (text: string | undefined) => text?.slice(0, LIMITS.auditTextCharsMax) ?? null

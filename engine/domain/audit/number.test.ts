@@ -4,7 +4,7 @@ import { numberOfPlace, numberOfWriter } from './number.ts'
 
 const SEQ = 2 ** 40 + 5
 
-test('writers and places have numbers of their own, all of them exact', () => {
+test('no writer and no place has the number of another one, and all numbers are exact', () => {
   const numbers = [0, 1, 2 ** 20 - 1].flatMap((writer) =>
     [0, 1, 2 ** 32 - 1].map((count) => numberOfWriter(writer, count)),
   )

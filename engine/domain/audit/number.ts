@@ -1,15 +1,16 @@
-// Numbers of audit entries. Time in milliseconds and number identify an entry, whichever nodes wrote in that millisecond.
+// Numbers audit entries. An entry is identified by its time in milliseconds and this number, even if several nodes write
+// within the same millisecond.
 //
-// - What a process writes by itself is numbered by the process, whose number no other has, and by a count.
-// - What a request's shard writes is numbered by the request's place in the log, so that a replay numbers it alike.
-// - The two never meet, and both are exact as numbers.
+// - An entry of a process has the process's own number and a count.
+// - An entry of a shard has the number of the request's place in the log, so a replay gives it the same number.
+// - The two ranges do not overlap, and all numbers are below 2^53.
 import type { Partition } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 
 const COUNT = 2 ** 32
 const WRITERS = 2 ** 20
-const OF_PLACES = WRITERS * COUNT
-/** Entries of one millisecond are no further apart than this. */
+const FIRST_OF_PLACES = WRITERS * COUNT
+/** The log gets fewer entries than this within a millisecond, so the remainder of `seq` is enough. */
 const SEQS = 2 ** 20
 const INDEXES = 2 ** 16
 
@@ -20,9 +21,9 @@ export function numberOfWriter(writer: number, count: number): number {
 export function numberOfPlace(place: {
   readonly partition: Partition
   readonly seq: number
-  /** The item's number within its bundle. */
+  /** The index of the item within its bundle. */
   readonly index: number
 }): number {
   const { partition, seq, index } = place
-  return OF_PLACES + ((seq % SEQS) * LIMITS.partitions + partition) * INDEXES + index
+  return FIRST_OF_PLACES + ((seq % SEQS) * LIMITS.partitions + partition) * INDEXES + index
 }

@@ -13,7 +13,7 @@ const refusal = (over: Partial<AuditEntry> = {}): AuditEntry => ({
   ...over,
 })
 
-/** The entries that result, in order: first those made at once, then those of the counts. */
+/** Returns the resulting entries in the order in which they are written. */
 function run(tally: RefusalTally, events: readonly (readonly [number, Partial<AuditEntry>?])[]) {
   const written: [number, string | undefined, number][] = []
   for (const [ms, over] of events) {
@@ -25,7 +25,7 @@ function run(tally: RefusalTally, events: readonly (readonly [number, Partial<Au
   return written
 }
 
-test('the first refusal of a kind is an entry at once, the others of its minute are one at its end', () => {
+test('the first refusal of a kind is an entry at once, and the others of its minute become one at its end', () => {
   expect(run(new RefusalTally(), [[0], [10], [59_999], [60_000], [60_001], [300_000]])).toEqual([
     [0, '10.0.0.1', 1],
     [59_999, '10.0.0.1', 2],
@@ -35,7 +35,7 @@ test('the first refusal of a kind is an entry at once, the others of its minute 
   ])
 })
 
-test('refusals differ by who, what, where from and why', () => {
+test('refusals of different actors, actions, targets, addresses or codes are counted apart', () => {
   const kinds: readonly Partial<AuditEntry>[] = [
     {},
     { ip: '10.0.0.2' },
@@ -51,7 +51,7 @@ test('refusals differ by who, what, where from and why', () => {
   expect(tally.takeAll().map(({ count }) => count)).toEqual(kinds.map(() => 1))
 })
 
-test('a flood of kinds is counted by action and code, and none is missing', () => {
+test('a flood of kinds is counted by action and code, and no refusal is missing', () => {
   const tally = new RefusalTally(3)
   let entries = 0
   for (let i = 0; i < 10_000; i++)
@@ -73,7 +73,7 @@ test('a flood of kinds is counted by action and code, and none is missing', () =
   expect(tally.add(refusal(), at(60_000))).toBe(true)
 })
 
-test('one address leaves room for the refusals of others, and is named beyond its share', () => {
+test('one address leaves room for the refusals of others, and is still named beyond its share', () => {
   const tally = new RefusalTally()
   const login = (ip: string, name: string) =>
     tally.add(refusal({ action: 'login', ip, actor: { type: 'anonymous', name } }), at(1))
@@ -87,7 +87,7 @@ test('one address leaves room for the refusals of others, and is named beyond it
   ])
 })
 
-test('an account that exists is named, however many made-up ones were tried before it', () => {
+test('an existing account is named, however many made-up ones were tried before it', () => {
   const ada = { actor: { type: 'anonymous', name: 'ada@example.com' }, target: 'users/usr_ada' } as const
   const login = (tally: RefusalTally, name: string) =>
     tally.add(refusal({ action: 'login', actor: { type: 'anonymous', name } }), at(1))
@@ -96,7 +96,7 @@ test('an account that exists is named, however many made-up ones were tried befo
   for (let i = 0; i < 5; i++) ofAddress.add(refusal({ action: 'login', ...ada }), at(2))
   const named = { ...refusal({ action: 'login' }), ...ada }
   expect(ofAddress.takeAll()).toContainEqual({ at: at(2), count: 5, entry: named })
-  // Where no address is told apart any more, the account still is.
+  // Even where addresses are no longer distinguished, the account is named.
   const full = new RefusalTally(1)
   login(full, 'made-up@example.com')
   full.add(refusal({ action: 'login', ...ada }), at(2))

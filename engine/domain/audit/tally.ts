@@ -1,8 +1,9 @@
-// Refusals that anyone can cause at any rate. The first of a kind within a minute becomes an entry at once, the others
-// are counted and become one entry at the minute's end, so that a flood fills neither memory nor disk. Kinds are
-// bounded for each address: more of them in one minute are counted by action, code and address. They are bounded in all,
-// too: beyond that bound they are counted by action and code alone. A refusal about an account that exists names it in any
-// case: whoever guesses its password hides behind no number of made-up ones.
+// Counts refusals that anyone can cause at any rate, so that a flood fills neither memory nor disk. The first refusal of a
+// kind within a minute becomes an entry at once. The others are counted, and become one entry at the end of the minute.
+//
+// The number of kinds in a minute is bounded per address. Further kinds are counted by action, code and address. The total
+// is bounded as well, and beyond it refusals are counted by action and code alone. A refusal about an existing account
+// always names the account, so an attacker cannot hide guesses of its password behind made-up names.
 import type { Millis } from '../../../schemas/ids.ts'
 import { LIMITS } from '../../limits.ts'
 import type { AuditEntry } from './entry.ts'
@@ -11,7 +12,7 @@ const MINUTE_MS = 60_000
 
 export interface RefusalCount {
   readonly entry: AuditEntry
-  /** Time of the last refusal counted. */
+  /** The time of the last refusal that was counted. */
   readonly at: Millis
   readonly count: number
 }
@@ -20,15 +21,15 @@ export class RefusalTally {
   readonly #kindsMax: number
   #minute = 0
   #counted = new Map<string, RefusalCount>()
-  /** Number of kinds by address. */
+  /** The number of kinds by address. */
   #addresses = new Map<string, number>()
 
   constructor(kindsMax: number = LIMITS.auditRefusalKindsMax) {
     this.#kindsMax = kindsMax
   }
 
-  /** True if the refusal is the first of its kind in this minute and becomes an entry by itself. Call `take` for the
-   *  same instant first. */
+  /** Returns true if the refusal is the first of its kind in this minute, so the caller writes it as an entry of its own.
+   *  Call `take` for the same instant first. */
   add(entry: AuditEntry, at: Millis): boolean {
     const key = keyOf(entry)
     const known = this.#counted.get(key)
@@ -44,13 +45,13 @@ export class RefusalTally {
       this.#addresses.set(address, kinds + 1)
       return true
     }
-    // The entry of an address counts as one of its kinds, so that there is room for it.
+    // Once the total is reached, an address keeps the count it already has, and gets no new one.
     const { ip: _, ...fromAnywhere } = entry
     this.#addOther(isRoomy || this.#counted.has(keyOfOthers(entry)) ? entry : fromAnywhere, at)
     return false
   }
 
-  /** Returns the counts that have no entry yet, once their minute is over. */
+  /** Returns the counts of the last minute once it is over, and nothing before that. */
   take(at: Millis): readonly RefusalCount[] {
     const minute = Math.floor(at / MINUTE_MS)
     return minute === this.#minute ? [] : this.takeAll(minute)
@@ -64,7 +65,7 @@ export class RefusalTally {
     return counted
   }
 
-  /** Without an address it needs no bound, because there are few actions and codes, and no more accounts than there may be. */
+  /** Counts without an address need no bound, because actions, codes and accounts are limited in number. */
   #addOther(refusal: AuditEntry, at: Millis): void {
     const key = keyOfOthers(refusal)
     const count = this.#counted.get(key)?.count ?? 0

@@ -6,7 +6,7 @@ import { errorMessage } from './error-message.ts'
 import { strayTopic, toForbiddenSuffix } from './stray-topic.ts'
 
 const letter = {
-  // A test may name a device as it likes.
+  // The pattern of ids does not matter here.
   deviceId: 'a' as DeviceId,
   topic: 'fleet/a/telemtry',
   reason: 'UNKNOWN_TOPIC',
@@ -14,7 +14,7 @@ const letter = {
   receivedAt: Micros(1_767_607_200_000_000),
 }
 
-test('the message to a device names what, where and when, and what to do', () => {
+test('the message to a device has reason, topic and time, and says what to do', () => {
   const { deviceId, message } = errorMessage(letter) ?? {}
   expect(deviceId).toBe('a')
   expect(message).toMatchObject({ suffix: 'error', qos: 0, retain: false })
@@ -30,17 +30,17 @@ test('the message to a device names what, where and when, and what to do', () =>
 test.each([
   ['through its gateway', { topic: 'fleet/gw/sub/a/telemtry' }, 'gw', 'sub/a/error'],
   ['of the gateway itself', { topic: 'fleet/a/sub/b/telemetry', reason: 'NOT_ITS_GATEWAY' }, 'a', 'error'],
-  // The topic is what the device chose to name.
+  // The device may have named any topic, so it says nothing about the way.
   ['on a forbidden topic', { topic: 'fleet/gw/sub/a/log', reason: 'FORBIDDEN_TOPIC' }, 'a', 'error'],
 ] as const)('the message %s goes the way it came', (_, more, deviceId, suffix) => {
   expect(errorMessage({ ...letter, ...more })).toMatchObject({ deviceId, message: { suffix } })
 })
 
-test('a dead letter of no device is told to nobody', () => {
+test('a dead letter without a device leads to no message', () => {
   expect(errorMessage({ ...letter, deviceId: '' as DeviceId })).toBeUndefined()
 })
 
-test('a reason has its advice, and an unknown one points to the operator', () => {
+test('a known reason has its own advice, and an unknown one refers to the operator', () => {
   expect(adviceOn('not_json')).toContain('JSON')
   expect(adviceOn('constructor')).toBe(adviceOn('INTERNAL'))
 })

@@ -1,17 +1,17 @@
-// What a device is told on `error` of a message that could not be used.
+// Makes the message on `error` that tells a device about its unusable message.
 import { type DeviceId, type Micros, parseDeviceId, toIso, toMillis } from '../../../schemas/ids.ts'
 import { ERROR_SUFFIX, TOPIC_ROOT, toSubSuffix } from '../../../schemas/topics.ts'
 import { type DownlinkMessage, toDownlink } from '../downlink.ts'
 import { adviceOn } from './advice.ts'
 
 export interface AddressedMessage {
-  /** The device whose connection it goes through. */
+  /** The device over whose connection the message is sent. */
   readonly deviceId: DeviceId
   readonly message: DownlinkMessage
 }
 
-/** A dead letter without the message itself. */
-export interface UselessMessage {
+/** A dead letter, but without its payload. */
+export interface UnusableMessage {
   readonly deviceId: DeviceId
   /** The whole topic. */
   readonly topic: string
@@ -20,18 +20,18 @@ export interface UselessMessage {
   readonly receivedAt: Micros
 }
 
-/** Undefined for a dead letter of no known device. */
+/** Returns undefined if the dead letter belongs to no known device. */
 export function errorMessage({
   deviceId,
   topic,
   reason,
   detail,
   receivedAt,
-}: UselessMessage): AddressedMessage | undefined {
+}: UnusableMessage): AddressedMessage | undefined {
   if (deviceId === '') return undefined
   const timestamp = toIso(toMillis(receivedAt))
   const body = { code: reason, detail, topic, advice: adviceOn(reason), timestamp }
-  // A device names a forbidden topic as it likes: it says nothing about the way that the message came.
+  // A device may name any forbidden topic, so the topic does not show over which connection the message came.
   const via = reason === 'FORBIDDEN_TOPIC' ? undefined : gatewayOf(topic, deviceId)
   const suffix = via === undefined ? ERROR_SUFFIX : toSubSuffix(deviceId, ERROR_SUFFIX)
   return { deviceId: via ?? deviceId, message: toDownlink(suffix, body, { qos: 0 }) }

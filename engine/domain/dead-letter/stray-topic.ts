@@ -1,5 +1,6 @@
-// Messages on topics that nothing takes. One on a topic outside the device's namespace is kept under a suffix that marks
-// it, with the whole topic behind the mark. A device that publishes on such a suffix itself only accuses itself.
+// Finds the reason why nothing takes messages on a topic. A message outside the device's namespace is kept under a suffix
+// that begins with a mark and contains the whole topic. A device that publishes on such a suffix itself only gets its own
+// message refused.
 import { nearestName } from '../../../schemas/nearest-name.ts'
 import { CLOUD_ONLY_SUFFIXES, DEVICE_SUFFIXES, parseSuffix } from '../../../schemas/topics.ts'
 
@@ -9,7 +10,7 @@ export function toForbiddenSuffix(topic: string): string {
   return `${FORBIDDEN}${topic}`
 }
 
-/** The topic behind the mark; undefined for a suffix without it. */
+/** Returns the topic after the mark, or undefined if the suffix has no mark. */
 export function forbiddenTopic(suffix: string): string | undefined {
   return suffix.startsWith(FORBIDDEN) ? suffix.slice(FORBIDDEN.length) : undefined
 }
@@ -19,7 +20,7 @@ export interface StrayTopic {
   readonly detail: string
 }
 
-/** Why nothing takes messages on this suffix; undefined if something does. */
+/** Returns undefined if messages on this suffix are taken. */
 export function strayTopic(suffix: string): StrayTopic | undefined {
   const topic = forbiddenTopic(suffix)
   if (topic !== undefined)

@@ -1,4 +1,4 @@
-// The definition of a device type: fields for the dashboard and for alerts, and the commands that its devices take.
+// A device type defines fields for the dashboard and for alerts, and the commands that its devices accept.
 
 export const PARAMETER_TYPES = ['integer', 'number', 'boolean', 'string', 'array', 'object'] as const
 export type ParameterType = (typeof PARAMETER_TYPES)[number]
@@ -43,9 +43,9 @@ export interface DeviceType {
   /** Undefined if the file does not restrict the commands. */
   readonly commands: readonly CommandDefinition[] | undefined
   readonly statusFields: readonly StatusField[]
-  /** The bound of an image for this type, if it differs from the service's. */
+  /** The largest firmware image for this type. Undefined means the limit of the service. */
   readonly firmwareBytesMax?: number | undefined
-  /** How long its devices may be silent, if not as long as the service says. */
+  /** How long devices of this type may be silent. Undefined means the timeout of the service. */
   readonly heartbeatTimeoutSec?: number | undefined
 }
 

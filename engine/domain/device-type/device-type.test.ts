@@ -5,7 +5,7 @@ import { loadDeviceTypes, type ParseFile, problemText } from './load.ts'
 import { type Path, pathText } from './reader.ts'
 import { validateCommand } from './validate-command.ts'
 
-/** JSON is YAML. The number of steps to a value stands in for its line. */
+/** Parses JSON in place of YAML. The number of steps to a value stands in for its line. */
 const parse: ParseFile = (text) => ({
   kind: 'parsed',
   value: JSON.parse(text),
@@ -143,7 +143,7 @@ test('a file over the limit is refused unparsed', () => {
   })
 })
 
-test('a file that its parser refuses is refused with the parser’s words', () => {
+test('a file that its parser refuses is refused with the problems that the parser found', () => {
   const problems = [{ line: 7, path: '', message: 'aliases are not allowed' }]
   expect(loadDeviceTypes('a: *b', () => ({ kind: 'refused', problems }))).toEqual({
     kind: 'refused',

@@ -1,8 +1,8 @@
-// Loads the device types of a YAML file. Either every definition is right, or the file is refused with each mistake and
-// its line.
+// Loads the device types of a YAML file. If there is any mistake, the whole file is refused, and all mistakes are listed
+// with their lines.
 //
-// The host reads the file and passes its text with a parser, so this module knows no YAML package. The parser must
-// refuse aliases, because with them a kilobyte of text could expand to gigabytes.
+// The host passes the text and a parser, so this module needs no YAML package. The parser must refuse aliases, because
+// with them a kilobyte of text could expand to gigabytes.
 import { Buffer } from 'node:buffer'
 import { BODY_LIMITS } from '../../../schemas/body-limits.ts'
 import { DEVICE_TYPES } from '../../../schemas/vocabulary.ts'
@@ -23,7 +23,7 @@ export type LoadOutcome =
   | { readonly kind: 'loaded'; readonly types: DeviceTypes }
   | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
 
-/** Syntax errors and aliases are refused. */
+/** Must refuse syntax errors and aliases. */
 export type ParseFile = (
   text: string,
 ) =>
@@ -36,7 +36,7 @@ const ROOT = 'device_types'
 export function loadDeviceTypes(text: string, parse: ParseFile): LoadOutcome {
   const bytes = Buffer.byteLength(text)
   if (bytes > LIMITS.deviceTypeBytesMax) {
-    const message = `the file has ${bytes} bytes, at most ${LIMITS.deviceTypeBytesMax}`
+    const message = `the file has ${bytes} bytes; at most ${LIMITS.deviceTypeBytesMax} are allowed`
     return { kind: 'refused', problems: [{ line: undefined, path: '', message }] }
   }
   const parsed = parse(text)
@@ -59,7 +59,7 @@ function readTypes(value: unknown, reader: Reader): DeviceTypes {
   if (!root.has(ROOT)) reader.problem([], `${ROOT} is missing at the top`)
   const entries = reader.fields(root.get(ROOT) ?? {}, [ROOT]) ?? new Map<string, unknown>()
   if (entries.size > LIMITS.deviceTypesMax) {
-    reader.problem([ROOT], `has ${entries.size} types, at most ${LIMITS.deviceTypesMax}`)
+    reader.problem([ROOT], `has ${entries.size} types; at most ${LIMITS.deviceTypesMax} are allowed`)
     return types
   }
   for (const [name, entry] of entries) {

@@ -1,5 +1,5 @@
-// Reads values of a parsed file one by one, and notes each mistake with its line. It goes on after a mistake, so that a
-// person sees all of them.
+// Reads values of a parsed file, and notes each mistake with its line. It goes on after a mistake, so that the user sees
+// all of them at once.
 import { LIMITS } from '../../limits.ts'
 
 export type Path = readonly (string | number)[]
@@ -7,7 +7,7 @@ export type Path = readonly (string | number)[]
 /** A file as its parser returns it. */
 export interface ParsedFile {
   readonly value: unknown
-  /** The line, counted from 1, on which the value begins. A value without a line has that of its container. */
+  /** The line on which the value begins, counted from 1. If the value itself has no line, that of its container. */
   lineOf(path: Path): number | undefined
 }
 
@@ -37,7 +37,7 @@ export class Reader {
   fields(value: unknown, path: Path, known?: readonly string[]): Fields | undefined {
     const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
     if (!isMapping) return this.problem(path, 'must be a mapping')
-    // A map, so that a key called __proto__ stays an ordinary key.
+    // In a Map, `__proto__` is an ordinary key.
     const fields = new Map<string, unknown>(Object.entries(value))
     for (const key of known === undefined ? [] : fields.keys())
       if (!known?.includes(key))
@@ -45,12 +45,15 @@ export class Reader {
     return fields
   }
 
-  /** Returns the items that could be read, undefined if there is no list. */
+  /** Returns the items that could be read, or undefined if there is no list. */
   list<T>(value: unknown, path: Path, read: (item: unknown, path: Path) => T | undefined): T[] | undefined {
     if (value === undefined || value === null) return undefined
     if (!Array.isArray(value)) return this.problem(path, 'must be a list')
     if (value.length > LIMITS.deviceTypeEntriesMax)
-      return this.problem(path, `has ${value.length} entries, at most ${LIMITS.deviceTypeEntriesMax}`)
+      return this.problem(
+        path,
+        `has ${value.length} entries; at most ${LIMITS.deviceTypeEntriesMax} are allowed`,
+      )
     return value.flatMap((item, i) => read(item, [...path, i]) ?? [])
   }
 
@@ -59,7 +62,7 @@ export class Reader {
     if (value === undefined || value === null) return undefined
     if (typeof value !== 'string') return this.problem([...path, key], `must be text, is ${describe(value)}`)
     if (value.length > LIMITS.commandTextCharsMax)
-      return this.problem([...path, key], `has at most ${LIMITS.commandTextCharsMax} characters`)
+      return this.problem([...path, key], `may have at most ${LIMITS.commandTextCharsMax} characters`)
     return value
   }
 
@@ -85,7 +88,7 @@ export class Reader {
     return false
   }
 
-  /** Notes a problem for each name that comes twice. */
+  /** Notes a problem for each name that occurs twice. */
   unique<T>(items: readonly T[] | undefined, path: Path, nameOf: (item: T) => string): void {
     const seen = new Set<string>()
     for (const name of (items ?? []).map(nameOf)) {

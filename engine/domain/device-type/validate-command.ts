@@ -1,11 +1,11 @@
-// Whether devices of a type take a command, with every parameter that is wrong.
+// Checks whether devices of a type accept a command, and lists every wrong parameter.
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { FieldError } from '../../../schemas/problem.ts'
 import { LIMITS } from '../../limits.ts'
 import { own } from '../shadow/json-object.ts'
 import type { DeviceType, Parameter, ParameterType } from './definition.ts'
 
-/** Returns no errors if the command may be sent. `UNKNOWN_COMMAND` comes alone. */
+/** Returns an empty list if the command may be sent. `UNKNOWN_COMMAND` is always the only error. */
 export function validateCommand(
   { name: typeName, commands }: DeviceType,
   command: string,
@@ -43,7 +43,7 @@ function check(
   { name, type, required, min, max }: Parameter,
   value: Json | undefined,
 ): FieldError | undefined {
-  // Null also means that an optional parameter is absent.
+  // An optional parameter may also be null.
   if (value === undefined || value === null)
     return required ? error(name, 'REQUIRED', 'is required') : undefined
   if (!IS_TYPE[type](value)) return error(name, 'WRONG_TYPE', `must be ${ARTICLES[type]} ${type}`)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Census } from './census.ts'
 
-test('a census with too many groups counts the deepest with the group above, and loses nobody', () => {
+test('a census with too many groups counts the deepest ones with their parents, and loses no device', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom('a', 'a/b', 'a/b/c', 'a/b/d', 'e/f', undefined)),

@@ -1,4 +1,4 @@
-// A count of the fleet at one moment, by group and status, and how it travels to ClickHouse.
+// Counts the fleet at one moment by group and status, and encodes the counts for ClickHouse.
 import { type DeviceId, Micros, type Millis } from '../../../schemas/ids.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { HistoryColumns } from '../history/columns.ts'
@@ -12,9 +12,9 @@ export interface CensusRow {
   readonly devices: number
 }
 
-/** The fleet in one bucket: as it was last counted there. */
+/** The counts of one bucket, which are those of the last census in it. */
 export interface FleetMoment {
-  /** Begin of the bucket. */
+  /** The start of the bucket. */
   readonly at: Millis
   readonly counts: StatusCounts
 }
@@ -29,12 +29,12 @@ export class Census {
     counts[status]++
   }
 
-  /** Returns rows of so many groups: if there are more, those deepest down are counted with the group above. */
+  /** Returns rows for at most `groupsMax` groups. If there are more, the deepest ones are counted with their parents. */
   rows(groupsMax: number): readonly CensusRow[] {
     let counts: ReadonlyMap<string, Record<DeviceStatus, number>> = this.#counts
     while (counts.size > groupsMax) {
       const depth = Math.max(...[...counts.keys()].map(depthOf))
-      // Groups of one level have nothing above them.
+      // Top-level groups have no parent.
       if (depth <= 1) break
       counts = folded(counts, depth - 1)
     }
@@ -47,12 +47,12 @@ export class Census {
   }
 }
 
-/** The block has the columns of the history: the group as its device, the status as its kind, the count as its version. */
+/** The block has the columns of the history: `deviceId` holds the group, `kind` the status, and `version` the count. */
 export function encodeCensus(rows: readonly CensusRow[], at: Millis): EncodedBlock | undefined {
   const columns = new HistoryColumns()
   const micros = Micros(at * 1_000)
   for (const { group, status, devices } of rows) {
-    // The types of the history's columns are narrower than the columns.
+    // The columns hold any text, though their types are those of the history.
     const row = {
       deviceId: group as DeviceId,
       kind: status as never,

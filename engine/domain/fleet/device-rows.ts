@@ -1,4 +1,4 @@
-// Rows of the table `devices` in ClickHouse: what a query there needs in order to choose devices.
+// Encodes rows of the table `devices` in ClickHouse, by which queries select devices.
 import { type DeviceId, Micros, type Millis } from '../../../schemas/ids.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { HistoryColumns } from '../history/columns.ts'
@@ -13,14 +13,15 @@ export interface DescribedDevice {
   readonly tags: readonly string[]
 }
 
-/** What the row of the device says, as a text that is equal if it is. A decommissioned device is there no more. */
+/** Returns the body of the device's row. Equal texts mean that the row has not changed. A decommissioned device is marked
+ *  as gone. */
 export function descriptionOf({ name, type, status, group = '', tags }: DescribedDevice): string {
   return status === 'decommissioned'
     ? JSON.stringify({ gone: 1 })
     : JSON.stringify({ name, type, group, tags })
 }
 
-/** The block has the columns of the history. Of two rows of a device the one that was made later counts. */
+/** The block has the columns of the history. If a device has several rows, the one with the latest `madeAt` counts. */
 export function encodeDevices(
   described: ReadonlyMap<DeviceId, string>,
   madeAt: Millis,

@@ -2,8 +2,8 @@
 import type { DeviceId } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 
-/** `values[m][i]` is the value of metric m on device i, and null if there is none; `at` is its time in milliseconds, 0
- *  for none. */
+/** `values[m][i]` is the value of metric `m` on device `i`, or null if there is none. `at[m][i]` is its time in
+ *  milliseconds, or 0. */
 export interface LatestValues {
   readonly id: DeviceId[]
   readonly values: Json[][]

@@ -1,9 +1,9 @@
-// One device of the fleet's table, and how its rows travel from the shards that make them: as columns, because many
-// small arrays cost a thread or a node much more than a few long ones.
+// A row of the fleet's table is one device. Shards send their rows as columns, because a few long arrays cost a thread or
+// a node much less than many small objects.
 import type { DeviceId, Millis } from '../../../schemas/ids.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
 
-/** The facts of a device that seldom change. */
+/** The facts about a device that rarely change. */
 export interface FleetFacts {
   readonly name: string
   readonly type: string
@@ -13,21 +13,21 @@ export interface FleetFacts {
   readonly firmware: string | undefined
 }
 
-/** What is counted of a device and shown of the whole fleet only. */
+/** Counts of a device. They are shown only as sums over the whole fleet. */
 export interface FleetLoad {
   readonly info: number
   readonly warning: number
   readonly critical: number
   readonly openCommands: number
-  /** When commands of the last hour failed, in milliseconds. */
+  /** The times at which commands failed within the last hour, in milliseconds. */
   readonly failedAt: readonly number[]
 }
 
-/** Replaced as a whole on change. */
+/** A row is replaced as a whole when something changes. */
 export interface FleetRow extends FleetFacts {
   readonly status: DeviceStatus
   readonly flags: number
-  /** When the status last moved. */
+  /** The time of the last change of status. */
   readonly since: Millis
   /** Undefined if nothing is to be counted. */
   readonly load: FleetLoad | undefined
@@ -35,37 +35,37 @@ export interface FleetRow extends FleetFacts {
 
 type Columns<Row> = { readonly [Name in keyof Row]-?: Row[Name][] }
 
-/** `rev` grows with each change of a row; `seenAt` is 0 for never. */
+/** `rev` grows with each change of a row. `seenAt` is 0 if the device was never heard. */
 export type FleetRows = Columns<
   FleetRow & { readonly id: DeviceId; readonly rev: number; readonly seenAt: number }
 >
 
-/** Rows of which nothing has changed but when they were last heard. */
+/** Devices that were heard again and have not changed otherwise. */
 export interface FleetSightings {
   readonly id: DeviceId[]
   readonly rev: number[]
   readonly seenAt: number[]
 }
 
-/** What one shard has to say to somebody who knows its table as of some version. */
+/** One shard's changes since the version of its table that the asker knows. */
 export interface FleetPart {
-  /** The shard's incarnation: versions of two of them cannot be compared. */
+  /** The shard's incarnation. Versions of different incarnations cannot be compared. */
   readonly source: string
   readonly version: number
   readonly rows: FleetRows
   readonly sightings: FleetSightings
-  /** Devices that are not there any more. One that is in `rows`, too, was registered anew since. */
+  /** Devices that no longer exist. A device that is also in `rows` has been registered again since. */
   readonly gone: readonly DeviceId[]
-  /** Whether `rows` are all that there are. */
+  /** True if `rows` holds every device of the shard, and not only changes. */
   readonly isWhole: boolean
-  /** Since the incarnation began. */
+  /** Counted since the incarnation began. */
   readonly messages: number
   readonly points: number
-  /** How far it is behind its log. */
+  /** How far the shard is behind its log. */
   readonly lagMs: number
 }
 
-/** The version of the table that an asker has of each source. */
+/** The version that the asker has of each source's table. */
 export type FleetVersions = Readonly<Record<string, number>>
 
 export function newRows(): FleetRows {

@@ -1,20 +1,21 @@
-// The rows of the fleet's table that a question is about, and how many there are of each status.
+// Selects the rows of the fleet's table that a question is about, and counts them by status.
 import { DEVICE_STATUSES, type DeviceStatus } from '../../../schemas/vocabulary.ts'
 import { isInScope } from '../group-scope.ts'
 import type { FleetPlacing, FleetTable } from './table.ts'
 
 export interface FleetQuestion {
-  /** The group and those below it. */
+  /** Selects this group and the groups below it. */
   readonly group?: string | undefined
   readonly type?: string | undefined
   readonly tag?: string | undefined
-  /** The subtrees that the asker may see. Undefined means all. */
+  /** The subtrees that the asker may see. Undefined means all groups. */
   readonly within?: readonly string[] | undefined
 }
 
 export type StatusCounts = Readonly<Record<DeviceStatus, number>>
 
-/** A judge of single rows. It remembers its verdict on each group, since there are far fewer of them than devices. */
+/** Returns a predicate for rows. It remembers the result for each group, because there are far fewer groups than
+ *  devices. */
 export function fleetJudge({ group, type, tag, within }: FleetQuestion): (row: FleetPlacing) => boolean {
   const verdicts = new Map<string | undefined, boolean>()
   const subtree = group === undefined ? undefined : [group]
@@ -31,7 +32,7 @@ export function fleetJudge({ group, type, tag, within }: FleetQuestion): (row: F
     isGroupFit(row.group)
 }
 
-/** The same text for questions with the same answer. */
+/** Questions with the same key have the same answer. */
 export function questionKey({ group, type, tag, within }: FleetQuestion): string {
   return JSON.stringify([
     group ?? null,
@@ -41,7 +42,7 @@ export function questionKey({ group, type, tag, within }: FleetQuestion): string
   ])
 }
 
-/** The places of the rows in question. */
+/** Returns the places of the rows that the question selects. */
 export function placesOf(table: FleetTable, question: FleetQuestion): readonly number[] {
   const fits = fleetJudge(question)
   const places: number[] = []
@@ -61,6 +62,6 @@ export function countByStatus(table: FleetTable, places: readonly number[]): Sta
 }
 
 export function noCounts(): Record<DeviceStatus, number> {
-  // It has every status as a key.
+  // The entries have every status as a key.
   return Object.fromEntries(DEVICE_STATUSES.map((status) => [status, 0])) as Record<DeviceStatus, number>
 }

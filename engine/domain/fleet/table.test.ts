@@ -32,7 +32,7 @@ function shown(table: FleetTable): readonly string[] {
   return placesOf(table, {}).map((place) => String(table.ids[place]))
 }
 
-test('a device that is gone is in no answer, and whoever saw it can be told', () => {
+test('a device that is gone is in no answer, and clients that saw it can be told', () => {
   const table = new FleetTable('t', 100)
   table.take([part('a', ['d1', 'd2'], { isWhole: true })])
   const before = table.version
@@ -44,7 +44,7 @@ test('a device that is gone is in no answer, and whoever saw it can be told', ()
   expect(table.take([part('a', [], { gone: [idOf('d1')] })])).toBe(false)
 })
 
-test('a device that was registered anew is shown whole, with a greater rev', () => {
+test('a device that was registered again is shown as a whole, with a greater rev', () => {
   const table = new FleetTable('t', 100)
   table.take([part('a', ['d1'], { isWhole: true })])
   const place = table.placeOf(idOf('d1')) ?? -1
@@ -56,12 +56,12 @@ test('a device that was registered anew is shown whole, with a greater rev', () 
   expect(table.revs[place]).toBeGreaterThan(rev)
 })
 
-test('a shard that tells all it has drops what it does not tell, and what a shard that is lost had', () => {
+test('a complete report of a shard drops the devices that it leaves out, and those of lost shards', () => {
   const table = new FleetTable('t', 100)
   table.take([part('a', ['d1', 'd2'], { isWhole: true }), part('b', ['d3', 'd4'], { isWhole: true })])
   table.take([part('a', ['d2'], { isWhole: true }), part('b', [])])
   expect(shown(table)).toEqual(['d2', 'd3', 'd4'])
-  // Its next incarnation has another name.
+  // The next incarnation of the shard has another name.
   table.take([part('a', []), part('b2', ['d3'], { isWhole: true })])
   expect(shown(table)).toEqual(['d2', 'd3'])
 })

@@ -1,15 +1,15 @@
-// The table of the whole fleet as one node has it: a row per device, and when each row last changed.
+// The table of the whole fleet on one node. It has a row for each device, and knows when each row last changed.
 //
-// - Versions count the changes of this table. `seenVersion` of a row is that of its last change of any kind,
-//   `liveVersion` of the last change of status, flags or since, `wholeVersion` of the last change of its facts:
-//   wholeVersion ≤ liveVersion ≤ seenVersion.
+// - A version counts the changes of this table. A row has the versions of three changes: `wholeVersion` of its facts,
+//   `liveVersion` also of status, flags and since, `seenVersion` of anything. So wholeVersion ≤ liveVersion ≤ seenVersion.
 // FT2. A row's `rev` only grows, whichever shard the row comes from.
-// - What a row was filtered by before it moved is remembered for the latest moves, so that whoever saw it can be told
-//   that it is gone, and nobody else. Versions before the oldest remembered move are too old to be told from.
+// - A row moves if its type, group or tags change. For the latest moves the table remembers what these were before. So
+//   clients that had the row in their selection, and only these, can be told that it has left. A client whose version is
+//   older than the oldest remembered move has to load everything again.
 import type { DeviceId } from '../../../schemas/ids.ts'
 import type { FleetPart, FleetRow } from './row.ts'
 
-/** What filters and scopes judge by. */
+/** The fields by which rows are filtered and rights are checked. */
 export type FleetPlacing = Pick<FleetRow, 'type' | 'group' | 'tags'>
 
 interface Move {
@@ -27,17 +27,17 @@ export interface FleetTally {
 const ROWS_FIRST = 1_024
 
 export class FleetTable {
-  /** Tells this table from those of other nodes and earlier starts. */
+  /** Distinguishes this table from those of other nodes and of earlier starts. */
   readonly id: string
   readonly ids: DeviceId[] = []
-  /** Undefined for a device that is gone: its place stays. */
+  /** The row of a device that is gone is undefined, and its place is not used again. */
   readonly rows: (FleetRow | undefined)[] = []
   revs = new Float64Array(ROWS_FIRST)
   seenAt = new Float64Array(ROWS_FIRST)
   seenVersion = new Float64Array(ROWS_FIRST)
   liveVersion = new Float64Array(ROWS_FIRST)
   wholeVersion = new Float64Array(ROWS_FIRST)
-  /** The source that last told of each row. */
+  /** The source that last reported each row. */
   readonly #sources: string[] = []
   readonly #movesMax: number
   readonly #places = new Map<DeviceId, number>()
@@ -63,12 +63,13 @@ export class FleetTable {
     return this.#places.get(id)
   }
 
-  /** Whether what has changed since this version can be told. */
+  /** True if the changes since this version are known. */
   reachesBack(version: number): boolean {
     return version >= this.#oldest && version <= this.#version
   }
 
-  /** The places that moved since, each with all that it was before: somebody may have seen it in between. */
+  /** Returns the places that moved since, each with all of its earlier placings, because a client may have seen any of
+   *  them. */
   movedSince(version: number): ReadonlyMap<number, readonly FleetPlacing[]> {
     const moved = new Map<number, FleetPlacing[]>()
     for (let i = this.#moves.length - 1; i >= 0; i--) {
@@ -81,7 +82,7 @@ export class FleetTable {
     return moved
   }
 
-  /** The places of rows that changed after this version. */
+  /** Returns the places of rows that changed after this version. */
   changedSince(version: number): readonly number[] {
     const changed: number[] = []
     const { seenVersion, size } = this
@@ -99,12 +100,12 @@ export class FleetTable {
     return { messages, points, lagMs }
   }
 
-  /** Takes in what all shards of the fleet say. False if nothing has changed. */
+  /** Takes the answers of all shards. Returns false if nothing has changed. */
   take(parts: readonly FleetPart[]): boolean {
     const next = this.#version + 1
     let isChanged = false
     for (const part of parts) if (this.#takePart(part, next)) isChanged = true
-    if (parts.some(({ isWhole }) => isWhole) && this.#dropUntold(parts, next)) isChanged = true
+    if (parts.some(({ isWhole }) => isWhole) && this.#dropMissing(parts, next)) isChanged = true
     if (isChanged) this.#version = next
     this.#trim()
     this.#tallies.clear()
@@ -117,13 +118,8 @@ export class FleetTable {
     let isChanged = false
     for (const id of gone) if (this.#drop(this.#places.get(id), version)) isChanged = true
     rows.id.forEach((id, i) => {
-      if (
-        this.#takeRow(
-          { id, rev: rows.rev[i] ?? 0, seenAt: rows.seenAt[i] ?? 0, row: rowAt(rows, i) },
-          version,
-        )
-      )
-        isChanged = true
+      const sighting = { id, rev: rows.rev[i] ?? 0, seenAt: rows.seenAt[i] ?? 0 }
+      if (this.#takeRow({ ...sighting, row: rowAt(rows, i) }, version)) isChanged = true
       this.#sources[this.#places.get(id) ?? 0] = source
     })
     sightings.id.forEach((id, i) => {
@@ -146,7 +142,7 @@ export class FleetTable {
     const isWhole = this.rows[place] === undefined || known === undefined || !areFactsSame(before, row)
     const isLive =
       isWhole || before.status !== row.status || before.flags !== row.flags || before.since !== row.since
-    // What is only counted changes the row, and nothing that anybody was sent.
+    // A row whose load alone has changed is replaced but does not count as changed, because clients get no loads.
     this.rows[place] = row
     if (!isLive && this.seenAt[place] === seenAt) return false
     if (known !== undefined && !isPlacedSame(before, row)) this.#moved(place, before, version)
@@ -156,17 +152,17 @@ export class FleetTable {
     return true
   }
 
-  /** A shard that told of all its devices did not tell of these, or is not there any more. */
-  #dropUntold(parts: readonly FleetPart[], version: number): boolean {
+  /** Drops devices that are missing in a complete answer of their shard, or whose shard is gone. */
+  #dropMissing(parts: readonly FleetPart[], version: number): boolean {
     const sources = new Set(parts.map(({ source }) => source))
-    const told = new Map(
+    const reported = new Map(
       parts.filter(({ isWhole }) => isWhole).map(({ source, rows }) => [source, new Set(rows.id)]),
     )
     let isChanged = false
     this.ids.forEach((id, place) => {
       const source = this.#sources[place] ?? ''
-      const isThere = sources.has(source) && told.get(source)?.has(id) !== false
-      if (!isThere && this.#drop(place, version)) isChanged = true
+      const isReported = sources.has(source) && reported.get(source)?.has(id) !== false
+      if (!isReported && this.#drop(place, version)) isChanged = true
     })
     return isChanged
   }
@@ -216,7 +212,7 @@ export class FleetTable {
 
 function rowAt(rows: FleetPart['rows'], i: number): FleetRow {
   return {
-    // The columns of an answer are equally long.
+    // All columns of an answer have the same length.
     name: rows.name[i] as string,
     type: rows.type[i] as string,
     group: rows.group[i],

@@ -1,4 +1,4 @@
-// The levels of a device's log lines, and the words and numbers that others use for them. [spec: contract 2.13]
+// The levels of log lines, and the words and numbers that other systems use for them. [spec: contract 2.13]
 
 import type { LogLevel } from '../../../schemas/vocabulary.ts'
 
@@ -32,11 +32,11 @@ const ROS: Readonly<Record<number, LogLevel>> = {
 }
 /** [RFC 5424] 0 is the most severe. */
 const SYSLOG: readonly LogLevel[] = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug']
-/** [OpenTelemetry: SeverityNumber] Each level has four numbers, beginning with 1. */
+/** [OpenTelemetry: SeverityNumber] Each level has four numbers; the first number is 1. */
 const OTEL: readonly LogLevel[] = ['debug', 'debug', 'info', 'warn', 'error', 'fatal']
 
-/** A number may mean several things. ROS's five come first, then syslog's eight, then what is left of OpenTelemetry's.
- *  All of OpenTelemetry's are understood in its own field, `severity_number`. */
+/** The numbers of the three systems overlap. The five of ROS win, then the eight of syslog, then OpenTelemetry gets the
+ *  rest. In `severity_number`, which is OpenTelemetry's own field, all of its numbers are understood. */
 export function parseLevel(level: unknown): LogLevel | undefined {
   if (typeof level === 'number') return ROS[level] ?? SYSLOG[level] ?? parseSeverityNumber(level)
   if (typeof level !== 'string') return undefined

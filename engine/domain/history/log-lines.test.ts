@@ -36,7 +36,7 @@ test('a log line without level and time is info and has the receive time', () =>
   ])
 })
 
-test('a log line of ROS is understood, and its other keys are kept as fields', () => {
+test('a log line in the format of ROS is understood, and its other keys are kept as fields', () => {
   const ros = {
     stamp: { sec: 1 },
     level: 40,
@@ -150,7 +150,7 @@ test('bytes that are not UTF-8 are refused', () => {
   })
 })
 
-test('any JSON is accepted or refused, the same way every time', () => {
+test('any JSON is accepted or refused with the same result every time', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const once = read(text)

@@ -76,13 +76,13 @@ function bodyOf(item: JsonObject): string | LogRefusal {
   if (level === undefined)
     return refused(
       'bad_level',
-      'level is none of debug, info, warn, error, fatal, nor a number that means one',
+      'level must be debug, info, warn, error or fatal, or a number that stands for one of them',
     )
   // ROS uses the names `msg` and `name`.
   const { message = item['msg'], logger = item['name'] } = item
-  if (typeof message !== 'string') return refused('bad_message', 'message must be a text')
+  if (typeof message !== 'string') return refused('bad_message', 'message must be text')
   if (logger !== undefined && logger !== null && typeof logger !== 'string')
-    return refused('bad_message', 'logger must be a text')
+    return refused('bad_message', 'logger must be text')
   if (Buffer.byteLength(message) > LIMITS.logMessageBytesMax)
     return tooLong('message', LIMITS.logMessageBytesMax)
   if (Buffer.byteLength(logger ?? '') > LIMITS.logLoggerBytesMax)

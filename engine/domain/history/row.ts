@@ -5,12 +5,12 @@ import type { JsonObject } from '../../../schemas/json.ts'
 export const HISTORY_KINDS = ['shadow', 'command', 'status', 'ota', 'log', 'alert'] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 
-/** The identity of a row. The same key again is the same row. */
+/** Identifies a row. A row that is written again with the same key replaces the earlier one. */
 export interface HistoryKey {
   readonly deviceId: DeviceId
   readonly kind: HistoryKind
   readonly at: Micros
-  /** Greater for later rows: log position times 65 536 plus index, a whole number below 2^53. */
+  /** The log position times 65 536 plus the index within the entry: a whole number below 2^53, greater for later rows. */
   readonly version: number
 }
 
@@ -18,9 +18,9 @@ export interface HistoryRow extends HistoryKey {
   readonly body: JsonObject
 }
 
-/** A row of the history or of the audit on its way to storage. Its body is JSON text, written once. */
+/** A row of the history or of the audit on its way to storage, with its body as JSON text. */
 export interface WrittenRow extends Omit<HistoryKey, 'deviceId' | 'kind'> {
-  /** Empty for an audit entry that is about no device. */
+  /** Empty for an audit entry that does not concern a device. */
   readonly deviceId: DeviceId | ''
   readonly kind: HistoryKind | 'audit'
   readonly body: string
@@ -37,7 +37,7 @@ export function writtenRow({ deviceId, kind, at, version, body }: HistoryRow): W
 
 type RowAge = Pick<WrittenRow, 'at' | 'version' | 'kind'>
 
-/** Compares newest first: by time, then version, then kind. */
+/** Sorts the newest row first, by time, then version, then kind. */
 export function byAge(a: RowAge, b: RowAge): number {
   if (a.at !== b.at) return b.at - a.at
   if (a.version !== b.version) return b.version - a.version

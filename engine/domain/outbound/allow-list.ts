@@ -1,9 +1,9 @@
-// `FLEET_WEBHOOK_ALLOW`: what the operator lets webhooks reach although it is not public.
+// Parses `FLEET_WEBHOOK_ALLOW`, in which the operator allows webhooks to reach addresses that are not public.
 import ipaddr from 'ipaddr.js'
 import { isWithin, kindOf, parseAddress } from './address.ts'
 
 interface AllowedTarget {
-  /** A name, where the entry is one. */
+  /** The host name, if the entry is one. */
   readonly host: string | undefined
   readonly range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number] | undefined
   readonly isSingle: boolean
@@ -12,7 +12,8 @@ interface AllowedTarget {
 
 export type AllowList = readonly AllowedTarget[]
 
-/** Hosts, addresses, CIDRs and `host:port`, separated by commas. Undefined if an entry is none of these. */
+/** Entries are hosts, addresses, CIDRs or `host:port`, separated by commas. Returns undefined if an entry is none of
+ *  these. */
 export function parseAllowList(text: string): AllowList | undefined {
   const entries = text
     .split(',')
@@ -22,7 +23,7 @@ export function parseAllowList(text: string): AllowList | undefined {
   return entries.every((entry) => entry !== undefined) ? entries : undefined
 }
 
-/** Whether a connection for this host may go to this address, one of those that the host's name stands for. */
+/** True if a connection for this host may be made to this address, which is one that the host's name resolved to. */
 export function mayReach(
   list: AllowList,
   target: { readonly host: string; readonly port: number; readonly address: string },

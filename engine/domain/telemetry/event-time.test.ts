@@ -21,7 +21,7 @@ test.each([
   ['2024-06-01T00:00:00.25-08:00', Date.UTC(2024, 5, 1, 8) * 1000 + 250_000],
   ['2016-12-31T23:59:60Z', Date.UTC(2017, 0, 1) * 1000],
   ['2017-01-01T00:59:60+01:00', Date.UTC(2017, 0, 1) * 1000],
-])('%s is understood to the microsecond', (text, micros) => {
+])('%s is parsed to the microsecond', (text, micros) => {
   expect(parse(text)).toBe(micros)
 })
 
@@ -55,7 +55,7 @@ test.each([
   expect(parse(text)).toBeNaN()
 })
 
-test('every millisecond of our calendar is read back from its ISO text', () => {
+test('every time in milliseconds is parsed from its own ISO text', () => {
   const from = Date.UTC(0, 0, 1) - 1900 * 365.25 * 86_400_000
   fc.assert(
     fc.property(fc.integer({ min: Math.ceil(from), max: Date.UTC(9999, 11, 31) }), (millis) => {

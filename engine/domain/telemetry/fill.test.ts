@@ -25,7 +25,7 @@ describe('fill', () => {
     ])
   })
 
-  test('fill=previous repeats the last value, from the first bucket with points on', () => {
+  test('fill=previous repeats the last value, beginning with the first bucket that has points', () => {
     expect(filled('previous')).toEqual([
       [null, 0],
       [4, 3],
@@ -36,7 +36,7 @@ describe('fill', () => {
     ])
   })
 
-  test('fill=linear lies between the neighbours and needs both', () => {
+  test('fill=linear interpolates between both neighbours', () => {
     expect(filled('linear')).toEqual([
       [null, 0],
       [4, 3],
@@ -77,12 +77,12 @@ describe('fill', () => {
 describe('a selection of metrics', () => {
   const known = ['battery.percent', 'battery.volt', 'battery', 'a,b', 'x.*', 'x.y']
 
-  test('names are selected as they are written, known or not', () => {
+  test('names are selected as they are written, whether the device has them or not', () => {
     expect(selectMetrics(['speed', 'battery'], known)).toEqual(['speed', 'battery'])
     expect(selectMetrics(['speed,battery,speed', 'x'], known)).toEqual(['speed', 'battery', 'x'])
   })
 
-  test('a prefix selects what is below it and not itself', () => {
+  test('a prefix selects the metrics below it but not the prefix itself', () => {
     expect(selectMetrics(['battery.*'], known)).toEqual(['battery.percent', 'battery.volt'])
     expect(selectMetrics(['nothing.*'], known)).toEqual([])
     expect(selectMetrics(['*'], known)).toEqual([...known].sort())

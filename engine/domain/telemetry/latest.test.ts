@@ -26,7 +26,7 @@ function apply(latest: Latest, messages: readonly Message[], columns = new Colum
   return latest
 }
 
-/** Sorts keys, whose order has no meaning. */
+/** Sorts the keys of objects, because their order does not matter. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(
@@ -42,7 +42,7 @@ const value = fc.oneof(
   fc.constantFrom(-0, true, false, null, 'auto', 'é', [1], { x: 1 }, { x: null, y: { z: 2 } }, {}),
 )
 const fields = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'a.x', '__proto__'), value)
-/** There are few event times, so that many messages share one. */
+/** There are few different event times, so that many messages share one. */
 const messages = fc.array(fc.tuple(fields, fc.nat(3)), { maxLength: 8 }).map((list) =>
   list.map(([data, at], version): Message => {
     const timestamp = `"timestamp":${NOW / 1000 - 1000 + at}`
@@ -69,7 +69,7 @@ test('the order of messages does not matter', () => {
   )
 })
 
-test('messages seen again change nothing, whatever was known of them', () => {
+test('messages that are seen again change nothing, even after a restart', () => {
   fc.assert(
     fc.property(messages, fc.nat(8), fc.boolean(), (list, from, restarted) => {
       const once = apply(new Latest(), list)
@@ -83,7 +83,7 @@ test('messages seen again change nothing, whatever was known of them', () => {
   )
 })
 
-test('a snapshot is the same after encoding and decoding, also for later merges', () => {
+test('a decoded snapshot equals the encoded one, also after later merges', () => {
   fc.assert(
     fc.property(messages, messages, (before, after) => {
       const latest = apply(new Latest(), before)
@@ -98,7 +98,7 @@ test('a snapshot is the same after encoding and decoding, also for later merges'
   )
 })
 
-test('a field keeps its newest value by event time, and the snapshot its newest time', () => {
+test('a field keeps the value with the newest event time, and the snapshot has the newest of these times', () => {
   const latest = new Latest()
   apply(latest, [
     { payload: '{"timestamp":1735700002000,"a":2}', version: 1 },
@@ -110,7 +110,7 @@ test('a field keeps its newest value by event time, and the snapshot its newest 
   expect(latest.timestamp).toBe(1_735_700_002_000_000)
 })
 
-test('messages of more shapes than a device may have are merged all the same', () => {
+test('messages are merged even if a device has more shapes than are kept', () => {
   const names = Array.from({ length: 30 }, (_, i) => `m${i}`)
   const columns = new Columns()
   const latest = new Latest()

@@ -10,7 +10,7 @@ import { type ReportOutcome, report } from './report.ts'
 
 const NOW = Date.UTC(2026, 0, 1) * 1000
 
-/** A device, and the columns that its messages end up in. */
+/** A device, and the columns to which its messages are added. */
 class Bench {
   readonly latest = new Latest()
   readonly columns = new Columns()
@@ -60,7 +60,7 @@ test('a bool is a point of 0 or 1 and a bool in the snapshot', () => {
   }
 })
 
-test('a null clears the field without a point, and what lies under it', () => {
+test('a null clears the field and all fields below it, and adds no point', () => {
   const device = new Bench()
   device.send('{"a":1,"pose":{"x":1,"y":2}}')
   expect(device.send('{"a":null,"pose":null}')).toMatchObject({ kind: 'stored', points: 0 })
@@ -84,7 +84,7 @@ test('strings and arrays are texts', () => {
   })
 })
 
-test('a text that changes from message to message is never the one before', () => {
+test('a text that changes with every message is never mistaken for the previous one', () => {
   const device = new Bench()
   const modes = ['auto', 'auto', 'manual', 'auto', 'halt', 'Ä', 'a\\"b']
   for (const mode of modes) device.send(`{"mode":"${mode}","n":1}`)
@@ -99,7 +99,7 @@ test('a text that changes from message to message is never the one before', () =
   ])
 })
 
-test('halves of surrogate pairs in a text are replaced, in a name refused', () => {
+test('half of a surrogate pair is replaced in a text, and refused in a name', () => {
   const device = new Bench()
   device.send('{"text":"a\\ud800"}')
   expect(device.latest.toData()).toEqual({ text: 'a\ufffd' })
@@ -170,7 +170,7 @@ test('reports of a batch with the same time become one, in which later values wi
   expect(device.latest.toData()).toEqual({ b: 1 })
 })
 
-test('on a named topic every metric is prefixed, and values need no object', () => {
+test('on a named topic every metric has the name as its prefix, and a value needs no object around it', () => {
   const device = new Bench()
   for (let i = 0; i < 2; i++) device.send('{"x":1,"y":{"z":2}}', { name: 'imu' })
   device.send('21.5', { name: 'room/temperature' })
@@ -194,7 +194,7 @@ test('on a named topic every metric is prefixed, and values need no object', () 
   ])
 })
 
-test('an answer to a command is handed over and not stored', () => {
+test('an answer to a command is returned and not stored', () => {
   const device = new Bench()
   for (let i = 0; i < 3; i++) device.send('{"request_id":"r1","status":"idle","speed":1}')
   const reported = device.send('{"request_id":"r1","status":"completed","speed":2}')
@@ -203,7 +203,7 @@ test('an answer to a command is handed over and not stored', () => {
   expect(device.send('{"request_id":7,"status":"completed"}')).toMatchObject({ kind: 'stored' })
 })
 
-test('diagnostics are handed over every time', () => {
+test('diagnostics are returned with every report', () => {
   const device = new Bench()
   for (const level of [0, 2, 0])
     expect(device.send(`{"diagnostics":{"level":${level}}}`)).toMatchObject({ diagnostics: { level } })
@@ -214,7 +214,7 @@ test('diagnostics are handed over every time', () => {
   expect(device.send('[{"level":3}]', { name: 'diagnostics' })).toMatchObject({ diagnostics: [{ level: 3 }] })
 })
 
-test('an empty object is heard and stores nothing; an empty payload is refused', () => {
+test('an empty object is accepted and stores nothing; an empty payload is refused', () => {
   const device = new Bench()
   expect(device.send('{}')).toMatchObject({ kind: 'stored', points: 0, texts: 0, at: NOW + 1 })
   expect(device.send('')).toMatchObject({ kind: 'refused', reason: 'empty' })
@@ -245,7 +245,7 @@ test.each([
   [`{"a":${'['.repeat(10)}${']'.repeat(10)}}`, 'too_deep'],
   [`{${Array.from({ length: 1001 }, (_, i) => `"m${i}":1`)}}`, 'too_many_fields'],
   [`[${Array.from({ length: 1001 }, (_, i) => `{"timestamp":${1.7e12 + i}}`)}]`, 'too_many_reports'],
-])('%.40s is refused and nothing is touched', (payload, reason) => {
+])('%.40s is refused and nothing changes', (payload, reason) => {
   const device = new Bench()
   device.send('{"a":1}')
   expect(device.send(payload)).toMatchObject({ kind: 'refused', reason })
@@ -301,13 +301,13 @@ test('the later of two fields with the same dotted name is the point, and the sn
   expect(device.latest.toData()).toEqual({ 'a.b': 1, a: { b: 2 } })
 })
 
-test('a repeated key counts as JSON.parse counts it', () => {
+test('a repeated key has the value that JSON.parse gives it', () => {
   const device = new Bench()
   for (let i = 0; i < 3; i++) device.send('{"a":1,"b":{"x":1},"a":2,"b":{"y":3}}')
   for (const row of device.points()) expect(pairs(row)).toEqual({ a: 2, 'b.y': 3 })
 })
 
-test('a device with the most metrics allowed keeps them, and new ones are dropped and counted', () => {
+test('a device with as many metrics as allowed keeps them, and new ones are dropped and counted', () => {
   const device = new Bench()
   let dropped = 0
   for (let message = 0; message < 50; message++) {
@@ -326,7 +326,7 @@ test('a device with the most metrics allowed keeps them, and new ones are droppe
   })
 })
 
-test('scans and long texts are kept whole, and more of them than allowed are dropped', () => {
+test('scans and long texts are kept whole, and those beyond the limit are dropped', () => {
   const device = new Bench()
   const scan = JSON.stringify(Array.from({ length: 2_000 }, (_, i) => i / 1000))
   const long = 'x'.repeat(LIMITS.shortTextBytesMax + 1)

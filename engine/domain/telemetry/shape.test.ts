@@ -1,4 +1,4 @@
-// A payload read by its shape gives what the parser gives, bit for bit (shape Q1, report T2).
+// Checks that reading a payload by its shape gives the same as parsing it, bit for bit (shape Q1, report T2).
 import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -21,13 +21,13 @@ interface Reading {
   readonly timestamp: number | undefined
 }
 
-/** Leaves out by which of the two ways the message was read. */
+/** Removes the fields that show whether the message was read by its shape or parsed. */
 function withoutWay(outcome: ReportOutcome): object {
   const { shape: _, reports: __, ...rest } = { shape: undefined, reports: [], ...outcome }
   return rest
 }
 
-/** `forgetful` sends every payload the general way, because no shape is ever known. */
+/** Every payload is parsed if `forgetful` is true, because then no shape is ever learned. */
 function run(payloads: readonly Uint8Array[], forgetful: boolean, name?: string): Reading {
   const latest = new Latest()
   const reported: object[] = []
@@ -147,7 +147,7 @@ test.each([
   expectSame([text, text, other, text].map((one) => Buffer.from(one)))
 })
 
-test('a number is read to the bits of JSON.parse, or not at all', () => {
+test('a number is either read exactly as JSON.parse reads it, or not at all', () => {
   const into = new Float64Array(1)
   fc.assert(
     fc.property(numberText, (text) => {
@@ -184,14 +184,14 @@ test.each([
   '-0',
   '-0.0',
   '0e5',
-])('%s is read to the bit', (text) => {
+])('%s is read exactly', (text) => {
   const into = new Float64Array(1)
   expect(readNumber(Buffer.from(text), 0, into, 0)).toBe(text.length)
   expect(into[0]).toBe(JSON.parse(text))
 })
 
 test.each(['', '-', '+1', '.5', '1.', '-.5', '1e', '1e+', 'NaN', 'Infinity', '1e999', '0x10', 'true'])(
-  '%j is no number',
+  '%j is not a number',
   (text) => {
     const bytes = Buffer.from(`${text}}`)
     const end = readNumber(bytes, 0, new Float64Array(1), 0)
@@ -199,7 +199,7 @@ test.each(['', '-', '+1', '.5', '1.', '-.5', '1e', '1e+', 'NaN', 'Infinity', '1e
   },
 )
 
-test('a second payload of a layout is read by its shape, whatever its values', () => {
+test('the second payload of a layout is read by its shape, whatever its values are', () => {
   const columns = new Columns()
   const send = (text: string): ReportOutcome =>
     report(
@@ -224,7 +224,7 @@ test('a second payload of a layout is read by its shape, whatever its values', (
   expect(Array.from(columns.shapes.slotValues.numbers.slice(0, 2))).toEqual([-1500, 0])
 })
 
-test('no part of a payload matches its shape', () => {
+test('an incomplete payload does not match its shape', () => {
   const text = '{"timestamp":"2025-01-01T00:00:00Z","n":15,"on":true,"mode":"auto"}'
   const columns = new Columns()
   const about = { deviceId, name: undefined, receivedAt: Micros(NOW), version: 1 }

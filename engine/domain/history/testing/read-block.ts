@@ -1,10 +1,10 @@
-// Reads back the blocks that `columns.ts` writes, for the memory adapter and for tests.
+// Reads back blocks that `columns.ts` wrote, for the memory adapter and for tests.
 import { Micros } from '../../../../schemas/ids.ts'
 import { Reader } from '../../telemetry/native-reader.ts'
 import { HISTORY_COLUMNS } from '../columns.ts'
 import type { WrittenRow } from '../row.ts'
 
-/** Throws on any other bytes. */
+/** Throws if the bytes are not such a block. */
 export function readHistoryBlock(bytes: Uint8Array): readonly WrittenRow[] {
   const reader = new Reader(bytes)
   const count = reader.start()
