@@ -1,14 +1,14 @@
-// What callers of the REST API do to single devices, and what they must find.
-import type { Place } from './place.ts'
+// Callers of the REST API edit, view and decommission single devices. Their answers are checked at once.
+import type { BaseWorld } from './base-world.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
 
-/** Half of the edits depend on the revision. */
-export function edit(world: Place, device: SimulatedDevice): void {
+/** Half of the edits name the revision that they expect. */
+export function edit(world: BaseWorld, device: SimulatedDevice): void {
   const promised = world.promised.get(device.id)
   if (promised === undefined || promised.isDecommissioned) return
   const edits = promised.edits + 1
   const ifRevision = world.dice.chance(0.5) ? world.store.devices.get(device.id)?.revision : undefined
-  // The value is new each time, so that every edit changes something.
+  // Every edit has a new value, so that it changes something.
   const metadata = { edits, mark: world.dice.roll() }
   world.request(device.id, { kind: 'edit', replace: false, metadata, ifRevision }, (kept, answer) => {
     kept.edits = Math.max(kept.edits, edits)
@@ -20,8 +20,8 @@ export function edit(world: Place, device: SimulatedDevice): void {
   })
 }
 
-/** Changes that were acknowledged before the question show in the answer. The question may also stay unanswered. */
-export function look(world: Place, device: SimulatedDevice): void {
+/** An answer must show every change that was acknowledged before the question. A question may also get no answer. */
+export function look(world: BaseWorld, device: SimulatedDevice): void {
   const { process } = world
   const transmission = device.ackedTransmission
   const edits = world.promised.get(device.id)?.edits ?? 0
@@ -43,8 +43,8 @@ export function look(world: Place, device: SimulatedDevice): void {
   )
 }
 
-/** Decommissions a device that is not steady, if there is one. */
-export function decommissionOne(world: Place): void {
+/** Decommissions one of the devices that are not steady. */
+export function decommissionOne(world: BaseWorld): void {
   const device = world.dice.pick(world.devices.filter(({ isSteady }) => !isSteady))
   device.mayBeGoneFrom = Math.min(device.mayBeGoneFrom, world.time.ticks())
   const wish = world.dice.chance(0.5)

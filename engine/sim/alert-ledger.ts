@@ -1,5 +1,5 @@
-// What saves said of alerts, in the order in which they were made. Each move and its notice must be in one save, and a
-// rule has one open alert for each subject.
+// Follows the alerts in all saves, in the order of the saves. A move of an alert and its notice must be in the same save,
+// and a rule may have only one open alert for each subject.
 import type { JsonObject } from '../../schemas/json.ts'
 import { decodeNotice, type Notice } from '../domain/alert/notice.ts'
 import type { WrittenRow } from '../ports/history.ts'
@@ -19,7 +19,7 @@ export class AlertLedger {
     this.#violate = violate
   }
 
-  /** The notice of this move of an alert, if one was saved. */
+  /** Returns the notice about this move of an alert, if one was saved. */
   noticeOf(alertId: string, revision: number): Notice | undefined {
     return this.#notices.get(`${alertId} ${revision}`)
   }
@@ -28,9 +28,9 @@ export class AlertLedger {
     return this.#ofAlert.entries()
   }
 
-  /** `fresh`: the rows that no earlier save had. */
+  /** `fresh` holds the rows that were in no earlier save. */
   saved({ notices }: Save, fresh: readonly WrittenRow[]): void {
-    // writtenRow wrote the bodies.
+    // `writtenRow` wrote the bodies.
     const moves = fresh
       .filter(({ kind }) => kind === 'alert')
       .map(({ body }) => JSON.parse(body) as JsonObject)
@@ -47,7 +47,7 @@ export class AlertLedger {
       this.#violate(`${key} is both ${before.event} and ${event}`)
     if (before !== undefined) return key
     if (!moves.some((move) => move['alert_id'] === alertId && move['revision'] === revision))
-      this.#violate(`${key} ${event} is notified and its move is not saved with it`)
+      this.#violate(`${key} ${event} has a notice, but its move is not in the same save`)
     this.#notices.set(key, notice)
     const known = this.#ofAlert.get(alertId)
     if (known === undefined) this.#ofAlert.set(alertId, [notice])
@@ -65,13 +65,13 @@ export class AlertLedger {
     if (event === 'alert.fired') {
       if (open !== undefined) this.#violate(`${alertId} fired while ${open} was open`)
       if (this.#resolved.has(alertId)) this.#violate(`${alertId} fired after it was resolved`)
-      if (!isMuted && !told.has(key)) this.#violate(`${key} fired and left no notice`)
+      if (!isMuted && !told.has(key)) this.#violate(`${key} fired without a notice`)
       this.#open.set(subject, alertId)
     }
     if (event !== 'alert.resolved') return
-    if (open !== alertId) this.#violate(`${alertId} resolved, open was ${open}`)
+    if (open !== alertId) this.#violate(`${alertId} resolved, but ${open} was open`)
     if (this.#ofAlert.has(alertId) && !told.has(key))
-      this.#violate(`${key} resolved, its firing was notified, and its end left no notice`)
+      this.#violate(`${key} resolved without a notice, although there was one when it fired`)
     this.#open.delete(subject)
     this.#resolved.add(alertId)
   }

@@ -1,5 +1,5 @@
-// Alerts of the simulation: rules over what devices say and whether they are there, a channel, and a receiver that fails,
-// answers late, or answers and is not heard. What it is told must be what was saved, under ids that never differ.
+// Alerts in the simulation: rules about telemetry and presence, a channel, and a receiver. The receiver fails, answers
+// late, or its answer is lost. It must be told what was saved, and a move of an alert must always have the same message id.
 import { ChannelId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ChannelSettings } from '../domain/alert/channel.ts'
@@ -12,17 +12,17 @@ import type { Receiver, World } from './world.ts'
 
 const CHANNEL = ChannelId('ch_sim')
 const VALUES = 'rul_values'
-/** Values of `extra` are 0 to 9. */
+/** Devices send values from 0 to 9 as `extra`. An alert fires above this value. */
 const EXTRA_MAX = 4
 const TRIES_MAX = 6
 const OK: SendResult = { kind: 'answered', status: 200, retryAfterSec: undefined }
 
 interface Message {
   readonly id: string
-  /** What it says of each alert that it names. */
+  /** The alerts in the message, each with the revision that the message reports. */
   readonly alerts: readonly { readonly id: string; readonly revision: number }[]
   readonly isEnd: boolean
-  /** How often it arrived, how often its sender learned that, and how often its sender learned that it failed. */
+  /** How often the receiver took it, how often the sender was told of success, and how often of a failure. */
   arrived: number
   heard: number
   failed: number
@@ -31,9 +31,9 @@ interface Message {
 export class Alerting implements Receiver {
   readonly #world: World
   readonly #messages = new Map<string, Message>()
-  /** The message that told of each move. */
+  /** The id of the message that reported each move. */
   readonly #idOf = new Map<string, string>()
-  /** Alerts whose end has arrived. */
+  /** Alerts whose end has been received. */
   readonly #ended = new Set<string>()
   #isAsking = false
   #asked = 0
@@ -43,7 +43,7 @@ export class Alerting implements Receiver {
     this.#world = world
   }
 
-  /** True once its rules are there. */
+  /** True once channel and rules exist. */
   get isReady(): boolean {
     return this.#asked >= this.#steps().length
   }
@@ -53,7 +53,7 @@ export class Alerting implements Receiver {
     this.#isAsking = false
   }
 
-  /** Goes on until the channel and the rules are there, in this order. */
+  /** Creates the channel and then the rules, one in each call. */
   prepare(): void {
     const { process } = this.#world
     const step = this.#steps()[this.#asked]
@@ -88,19 +88,19 @@ export class Alerting implements Receiver {
     }
   }
 
-  /** An alert that was notified was told of, unless it was tried as often as is promised. */
+  /** Every alert with a notice must have been received, unless all promised attempts failed. */
   checkAtRest(): void {
     for (const [alertId, notices] of this.#world.ledger.alerts.alerts()) {
       const [last] = notices.slice(-1)
       if (last === undefined || this.#isGivenUp(alertId)) continue
       const isTold = notices.some((notice) => this.#messageOf(notice)?.arrived)
-      if (!isTold) this.#world.violate(`${alertId} ${last.event} was saved and is told to nobody`)
+      if (!isTold) this.#world.violate(`${alertId} ${last.event} was saved but never received`)
       if (last.event === 'resolved' && !this.#ended.has(alertId))
-        this.#world.violate(`${alertId} is over and its end is told to nobody`)
+        this.#world.violate(`${alertId} is over but its end was never received`)
     }
   }
 
-  /** An alert is open if the device's last value says so, and whoever hears of alerts knows of it. */
+  /** An alert must be open if and only if the device's last value demands it, and the receiver must know every open one. */
   checkOpen(found: readonly JsonObject[]): void {
     const world = this.#world
     for (const device of world.devices) {
@@ -117,7 +117,7 @@ export class Alerting implements Receiver {
       const isTold = [...this.#messages.values()].some(
         ({ alerts, arrived }) => arrived > 0 && alerts.some((each) => each.id === id),
       )
-      if (!isMuted && !isTold && !this.#isGivenUp(id)) world.violate(`${id} fires and nobody was told`)
+      if (!isMuted && !isTold && !this.#isGivenUp(id)) world.violate(`${id} fires but was never received`)
     }
   }
 
@@ -137,16 +137,16 @@ export class Alerting implements Receiver {
       ])
     }
     message.heard++
-    // A process that dies before it notes the answer sends again; one that lives does not.
+    // Only a process that dies before it saves the answer may have its message sent again.
     if (message.heard > this.#lives)
-      this.#world.violate(`${message.id} was taken ${message.heard} times in ${this.#lives} lives`)
+      this.#world.violate(`${message.id} was sent ${message.heard} times by ${this.#lives} processes`)
     return OK
   }
 
   #read({ headers, body }: OutboundRequest): Message {
     const id = headers['webhook-id'] ?? ''
     const known = this.#messages.get(id)
-    // The usual body of a webhook.
+    // This is the default body of a webhook.
     const { type, data } = JSON.parse(body) as {
       readonly type: string
       readonly data: {
@@ -154,7 +154,7 @@ export class Alerting implements Receiver {
         readonly alerts: readonly { readonly alert_id: string; readonly revision: number }[]
       }
     }
-    if (data.notification_id !== id) this.#world.violate(`${id} says that it is ${data.notification_id}`)
+    if (data.notification_id !== id) this.#world.violate(`${id} has ${data.notification_id} in its body`)
     const alerts = data.alerts.map(({ alert_id, revision }) => ({ id: alert_id, revision }))
     const message: Message = {
       ...{ id, alerts, isEnd: type === 'alert.resolved' },
@@ -171,12 +171,12 @@ export class Alerting implements Receiver {
     for (const { id, revision } of message.alerts) {
       const move = `${id} ${revision}`
       if (world.ledger.alerts.noticeOf(id, revision) === undefined)
-        world.violate(`${move} is told in ${message.id} and was not saved`)
+        world.violate(`${move} was received in ${message.id} but not saved`)
       const before = this.#idOf.get(move)
       if (before !== undefined && before !== message.id)
-        world.violate(`${move} is told as ${before} and as ${message.id}`)
+        world.violate(`${move} was received as ${before} and as ${message.id}`)
       this.#idOf.set(move, message.id)
-      if (!message.isEnd && this.#ended.has(id)) world.violate(`${move} is told after its end`)
+      if (!message.isEnd && this.#ended.has(id)) world.violate(`${move} was received after its end`)
       if (message.isEnd) this.#ended.add(id)
     }
   }

@@ -1,18 +1,17 @@
-// Callers of the REST API who control devices: they write shadows and send commands and broadcasts. The answers they
-// get are what must be true.
+// Callers of the REST API write shadows and send commands and broadcasts. What they are told must be true.
 import { BroadcastId, CommandId, Millis } from '../../schemas/ids.ts'
 import type { RequestOutcome } from '../ports/engine.ts'
-import { GROUP, type Place } from './place.ts'
+import { type BaseWorld, GROUP } from './base-world.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
 
 export const TIMEOUT_SEC_MAX = 40
 
 export class Callers {
-  readonly #world: Place
+  readonly #world: BaseWorld
   #commands = 0
   #broadcasts = 0
 
-  constructor(world: Place) {
+  constructor(world: BaseWorld) {
     this.#world = world
   }
 
@@ -26,22 +25,22 @@ export class Callers {
     else this.#broadcast()
   }
 
-  /** Half of the writes depend on a version, which may be stale. */
+  /** Half of the writes name the version that they expect, which may be stale. */
   #desire(device: SimulatedDevice): void {
     const world = this.#world
     const pledge = world.pledges.of(device)
-    const w = ++pledge.wishes
+    const w = ++pledge.desiredSent
     const known = world.ledger.shadowOf(device.id)?.version ?? 0
     const expectedVersion = world.dice.chance(0.5) ? known : undefined
     const mode = world.dice.pick(['merge', 'merge', 'replace'] as const)
-    // The value is new each time, so that every write changes something.
+    // Every write has a new value, so that it changes something.
     const patch = { w, also: { [`k${world.dice.between(1, 3)}`]: world.dice.pick([1, null, 'x']) } }
     world.request(device.id, { kind: 'desire', patch, mode, expectedVersion }, (_, answer) => {
       const version = answer.kind === 'done' ? answer.shadow?.version : undefined
       if (version === undefined) return
-      pledge.wish = Math.max(pledge.wish, w)
+      pledge.desiredAccepted = Math.max(pledge.desiredAccepted, w)
       if (expectedVersion !== undefined && version !== expectedVersion + 1)
-        world.violate(`${device.id} was written on shadow ${expectedVersion} and is ${version}`)
+        world.violate(`${device.id} has shadow ${version} after a write that expected ${expectedVersion}`)
       if (pledge.versions.has(version)) world.violate(`${device.id} has two writes of shadow ${version}`)
       pledge.versions.add(version)
     })
@@ -76,7 +75,7 @@ export class Callers {
       pledge.cancelled.add(id)
       if (command.delivery.attempts > 0) return
       device.control.forbidden.add(id)
-      if (device.control.received.has(id)) world.violate(`${device.id} has ${id}, which was cancelled unsent`)
+      if (device.control.received.has(id)) world.violate(`${device.id} got ${id}, which was cancelled unsent`)
     })
   }
 

@@ -1,5 +1,5 @@
-// The part of a simulated device that is controlled: it receives commands, answers them well or badly, and keeps a
-// shadow.
+// The part of a simulated device that receives commands and desired state. It answers rightly or wrongly, and reports
+// state.
 import { Buffer } from 'node:buffer'
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -8,14 +8,14 @@ import type { SimTime } from '../testing/time.ts'
 import type { Dice } from './dice.ts'
 import type { Luck } from './faults.ts'
 
-/** Knows what is saved. */
+/** Knows what has been saved and promised. */
 export interface Witness {
   commandOf(deviceId: DeviceId, commandId: string): Command | undefined
-  /** The greatest version of its shadow that was ever saved. */
+  /** Returns the greatest version of the device's shadow that was ever saved. */
   versionOf(deviceId: DeviceId): number
-  /** Somebody was told that the device is decommissioned, and nothing is sent to it any more. */
+  /** True once a caller was told that the device is decommissioned, so nothing may be sent to it. */
   isGone(deviceId: DeviceId): boolean
-  /** How far a node's clock may be from the time. */
+  /** How far the clock of a node may be off. */
   readonly skewMs: number
   violate(what: string): void
 }
@@ -38,17 +38,17 @@ const FINALS = ['completed', 'failed', 'rejected'] as const
 const CANCEL = '$cancel'
 
 export class Control {
-  /** Ids of the commands that it received. */
+  /** Ids of the commands that the device received. */
   readonly received = new Set<string>()
-  /** Final answers by command, each with whether it was acknowledged. */
+  /** The final answers to each command. The value is true if the answer was acknowledged. */
   readonly answers = new Map<string, Map<string, boolean>>()
   /** Commands with a final answer that was acknowledged in time. */
   readonly inTime = new Set<string>()
-  /** Commands that callers were told will never reach the device. */
+  /** Commands that were cancelled before they were sent, so they must never reach the device. */
   readonly forbidden = new Set<string>()
   /** The newest reported value that was acknowledged. */
   reported = 0
-  /** The last desired state that it received. */
+  /** The last desired state that the device received. */
   desired: { readonly version: number; readonly state: JsonObject } | undefined
   readonly #options: ControlOptions
   readonly #todo: string[] = []
@@ -60,7 +60,7 @@ export class Control {
   }
 
   hear({ suffix, payload }: Message): void {
-    // An empty payload tells a gateway that nothing is desired of a device any more.
+    // An empty payload tells a gateway that a device no longer has a desired state.
     if (payload.length === 0) return
     if (suffix === 'command') this.#hearCommand(parse(payload))
     if (suffix === 'shadow/desired') this.#hearDesired(parse(payload))
@@ -78,7 +78,7 @@ export class Control {
 
   #hearCommand(body: JsonObject): void {
     const { id, time, witness } = this.#options
-    // A device that subscribes to its own topic gets back the message that it forged.
+    // A device that is subscribed to its own topic gets its own forged message back.
     if (typeof body['expires_at'] !== 'string') return
     const requestId = String(body['request_id'])
     const isCancel = body['command'] === CANCEL
@@ -104,10 +104,10 @@ export class Control {
     const { id, witness } = this.#options
     // `desiredMessage` wrote the payload.
     const desired = body as unknown as { readonly version: number; readonly state: JsonObject }
-    if (witness.isGone(id)) witness.violate(`${id} is decommissioned and was told what is desired`)
+    if (witness.isGone(id)) witness.violate(`${id} is decommissioned and got a desired state`)
     const saved = witness.versionOf(id)
     if (desired.version > saved)
-      witness.violate(`${id} was told of shadow ${desired.version}, saved is ${saved} (R4)`)
+      witness.violate(`${id} got shadow ${desired.version}, but ${saved} is saved (R4)`)
     this.desired = desired
   }
 
@@ -123,7 +123,7 @@ export class Control {
       })
       return
     }
-    // Sometimes it answers again, with the same or with another answer.
+    // Sometimes the device answers again, with the same or another status.
     if (!dice.chance(0.2)) this.#todo.shift()
     const status = dice.pick(FINALS)
     const said = this.answers.get(commandId) ?? new Map<string, boolean>()
@@ -132,13 +132,13 @@ export class Control {
     this.#say(suffix, { request_id: commandId, status }, () => {
       said.set(status, true)
       const { time, witness } = this.#options
-      // Once the clock was set back, the service may be ahead of the device, but not of any time that was shown.
+      // If the clock was set back, the service may use a later time than now, but none later than the latest so far.
       const at = time.latest() + witness.skewMs
       if (at < (this.#expiries.get(commandId) ?? 0)) this.inTime.add(commandId)
     })
   }
 
-  /** Answers a command that it may not have received, or another device's. */
+  /** Answers a command that the device may not have received, or that is for another device. */
   #guess(): void {
     const commandId = `c${this.#options.dice.between(1, 40)}`
     const said = this.answers.get(commandId) ?? new Map<string, boolean>()

@@ -1,5 +1,5 @@
-// Faults by seed: ports that delay, fail, and lose the answer to what they did, and a process that dies at any of these
-// calls, before or after the work is done.
+// Faults that follow from the seed. Ports delay, fail, or do the work and lose the answer. The process may die at any call
+// of a port, before or after the work is done.
 
 import type { Broker } from '../ports/broker.ts'
 import { Fault, type FaultCode } from '../ports/fault.ts'
@@ -11,7 +11,7 @@ import type { Dice } from './dice.ts'
 import type { Ledger } from './ledger.ts'
 import type { SimTelemetry } from './telemetry.ts'
 
-/** Probabilities of the faults, drawn once per seed, so that a run may be calm in one respect and wild in another. */
+/** Probabilities of faults. They are drawn once per seed, so that each run has other kinds of faults. */
 export interface Luck {
   readonly appendFails: number
   readonly readFails: number
@@ -28,12 +28,12 @@ export interface Luck {
   readonly pauses: number
   readonly clockSets: number
   readonly outages: number
-  /** The receiver of alerts fails, or takes a message and fails to say so. */
+  /** The receiver of alerts fails, or takes a message and its answer is lost. */
   readonly receiverFails: number
-  /** A device that is gone comes back. */
+  /** A disconnected device connects again. */
   readonly returns: number
   readonly delayMsMax: number
-  /** Bound on the bytes of one read from the log. */
+  /** Limits how much one read from the log returns. */
   readonly readBytesMax: number
 }
 
@@ -80,7 +80,7 @@ export function drawLuck(dice: Dice): Luck {
   }
 }
 
-/** Places where the process may die on the way of a batch: before and after each step of R4. */
+/** Before and after each step of a batch (R4) the process may die. */
 export const BATCH_STEPS = [
   'before a task',
   'after a task',
@@ -93,15 +93,15 @@ export const BATCH_STEPS = [
   'after it told',
 ] as const
 
-/** The step at which the process certainly dies once in a run, at its nth occurrence. Chance alone rarely hits the rare
- *  ones. */
+/** A step at which the process certainly dies, once in the run. Without it, rare steps would hardly ever be hit. */
 export interface Doom {
   readonly where: (typeof BATCH_STEPS)[number] | undefined
+  /** The process dies when the step has occurred this many more times. */
   left: number
 }
 
 export function drawDoom(dice: Dice): Doom {
-  // Few devices are ever cut off.
+  // A cut is rare, so it is drawn more often.
   const steps = [...BATCH_STEPS, 'before a cut', 'before a cut'] as const
   const where = dice.chance(0.6) ? dice.pick(steps) : undefined
   return { where, left: where === 'before a cut' ? 1 : dice.pick([1, 5, 25]) }
@@ -109,23 +109,23 @@ export function drawDoom(dice: Dice): Doom {
 
 export interface FaultContext {
   readonly dice: Dice
-  /** Evaluated at each call, because the end of a run is calm. */
+  /** Called each time, because there are no faults at the end of a run. */
   readonly luck: () => Luck
   readonly doom: Doom
   readonly schedule: Schedule
   readonly trace: (line: string) => void
   /** Ends the process at once. */
   readonly die: (where: string) => void
-  /** True once the process has ended. What it still does reaches nobody. */
+  /** True once the process has ended. Anything that its code still does has no effect. */
   readonly isOver: () => boolean
 }
 
-/** A dead process gets no answers. */
+/** Resolves with the answer, or never if the process is dead or dies here. */
 export function mayDie<T>(context: FaultContext, where: string, answer: T): T | Promise<never> {
   return isDead(context, where) ? new Promise(() => undefined) : answer
 }
 
-/** True if the process was dead before, or dies here. */
+/** True if the process is dead already or dies here. */
 export function isDead({ dice, luck, doom, die, isOver }: FaultContext, where: string): boolean {
   if (isOver()) return true
   const isDoomed = where === doom.where && luck() !== CALM && --doom.left === 0
@@ -134,7 +134,7 @@ export function isDead({ dice, luck, doom, die, isOver }: FaultContext, where: s
   return true
 }
 
-/** Fails or dies before the work is done or after it, which the caller cannot tell and must not need to. */
+/** Does the work, but may fail or die before or after it. The caller cannot know which, and must not need to. */
 async function unlucky<T>(
   context: FaultContext,
   [which, code, where]: readonly [keyof Luck, FaultCode, string],
@@ -155,10 +155,21 @@ async function unlucky<T>(
   throw new Fault(code, { retryable: true })
 }
 
-/** An append that fails has not happened, as the port promises. */
+/** Returns the port with some of its members replaced. The originals may be methods of a class with private fields. */
+export function withReplaced<Port extends object>(port: Port, replaced: Partial<Port>): Port {
+  return new Proxy(port, {
+    get(target, name) {
+      if (Object.hasOwn(replaced, name)) return Reflect.get(replaced, name)
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** A failed append has not happened, as the port promises. */
 export function faultyLog(log: Log, context: FaultContext, ledger: Ledger): Log {
   const { dice, luck, schedule, trace } = context
-  return {
+  return withReplaced(log, {
     append: async (bundles, latestAt) => {
       await mayDie(context, 'before append', undefined)
       const { delayMsMax, appendFails } = luck()
@@ -173,17 +184,11 @@ export function faultyLog(log: Log, context: FaultContext, ledger: Ledger): Log 
       return mayDie(context, 'after append', await appended)
     },
     reader: (partitions, from) => faultyReader(log.reader(partitions, from), context),
-    ends: () => log.ends(),
-    look: () => log.look(),
-    latestAt: () => log.latestAt(),
-    size: () => log.size(),
-    trim: (upTo) => log.trim(upTo),
-    close: () => log.close(),
-  }
+  })
 }
 
 function faultyReader(reader: LogReader, { dice, luck, trace }: FaultContext): LogReader {
-  return {
+  return withReplaced(reader, {
     pull: async (bytesMax) => {
       if (dice.chance(luck().readFails)) {
         trace('fault LOG_UNAVAILABLE')
@@ -191,20 +196,13 @@ function faultyReader(reader: LogReader, { dice, luck, trace }: FaultContext): L
       }
       return reader.pull(Math.min(bytesMax, luck().readBytesMax))
     },
-    isCaughtUp: () => reader.isCaughtUp(),
-    close: () => reader.close(),
-  }
+  })
 }
 
 export function faultyStore(store: Store, context: FaultContext, ledger: Ledger): Store {
   const named = (where: string) => ['saveFails', 'STORE_UNAVAILABLE', where] as const
-  return {
-    isUp: () => store.isUp(),
+  return withReplaced(store, {
     claim: (claims) => unlucky(context, named('claim'), () => store.claim(claims)),
-    load: (partitions) => store.load(partitions),
-    applied: () => store.applied(),
-    inserted: () => store.inserted(),
-    epochs: () => store.epochs(),
     save: (save) =>
       unlucky(context, named('save'), async () => {
         const wrong = ledger.saving(store, save)
@@ -217,92 +215,55 @@ export function faultyStore(store: Store, context: FaultContext, ledger: Ledger)
         await store.checkpoint(checkpoint)
         ledger.checkpointed(wrong)
       }),
-    devices: store.devices,
-    documents: store.documents,
-    writer: store.writer,
-    deadLetters: (query) => store.deadLetters(query),
-    deadLetter: (id) => store.deadLetter(id),
-    deadLetterReasons: (filter) => store.deadLetterReasons(filter),
-    lateHours: () => store.lateHours(),
-    lateHoursOf: (deviceId) => store.lateHoursOf(deviceId),
     clearLate: (hours, claims) => unlucky(context, named('clearLate'), () => store.clearLate(hours, claims)),
-    outbox: (bounds) => store.outbox(bounds),
     clearHistory: (keys) => unlucky(context, named('clearHistory'), () => store.clearHistory(keys)),
-    oldestHistory: () => store.oldestHistory(),
-    outboxCounts: () => store.outboxCounts(),
-    notices: (max) => store.notices(max),
-    noticeCounts: () => store.noticeCounts(),
-    getFact: (name) => store.getFact(name),
     putFact: (name, value, claims) =>
       unlucky(context, named('putFact'), () => store.putFact(name, value, claims)),
-    close: () => store.close(),
-  }
+  })
 }
 
-/** The messages of a batch are sent one by one, and the process may die between any two. */
+/** The messages of a batch are sent one by one, and the process may die between any two of them. */
 export function faultyBroker(broker: Broker, context: FaultContext): Broker {
-  return {
-    listen: (host) => broker.listen(host),
+  return withReplaced(broker, {
     publish: async (downlink) => {
       await mayDie(context, 'before a send', undefined)
       return mayDie(context, 'after a send', broker.publish(downlink))
     },
-    publishToGroup: (group, message) => broker.publishToGroup(group, message),
-    free: (deviceId) => broker.free(deviceId),
     cut: (deviceId, cause) => {
       if (!isDead(context, 'before a cut')) broker.cut(deviceId, cause)
     },
     end: (deviceId) => {
       if (!isDead(context, 'before an end')) broker.end(deviceId)
     },
-    isConnected: (deviceId) => broker.isConnected(deviceId),
-    counts: () => broker.counts(),
-    close: () => broker.close(),
-  }
+  })
 }
 
 export function faultyTelemetry(
   telemetry: SimTelemetry,
   context: FaultContext,
-  watch: { readonly isUp: () => boolean },
+  isUp: () => boolean,
 ): Telemetry {
   const named = (where: string) => ['insertFails', 'TELEMETRY_UNAVAILABLE', where] as const
   const up = () => {
-    if (!watch.isUp()) throw new Fault('TELEMETRY_UNAVAILABLE', { retryable: true })
+    if (!isUp()) throw new Fault('TELEMETRY_UNAVAILABLE', { retryable: true })
   }
-  return {
+  return withReplaced<Telemetry>(telemetry, {
     insert: (block: Block) =>
       unlucky(context, named('insert'), () => {
         up()
         return telemetry.insert(block)
       }),
-    series: (query) => telemetry.series(query),
-    points: (query) => telemetry.points(query),
-    trend: (query) => telemetry.trend(query),
-    export: (what) => telemetry.export(what),
-    horizon: () => telemetry.horizon(),
     settle: async (upTo, late) => {
       up()
-      // The result does not include rows inserted from here on.
+      // Rows that are inserted from now on are not included.
       const publish = telemetry.compute(upTo, late)
       await unlucky(context, named('settle'), async () => publish())
     },
-    resettle: () => telemetry.resettle(),
     forget: async (deviceIds) => {
       up()
       await telemetry.forget(deviceIds)
     },
-    countPoints: (deviceId) => telemetry.countPoints(deviceId),
-    history: (query) => telemetry.history(query),
-    fleetHistory: (query) => telemetry.fleetHistory(query),
-    pastCommands: (query) => telemetry.pastCommands(query),
-    pastAlerts: (query) => telemetry.pastAlerts(query),
-    alertMoves: (deviceId, alertId) => telemetry.alertMoves(deviceId, alertId),
-    commandSteps: (commands) => telemetry.commandSteps(commands),
-    audit: (query) => telemetry.audit(query),
-    countAudit: (filter) => telemetry.countAudit(filter),
-    countHistory: (filter) => telemetry.countHistory(filter),
-    isUp: watch.isUp,
+    isUp,
     close: async () => {},
-  }
+  })
 }

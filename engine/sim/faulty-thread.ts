@@ -1,15 +1,22 @@
-// A shard's thread that dies now and then, before its task or after it with the result lost, and each time it meets a
-// poisonous message. It may also hang instead.
+// A shard's thread that sometimes dies before a task, or after it so that the result is lost. A poisonous message always
+// kills it. It may also hang.
 import { ITEM, type Item, readItems } from '../domain/bundle.ts'
 import { Fault } from '../ports/fault.ts'
 import type { Entry } from '../ports/log.ts'
-import type { ShardThread } from '../runtime/runner/thread.ts'
+import { inlineThread, type ShardThread } from '../runtime/runner/thread.ts'
 import { begin, enter, type Progress } from '../runtime/shard/progress.ts'
 import { type FaultContext, mayDie } from './faults.ts'
 
 export const POISON = '{"poison":true}'
+/** The limit is low, so that sweeps are cut into several tasks and processes die in between. */
+const DUE_DEVICES_PER_TASK_MAX = 2
 
-export function faultyThread(thread: ShardThread, progress: Progress, context: FaultContext): ShardThread {
+export function openFaultyThread(
+  settings: Parameters<typeof inlineThread>[0],
+  context: FaultContext,
+): ShardThread {
+  const { progress } = settings
+  const thread = inlineThread({ ...settings, dueDevicesPerTaskMax: DUE_DEVICES_PER_TASK_MAX }, () => 0)
   const { dice, luck, trace } = context
   let end: ((fault: Fault) => void) | undefined
   const lost = (how: string) => {
@@ -25,7 +32,7 @@ export function faultyThread(thread: ShardThread, progress: Progress, context: F
           end = reject
         })
       }
-      // A task without entries often comes while something is being saved.
+      // A task that only answers questions often runs during a save, so it fails more often.
       const isUnlucky = dice.chance(
         luck().shardDies * (task.entries.length === 0 && task.asks.length > 0 ? 20 : 1),
       )
@@ -43,7 +50,7 @@ export function faultyThread(thread: ShardThread, progress: Progress, context: F
   }
 }
 
-/** Leaves the progress as a thread that died would have left it. */
+/** True if an entry contains poison. Then `progress` is left as by a thread that died of it. */
 function isPoisoned(entries: readonly Entry[], progress: Progress): boolean {
   for (const entry of entries) {
     let index = 0

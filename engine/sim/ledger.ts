@@ -1,5 +1,4 @@
-// Checks the engine's commitments at the moment they are made: every save and every checkpoint, against the log and
-// against what is stored.
+// Checks every save and every checkpoint at the moment it is made, against the log and against what is stored.
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import { Micros } from '../../schemas/ids.ts'
@@ -26,14 +25,14 @@ export class Ledger {
   readonly alerts: AlertLedger
   readonly #rows: Rows
   readonly #violate: (what: string) => void
-  /** The points that each entry of each partition must become, from its first entry on. */
+  /** The points that must follow from each entry, by partition. */
   readonly #entries: (readonly Point[])[][] = Array.from({ length: LIMITS.partitions }, () => [])
-  /** The history of every save that was made, by key. What is saved is promised. */
+  /** The latest shadow, commands and history that were saved, by key. What was saved is promised. */
   readonly #shadows = new Map<string, Shadow>()
   readonly #commands = new Map<string, Command>()
   readonly #versions = new Map<string, number>()
   readonly #history = new Map<string, WrittenRow>()
-  /** Keys of rows that were saved since the store last went back. */
+  /** Keys of rows that were saved since the store was last put back. */
   readonly #isSavedSince = new Set<string>()
   readonly #connects = new Map<string, Connects>()
 
@@ -43,7 +42,7 @@ export class Ledger {
     this.alerts = new AlertLedger(violate)
   }
 
-  /** The store went back to what these saves made of it. */
+  /** The store was put back to the state after these saves. */
   setBack(saves: readonly Save[]): void {
     this.#shadows.clear()
     this.#commands.clear()
@@ -51,7 +50,7 @@ export class Ledger {
     for (const save of saves) this.#keep(save)
   }
 
-  /** The connects of a device as the log gives them. */
+  /** Returns the connects of a device, counted from the log. */
   connectsOf(deviceId: string): Connects | undefined {
     return this.#connects.get(deviceId)
   }
@@ -73,7 +72,7 @@ export class Ledger {
     this.#connects.set(deviceId, countConnect(this.#connects.get(deviceId), Micros(number)))
   }
 
-  /** `wrong`: what `saving` found. A save that the store refused was never made. */
+  /** `wrong` is what `saving` returned. It counts only now, because the store may have refused the save. */
   saved(save: Save, wrong: readonly string[]): void {
     for (const what of wrong) this.#violate(what)
     const { history } = save
@@ -85,13 +84,13 @@ export class Ledger {
     for (const row of history) this.#keepRow(row)
   }
 
-  /** Rows under one key are one row for whoever reads them: two that differ would lose one of them. */
+  /** Rows with the same key replace each other in ClickHouse, so they must not differ. */
   #keepRow(row: WrittenRow): void {
     const key = keyOf(row)
     const before = this.#history.get(key)
-    // After the store went back, what a sweep decided may come out otherwise.
+    // After the store was put back, a sweep may decide differently.
     if (before !== undefined && this.#isSavedSince.has(key) && before.body !== row.body)
-      this.#violate(`${key} is saved twice, as ${before.body} and as ${row.body}`)
+      this.#violate(`${key} was saved twice, as ${before.body} and as ${row.body}`)
     this.#history.set(key, row)
     this.#isSavedSince.add(key)
   }
@@ -111,7 +110,7 @@ export class Ledger {
     this.#versions.set(deviceId, Math.max(this.#versions.get(deviceId) ?? 0, shadow.version))
   }
 
-  /** The greatest version of the device's shadow that was ever saved. */
+  /** Returns the greatest version of the device's shadow that was ever saved. */
   versionOf(deviceId: string): number {
     return this.#versions.get(deviceId) ?? 0
   }
@@ -128,27 +127,27 @@ export class Ledger {
     return [...this.#commands].flatMap(([key, command]) => (key.startsWith(`${deviceId} `) ? [command] : []))
   }
 
-  /** The history that is promised for a device. */
+  /** Returns all saved history rows of a device, without audit entries. */
   historyOf(deviceId: string): readonly WrittenRow[] {
     return [...this.#history.values()].filter((row) => row.deviceId === deviceId && row.kind !== 'audit')
   }
 
-  /** Whether the row must be stored. What was saved before the store went back may have been lost with it. */
+  /** True if the row must be stored. A row that was saved before the store was put back may be lost. */
   isSure(row: WrittenRow): boolean {
     return this.#isSavedSince.has(keyOf(row))
   }
 
-  /** The row that was saved under this key. */
+  /** Returns the row that was saved with this key. */
   rowOf(key: HistoryKey): WrittenRow | undefined {
     return this.#history.get(keyOf(key))
   }
 
-  /** Returns what is wrong with the save if the store takes it. */
+  /** Returns what would be wrong if the store took this save. */
   saving(store: Store, save: Save): readonly string[] {
     const wrong: string[] = []
     const applied = store.applied()
     for (const { partition, seq } of save.applied) {
-      // The same save may be tried again.
+      // An equal `seq` is allowed, because a save may be tried again.
       if (seq < (applied[partition] ?? 0)) wrong.push(`partition ${partition} is applied back to ${seq}`)
       if (seq > (this.#entries[partition]?.length ?? 0))
         wrong.push(`partition ${partition} is applied up to ${seq}, which is not in the log (R1)`)
@@ -169,8 +168,8 @@ export class Ledger {
     return wrong
   }
 
-  /** Returns what is wrong with the checkpoint if the store takes it: it promises that everything before it is stored,
-   *  because a restart does not read it again. */
+  /** Returns what would be wrong if the store took this checkpoint. A restart does not read entries before the checkpoint
+   *  again, so their points must be stored. */
   checkpointing(store: Store, { inserted }: Checkpoint): readonly string[] {
     const wrong: string[] = []
     const before = store.inserted()
@@ -194,7 +193,7 @@ export class Ledger {
   }
 }
 
-/** True for a message with a number and without a time, which becomes one point at its receive time. */
+/** True for a numbered message without a timestamp, which becomes one point at its receive time. */
 function isNumbered({ kind, payload }: Item): boolean {
   return (
     kind === ITEM.message && Buffer.from(payload.subarray(0, 5)).toString() === '{"n":' && payload.length > 5

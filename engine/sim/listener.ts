@@ -1,10 +1,10 @@
-// A listener of the feed. Each event must be saved before it is told, in order and at most once, and no device that
-// speaks may be called silent.
+// Listens to the feed. Each event must arrive after it was saved, in order and at most once, and a device that speaks must
+// not be declared silent.
 import type { Partition } from '../../schemas/ids.ts'
 import { partitionOf } from '../domain/partition.ts'
 import type { FeedEvent } from '../ports/feed.ts'
+import type { BaseWorld, FeedListener } from './base-world.ts'
 import { keyOf } from './ledger.ts'
-import type { FeedListener, Place } from './place.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
 
 type DeviceEvent = Extract<FeedEvent, { kind: 'device' }>
@@ -15,28 +15,28 @@ type TelemetryEvent = Extract<FeedEvent, { kind: 'telemetry' }>
 
 const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'rejected', 'cancelled', 'expired'])
 
-/** Probability that the listener itself fails, which must disturb nobody else. */
+/** The probability that the listener itself throws, which must not disturb anything else. */
 const FAILS = 0.01
 
 export class Listener implements FeedListener {
-  readonly #world: Place
-  /** The last revision announced for each device in all lives. It never goes back. */
+  readonly #world: BaseWorld
+  /** The last revision that any process announced for each device. It must never go back. */
   readonly #revisions = new Map<string, number>()
-  /** Time at which a device was declared silent, in ticks. */
+  /** The time in ticks at which a device was declared silent. */
   readonly #silentSince = new Map<string, number>()
   /** The last version announced for each shadow. */
   readonly #versions = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
-  /** Timeline rows that were told in all lives. */
+  /** The timeline rows that any process has announced. */
   readonly #entries = new Set<string>()
-  /** Log lines that were told in this life. */
+  /** The log lines that the current process has announced. */
   readonly #lines = new Set<string>()
-  /** Devices whose decommissioning was told. */
+  /** The devices whose decommissioning was announced. */
   readonly #gone = new Set<string>()
-  /** Number of times each numbered message was told in this life. */
+  /** How often the current process has announced each numbered message. */
   readonly #told = new Map<string, number>()
 
-  constructor(world: Place) {
+  constructor(world: BaseWorld) {
     this.#world = world
   }
 
@@ -70,7 +70,7 @@ export class Listener implements FeedListener {
     if (event === 'device.connectivity') return
     this.#checkGone(device.id, event)
     if (device.status === 'decommissioned') this.#gone.add(device.id)
-    // An effect never comes before its save (R4), and at most once (R5).
+    // An effect comes after its save (R4) and at most once (R5).
     const saved = world.store.devices.get(device.id)
     if (saved === undefined || saved.revision < device.revision)
       world.violate(`${device.id} was announced at revision ${device.revision} before it was saved`)
@@ -84,7 +84,7 @@ export class Listener implements FeedListener {
     if (this.#gone.has(deviceId)) this.#world.violate(`${deviceId} is decommissioned, and then: ${what}`)
   }
 
-  /** No device that speaks is called silent, and no silent one is called heard. */
+  /** A device that speaks must not be declared silent, and a silent one must not be declared online. */
   #checkPresence(device: DeviceEvent['view']['device']): void {
     const world = this.#world
     const isSilent = device.status === 'offline' && device.statusReason === 'no heartbeat'
@@ -98,7 +98,7 @@ export class Listener implements FeedListener {
       lastSentAt < silentSince - HEARTBEAT_MS / 2
     )
       world.violate(`${device.id} was silent and was declared online without a word`)
-    // An edit of a silent device announces its silence again.
+    // An edit of a silent device announces its status again.
     if (isSilent) this.#silentSince.set(device.id, silentSince ?? world.time.ticks())
     else this.#silentSince.delete(device.id)
   }
@@ -120,21 +120,21 @@ export class Listener implements FeedListener {
     this.#checkGone(deviceId, `command ${id} ${status}`)
     const key = `${deviceId} ${id}`
     const before = this.#statuses.get(key)
-    // Steps may be missing if a dying process did not tell them.
+    // A process that dies may leave out steps.
     if (before !== undefined && FINAL.has(before) && before !== status && before !== 'expired')
       world.violate(`${deviceId} command ${id} was ${before} and is ${status}`)
     this.#statuses.set(key, status)
   }
 
-  /** A row is told at most once. A timeline row equals its row in the history, and is told only after it was saved. */
+  /** A row must be announced at most once. A timeline row must equal the row that was saved before. */
   #hearRow({ kind, row }: RowEvent): void {
     const world = this.#world
     const key = keyOf(row)
     const told = kind === 'log' ? this.#lines : this.#entries
-    if (told.has(key)) world.violate(`${key} was told again`)
+    if (told.has(key)) world.violate(`${key} was announced again`)
     told.add(key)
     if (kind === 'timeline' && world.ledger.rowOf(row)?.body !== row.body)
-      world.violate(`${key} was told and is not what was saved`)
+      world.violate(`${key} was announced but differs from the saved row`)
   }
 
   #hearTelemetry({ deviceId, data }: TelemetryEvent): void {
@@ -145,6 +145,6 @@ export class Listener implements FeedListener {
     const told = (this.#told.get(key) ?? 0) + 1
     this.#told.set(key, told)
     const times = world.devices.find(({ id }) => id === deviceId)?.sent[n - 1]?.times ?? 0
-    if (told > times) world.violate(`${deviceId} message ${n} was sent ${times} times and told ${told} times`)
+    if (told > times) world.violate(`${deviceId} message ${n} was sent ${times} and announced ${told} times`)
   }
 }

@@ -1,12 +1,13 @@
-// What callers of the REST API were told about commands and shadows, and what must therefore be true.
+// What callers of the REST API were told about commands and shadows, and what must be true in the end.
 import type { BroadcastId, DeviceId } from '../../schemas/ids.ts'
 
-/** The promises about one device. */
+/** The promises about the shadow and the commands of one device. */
 export interface Pledge {
   /** The newest desired value that was accepted. */
-  wish: number
-  wishes: number
-  /** The versions that successful writes got. */
+  desiredAccepted: number
+  /** How many desired values were sent. */
+  desiredSent: number
+  /** The shadow versions that successful writes were given. */
   readonly versions: Set<number>
   readonly commands: Set<string>
   readonly cancelled: Set<string>
@@ -21,8 +22,8 @@ export class Pledges {
     const known = this.#byDevice.get(id)
     if (known !== undefined) return known
     const pledge: Pledge = {
-      wish: 0,
-      wishes: 0,
+      desiredAccepted: 0,
+      desiredSent: 0,
       versions: new Set(),
       commands: new Set(),
       cancelled: new Set(),

@@ -1,6 +1,6 @@
-// A rollout in simulated time: devices with every kind of update, a process that dies at any moment, and checks after
-// every step. The service never stands still: a device's timers would not stand still with it. In every fifth seed the clock
-// is set, and nothing else goes wrong.
+// A rollout in simulated time, with devices of every kind of update, a process that may die at any moment, and checks after
+// every step. The process is never paused, because the timers of devices would not pause with it. In every fifth seed the
+// clock is set, and nothing else goes wrong.
 import { isDeepStrictEqual } from 'node:util'
 import { DeploymentId, type DeviceId, FirmwareId, Millis, parseDeviceId } from '../../schemas/ids.ts'
 import { type Deployment, type DeploymentSpec, isFinalStatus } from '../domain/ota/deployment.ts'
@@ -24,22 +24,23 @@ export interface Rollout {
   readonly trace: readonly string[]
   readonly violations: readonly string[]
   readonly deaths: readonly string[]
-  /** What became of each device, by its kind. */
+  /** The kind of each device and the status with which its job ended. */
   readonly ends: readonly string[]
 }
 
 const ID = DeploymentId('dep_1')
 const STEPS_MAX = 6_000
 const PATIENCE_MS = 30_000
-/** Faults come with each piece of work, and a restart that has more to read again meets more of them before it is done.
- *  Beyond some point it would never get there: then it is left in peace until it has caught up. */
+/** The more entries a restart has to read again, the more faults interrupt it. Beyond this number it might never finish, so
+ *  faults stop until it has caught up. */
 const REREADS_MAX = 500
 const REREADS_AT_EASE = 200
 const HOUR_MS = 3_600_000
 const CLOCK_SEEDS = 5
 const CLOCK_SETS_MAX = 3
 
-/** A small rollout if `devices` is given. Each seed then continues with the kinds of update after those of the last. */
+/** If `devices` is given, the rollout is small, and each seed continues with the kinds of update after those of the
+ *  previous seed. */
 export async function simulateRollout(seed: number, devices?: number): Promise<Rollout> {
   const world = new World(seed)
   const setsClock = seed % CLOCK_SEEDS === 0
@@ -57,7 +58,7 @@ export async function simulateRollout(seed: number, devices?: number): Promise<R
   return { seed, violations, deaths, hash: world.hash(), trace, ends: run.ends }
 }
 
-/** So few that places matter, and so many that a large rollout takes no longer than a small one. */
+/** Places grow with the rollout, so that a large one takes no longer, but there are always fewer places than devices. */
 function placesFor(devices: number): readonly [number, number] {
   const few = Math.max(2, Math.round(devices / 5))
   return [few, 2 * few]
@@ -72,7 +73,7 @@ class RolloutRun {
   readonly #world: World
   readonly #devices: UpdatingDevice[] = []
   readonly #spec: DeploymentSpec
-  /** When connections were cut that no device ended itself. */
+  /** Connections that were cut and not ended by their device. */
   readonly #cuts: { readonly id: DeviceId; readonly at: number }[] = []
   #process: World['process']
   #isCreated = false
@@ -89,15 +90,15 @@ class RolloutRun {
     const { dice } = world
     this.#spec = spec({
       maxConcurrent: dice.between(...places),
-      // What the leader counts in a minute is in times of the clock, too.
+      // The leader also measures the minute of a rate with the clock.
       ...(setsClock ? { ratePerMinute: 6 } : {}),
-      // Who cannot be reached has to go back for as long as it may be away, which is hours where the clock is set.
+      // With a clock that is set, a rollback would wait hours for devices that cannot be reached.
       rollbackOnFailure: dice.chance(0.5) && !setsClock,
       abort: { minFinished: 250_000, failurePercent: 100, failureCount: undefined },
       timeouts: { downloadSec: 90, installSec: 60, rebootSec: 60, confirmSec: 40 },
       retry: { max: 2, backoffSec: [5], on: RETRIED },
       stableSec: 8,
-      // The end of the deployment is a time of the clock.
+      // The deadline of the deployment is measured with the clock.
       offlineTtlSec: setsClock ? ((CLOCK_SETS_MAX + 1) * HOUR_MS) / 1_000 : 400,
     })
   }
@@ -116,14 +117,14 @@ class RolloutRun {
     await this.#step(1_000)
   }
 
-  /** Goes on until the deployment has finished. Whatever happens, it does so before its deadline. */
+  /** Runs until the deployment has finished, which must happen before its deadline. */
   async toTheEnd(luck: Luck): Promise<void> {
     const { dice, violations } = this.#world
     for (let step = 0; step < STEPS_MAX && violations.length === 0; step++) {
       if (luck.clockSets === 0) this.#spare(luck)
       if (!this.#isCreated) await this.#create()
       await this.#step(dice.pick([100, 400, 1_000, 3_000]))
-      // Every record is read for it.
+      // A check reads every record, so it does not run after every step.
       if (dice.chance(0.3)) await this.#check()
       if (dice.chance(luck.clockSets)) this.#setClock()
       else if (luck.clockSets === 0 && dice.chance(0.01)) this.#cut(dice.pick(this.#devices))
@@ -132,7 +133,7 @@ class RolloutRun {
       if (deployment?.finishedAt !== undefined) return
       const isLate = deployment !== undefined && deployment.deadlineAt + PATIENCE_MS < this.#world.time.now()
       if (isLate && !isFinalStatus(deployment.status))
-        this.#world.violate('the deployment is open after its deadline')
+        this.#world.violate('the deployment is still open after its deadline')
     }
     this.#world.violate('the deployment does not end')
   }
@@ -141,7 +142,7 @@ class RolloutRun {
     const world = this.#world
     if (world.violations.length > 0) return
     if (this.#setsClock && world.time.ticks() > HOUR_MS)
-      world.violate('it waited until the clock had caught up')
+      world.violate('the deployment waited until the clock had caught up')
     world.calm()
     for (let waited = 0; waited < 2 * LIMITS.otaLateCountMs; waited += 1_000) await this.#step(1_000)
     const deployment = await this.#deployment()
@@ -162,15 +163,15 @@ class RolloutRun {
       if (!UPDATE_ENDS[kind].includes(job.status) && !this.#wasCutOff(id, job))
         world.violate(`${id} (${kind}) ended ${job.status}: ${job.error?.code} after ${job.attempt} attempts`)
       if (job.status === 'succeeded' && version !== '2.0')
-        world.violate(`${id} succeeded and runs ${version}`)
+        world.violate(`${id} succeeded but runs ${version}`)
       if (job.status === 'rolled_back' && version !== '1.0')
-        world.violate(`${id} is back and runs ${version}`)
+        world.violate(`${id} was rolled back but runs ${version}`)
     }
     if (!isDeepStrictEqual({ ...deployment?.counts }, counts))
       world.violate(`counted ${JSON.stringify(deployment?.counts)}, the jobs are ${JSON.stringify(counts)}`)
   }
 
-  /** Sets it by an hour, forwards or backwards. */
+  /** Sets the clock forwards or backwards by an hour. */
   #setClock(): void {
     if (!this.#isCreated || this.#clockSetsLeft === 0) return
     this.#clockSetsLeft--
@@ -185,8 +186,8 @@ class RolloutRun {
     this.#cuts.push({ id: device.id, at: this.#world.time.now() })
   }
 
-  /** A device whose connection ends again and again after its update is held to be unstable. That the service dies does not
-   *  count: nobody saw such a connection end. */
+  /** True if the simulation cut the device's connections so often that its job had to end as unstable. Connections that end
+   *  because the service dies do not count, because nobody saw them end. */
   #wasCutOff(id: DeviceId, { error, notifiedAt = Millis(0), back, finishedAt }: Job): boolean {
     const until = back?.createdAt ?? finishedAt ?? notifiedAt
     const cuts = this.#cuts.filter((cut) => cut.at >= notifiedAt && cut.at <= until && cut.id === id)
@@ -226,7 +227,8 @@ class RolloutRun {
     await time.advance(ms)
   }
 
-  /** What is saved: places are never exceeded, numbers of messages only grow, and nobody is told what was not granted. */
+  /** Checks that not too many jobs have a place, that numbers of messages only grow, and that no device was told of an
+   *  attempt that is not saved. */
   async #check(): Promise<void> {
     const world = this.#world
     const records = await this.#records()
@@ -242,12 +244,12 @@ class RolloutRun {
         ...told.filter(({ action }) => action === 'install').map(({ attempt }) => attempt),
       )
       if (most > (job?.attempt ?? 0))
-        world.violate(`${id} was told attempt ${most}, saved is ${job?.attempt}`)
+        world.violate(`${id} was told attempt ${most}, but ${job?.attempt} is saved`)
     }
     if (places > this.#spec.maxConcurrent)
-      world.violate(`${places} jobs have a place, of ${this.#spec.maxConcurrent}`)
+      world.violate(`${places} jobs have a place, but there are only ${this.#spec.maxConcurrent}`)
     if (this.#isCreated && (await this.#deployment()) === undefined)
-      world.violate('a deployment that was answered is gone')
+      world.violate('a deployment is gone whose creation was answered')
   }
 
   async #records(): Promise<ReadonlyMap<DeviceId, Firmware>> {
@@ -262,7 +264,7 @@ class RolloutRun {
     return deployment
   }
 
-  /** Starts a process if there is none. Connections to the one before are over. */
+  /** Starts a process if there is none. Connections to the previous one are lost. */
   async #up(): Promise<void> {
     const world = this.#world
     if (world.process === undefined) await world.start()
@@ -278,7 +280,7 @@ class RolloutRun {
     }
   }
 
-  /** Undefined if there was no answer in time, or the process died. */
+  /** Resolves with undefined if there was no answer in time, or the process died. */
   async #ask<Answer>(ask: (engine: Engine) => Promise<Answer>): Promise<Answer | undefined> {
     await this.#up()
     const { process, time } = this.#world
@@ -310,7 +312,7 @@ const RETRIED = [
   'install_interrupted',
 ] as const
 
-/** A device of these kinds succeeds with its first attempt. */
+/** True for kinds whose first attempt succeeds. */
 function isPlain(kind: UpdateKind): boolean {
   return kind === 'ok' || kind === 'quiet' || kind === 'slow'
 }

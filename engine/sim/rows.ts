@@ -1,4 +1,4 @@
-// The contents of ClickHouse: every point by (device, metric, timestamp), where the greatest version wins.
+// The points in ClickHouse, by device, metric and timestamp. If two have the same key, the greater version wins.
 import { readBlock } from '../domain/telemetry/native-reader.ts'
 import type { Block } from '../ports/telemetry.ts'
 
@@ -21,7 +21,7 @@ export class Rows {
       })
   }
 
-  /** The rows in order of time. */
+  /** Returns the rows in order of time. */
   of(deviceId: string, metric: string): readonly Row[] {
     const rows = this.#series.get(deviceId)?.get(metric)?.values() ?? []
     return [...rows].sort((a, b) => a.at - b.at)

@@ -1,5 +1,5 @@
-// `npm run sim -- --seed N` replays one seed and prints its trace. Without a seed it tries many and stops at the first
-// that fails. `--cluster` runs a cluster of several nodes, `--rollout` rollouts of firmware instead, with `--devices N` small ones.
+// `npm run sim -- --seed N` runs one seed and prints its trace. Without a seed it tries many and stops at the first that
+// fails. `--cluster` simulates several nodes. `--rollout` simulates rollouts of firmware, small ones with `--devices N`.
 import { parseArgs } from 'node:util'
 import { simulateCluster } from './cluster/simulate-cluster.ts'
 import { simulateRollout } from './rollout.ts'

@@ -1,5 +1,5 @@
-// A run of the simulation. A seed decides what devices, callers and faults do. Then faults end, and everything that was
-// promised must be true.
+// Runs the simulation of one process. A seed decides what devices, callers and faults do. Then all faults end, and
+// everything that was promised must be true.
 import { decommissionOne, edit, look } from './acts.ts'
 import { Alerting } from './alerting.ts'
 import { Callers, TIMEOUT_SEC_MAX } from './callers.ts'
@@ -10,7 +10,7 @@ import { World } from './world.ts'
 export interface Run {
   readonly seed: number
   readonly violations: readonly string[]
-  /** The steps at which its process died. */
+  /** The steps at which the process died. */
   readonly deaths: readonly string[]
   readonly hash: string
   readonly trace: readonly string[]
@@ -40,7 +40,7 @@ export async function simulate(seed: number): Promise<Run> {
   return { seed, violations, deaths, hash: world.hash(), trace }
 }
 
-/** Registers a gateway and its sub-devices. A steady gateway stays online by what it says for them. */
+/** Registers a gateway and its sub-devices, whose messages keep a steady gateway online. */
 function registerFamily(world: World): void {
   const isSteady = world.dice.chance(0.5)
   const gateway = world.register(isSteady, { type: 'gateway' })
@@ -64,15 +64,15 @@ async function stepOnce(world: World, callers: Callers): Promise<void> {
     if (dice.chance(0.02) && device.isConnected()) await connect(world, device)
     if (promised.isRegistered && dice.chance(0.05)) edit(world, device)
     if (promised.isRegistered && dice.chance(0.1)) callers.act(device)
-    // A little later, batches are being saved, shards are opened again, and so on.
+    // At a random later time, a save or a restart of a shard may be in progress.
     if (promised.isRegistered && dice.chance(0.1))
       world.process?.after(dice.between(0, 2_000), () => look(world, device))
   }
-  await befall(world)
+  await causeFaults(world)
 }
 
-/** Lets faults happen and time pass. */
-async function befall(world: World): Promise<void> {
+/** Causes faults and lets time pass. */
+async function causeFaults(world: World): Promise<void> {
   const { dice, luck } = world
   if (dice.chance(luck.outages)) world.setClickHouse(dice.chance(0.5))
   if (dice.chance(0.005)) decommissionOne(world)
@@ -88,11 +88,11 @@ async function befall(world: World): Promise<void> {
   await world.time.advance(dice.pick([1, 20, 100, 400, 3_000, 9_000]))
   if (dice.chance(luck.stops)) await world.stop()
   else if (dice.chance(luck.crashes)) world.crash()
-  // Not awaited, because it needs the time that passes in the next steps.
+  // This is not awaited, because it needs the time that passes in the next steps.
   if (dice.chance(0.02)) void world.process?.engine.settleRollups()
 }
 
-/** A restart takes a while, and devices reconnect afterwards. */
+/** Starts a new process after a while. */
 async function restart(world: World): Promise<void> {
   await world.time.advance(world.dice.between(0, 5_000))
   await world.start()
@@ -100,7 +100,8 @@ async function restart(world: World): Promise<void> {
 
 type Device = World['devices'][number]
 
-/** True if the device's gateway cannot know yet that it is registered: what it says for nobody is refused. */
+/** True for a sub-device whose registration is not confirmed yet. Its gateway does not speak for it, because its messages
+ *  would be refused. */
 function isTooNew(world: World, { id, gateway }: Device): boolean {
   return gateway !== undefined && world.promised.get(id)?.isRegistered !== true
 }
@@ -127,8 +128,8 @@ async function connect(world: World, device: Device): Promise<void> {
 async function comeToRest(world: World): Promise<void> {
   world.calm()
   if (world.process === undefined) await restart(world)
-  // A thread that hangs is replaced after a while, and a message that kills its shard is parked after several deaths
-  // and pauses. Both may happen many times. Steady devices go on speaking.
+  // It takes a while until a hanging thread is replaced, or a message that kills its shard becomes a dead letter. Both may
+  // happen many times. Meanwhile steady devices go on speaking.
   for (let waited = 0; waited < 300_000 && (waited < 35_000 || world.isBehind()); waited += 5_000) {
     for (const device of world.devices) if (device.isSteady) speak(device)
     await world.time.advance(5_000)
@@ -138,9 +139,9 @@ async function comeToRest(world: World): Promise<void> {
     device.mend()
     device.publish()
   }
-  // Every command has ended by then.
+  // By the end of this loop every command has ended.
   for (let waited = 0; waited < (TIMEOUT_SEC_MAX + 15) * 1_000; waited += 5_000) {
-    // No device falls silent now.
+    // All devices publish, so that none falls silent.
     for (const device of world.devices) device.publish()
     await world.time.advance(5_000)
   }

@@ -1,5 +1,5 @@
-// A device of the simulation. It publishes numbered messages, loses its connection, comes back, sends nonsense, and
-// remembers what was acknowledged, which is what must be true.
+// A device of the simulation. It publishes numbered messages, loses its connection, comes back and sends nonsense. It
+// remembers which messages were acknowledged, because these must not be lost.
 import type { DeviceId } from '../../schemas/ids.ts'
 import { parseSubSuffix, topicOf, toSubSuffix } from '../../schemas/topics.ts'
 import type { MemoryBroker } from '../adapters/broker/testing/memory.ts'
@@ -16,7 +16,7 @@ export interface SentMessage {
   readonly n: number
   times: number
   isAcked: boolean
-  /** Time at which it was last sent, in ticks. */
+  /** The time in ticks at which it was last sent. */
   at: number
 }
 
@@ -24,14 +24,14 @@ export interface StampedPoint {
   readonly at: number
   /** The last value that was acknowledged. */
   acked: number | undefined
-  /** Values sent after it and not acknowledged. */
+  /** Values that were sent after `acked` and are not acknowledged. */
   open: number[]
-  /** Values sent before it that were never acknowledged. */
+  /** Values that were sent before `acked` and never acknowledged. */
   overtaken: number[]
   sentAt: number
 }
 
-/** Numbers of messages of one kind that were sent and acknowledged. */
+/** How many messages of one kind were sent, and how many were acknowledged. */
 export interface Tally {
   sent: number
   acked: number
@@ -39,24 +39,24 @@ export interface Tally {
 
 export class SimulatedDevice {
   readonly id: DeviceId
-  /** A steady device publishes often enough never to be silent while the service runs. */
+  /** A steady device publishes so often that it is never silent while the service runs. */
   readonly isSteady: boolean
   readonly sent: SentMessage[] = []
   readonly stamped = new Map<number, StampedPoint>()
-  /** Log lines, as `sent`. Each message has one or several. */
+  /** The log lines. A message has one or several of them. */
   readonly logged: SentMessage[] = []
   readonly nonsense: Tally = { sent: 0, acked: 0 }
   readonly poison: Tally = { sent: 0, acked: 0 }
-  /** Number of the last transmission that was acknowledged. The snapshot shows this one or a later one. */
+  /** The number of the last acknowledged transmission. The snapshot must show this one or a later one. */
   ackedTransmission = 0
-  /** Time at which it last sent anything, in ticks. It was not heard after this. */
+  /** The time in ticks at which the device last sent anything. */
   lastSentAt = 0
   isGone = false
-  /** Time in ticks from which its decommissioning may be in the log, so that its messages may be ignored. */
+  /** The time in ticks from which the device may be decommissioned, so that its messages may be ignored. */
   mayBeGoneFrom = Number.POSITIVE_INFINITY
   session: MemoryDevice | undefined
   readonly control: Control
-  /** The gateway that speaks for it most of the time. */
+  /** The gateway through which this device speaks most of the time. */
   readonly gateway: SimulatedDevice | undefined
   /** Sub-devices of this gateway. */
   readonly subDevices: SimulatedDevice[] = []
@@ -67,7 +67,7 @@ export class SimulatedDevice {
   readonly #luck: () => Luck
   #transmissions = 0
   #sessions = 0
-  /** True once it reported a fault. */
+  /** True once the device has reported a fault. */
   isFaulty = false
 
   constructor(
@@ -101,11 +101,11 @@ export class SimulatedDevice {
     if (!isConnected) return
     if (this.#dice.chance(0.8)) this.subscribe()
     this.#send('status', say('online'))
-    // Sends again what was not acknowledged, as a device with a persistent session does.
+    // The device sends unacknowledged messages again, like one with a persistent session.
     for (const sent of this.sent) if (!sent.isAcked) this.#transmit(sent)
   }
 
-  /** A steady sub-device always connects through its gateway, the others do so most of the time. */
+  /** A steady sub-device always connects through its gateway, and the others do so most of the time. */
   #isRelayed(): boolean {
     return this.gateway !== undefined && (this.isSteady || (!this.gateway.isGone && this.#dice.chance(0.8)))
   }
@@ -129,7 +129,7 @@ export class SimulatedDevice {
     session.heard = (message) => {
       if (this.session === session) this.#hear(message)
     }
-    // A device that does not acknowledge is sent its commands again.
+    // Some sessions do not acknowledge, so that commands are sent again.
     session.acknowledges = this.#dice.chance(0.9)
     return true
   }
@@ -143,7 +143,7 @@ export class SimulatedDevice {
         ?.control.hear({ suffix: sub.suffix, payload: message.payload })
   }
 
-  /** Says something for a device that is not its own. */
+  /** Sends a message for a device that is not a sub-device of this gateway. */
   forge({ id }: SimulatedDevice): void {
     this.#count(this.forged, '{"forged":1}', toSubSuffix(id, 'telemetry'))
   }
@@ -166,7 +166,7 @@ export class SimulatedDevice {
     this.control.act()
   }
 
-  /** Ends silently, because its gateway goes on. */
+  /** Leaves without a sign, because the connection belongs to the gateway. */
   #detach(): void {
     if (!this.isSteady) this.session = undefined
   }
@@ -182,7 +182,7 @@ export class SimulatedDevice {
     for (const filter of filters) this.session?.subscribe(this.#topic(filter), this.#dice.pick([1, 2]))
   }
 
-  /** Reports that all is well if it reported a fault, and does what is asked of it from now on. */
+  /** Ends a reported fault. From now on the device acknowledges everything. */
   mend(): void {
     if (this.session !== undefined) this.session.acknowledges = true
     this.session?.acknowledge()
@@ -205,7 +205,7 @@ export class SimulatedDevice {
     })
   }
 
-  /** Publishes a point with the device's own time, which is often late and sometimes used before. */
+  /** Publishes a point with the device's own time, which is often late and sometimes one that it used before. */
   #publishStamped(): void {
     const known = [...this.stamped.keys()]
     const isAgain = known.length > 0 && this.#dice.chance(0.3)
@@ -222,7 +222,7 @@ export class SimulatedDevice {
     })
   }
 
-  /** Publishes several lines in one message, with one time or none. */
+  /** Publishes one to three log lines in a message, all with the same time or with none. */
   #log(): void {
     const lines: SentMessage[] = []
     const timestamp = this.#dice.chance(0.5) ? Math.floor(this.#time.now()) : undefined
@@ -277,7 +277,7 @@ export class SimulatedDevice {
     })
   }
 
-  /** The topic, as its connection has it. */
+  /** Returns the topic, which depends on whether the device speaks through its gateway. */
   #topic(suffix: string): string {
     const { gateway } = this
     const isRelayed = gateway !== undefined && this.session === gateway.session

@@ -1,5 +1,5 @@
-// ClickHouse as the engine sees it: raw points, and hours computed from them that show later points only once they are
-// computed again. So a broken promise about late points becomes visible (R11).
+// Stands in for ClickHouse, with raw points and hours that are computed from them. A computed hour shows late points only
+// after it was computed again, so a broken promise about late points becomes visible (R11).
 import { Micros, Millis } from '../../schemas/ids.ts'
 import { MemoryTelemetry } from '../adapters/telemetry/testing/memory.ts'
 import { toSeries } from '../adapters/telemetry/testing/memory-series.ts'
@@ -31,7 +31,7 @@ export class SimTelemetry extends MemoryTelemetry {
     return this.#computedUpTo
   }
 
-  /** Computes from the current points. The result becomes visible when the returned function is called. */
+  /** Computes hours from the current points. The result becomes visible when the returned function is called. */
   compute(upTo: Millis, late: readonly LateHour[]): () => void {
     const [from, to] = [this.#computedUpTo / 1000, Math.max(upTo, this.#computedUpTo) / 1000]
     const isLate = (id: string, hour: number) =>
@@ -62,7 +62,7 @@ export class SimTelemetry extends MemoryTelemetry {
   }
 }
 
-/** Groups rows, which are in order of time, by hour. */
+/** Groups rows by hour. */
 function byHour(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
   const hours = new Map<number, Row[]>()
   for (const row of rows) {

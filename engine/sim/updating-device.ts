@@ -1,4 +1,5 @@
-// A device of a simulated rollout: it carries out updates as `Updater` does, over a connection that ends with its process.
+// A device of a simulated rollout. Its updates are those of the simulator's `Updater`, and its connection ends when the
+// service's process dies.
 
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -11,7 +12,7 @@ import type { Schedule } from '../ports/schedule.ts'
 const DOWNLOAD_MS = 2_000
 const REBOOT_MS = 3_000
 
-/** An order as the device saw it. */
+/** A message about firmware that the device received. */
 export interface ReceivedOrder {
   readonly deploymentId: string
   readonly attempt: number
@@ -25,13 +26,13 @@ export class UpdatingDevice {
   readonly told: ReceivedOrder[] = []
   readonly #updater: Updater
   readonly #schedule: Schedule
-  /** Reports that wait for a connection, and for the service to have them. */
+  /** Reports that the service has not acknowledged yet. */
   readonly #reports: JsonObject[] = []
   #session: MemoryDevice | undefined
   #isOff = false
   #boots = 1
 
-  /** The schedule is the device's own: it lives on while processes die. */
+  /** The schedule belongs to the device and goes on when processes die. */
   constructor(id: DeviceId, kind: UpdateKind, schedule: Schedule) {
     this.id = id
     this.kind = kind
@@ -54,7 +55,7 @@ export class UpdatingDevice {
     return this.#updater.version
   }
 
-  /** Connects unless it is connected to this broker, or off. */
+  /** Connects unless the device is connected already, or off. */
   async connect(broker: MemoryBroker): Promise<void> {
     if (this.#isOff || (this.#session !== undefined && !this.#session.isEnded)) return
     const session = await broker.connect({ clientId: this.id })
@@ -72,11 +73,11 @@ export class UpdatingDevice {
       this.#updater.take(body)
     }
     session.subscribe(`fleet/${this.id}/#`)
-    // Not awaited: its acknowledgement needs the time that passes afterwards.
+    // This is not awaited, because its acknowledgement needs the time that passes afterwards.
     void this.#greet()
   }
 
-  /** The process behind its connection has died. */
+  /** Called when the process behind the connection has died. */
   lost(): void {
     this.#session = undefined
   }
@@ -86,7 +87,7 @@ export class UpdatingDevice {
     this.#session = undefined
   }
 
-  /** Says what it runs, as it does after each connect. A heartbeat, too. */
+  /** Reports the running version, as after each connect. It also serves as a heartbeat. */
   async #greet(): Promise<void> {
     const { version } = this.#updater
     const status = { status: 'online', firmware_version: version, boot_id: `${this.id}-${this.#boots}` }
@@ -101,7 +102,7 @@ export class UpdatingDevice {
   async #reboot(version: string | undefined): Promise<void> {
     this.#isOff = true
     this.disconnect()
-    // What it had not said yet is lost with its memory.
+    // A reboot loses reports that were not sent yet.
     this.#reports.length = 0
     if (version === undefined) return
     await this.#schedule.sleep(REBOOT_MS)
@@ -109,7 +110,7 @@ export class UpdatingDevice {
     this.#isOff = false
   }
 
-  /** Oldest first, each until it was acknowledged. */
+  /** Sends reports in order, each one after the previous one was acknowledged. */
   async #flush(): Promise<void> {
     const [report] = this.#reports
     if (report === undefined) return

@@ -1,5 +1,5 @@
-// The whole engine in one thread, with memory adapters, simulated time and seeded faults: devices, a process that may
-// die at any moment, a ClickHouse that may be away, and checks after every step.
+// Runs the whole engine in one thread, with memory adapters, simulated time and faults that follow from the seed. The
+// process may die at any moment, and ClickHouse may be away.
 
 import { strict as assert } from 'node:assert'
 import { MemoryBlobs } from '../adapters/blobs/testing/memory.ts'
@@ -11,7 +11,7 @@ import { partitionOf } from '../domain/partition.ts'
 import type { Outbound } from '../ports/outbound.ts'
 import { LocalEngine } from '../runtime/engine.ts'
 import { TEST_OTA } from '../runtime/ota/testing/ota-settings.ts'
-import { inlineThread } from '../runtime/runner/thread.ts'
+import { BaseWorld, type CallHost, type FeedListener } from './base-world.ts'
 import {
   CALM,
   type Doom,
@@ -23,20 +23,19 @@ import {
   faultyTelemetry,
   isDead,
 } from './faults.ts'
-import { faultyThread } from './faulty-thread.ts'
-import { type CallHost, DUE_DEVICES_PER_TASK_MAX, type FeedListener, Place } from './place.ts'
+import { openFaultyThread } from './faulty-thread.ts'
 import { HEARTBEAT_MS } from './simulated-device.ts'
 import { SimTelemetry } from './telemetry.ts'
 
 const RETENTION_MS = 30_000
-/** The engine promises to be closed by then, whatever its ports do. */
+/** The engine promises to close within this time, whatever its ports do. */
 const CLOSE_MS = 9_000
 
-/** Is told of alerts by every process. */
+/** Receives notifications of alerts from every process. */
 export interface Receiver {
-  /** Another process begins. */
+  /** A new process has started. */
   startOver(): void
-  /** Ways out of one process. */
+  /** Returns the outbound port of one process. */
   outbound(context: FaultContext): Outbound
 }
 
@@ -46,7 +45,7 @@ interface Process extends CallHost {
   readonly end: () => void
 }
 
-export class World extends Place {
+export class World extends BaseWorld {
   /** The steps at which the process died. */
   readonly deaths: string[] = []
   readonly #doom: Doom
@@ -64,7 +63,7 @@ export class World extends Place {
   constructor(seed: number) {
     super(seed)
     this.#doom = drawDoom(this.dice)
-    // Most logs forget what is settled within the run. Some have little room, yet enough for what one append may bring.
+    // Most logs remove settled entries during the run. Some have little room, but enough for the largest append.
     const retention = this.dice.chance(0.7) ? { retentionMs: RETENTION_MS } : {}
     const room = this.dice.chance(0.3) ? { bytesMax: this.dice.between(80_000, 200_000) } : {}
     this.#log = new MemoryLog({ ...retention, ...room })
@@ -116,7 +115,7 @@ export class World extends Place {
       isOver: () => isOver,
     }
     const broker = new MemoryBroker()
-    const telemetry = faultyTelemetry(this.#telemetry, context, { isUp: () => this.#clickHouseIsUp })
+    const telemetry = faultyTelemetry(this.#telemetry, context, () => this.#clickHouseIsUp)
     const engine = new LocalEngine(
       {
         clock: this.time,
@@ -128,7 +127,7 @@ export class World extends Place {
         blobs: this.#blobs,
         outbound: this.#receiver?.outbound(context),
       },
-      // Partitions change shards from one incarnation to the next.
+      // A new incarnation may have another number of shards, so partitions move between shards.
       {
         shards: this.dice.between(1, 3),
         listens: true,
@@ -138,12 +137,7 @@ export class World extends Place {
       },
       {
         schedule: incarnation.schedule,
-        openThread: (settings) =>
-          faultyThread(
-            inlineThread({ ...settings, dueDevicesPerTaskMax: DUE_DEVICES_PER_TASK_MAX }, () => 0),
-            settings.progress,
-            context,
-          ),
+        openThread: (settings) => openFaultyThread(settings, context),
         newId: () => `r${this.#ids++}`,
         dice: () => this.dice.roll(),
         warn: () => {},
@@ -164,7 +158,7 @@ export class World extends Place {
     const all = { all: true, devices: new Set<never>() }
     engine.feed.want({ telemetry: all, timeline: all, log: all })
     engine.feed.listen((events) => {
-      // A dead process reaches no listener.
+      // A dead process no longer reaches listeners.
       if (isDead(context, 'before it tells')) return
       this.#listener?.hear(events)
       isDead(context, 'after it told')
@@ -173,7 +167,7 @@ export class World extends Place {
     this.say('started')
   }
 
-  /** Kills the process as kill -9 does. What was durable stays. */
+  /** Ends the process like kill -9. Durable data is kept. */
   crash(): void {
     this.#process?.end()
     this.#process = undefined
@@ -184,7 +178,7 @@ export class World extends Place {
     this.say('crashed')
   }
 
-  /** Ends the process as SIGTERM does. It must close in time. */
+  /** Ends the process like SIGTERM. It must close in time. */
   async stop(): Promise<void> {
     const process = this.#process
     if (process === undefined) return
@@ -195,14 +189,14 @@ export class World extends Place {
     })
     for (let waited = 0; waited < CLOSE_MS && !isClosed && this.#process === process; waited += 100)
       await this.time.advance(100)
-    // It may also have died meanwhile.
+    // The process may have died meanwhile.
     if (this.#process !== process) return
     if (isClosed) await closing
-    else this.violate('it does not stop')
+    else this.violate('the engine does not close in time')
     this.crash()
   }
 
-  /** True if something in the log is not applied yet. */
+  /** True while entries of the log are not applied yet. */
   isBehind(): boolean {
     const [applied, inserted] = [this.#store.applied(), this.#store.inserted()]
     return this.#log
@@ -210,7 +204,7 @@ export class World extends Place {
       .some((end, partition) => end > Math.max(applied[partition] ?? 0, inserted[partition] ?? 0))
   }
 
-  /** Entries that a restart would read again. */
+  /** Returns how many entries a restart would read again. */
   rereads(): number {
     const inserted = this.#store.inserted()
     return this.#log.ends().reduce((sum, end, partition) => sum + end - (inserted[partition] ?? 0), 0)

@@ -1,12 +1,12 @@
-// A simulated cluster: several nodes over one log, store, ClickHouse, broker and table of owners. Any of them may die,
-// stand still or lose a connection while the others go on, and the store may be put back to an older state.
+// A simulated cluster of several nodes that share a log, store, ClickHouse, broker and table of owners. Each node may die,
+// pause or lose a connection while the others go on, and the store may be put back to an older state.
 import { MemoryNet } from '../../adapters/mesh/testing/memory.ts'
 import { MemoryOwners } from '../../adapters/ownership/testing/memory.ts'
 import type { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { MemoryUsers } from '../../adapters/users/testing/memory.ts'
 import { LIMITS } from '../../limits.ts'
+import { BaseWorld, type CallHost, type FeedListener } from '../base-world.ts'
 import { CALM, type Luck } from '../faults.ts'
-import { type CallHost, type FeedListener, Place } from '../place.ts'
 import type { SimulatedDevice } from '../simulated-device.ts'
 import { SimTelemetry } from '../telemetry.ts'
 import { LINKS } from './links.ts'
@@ -16,24 +16,24 @@ import { SharedStore } from './shared-store.ts'
 import { type SharedWorld, SimNode } from './sim-node.ts'
 
 const NODES = 3
-/** Two nodes may be twice as far apart: more than the time in which a dead one's work is taken over. */
+/** The clocks of two nodes may differ by twice as much, which is longer than a takeover from a dead node takes. */
 const SKEW_MS = 3_000
-/** What was read is being appended by then. */
+/** After this time, messages that were read are being appended. */
 const LINGER_MS = LIMITS.gatherReportsMs
-/** The log keeps what is settled for so long, and the store is never put back further than half of it. */
+/** The log keeps settled entries for this time, and the store is put back by at most half of it. */
 const RETENTION_MS = 120_000
 
-/** Probabilities of what befalls nodes in a step, drawn once per seed. */
+/** Probabilities of faults of nodes in a step. They are drawn once per seed. */
 interface Misfortune {
   readonly dies: number
   readonly pauses: number
   readonly cuts: number
   readonly setsBack: number
-  /** How far a node's clock may be from the time. */
+  /** How far the clock of a node may be off. */
   readonly skewMs: number
 }
 
-export class ClusterWorld extends Place {
+export class ClusterWorld extends BaseWorld {
   protected override readonly partitions = LIMITS.partitions
   override readonly reorderedMsMax = 1_000
   override readonly skewMs = SKEW_MS
@@ -44,12 +44,12 @@ export class ClusterWorld extends Place {
     (claims) => this.#listener?.takenOver(new Set(claims.map(({ partition }) => partition))),
   )
   readonly nodes: SimNode[] = []
-  /** True if the log has so little room that what is settled goes before it is old. */
+  /** True if the log has so little room that it removes settled entries early. */
   readonly isTight: boolean
   readonly #shared: SharedWorld
   readonly #misfortune: Misfortune
-  #door = 0
-  #ear: SimNode | undefined
+  #callersNode = 0
+  #feedNode: SimNode | undefined
   #listener: FeedListener | undefined
   #newListener: (() => FeedListener) | undefined
   #ids = 0
@@ -67,7 +67,7 @@ export class ClusterWorld extends Place {
       skewMs: now(SKEW_MS),
     }
     this.isTight = dice.chance(0.3)
-    // Twice the largest append, which else finds no room for good beside the small ones of other nodes.
+    // This is twice the largest append. With less room, small appends of other nodes could make a large one wait forever.
     const room = this.isTight ? { bytesMax: dice.between(40_000, 60_000) } : {}
     this.log = new SharedLog({ retentionMs: RETENTION_MS, ...room }, (bundles) => ledger.appended(bundles))
     this.outside = new OutsideBroker({
@@ -95,7 +95,7 @@ export class ClusterWorld extends Place {
   }
 
   override get process(): CallHost | undefined {
-    const node = this.nodes[this.#door % Math.max(1, this.nodes.length)]
+    const node = this.nodes[this.#callersNode % Math.max(1, this.nodes.length)]
     return node && { engine: node.engine, after: node.after, isOver: () => node.life.isOver }
   }
 
@@ -103,12 +103,12 @@ export class ClusterWorld extends Place {
     return this.sharedStore.now
   }
 
-  /** Only the leader does anything. */
+  /** Asks all nodes, of which only the leader does anything. */
   override async settle(): Promise<void> {
     await Promise.all(this.nodes.map(({ engine }) => engine.settleRollups()))
   }
 
-  /** After the store went back, another listener hears the devices from where they are then. */
+  /** A new listener is made after the store was put back, because revisions begin again from there. */
   listen(newListener: () => FeedListener): void {
     this.#newListener = newListener
     this.#listener = newListener()
@@ -125,9 +125,9 @@ export class ClusterWorld extends Place {
     const all = { all: true, devices: new Set<never>() }
     node.engine.feed.want({ telemetry: all, timeline: all, log: all })
     node.engine.feed.listen((events) => {
-      if (this.#ear === node && !node.life.isOver) this.#listener?.hear(events)
+      if (this.#feedNode === node && !node.life.isOver) this.#listener?.hear(events)
     })
-    if (this.#ear === undefined) this.#hearAtAny()
+    if (this.#feedNode === undefined) this.#listenToAnother()
     await node.engine.open()
     this.say(`${node.name} started`)
   }
@@ -135,11 +135,11 @@ export class ClusterWorld extends Place {
   kill(node: SimNode): void {
     node.die()
     this.nodes.splice(this.nodes.indexOf(node), 1)
-    if (this.#ear === node) this.#hearAtAny()
+    if (this.#feedNode === node) this.#listenToAnother()
     this.say(`${node.name} is dead`)
   }
 
-  /** Everybody ends, and begins again with what is stored. */
+  /** Ends all nodes and puts the store back. New nodes begin with what is stored then. */
   async setBack(ms: number): Promise<void> {
     this.say(`the store goes back by ${ms} ms`)
     this.wasSetBack = true
@@ -148,18 +148,18 @@ export class ClusterWorld extends Place {
     const saves = await this.sharedStore.setBack(ms)
     this.log.startOver()
     this.ledger.setBack(saves)
-    // They are in no message of the log.
+    // Broadcasts are not in the log, so they may be lost.
     this.pledges.broadcasts.clear()
-    // Silence, which moved the revision that an edit names, is in none either.
+    // Silence is not in the log either. Without it revisions differ, so edits that named a revision may now be refused.
     for (const kept of this.promised.values()) kept.edits = kept.plainEdits
     this.#listener = this.#newListener?.()
   }
 
-  /** What befalls nodes in one step. */
-  async befall(): Promise<void> {
+  /** Causes faults of nodes and lets time pass. */
+  async causeFaults(): Promise<void> {
     const { dice } = this
     const { dies, pauses, cuts, setsBack } = this.#misfortune
-    this.#door = dice.between(0, NODES - 1)
+    this.#callersNode = dice.between(0, NODES - 1)
     await this.time.advance(LINGER_MS)
     for (const node of [...this.nodes]) {
       if (dice.chance(dies)) this.kill(node)
@@ -170,7 +170,7 @@ export class ClusterWorld extends Place {
     if (this.nodes.length < NODES && dice.chance(0.4)) await this.add()
   }
 
-  /** Ends all faults. Every node is there in the end. */
+  /** Ends all faults and starts missing nodes. */
   async calm(): Promise<void> {
     this.luck = CALM satisfies Luck
     for (const node of this.nodes) {
@@ -181,7 +181,7 @@ export class ClusterWorld extends Place {
     this.say('calm')
   }
 
-  /** True if something in the log is not applied yet. */
+  /** True while entries of the log are not applied yet. */
   isBehind(): boolean {
     const [applied, inserted] = [this.store.applied(), this.store.inserted()]
     const reached = (p: number) => Math.max(applied[p] ?? 0, inserted[p] ?? 0)
@@ -190,32 +190,32 @@ export class ClusterWorld extends Place {
 
   #living(): SimNode {
     const node = this.nodes.find(({ isRunning }) => isRunning) ?? this.nodes[0]
-    if (node === undefined) throw new Error('no node is there')
+    if (node === undefined) throw new Error('no node is running')
     return node
   }
 
-  /** Listens at another node from the next millisecond on, when what the one before heard is on its way to nobody. A node
-   *  that stands still would tell late what another one has told. */
-  #hearAtAny(): void {
-    this.#ear = undefined
+  /** Listens to the feed of a running node. It begins a millisecond later, when no event of the previous node is on its way
+   *  any more. A paused node would deliver late what another one has delivered already. */
+  #listenToAnother(): void {
+    this.#feedNode = undefined
     this.#later(1, () => {
-      this.#ear ??= this.nodes.find(({ isRunning }) => isRunning)
+      this.#feedNode ??= this.nodes.find(({ isRunning }) => isRunning)
       this.#listener?.startOver()
     })
   }
 
   #pause(node: SimNode, ms: number): void {
-    // What a reader took and did not append, its broker gives to the next reader, and what it appends late is known as a
-    // repeat by the broker's ids, which this broker does not have.
+    // A real broker gives unappended messages of a paused reader to the next one, and its ids reveal the late copies. This
+    // broker has no such ids, so a node is not paused while it appends.
     if (node.life.isPaused || node.isAppending) return
     node.pause()
-    if (this.#ear === node) this.#hearAtAny()
+    if (this.#feedNode === node) this.#listenToAnother()
     this.say(`${node.name} stands still for ${ms} ms`)
     this.#later(ms, () => {
       if (node.isRunning || node.life.isOver) return
       this.say(`${node.name} goes on`)
       node.resume()
-      if (this.#ear === undefined) this.#hearAtAny()
+      if (this.#feedNode === undefined) this.#listenToAnother()
     })
   }
 
@@ -233,7 +233,7 @@ export class ClusterWorld extends Place {
     this.time.newIncarnation().schedule.after(ms, run)
   }
 
-  /** These devices lose their connections without noticing. */
+  /** Ends the connections of these devices without telling them. */
   #leave(isAmong: (device: SimulatedDevice) => boolean): void {
     for (const device of this.devices) {
       if (!isAmong(device)) continue

@@ -1,13 +1,12 @@
-// What lies between a simulated node and the rest of the world: a process that can stand still, and connections that can
-// break while everybody else's hold.
+// Lets the process of a simulated node pause, and cuts single connections of the node while those of others hold.
 import type { Fault } from '../../ports/fault.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 
-/** The servers that a node reaches, each over a connection of its own. */
+/** The servers to which a node has connections. */
 export const LINKS = ['log', 'store', 'telemetry', 'owners', 'mesh'] as const
 export type Link = (typeof LINKS)[number]
 
-/** A process that can stand still, as with SIGSTOP: no timer fires and no answer arrives until it goes on. */
+/** A process that can be paused, as with SIGSTOP. Until it is resumed, no timer fires and no answer arrives. */
 export class Life {
   isOver = false
   #isPaused = false
@@ -31,7 +30,7 @@ export class Life {
     this.#waiting = []
   }
 
-  /** Runs it as soon as the process goes on. A dead process runs nothing. */
+  /** Runs `what` now, or when the paused process is resumed. A dead process runs nothing. */
   run(what: () => void): void {
     if (this.isOver) return
     if (this.#isPaused) this.#waiting.push(what)
@@ -42,7 +41,7 @@ export class Life {
     return new Promise((resolve) => this.run(resolve))
   }
 
-  /** The outcome, once the process can take it. */
+  /** Resolves with the outcome once the process is not paused. */
   async hold<T>(outcome: Promise<T>): Promise<T> {
     try {
       return await outcome
@@ -87,12 +86,12 @@ export class Links {
 
 export interface LinkState {
   readonly life: Life
-  /** What a call is answered with while the connection is cut; undefined while it holds. */
+  /** Returns the fault of a call while the connection is cut, and undefined while it holds. */
   readonly broken: () => Fault | undefined
 }
 
-/** The port as a node reaches it: calls that return a promise fail while the connection is cut, before or after the work
- *  was done, and are answered only while the process runs. */
+/** Returns the port as a node reaches it. While the connection is cut, calls to the server fail, either before or after the
+ *  work is done. Answers arrive only while the process is not paused. */
 export function reached<Port extends object>(port: Port, { life, broken }: LinkState): Port {
   return new Proxy(port, {
     get(target, name) {
@@ -109,13 +108,13 @@ export function reached<Port extends object>(port: Port, { life, broken }: LinkS
   })
 }
 
-/** An answer is lost if the connection breaks before it arrives. */
+/** Throws if the connection was cut before the answer arrived. */
 function mayBreak(broken: () => Fault | undefined): void {
   const fault = broken()
   if (fault !== undefined) throw fault
 }
 
-/** Methods that a broken connection refuses. The others answer from memory. */
+/** Methods that need the connection. The others answer from memory. */
 const PROMISED: ReadonlySet<string> = new Set([
   ...['claim', 'save', 'checkpoint', 'clearLate', 'clearHistory', 'putFact', 'outbox', 'oldestHistory'],
   ...['insert', 'settle', 'resettle', 'history', 'series', 'points', 'audit', 'look', 'size', 'trim'],

@@ -1,5 +1,5 @@
-// The broker outside that all nodes of a simulated cluster share. Each lane of it is read by one node; while nobody reads
-// one, what its devices say waits. Whoever sends to a device must own it at that moment.
+// The external broker that all nodes of a simulated cluster share. Each lane is read by at most one node. While no node
+// reads a lane, the messages of its devices wait.
 
 import { type DeviceId, Partition } from '../../../schemas/ids.ts'
 import { MemoryBroker } from '../../adapters/broker/testing/memory.ts'
@@ -21,7 +21,7 @@ export class OutsideBroker {
   readonly broker = new MemoryBroker()
   readonly #readers = new Map<number, Reader>()
   readonly #waiting = new Map<number, Call[]>()
-  /** Called when a node stops reading a lane, with a test of whose devices these are. */
+  /** Called when a lane gets a new reader, with a predicate for the devices of the lane. */
   readonly #left: (isOfLane: (deviceId: DeviceId) => boolean) => void
 
   constructor(options: {
@@ -46,7 +46,7 @@ export class OutsideBroker {
     }
   }
 
-  /** The node is gone, or goes on after it stood still. */
+  /** Call this when the node has died or was resumed. */
   look(node: Reader): void {
     for (const [lane, reader] of [...this.#readers]) {
       if (reader !== node) continue
@@ -55,20 +55,21 @@ export class OutsideBroker {
     }
   }
 
-  /** The partitions of which the node has heard everything. */
+  /** Returns the partitions of which the node has received every message so far. */
   heardBy(node: Reader): readonly Partition[] {
     return Array.from({ length: LIMITS.partitions }, (_, p) => Partition(p)).filter(
       (partition) => this.#readers.get(laneOf(partition)) === node && !this.#waiting.has(laneOf(partition)),
     )
   }
 
-  /** True if what the device says is read now. */
+  /** True if a running node reads the device's messages now. */
   isRead(deviceId: DeviceId): boolean {
     const reader = this.#readers.get(laneOf(partitionOf(deviceId)))
     return reader?.isRunning === true
   }
 
-  /** What the reader before took and did not make durable is sent again by devices that connect anew. */
+  /** Makes the node the reader of the lane. The lane's devices lose their connections, so they connect and send again what
+   *  the previous reader did not make durable. */
   #read(lane: number, node: Reader): void {
     const before = this.#readers.get(lane)
     if (before === node) return

@@ -1,5 +1,5 @@
-// The log that all nodes of a simulated cluster share. While a node's connection is cut, its append stays under way, and
-// nobody knows whether it was done.
+// The log that all nodes of a simulated cluster share. While a node's connection is cut, its append gets no answer, and the
+// node does not know whether it was done.
 import type { Micros } from '../../../schemas/ids.ts'
 import type { Retention } from '../../adapters/log/lmdb/commits.ts'
 import { MemoryLog } from '../../adapters/log/testing/memory.ts'
@@ -23,7 +23,7 @@ export class SharedLog {
   #turn: Promise<unknown> = Promise.resolve()
   readonly #appended: (bundles: readonly Bundle[]) => void
 
-  /** `appended` is called with what is in the log from then on. */
+  /** `appended` is called as soon as the bundles are in the log. */
   constructor(retention: Partial<Retention>, appended: (bundles: readonly Bundle[]) => void) {
     this.#log = new MemoryLog(retention)
     this.#appended = appended
@@ -33,7 +33,7 @@ export class SharedLog {
     return this.#log
   }
 
-  /** All nodes are gone, and what they had settled is forgotten with them. */
+  /** Call this when all nodes are gone. The log forgets what they had settled. */
   startOver(): void {
     this.#log = this.#log.crash()
     this.#turn = Promise.resolve()
@@ -46,7 +46,7 @@ export class SharedLog {
     }
     return {
       append: async (bundles, latestAt) => {
-        // Cut on the way there or on the way back.
+        // The connection breaks either before the request arrives or before the answer does.
         if (links.isCut('log') && dice.chance(0.5)) await healed()
         const work = this.#turn.then(() => this.#append(log, bundles, latestAt))
         this.#turn = work.catch(() => undefined)

@@ -1,5 +1,5 @@
-// The store that all nodes of a simulated cluster share. It keeps every write, so that it can be put back to an older
-// state, as Redis is after a failover to a replica that was behind.
+// The store that all nodes of a simulated cluster share. It remembers every write, so that it can be put back to an older
+// state, like Redis after a failover to a replica that was behind.
 import { MemoryStore } from '../../adapters/store/testing/memory.ts'
 import { partitionOf } from '../../domain/partition.ts'
 import type { Claim, Save, Store } from '../../ports/store.ts'
@@ -7,7 +7,7 @@ import type { Claim, Save, Store } from '../../ports/store.ts'
 const WRITES = ['claim', 'save', 'checkpoint', 'clearLate', 'clearHistory', 'putFact'] as const
 
 interface Write {
-  /** Time in ticks. */
+  /** The time in ticks. */
   readonly at: number
   readonly save: Save | undefined
   again(store: MemoryStore): Promise<void>
@@ -18,21 +18,20 @@ export class SharedStore {
   #writes: Write[] = []
   #writers = 0
   readonly #ticks: () => number
-
   readonly #claimed: (claims: readonly Claim[]) => void
 
-  /** `claimed` is called with each change of owners. */
+  /** `claimed` is called after each claim. */
   constructor(ticks: () => number, claimed: (claims: readonly Claim[]) => void) {
     this.#ticks = ticks
     this.#claimed = claimed
   }
 
-  /** The store as it is now. */
+  /** The current store. */
   get now(): MemoryStore {
     return this.#store
   }
 
-  /** A connection of one node. */
+  /** Returns a connection for one node. */
   connect(): Store {
     const store = this.#store
     const writes = this.#writes
@@ -49,7 +48,7 @@ export class SharedStore {
           const again = async (other: MemoryStore) => {
             await Reflect.get(other, name).apply(other, args)
           }
-          // `save` takes nothing else.
+          // The first argument of `save` is a save, and that of `claim` a list of claims.
           writes.push({ at: this.#ticks(), save: name === 'save' ? (args[0] as Save) : undefined, again })
           if (name === 'claim') this.#claimed(args[0] as readonly Claim[])
         }
@@ -57,7 +56,7 @@ export class SharedStore {
     })
   }
 
-  /** Forgets the writes of the last `ms`, and returns the saves before. No node may be connected. */
+  /** Undoes the writes of the last `ms`, and returns the remaining saves. No node may be connected. */
   async setBack(ms: number): Promise<readonly Save[]> {
     const until = this.#ticks() - ms
     const kept = this.#writes.filter(({ at }) => at <= until)

@@ -1,5 +1,5 @@
-// One process of a simulated cluster: it owns devices, reads lanes of the broker and answers callers. It can die, stand
-// still, and lose single connections.
+// One process of a simulated cluster. It owns devices, reads lanes of the broker and answers callers. It can die, pause,
+// and lose single connections.
 import { Millis } from '../../../schemas/ids.ts'
 import { MemoryMesh, type MemoryNet } from '../../adapters/mesh/testing/memory.ts'
 import { type MemoryOwners, MemoryOwnership } from '../../adapters/ownership/testing/memory.ts'
@@ -12,7 +12,6 @@ import type { Mesh } from '../../ports/mesh.ts'
 import type { OwnershipTable } from '../../ports/ownership.ts'
 import { LocalEngine } from '../../runtime/engine.ts'
 import { TEST_OTA } from '../../runtime/ota/testing/ota-settings.ts'
-import { inlineThread } from '../../runtime/runner/thread.ts'
 import type { SimTime } from '../../testing/time.ts'
 import type { Dice } from '../dice.ts'
 import {
@@ -22,10 +21,10 @@ import {
   faultyStore,
   faultyTelemetry,
   type Luck,
+  withReplaced,
 } from '../faults.ts'
-import { faultyThread } from '../faulty-thread.ts'
+import { openFaultyThread } from '../faulty-thread.ts'
 import type { Ledger } from '../ledger.ts'
-import { DUE_DEVICES_PER_TASK_MAX } from '../place.ts'
 import { HEARTBEAT_MS } from '../simulated-device.ts'
 import type { SimTelemetry } from '../telemetry.ts'
 import { Life, type Link, Links, reached } from './links.ts'
@@ -33,7 +32,7 @@ import type { OutsideBroker } from './outside-broker.ts'
 import type { SharedLog } from './shared-log.ts'
 import type { SharedStore } from './shared-store.ts'
 
-/** What the nodes share. */
+/** Everything that the nodes share. */
 export interface SharedWorld {
   readonly dice: Dice
   readonly time: SimTime
@@ -50,7 +49,7 @@ export interface SharedWorld {
   readonly newId: () => string
   readonly say: (line: string) => void
   readonly violate: (what: string) => void
-  /** The node ends by itself. */
+  /** Called when a fault kills the node. */
   readonly died: (node: SimNode, where: string) => void
 }
 
@@ -68,7 +67,7 @@ export class SimNode {
   #host: UplinkHost | undefined
   #appends = 0
 
-  /** `skewMs`: how far its clock is ahead. */
+  /** `skewMs` is how far the node's clock is ahead. */
   constructor(name: string, shared: SharedWorld, skewMs: number) {
     this.name = name
     this.#shared = shared
@@ -86,14 +85,12 @@ export class SimNode {
     this.mesh = new MemoryMesh(shared.net, name, schedule)
     const log = shared.log.connect({ life: this.life, links: this.links, schedule, dice })
     const store = faultyStore(shared.store.connect(), context, shared.ledger)
-    const telemetry = faultyTelemetry(shared.telemetry, context, {
-      isUp: () => !this.links.isCut('telemetry'),
-    })
+    const telemetry = faultyTelemetry(shared.telemetry, context, () => !this.links.isCut('telemetry'))
     this.engine = new LocalEngine(
       {
         clock: { now: () => Millis(time.now() + skewMs), ticks: () => time.ticks() },
         log: this.#counted(faultyLog(log, context, shared.ledger)),
-        store: this.#reached('store', { ...store, isUp: () => !this.links.isCut('store') }),
+        store: this.#reached('store', withReplaced(store, { isUp: () => !this.links.isCut('store') })),
         users,
         telemetry: this.#reached('telemetry', telemetry),
         broker: this.#broker(faultyBroker(outside.broker, context)),
@@ -109,17 +106,12 @@ export class SimNode {
       },
       {
         schedule,
-        openThread: (settings) =>
-          faultyThread(
-            inlineThread({ ...settings, dueDevicesPerTaskMax: DUE_DEVICES_PER_TASK_MAX }, () => 0),
-            settings.progress,
-            context,
-          ),
+        openThread: (settings) => openFaultyThread(settings, context),
         newId: () => `${name}-${newId()}`,
         dice: () => dice.roll(),
         warn: () => {},
         fatal: (error) => violate(`${name}: fatal: ${error instanceof Error ? error.stack : String(error)}`),
-        // The broker outside admits devices.
+        // The external broker admits devices, not the node.
         admit: async () => ({ kind: 'denied', code: CONNACK.unauthorized, reason: 'sim' }),
       },
     )
@@ -128,7 +120,7 @@ export class SimNode {
     )
   }
 
-  /** True while messages that it read are on their way to the log. */
+  /** True while messages that the node read are on their way to the log. */
   get isAppending(): boolean {
     return this.#appends > 0
   }
@@ -165,7 +157,7 @@ export class SimNode {
     this.mesh.isCut = false
   }
 
-  /** Ends like a process that is killed with -9. */
+  /** Ends the process like kill -9. */
   die(): void {
     this.life.end()
     this.#end()
@@ -173,7 +165,7 @@ export class SimNode {
     this.#shared.outside.look(this)
   }
 
-  /** Partitions that are entered as its own. */
+  /** Returns how many partitions the table of owners gives to this node. */
   owned(): number {
     const { owners } = this.#shared
     return [...owners.owners.values()].filter(({ nodeId }) => this.#is(nodeId)).length
@@ -183,11 +175,10 @@ export class SimNode {
     return nodeId !== undefined && this.#shared.owners.nodes.get(nodeId)?.address === this.name
   }
 
-  /** Only the owner of a device may send to it: no other node has entered itself for it by then. */
+  /** Checks that a node sends to a device only while no other node owns the device's partition (R2). */
   #broker(broker: Broker): Broker {
     const { violate, owners } = this.#shared
-    return {
-      ...broker,
+    return withReplaced(broker, {
       listen: async (host) => {
         this.#host = host
         return [{ scheme: 'mqtt', host: 'memory', port: 0 }]
@@ -195,13 +186,13 @@ export class SimNode {
       publish: (downlink) => {
         const owner = owners.owners.get(partitionOf(downlink.deviceId))?.nodeId
         const address = owner === undefined ? undefined : owners.nodes.get(owner)?.address
-        // Whoever reads the device's lane may tell it late what was wrong with its messages.
+        // The node that reads the device's lane may report errors late, even if it is no longer the owner.
         const isNote = downlink.suffix === 'error'
         if (address !== undefined && address !== this.name && !isNote)
           violate(`${this.name} sends ${downlink.suffix} to ${downlink.deviceId}, which is ${address}'s (R2)`)
         return this.life.hold(broker.publish(downlink))
       },
-    }
+    })
   }
 
   #counted(log: Log): Log {
@@ -213,7 +204,7 @@ export class SimNode {
         this.#appends--
       }
     }
-    return { ...log, append }
+    return withReplaced(log, { append })
   }
 
   #table(owners: MemoryOwners): OwnershipTable {

@@ -1,4 +1,4 @@
-// A run of a simulated cluster. A seed decides what devices, callers and faults do. Then faults end, and everything that
+// Runs a simulated cluster. A seed decides what devices, callers and faults do. Then all faults end, and everything that
 // was promised must be true.
 import { decommissionOne, edit, look } from '../acts.ts'
 import { Callers, TIMEOUT_SEC_MAX } from '../callers.ts'
@@ -41,7 +41,7 @@ async function stepOnce(world: ClusterWorld, callers: Callers): Promise<void> {
       world.process?.after(dice.between(0, 2_000), () => look(world, device))
   }
   if (dice.chance(0.01)) decommissionOne(world)
-  await world.befall()
+  await world.causeFaults()
   await world.time.advance(dice.pick([20, 100, 400, 1_500, 3_000, 9_000]))
   if (dice.chance(0.02)) void world.settle()
 }

@@ -1,8 +1,8 @@
-// Runs rollouts with one seed after the other.
+// Runs simulated rollouts, one seed after the other.
 import { expect } from 'vitest'
 import { simulateRollout } from '../rollout.ts'
 
-/** Returns the kinds of update that the devices had. With `devices`, each rollout has only so many. */
+/** Returns the kinds of update that the devices had. If `devices` is given, each rollout has that many. */
 export async function simulateRollouts({
   from,
   to,

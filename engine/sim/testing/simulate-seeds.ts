@@ -1,4 +1,4 @@
-// Runs the simulation with one seed after the other.
+// Runs the simulation, one seed after the other.
 import { expect } from 'vitest'
 import { simulate } from '../simulate.ts'
 
@@ -9,7 +9,7 @@ export interface SeedsOutcome {
   readonly hashes: readonly string[]
 }
 
-/** Fails after the last seed, with what each of them found. */
+/** Fails after the last seed, and lists the violations of all seeds. */
 export async function simulateSeeds({
   from,
   to,

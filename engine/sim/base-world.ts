@@ -1,5 +1,5 @@
-// What a simulated run is about, whether one process or several serve it: devices, callers of the REST API, what they were
-// promised, and what must therefore be true.
+// What all simulated runs have in common, with one process or several: devices, callers of the REST API, and what these
+// were promised.
 
 import { createHash } from 'node:crypto'
 import { type DeviceId, Millis, type Partition, parseDeviceId } from '../../schemas/ids.ts'
@@ -21,19 +21,17 @@ import { SimulatedDevice } from './simulated-device.ts'
 
 /** The group of all simulated devices. */
 export const GROUP = 'sim'
-/** So few that sweeps are cut, and that nodes die in between. */
-export const DUE_DEVICES_PER_TASK_MAX = 2
 const STARTS_AT = Millis(Date.UTC(2026, 0, 5, 10, 20))
 const NEVER = Millis(Date.UTC(2100, 0, 1))
 
-/** What a caller of the REST API was promised about a device. */
+/** What callers of the REST API were promised about a device. */
 export interface Promises {
   edits: number
-  /** The last edit that named no revision. */
+  /** The number of the last edit that did not name a revision. */
   plainEdits: number
   isRegistered: boolean
   isDecommissioned: boolean
-  /** Revisions that an edit named as the current one. */
+  /** Revisions that successful edits named as the current one. */
   readonly editedOn: Set<number>
 }
 
@@ -44,22 +42,22 @@ export interface DeviceFamily {
 
 /** Listens to the feed of every process. */
 export interface FeedListener {
-  /** Another process begins. */
+  /** A new process has started. */
   startOver(): void
-  /** These partitions have another owner, who reads again what the one before had read and saved nothing of. */
+  /** These partitions have a new owner. It reads again what the previous one had read but not saved. */
   takenOver(partitions: ReadonlySet<Partition>): void
   hear(events: readonly FeedEvent[]): void
 }
 
-/** A process that serves callers. */
+/** A process that answers callers. */
 export interface CallHost {
   readonly engine: LocalEngine
   readonly after: (ms: number, run: () => void) => void
-  /** True once it is dead: whoever waited for an answer gets none. */
+  /** True once the process is dead, so that callers who are waiting get no answer. */
   readonly isOver: () => boolean
 }
 
-export abstract class Place {
+export abstract class BaseWorld {
   readonly dice: Dice
   readonly time = new SimTime(STARTS_AT)
   readonly rows = new Rows()
@@ -70,13 +68,14 @@ export abstract class Place {
   luck: Luck
   readonly ledger = new Ledger(this.rows, (what) => this.violate(what))
   readonly pledges = new Pledges()
-  /** How much earlier than the entry before it an entry of the log may have been received, by another node. */
+  /** An entry may be received earlier than the previous one in the log by this much, if another node received it. */
   readonly reorderedMsMax: number = 0
-  /** How far the clock of a node may be from the time. */
+  /** How far the clock of a node may be off. */
   readonly skewMs: number = 0
-  /** The store went back: what follows from no message of the log may be gone, or have happened at another time. */
+  /** True once the store was put back. Changes that do not follow from the log may then be lost, or happen at another
+   *  time. */
   wasSetBack = false
-  /** Devices are in as many partitions. */
+  /** The number of partitions that have devices. */
   protected readonly partitions: number = 4
 
   constructor(seed: number) {
@@ -84,16 +83,16 @@ export abstract class Place {
     this.luck = drawLuck(this.dice)
   }
 
-  /** The process that callers are connected to now. */
+  /** The process to which callers are connected now. */
   abstract get process(): CallHost | undefined
 
   /** What is stored now. */
   abstract get store(): MemoryStore
 
-  /** Settles rollups if it is time. */
+  /** Settles rollups if they are due. */
   abstract settle(): Promise<void>
 
-  /** The trace's fingerprint, which is the same in every run of a seed. */
+  /** Returns a hash of the trace, which is the same in every run of a seed. */
   hash(): string {
     return createHash('sha256').update(this.trace.join('\n')).digest('hex')
   }
@@ -107,7 +106,7 @@ export abstract class Place {
     this.violations.push(what)
   }
 
-  /** Registers devices in few partitions only, so that many share one. */
+  /** Registers a device in one of the few partitions in use, so that many devices share a partition. */
   register(isSteady: boolean, { type = 'mqtt_device', gateway }: DeviceFamily = {}): SimulatedDevice {
     let id: DeviceId | undefined
     for (let i = 1; id === undefined; i++) {
@@ -125,7 +124,7 @@ export abstract class Place {
     const witness: Witness = {
       commandOf: (deviceId, commandId) => ledger.commandOf(deviceId, commandId),
       versionOf: (deviceId) => ledger.versionOf(deviceId),
-      // Between the save and its answer, the broker still gives out what it has.
+      // Until the caller has the answer, the broker may still deliver messages that it already has.
       isGone: (deviceId) => this.promised.get(deviceId)?.isDecommissioned === true,
       skewMs: this.skewMs,
       violate: (what) => this.violate(what),
@@ -144,7 +143,7 @@ export abstract class Place {
     })
   }
 
-  /** A caller who gets no answer, or a refusal, was promised nothing. */
+  /** Calls `done` only if the caller was promised something, which a missing answer or a refusal does not do. */
   request(
     id: DeviceId,
     wish: DeviceRequest,
@@ -155,7 +154,7 @@ export abstract class Place {
     if (promised === undefined || process === undefined) return
     process.engine.submit(id, wish, { by: { kind: 'user', id: 'usr_sim' } }).then(
       (answer) => {
-        // The process died before it could answer.
+        // A process that is dead by now could not answer.
         if (process.isOver()) return
         this.say(`${id} ${wish.kind} ${answer.kind}`)
         const isThere = answer.kind === 'refused' && answer.code === 'ALREADY_EXISTS'
@@ -165,7 +164,7 @@ export abstract class Place {
     )
   }
 
-  /** Devices are let in once they are registered. */
+  /** Admits registered devices that are not decommissioned. */
   admit(clientId: string): Admission {
     const deviceId = parseDeviceId(clientId)
     const device = deviceId === undefined ? undefined : this.store.devices.get(deviceId)
