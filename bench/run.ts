@@ -33,7 +33,7 @@ import { storm } from './scenarios/storm.ts'
 import { sweep } from './scenarios/sweep.ts'
 import { killAll } from './targets/children.ts'
 
-/** The order matters: shares of a floor need the floors, and half load needs the best rate. */
+/** Later scenarios use earlier figures: the floors, and the best rate to find half of it. */
 const SCENARIOS: readonly Scenario[] = [
   floors,
   ingest,
@@ -97,7 +97,7 @@ async function main(): Promise<number> {
   return failures === 0 ? 0 : 1
 }
 
-// A scenario that fails or is interrupted does not affect the figures of the others.
+// If a scenario fails or is interrupted, the figures of the others are kept.
 async function runAll(bench: Bench, scenarios: readonly Scenario[]): Promise<readonly ReportPart[]> {
   const parts: ReportPart[] = []
   for (const scenario of scenarios) {

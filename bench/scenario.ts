@@ -1,4 +1,4 @@
-// The context of a scenario, which adds figures and may use earlier ones.
+// The context in which a scenario runs. It adds figures and may use those of earlier scenarios.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figure } from './measure/report.ts'
@@ -38,7 +38,7 @@ export class Bench {
     return share === undefined || !Number.isFinite(share) ? {} : { floorShare: { of, share } }
   }
 
-  /** Gives `work` a new empty directory and removes it afterwards. */
+  /** Runs `work` with a new empty directory, which is removed afterwards. */
   async withDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
     const dir = mkdtempSync(join(this.root, 'run-'))
     try {

@@ -7,7 +7,7 @@ import { Micros, parseDeviceId } from '../../schemas/ids.ts'
 /** One report of one device. */
 export interface Report {
   readonly deviceId: string
-  /** Microseconds; used as event time and as receive time. */
+  /** Event time and receive time, in microseconds. */
   readonly at: number
   readonly receivedAt: number
   readonly version: number

@@ -1,4 +1,4 @@
-// Counts the points that arrived: a run is valid only if every acknowledged point is found again.
+// Counts the points that arrived. A run is valid only if every acknowledged point is found.
 import { ticks, until } from '../measure/deadline.ts'
 import { byLabel } from '../measure/prometheus.ts'
 import { COUNTED_METRIC, METRICS } from './payloads.ts'
@@ -22,8 +22,8 @@ export function expectedOf(ids: readonly string[], runs: readonly RunResult[]): 
   return ids.map((id, at) => ({ id, messages: runs.reduce((sum, run) => sum + (run.perDevice[at] ?? 0), 0) }))
 }
 
-/** Waits until the service has inserted as many rows as were acknowledged, and the last rows of some devices are
- *  queryable. Resolves with that time. `countExactly` then proves that all are there. */
+/** Waits until the service has inserted as many rows as were acknowledged, and queries find the last rows of some devices.
+ *  Resolves with that time. Afterwards `countExactly` proves that no row is missing. */
 export async function waitForRows(rest: Rest, devices: readonly ExpectedCount[]): Promise<number> {
   const points = METRICS.length * devices.reduce((sum, { messages }) => sum + messages, 0)
   const isMetered = (await rowsInserted(rest)) !== undefined
@@ -38,7 +38,7 @@ export async function waitForRows(rest: Rest, devices: readonly ExpectedCount[])
 export interface CountResult {
   readonly devices: number
   readonly expected: number
-  /** Differs from `expected` by the number of missing and duplicated points of all devices. */
+  /** The difference to `expected` is the number of missing and duplicated points. */
   readonly found: number
 }
 
@@ -63,12 +63,13 @@ export async function countExactly(
   return { devices: checked.length, expected, found: expected - wrong }
 }
 
-/** Rows (one per point) that the service reports as inserted, replays included; undefined if it reports none. */
+/** Resolves with the number of rows (one per point) that the service reports as inserted, including replays, or with
+ *  undefined if it reports none. */
 export async function rowsInserted(rest: Rest): Promise<number | undefined> {
   return byLabel(await rest.metrics(), ROWS_METRIC, 'table').get('points')
 }
 
-/** Takes at most `count` of these, evenly spaced. */
+/** Returns at most `count` of the items, evenly spaced. */
 export function spread<T>(items: readonly T[], count: number): readonly T[] {
   if (items.length <= count) return items
   const step = items.length / count

@@ -9,7 +9,7 @@ export class Crowd {
   readonly #reached = new Set<string>()
   #commands = 0
   #lastAt = 0
-  /** Also called for every command, with the time at which the device got it. */
+  /** Called for every command, with the time at which the device got it. */
   onCommand: (payload: string, at: number) => void = () => undefined
 
   async listen({ host, port, devices, connectsAtOnce }: ListenJob): Promise<OpenResult> {

@@ -24,9 +24,9 @@ export class DeviceSocket {
   readonly device: DeviceLogin
   sent = 0
   acked = 0
-  /** Called after acknowledgements have been counted. Everything it sends goes out in a single write. */
+  /** Called after acknowledgements have been counted. All packets that it sends are written at once. */
   onAcks: (socket: DeviceSocket, count: number) => void = () => undefined
-  /** Microseconds from the scheduled send to PUBACK; undefined outside a measured run. */
+  /** Microseconds from the scheduled send to the PUBACK. Undefined outside a measured run. */
   latency: Histogram | undefined
   readonly #ring: PacketRing
   readonly #sentAt: Float64Array
@@ -64,7 +64,7 @@ export class DeviceSocket {
     return this.#deferred.length
   }
 
-  /** Writes the next `count` packets of the ring; `at` is the time at which they were scheduled. */
+  /** Writes the next `count` packets of the ring. `at` is the time for which they were scheduled. */
   send(count: number, at: number): void {
     const { bytes, packetBytes, size } = this.#ring
     const first = this.sent % size
@@ -73,8 +73,8 @@ export class DeviceSocket {
     this.#socket.write(bytes.subarray(first * packetBytes, (first + count) * packetBytes))
   }
 
-  /** Like `send`, but packets for which the ring has no room wait for acknowledgements, together with their time. Returns
-   *  how many are waiting. */
+  /** Like `send`, but packets wait if the ring has no room until others are acknowledged. Their scheduled time is kept.
+   *  Returns how many wait. */
   offer(count: number, at: number): number {
     const room = this.#deferred.length > 0 ? 0 : Math.min(count, this.#ring.size - this.inFlight)
     if (room > 0) this.send(room, at)
@@ -82,7 +82,7 @@ export class DeviceSocket {
     return count - room
   }
 
-  /** Sends a packet that the caller encodes for the next packet id. */
+  /** Sends a packet that `encode` makes for the next packet id. */
   sendOwn(encode: (packetId: number) => Uint8Array, at: number): void {
     const slot = this.sent % this.#ring.size
     this.#sentAt[slot] = at
@@ -97,7 +97,7 @@ export class DeviceSocket {
     this.#socket.destroySoon()
   }
 
-  // Returning false would pause the socket.
+  // The result must be true, because false would pause the socket.
   #onBytes(length: number): boolean {
     const count = this.#acks.read(readBuffer, length)
     if (this.#opened !== undefined && this.#acks.connack !== undefined) this.#onConnack(this.#acks.connack)

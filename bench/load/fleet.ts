@@ -1,4 +1,4 @@
-// A fleet of device sockets, and the two ways to load a broker with it.
+// A fleet of device sockets, which loads a broker in a closed or an open loop.
 
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'

@@ -1,9 +1,9 @@
-// Encodes MQTT 3.1.1 packets in advance and parses them without creating objects, because the generator must cost far less
-// than the broker.
+// Encodes MQTT 3.1.1 packets in advance and parses them without creating objects, because the generator must need far less
+// CPU than the broker.
 
 export interface ConnectOptions {
   readonly clientId: string
-  /** The password, sent with the client id as user name. Left out for a broker that accepts anybody. */
+  /** The password, which is sent with the client id as user name. Undefined for a broker that accepts anybody. */
   readonly password: string | undefined
   readonly keepAliveSec: number
 }
@@ -37,7 +37,7 @@ export function encodeSubscribe(filter: string, qos: 0 | 1): Buffer {
 export const DISCONNECT = Buffer.from([0xe0, 0])
 
 export interface PacketRing {
-  /** The ring written twice, so that any run of up to `size` packets is one slice. */
+  /** The ring is written twice, so that any run of up to `size` packets is one slice. */
   readonly bytes: Buffer
   readonly packetBytes: number
   readonly size: number
@@ -45,7 +45,7 @@ export interface PacketRing {
 
 export interface RingOptions {
   readonly topic: string
-  /** Payloads of one length. `size` of them are taken from `offset` on, wrapping at the end. */
+  /** Payloads of equal length. `size` of them are used, beginning at `offset` and wrapping around at the end. */
   readonly payloads: readonly Uint8Array[]
   readonly offset: number
   readonly size: number
@@ -108,7 +108,7 @@ export interface RawPacket {
   readonly body: Buffer
 }
 
-/** Cuts the bytes from a broker to a subscriber into packets, which may be split anywhere. */
+/** Cuts the bytes from a broker to a subscriber into packets. The bytes may arrive split anywhere. */
 export class PacketReader {
   #rest: Buffer = Buffer.alloc(0)
 

@@ -1,4 +1,4 @@
-// Measures the latency from a publish to /ws: a few devices send numbered messages, and one socket waits for the numbers.
+// Measures the latency from a publish to /ws. A few devices send numbered messages, and one socket waits for the numbers.
 import type { WebSocket } from 'ws'
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'

@@ -16,7 +16,7 @@ export interface OpenJob {
   readonly greet: boolean
 }
 
-/** A closed loop: every device keeps `window` messages unacknowledged. */
+/** A closed loop, in which every device keeps `window` messages unacknowledged. */
 export interface ClosedJob {
   readonly kind: 'closed'
   readonly window: number
@@ -25,7 +25,7 @@ export interface ClosedJob {
   readonly messagesPerDevice: number | undefined
 }
 
-/** An open loop: messages follow a fixed schedule, and latency counts from the scheduled time. */
+/** An open loop, in which messages follow a fixed schedule and latency counts from the scheduled time. */
 export interface OpenLoopJob {
   readonly kind: 'paced'
   readonly messagesPerSec: number
@@ -68,18 +68,18 @@ export interface CommandsJob extends RestTarget {
   readonly durationMs: number
   /** Number of connections for POST. Without a schedule it also bounds the commands in flight. */
   readonly inFlight: number
-  /** A fixed schedule. If undefined, a command follows when another one completes. */
+  /** Commands per second on a fixed schedule. If undefined, a command is sent whenever another one completes. */
   readonly perSec: number | undefined
 }
 
 export interface CommandsResult {
   readonly sent: number
   readonly lost: number
-  /** Number of `resync` frames, with which /ws reports that it left out events. */
+  /** Number of `resync` frames, by which /ws reports that it left out events. */
   readonly resyncs: number
   readonly firstSentAt: number
   readonly lastCompletedAt: number
-  /** Times since the scheduled send: until the 202, until the device has the command, and until `completed` on /ws. */
+  /** All three count from the scheduled send: to the 202, to the device, and to `completed` on /ws. */
   readonly acceptedMicros: Percentiles
   readonly receivedMicros: Percentiles
   readonly completedMicros: Percentiles

@@ -1,5 +1,5 @@
-// The load generator. It is a separate process, so that its CPU time does not count as the service's. Runs one job at a
-// time.
+// The load generator, which runs one job at a time. It is a separate process, so that its CPU time does not count as the
+// service's.
 import { Crowd } from './crowd.ts'
 import { Fleet } from './fleet.ts'
 import { Probe } from './probe.ts'

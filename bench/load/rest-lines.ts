@@ -1,5 +1,4 @@
-// Keep-alive HTTP/1.1 connections on raw sockets, because a request through node:http costs the generator several times as
-// much.
+// Keep-alive HTTP/1.1 connections on raw sockets. With node:http the generator would need several times as much CPU.
 import { connect, type Socket } from 'node:net'
 import { ticks } from '../measure/deadline.ts'
 

@@ -1,4 +1,4 @@
-// The REST requests of the bench: logs in as one admin, registers devices fast, and reads history back.
+// The REST requests of the bench. They log in as an admin, register devices quickly, and read history.
 import { Agent, request } from 'node:http'
 import { sleep } from '../measure/deadline.ts'
 import type { DeviceLogin } from './device-socket.ts'
@@ -158,7 +158,7 @@ export class Rest {
     return results
   }
 
-  // If the service refuses a request because of its rate, waits for as long as the service asks.
+  // If the service refuses a request because of its rate, this waits for as long as the service demands and tries again.
   async #send(method: string, path: string, body?: unknown): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
       const reply = await this.#once(method, path, body)

@@ -1,18 +1,18 @@
-// A rosbridge server with a robot behind it. Its topics publish in turn, each at the rate it would have alone.
+// A rosbridge server with a simulated robot. Its topics publish in turn, each at `HZ`.
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sleep } from '../measure/deadline.ts'
 
 /** Messages per second of each topic. */
 export const HZ = 50
-/** After this time, everything published has been read. */
+/** After this time, everything that was published has been read. */
 const READ_MS = 500
 
 export class Robot {
   readonly url: string
   /** Resolves once all topics have been subscribed to for the first time. */
   readonly subscribed: Promise<void>
-  /** How often each text was published by the other side. */
+  /** How often the client has published each text. */
   readonly heard = new Map<string, number>()
   readonly #server: WebSocketServer
   readonly #topics: number
@@ -47,7 +47,7 @@ export class Robot {
     await sleep(READ_MS)
   }
 
-  /** Breaks the connection, and accepts none for this long. */
+  /** Closes the connection, and accepts no other one for this long. */
   async leave(ms: number): Promise<void> {
     await this.fallSilent()
     this.#isAway = true
@@ -89,7 +89,7 @@ export class Robot {
     let said = 0
     this.#timer = setInterval(() => {
       const due = Math.floor(((performance.now() - startedAt) * perSec) / 1_000)
-      // No two messages of a topic have the same time, however late they are published.
+      // Messages of a topic have different times, even if several are published late at once.
       for (; said < due; said++)
         socket.send(
           messageOf(`/battery_${said % this.#topics}`, this.#said++, startedMs + (said * 1_000) / perSec),

@@ -1,5 +1,5 @@
-// Measures whole round trips of commands: POST, the device's socket, its answer, and `completed` on /ws. Each command
-// carries a number.
+// Measures whole round trips of commands: POST, the device's socket, its answer, and `completed` on /ws. Each command has a
+// number.
 import type { WebSocket } from 'ws'
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { sleep, ticks, until } from '../measure/deadline.ts'
@@ -27,7 +27,7 @@ export async function runRoundTrips(crowd: Crowd, job: CommandsJob): Promise<Com
 class RoundTrips {
   readonly #job: CommandsJob
   readonly #lines: RestLines
-  /** The scheduled time of each command, by its number. Undefined once it is completed. */
+  /** The scheduled time of each command by its number. It becomes undefined when the command is completed. */
   readonly #sentAt: (number | undefined)[] = []
   readonly #accepted = new Histogram()
   readonly #received = new Histogram()

@@ -1,4 +1,4 @@
-// Writes shadows. Each shadow has one writer, which names the version it read, so one request per shadow is in flight.
+// Reads or writes shadows, with one request per shadow in flight. A write names the version that it expects.
 
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { ticks } from '../measure/deadline.ts'
@@ -40,7 +40,7 @@ export async function runShadows(job: ShadowsJob): Promise<ShadowsResult> {
   }
 }
 
-// Every write changes a value, so a shadow's version equals the number of its writes.
+// Every write changes a value, so that the shadow's version is the number of its writes.
 function writeOf(path: string, version: number) {
   const body = `{"report_interval_sec":${version + 1},"mode":"eco"}`
   return { method: 'PUT', path: `${path}/desired`, body, ifMatch: `"${version}"` } as const

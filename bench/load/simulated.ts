@@ -1,4 +1,4 @@
-// Devices of Fleet's own simulator, in a process of their own, and an image for them.
+// Runs devices of Fleet's own simulator in a separate process, and provides firmware for them.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { Service } from '../targets/service.ts'
 import type { Rest } from './rest.ts'
 
 const CLI = fileURLToPath(new URL('../../api/cli/main.js', import.meta.url))
-/** Time for registration and connecting. */
+/** How long registering and connecting may take. */
 const CONNECTED_MS = 900_000
 const POLLING = { deadlineMs: CONNECTED_MS, everyMs: 500 }
 const UPLOAD_MS = 60_000

@@ -1,4 +1,4 @@
-// Series of numbers to store: values like a sensor's, and the worst case.
+// Makes series of numbers: values like a sensor's, and the worst case for compression.
 
 export type SeriesKind = 'walk' | 'random'
 

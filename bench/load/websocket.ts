@@ -6,7 +6,7 @@ export async function openWebSocket(url: string, onText: (text: string) => void)
   const socket = new WebSocket(url, { perMessageDeflate: false })
   socket.on('message', (data) => onText(String(data)))
   await once(socket, 'open')
-  // A socket that breaks shows as events that never arrive, which the caller counts.
+  // Errors need no handling, because the caller counts events that never arrive.
   socket.on('error', () => undefined)
   return socket
 }

@@ -1,7 +1,7 @@
 // Reads the CPU time of a process, its threads and its children from /proc. Works on Linux only.
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Linux counts in hundredths of a second on every platform Node runs on. */
+/** Linux counts CPU time in hundredths of a second on every platform on which Node runs. */
 const MICROS_PER_TICK = 10_000
 
 export interface ProcStat {
@@ -11,7 +11,7 @@ export interface ProcStat {
   readonly cpuMicros: number
 }
 
-/** Reads /proc/<pid>/stat or /proc/<pid>/task/<tid>/stat. The name may hold blanks and brackets. */
+/** Parses /proc/<pid>/stat or /proc/<pid>/task/<tid>/stat. The name may contain blanks and brackets. */
 export function parseStat(text: string): ProcStat {
   const open = text.indexOf('(')
   const close = text.lastIndexOf(')')
@@ -47,7 +47,7 @@ export interface CpuUse {
   readonly totalMicros: number
   /** The event loop of the root process. */
   readonly mainMicros: number
-  /** The busiest other threads of the root process, busiest first. */
+  /** The CPU time of the busiest other threads of the root process, in descending order. */
   readonly threadMicros: readonly number[]
   readonly childrenMicros: number
 }
@@ -93,7 +93,7 @@ export interface MachineTime {
   readonly stealMicros: number
 }
 
-/** Reads /proc/stat, which adds up all cores since the machine started. */
+/** Parses /proc/stat, which has the sum over all cores since the machine started. */
 export function parseMachineTime(text: string): MachineTime {
   const line = text.slice(0, text.indexOf('\n'))
   const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number)
@@ -106,7 +106,7 @@ export function parseMachineTime(text: string): MachineTime {
   }
 }
 
-// schedstat counts nanoseconds but is missing in some kernels. stat counts ticks everywhere.
+// schedstat counts nanoseconds, but some kernels do not have it. stat is always there and counts ticks.
 function threadMicros(path: string): number | undefined {
   const fine = read(`${path}/schedstat`)?.split(' ')[0]
   if (fine !== undefined && fine !== '0') return Number(fine) / 1000

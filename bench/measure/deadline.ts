@@ -1,7 +1,7 @@
-// Bounds every wait of the bench: it ends with its result, or with an error that names what was waited for.
+// Bounds every wait of the bench. A wait ends with its result, or with an error that names what was waited for.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// performance.now() is cheap, and hrtime is the clock shared by all processes of a machine.
+// performance.now() is cheap but begins with each process. hrtime makes it comparable between processes.
 const origin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
 /** Monotonic milliseconds, comparable between the processes of a machine. */
@@ -14,7 +14,7 @@ export async function within<T>(ms: number, what: string, work: Promise<T>): Pro
   const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
     throw new Error(`${what}: not within ${ms} ms`)
   })
-  // Once the work is done, aborting the timer rejects a promise that nobody awaits.
+  // When the work is done first, the timer is aborted, and its promise is rejected while nobody awaits it.
   late.catch(() => undefined)
   try {
     return await Promise.race([work, late])

@@ -1,4 +1,4 @@
-// Flattens a report in the simplest way, for floors and peers. Unlike the engine's version, it has no bounds.
+// Flattens a report in the simplest way, for comparison. Unlike the engine's own code, it has no limits.
 
 export function flatten(value: unknown, path: string, put: (name: string, value: number) => void): void {
   if (typeof value === 'number') put(path, value)

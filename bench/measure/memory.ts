@@ -1,5 +1,5 @@
-// Reads the resident memory of a process tree from /proc. Mapped files (log, store) are counted separately: the kernel may
-// drop their pages at any time, so they are not a cost of devices.
+// Reads the resident memory of a process tree from /proc. Mapped files (log and store) are counted separately, because the
+// kernel may drop their pages at any time.
 import { readFileSync } from 'node:fs'
 import { processTree } from './cpu.ts'
 
@@ -38,7 +38,8 @@ export function residentOfTree(root: number): TreeResident {
 
 const LOOK_MS = 50
 
-/** Returns a function that tells by how much the anonymous memory of a process and its children has grown at most. */
+/** Watches the anonymous memory of a process and its children. The returned function stops it and returns by how much the
+ *  memory grew at most. */
 export function watchGrowth(pid: number): () => number {
   const now = () => {
     const { root, children } = residentOfTree(pid)

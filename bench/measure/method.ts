@@ -1,4 +1,4 @@
-// The text below the table: how the figures are measured, and what they do not include.
+// The last part of BENCHMARKS.md, which says how the figures are measured and what they do not include.
 
 export const METHOD = `## Method
 

@@ -5,7 +5,7 @@ import { toDigits } from './report.ts'
 
 /** Percentage of CPU time taken by the hypervisor above which a figure is doubtful. */
 const STEAL_PERCENT_MAX = 2
-/** The same for other processes, including work of the kernel that belongs to no process. */
+/** The same limit for other processes, including work that the kernel does for no process. */
 const OTHERS_PERCENT_MAX = 10
 
 export class NoiseMeter {

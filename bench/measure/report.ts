@@ -1,4 +1,4 @@
-// Writes the table of figures with their targets and floors.
+// Writes the report, with tables of figures, their targets and floors.
 
 export interface Figure {
   readonly scenario: string
@@ -6,7 +6,7 @@ export interface Figure {
   readonly value: number
   readonly unit: string
   readonly target?: { readonly kind: 'at_least' | 'at_most'; readonly value: number }
-  /** The ratio to a floor, where 1 is the floor itself. */
+  /** The ratio of this figure to a floor. 1 means that it is as good as the floor. */
   readonly floorShare?: { readonly of: string; readonly share: number }
   readonly note?: string
 }
@@ -52,7 +52,7 @@ export function toDigits(value: number): string {
   return String(Number(value.toPrecision(3)))
 }
 
-/** The results of a scenario, as a part of the report. */
+/** The part of the report that has the results of one scenario. */
 export interface ReportPart {
   readonly name: string
   readonly about: string
@@ -67,7 +67,7 @@ Written by \`npm run bench\`; do not edit. Each part says when it was measured, 
 part only.
 `
 
-/** Replaces the parts in `before` of the scenarios that were measured. Other scenarios keep their parts. */
+/** Returns the report `before` with new parts for the scenarios that were measured. Other scenarios keep their parts. */
 export function toReport(
   before: string,
   parts: readonly ReportPart[],

@@ -1,4 +1,5 @@
-// Requests to ClickHouse: CPU microseconds of this process and of the chdb process, best and median of several rounds.
+// Measures requests to ClickHouse: the CPU time of this process and of the chdb process, as the best and the median of
+// several rounds.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

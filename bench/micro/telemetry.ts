@@ -1,9 +1,9 @@
-// Measures how long decoding telemetry takes: CPU microseconds per message, the best of several rounds, on one thread
-// without I/O.
+// Measures the CPU time of decoding telemetry, in microseconds per message on one thread without I/O. The best of several
+// rounds counts.
 //
-//   floor    JSON.parse and a flatten into an array; nothing is stored
-//   general  report() without a known shape, for a payload unlike all before
-//   shaped   report() with a known shape, for payloads like the device's earlier ones
+//   floor    JSON.parse and flattening into an array, without storing anything
+//   general  report() for a payload whose shape is not known
+//   shaped   report() for a payload whose shape is known
 //   encode   encoding a block of those messages, per point
 import { Buffer } from 'node:buffer'
 import { Columns } from '../../engine/domain/telemetry/columns.ts'
@@ -19,7 +19,7 @@ const RECEIVED_AT = 1_700_000_000_000_000
 
 class Sender {
   readonly #latest = Array.from({ length: DEVICES }, () => new Latest())
-  // The form of the ids does not matter here.
+  // The pattern of ids does not matter here.
   readonly #ids = Array.from({ length: DEVICES }, (_, i) => `dev_${i}` as DeviceId)
   #version = 0
 
@@ -34,7 +34,7 @@ class Sender {
   }
 }
 
-/** Columns that never learn a shape. */
+/** Returns columns that never learn a shape. */
 function forgetful(): Columns {
   const columns = new Columns()
   columns.shapes.find = () => undefined

@@ -1,4 +1,4 @@
-// Alert rules: their cost while no alert changes, their effect on ingest, a storm of alerts, and the latency to a webhook.
+// Measures alert rules: their effect on ingest, a storm of alerts, and the latency to a webhook.
 import { Histogram } from '../../engine/edge/histogram.ts'
 import { expectedOf, waitForRows } from '../load/count.ts'
 import { type DeviceLogin, DeviceSocket } from '../load/device-socket.ts'
@@ -20,13 +20,13 @@ const INGESTING = 1_000
 const RULES = 20
 const WARM_UP_MS = 1_500
 const OTHERS = 100
-/** The devices of the critical alerts, and a few spare ones. */
+/** Devices for the critical alerts, with a few to spare. */
 const PROBES = 300
 const OTHERS_PER_SEC = 500
 const CONNECTS_AT_ONCE = 256
 const API = '/api/v1/alerts'
 const POLLING = { deadlineMs: 120_000, everyMs: 100 }
-/** Below the limit of 600 per minute that a channel may send. */
+/** A channel may send 600 messages a minute, so this must stay below ten a second. */
 const CRITICAL_PER_SEC = 8
 
 export const alerts: Scenario = {
@@ -57,7 +57,8 @@ export const alerts: Scenario = {
   },
 }
 
-/** The same load with and without rules whose alerts never change, alternating so that a busy machine slows down both. */
+/** Compares the same load with and without rules whose alerts never change. Runs alternate, so that a busy machine slows
+ *  down both. */
 async function besideIngest(bench: Bench, session: Session): Promise<void> {
   const { service, rest, devices, generator } = session
   const ids = devices.map(({ id }) => id)
@@ -74,7 +75,7 @@ async function besideIngest(bench: Bench, session: Session): Promise<void> {
     const storedAt = await waitForRows(rest, expectedOf(ids, runs))
     const { totalMicros, childrenMicros } = cpuBetween(before, sampleCpu(service.pid))
     const rate = (1_000 * result.messages) / (storedAt - result.firstSentAt)
-    // The merges of ClickHouse vary independently of the rules.
+    // ClickHouse is not included, because the cost of its merges varies independently of the rules.
     return { micros: (totalMicros - childrenMicros) / result.messages, rate }
   }
   const durationMs = bench.quick ? 3_000 : 5_000
@@ -109,7 +110,7 @@ async function besideIngest(bench: Bench, session: Session): Promise<void> {
 
 interface Place {
   readonly session: Session
-  /** Devices without rules, whose messages are timed. */
+  /** Devices without rules, whose latency is measured. */
   readonly others: Generator
   readonly sink: WebhookSink
 }
@@ -121,7 +122,7 @@ async function openAll({ service, rest, devices, generator }: Session, others: G
   await generator.open({ ...sockets, devices, ringSize: 16 })
 }
 
-/** Within a second, every device sends for the first time the value that its rule is about. */
+/** Makes every device exceed the threshold of its rule within the same second. */
 async function storm(bench: Bench, { session, others, sink }: Place): Promise<void> {
   const { rest, devices, generator } = session
   const url = `http://${sink.address}/storm`
@@ -129,7 +130,7 @@ async function storm(bench: Bench, { session, others, sink }: Place): Promise<vo
   await rest.post(`${API}/rules`, {
     name: 'weak signal',
     target: { type: 'group', value: 'bench' },
-    // Every value of the load is below it.
+    // Every value of the load fulfils this condition.
     condition: { kind: 'threshold', metric: 'rssi', op: '<', value: 0 },
     // The answer is a channel.
     channels: [(JSON.parse(channel) as { readonly channel_id: string }).channel_id],
@@ -191,7 +192,7 @@ interface Summary {
   readonly by_state: { readonly firing: { readonly warning: number } }
 }
 
-/** The critical alerts of some devices fire one after the other, while other devices send messages. */
+/** Makes critical alerts fire one after the other, while other devices send messages. */
 async function toWebhook(bench: Bench, { session, others, sink }: Place): Promise<void> {
   const { service, rest } = session
   const count = bench.quick ? 40 : 200

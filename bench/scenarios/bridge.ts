@@ -1,4 +1,4 @@
-// The cost of the ROS 2 bridge on a robot: CPU per ROS message that becomes an MQTT message.
+// Measures the cost of the ROS 2 bridge on a robot, as CPU time per ROS message that becomes an MQTT message.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ interface Place {
   readonly token: string
 }
 
-/** CPU per message of a process that parses each message and writes something to a socket, and does nothing else. */
+/** Measures the CPU time per message of a process that only parses each message and writes something to a socket. */
 async function floorOf(bench: Bench, topics: number): Promise<number> {
   const ros = await Robot.open(topics)
   const sink = createServer((socket) => {

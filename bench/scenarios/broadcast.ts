@@ -1,4 +1,4 @@
-// Sends one command to a whole fleet, and measures how soon all devices have it and how much it slows down other work.
+// Sends one command to a whole fleet. Measures how soon all devices have it, and how much it slows down other work.
 
 import type { Percentiles } from '../../engine/edge/histogram.ts'
 import { Histogram } from '../../engine/edge/histogram.ts'

@@ -24,7 +24,7 @@ export const cluster: Scenario = {
   name: 'cluster',
   about: 'the cluster profile on real servers: messages/s and CPU by process, compared with the glue peer',
   async run(bench) {
-    // The peer runs in the same session, because the speed of the machine changes.
+    // The glue peer runs in the same session, because the speed of the machine changes over time.
     if (bench.find(glueName, 'messages/s') === undefined) await glue.run(bench)
     for (const layout of LAYOUTS) {
       const did = await bench.withDir((dir) =>

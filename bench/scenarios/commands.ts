@@ -1,4 +1,4 @@
-// Measures round trips of commands: POST, the device's socket, its answer, `completed` on /ws.
+// Measures round trips of commands: POST, the device's socket, its answer, and `completed` on /ws.
 import type { CommandsResult } from '../load/protocol.ts'
 import { type Session, withSession } from '../load/session.ts'
 import { type CpuUse, cpuBetween, sampleCpu } from '../measure/cpu.ts'

@@ -1,5 +1,5 @@
-// The dashboard under full load: what a user sees while 10 000 messages a second come in, and what a hundred open
-// dashboards cost ingest.
+// Measures the dashboard under full load: how quickly a user sees values while 10 000 messages a second come in, and how
+// much a hundred open dashboards cost.
 import { connectAsync } from 'mqtt'
 import type { Page } from 'playwright-core'
 import type { WebSocket } from 'ws'
@@ -16,7 +16,7 @@ import type { Service } from '../targets/service.ts'
 
 const FLOOD_PER_SEC = 10_000
 const PROBE_EVERY_MS = 200
-/** A page that was just opened still loads its charts. */
+/** Time for a page that was just opened to load its charts. */
 const OPENED_MS = 3_000
 const DASHBOARDS = 100
 const WINDOW = 4
@@ -30,7 +30,7 @@ export interface DashboardLoad {
   readonly generator: Generator
 }
 
-/** The page of a device that reports its own clock, while other devices report as fast as they are allowed. */
+/** Watches the page of a device that reports its own clock, while other devices send as many messages as they may. */
 export async function addFlood(
   bench: Bench,
   page: Page,
@@ -140,7 +140,7 @@ function histogramOf(ms: readonly number[]): {
   return { p50: p50 / 1000, p99: p99 / 1000, count }
 }
 
-/** Runs in the page: reads the value that is shown in each frame. */
+/** A script that runs in the page and reads the value that is shown in each frame. */
 const WATCHER = `
   globalThis.seen = { ages: [], gaps: [], tasks: [] }
   new PerformanceObserver((list) => {

@@ -1,4 +1,4 @@
-// The dashboard in Chromium with 50 000 registered devices, of which 1 000 report.
+// Measures the dashboard in Chromium with 50 000 registered devices, of which 1 000 report.
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { Histogram, type Percentiles } from '../../engine/edge/histogram.ts'
@@ -19,7 +19,7 @@ const REPORTING = 1_000
 const WAIT_MS = 120_000
 const SCROLL_MS = 10_000
 const INDEX_READS = 10
-/** Without the second option, the browser reports its memory use only when it happens to collect garbage. */
+/** Without the second option, the browser measures its memory only when it happens to collect garbage. */
 const BROWSER = ['--no-sandbox', '--enable-blink-features=ForceEagerMeasureMemory']
 const WORDS = ['bench-04', 'bench-0421', 'status:online', 'group:site-3 bench', 'nobody']
 
@@ -87,7 +87,7 @@ async function measure(bench: Bench, setting: Setting): Promise<void> {
   await addCrowd(bench, { scenario, service, generator, token: setting.rest.token })
 }
 
-/** Each context starts with an empty cache. The bare page shows how long this browser currently takes for any page. */
+/** Each context starts with an empty cache. A bare page shows how long the browser takes for any page at this moment. */
 async function addFirstPictures(bench: Bench, setting: Setting, scenario: string): Promise<void> {
   const [paint, drawn, bare] = [new Histogram(), new Histogram(), new Histogram()]
   const noise = new NoiseMeter()
@@ -203,7 +203,7 @@ async function addMemory(bench: Bench, page: Page, scenario: string): Promise<vo
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('HeapProfiler.collectGarbage')
   const { usedSize } = await cdp.send('Runtime.getHeapUsage')
-  // The browser reveals this only because the page is isolated.
+  // The browser provides this figure only to isolated pages, which the dashboard is.
   const bytes = await page.evaluate<number>(
     'performance.measureUserAgentSpecificMemory().then((measured) => measured.bytes)',
   )
@@ -221,7 +221,7 @@ async function loggedIn({ browser, service }: Setting): Promise<BrowserContext> 
   const { origin } = new URL(service.httpUrl)
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
-    // The page requests the session of its cookie only if it remembers having had one.
+    // The page renews the session of its cookie only if this mark says that there may be one.
     storageState: {
       cookies: [],
       origins: [{ origin, localStorage: [{ name: 'fleet-has-session', value: '1' }] }],
@@ -236,7 +236,7 @@ async function loggedIn({ browser, service }: Setting): Promise<BrowserContext> 
   return context
 }
 
-/** When the mark was first set, in milliseconds after the page was requested. */
+/** Resolves with the time of the mark, in milliseconds after the page was requested. */
 async function timeOf(page: Page, name: string): Promise<number> {
   for (const from = performance.now(); performance.now() - from < WAIT_MS; ) {
     const at = await page.evaluate<number>(

@@ -1,4 +1,4 @@
-// Measures the bytes on disk per point, all columns together.
+// Measures the bytes on disk per point, with all columns.
 import { BlockMaker } from '../load/blocks.ts'
 import { METRICS } from '../load/payloads.ts'
 import { deviceIds } from '../load/session.ts'
@@ -8,7 +8,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 import { type OpenTelemetry, withTelemetry } from '../targets/clickhouse.ts'
 
 const BLOCK_ROWS = 30_000
-/** Versions are built like those of shards: the position of the entry in the log, then the position within the entry. */
+/** Versions are made like those of shards, from the position of the entry in the log and the index within the entry. */
 const VERSIONS_PER_ENTRY = 65_536
 const SIZE = `SELECT sum(bytes_on_disk), sum(rows), count() FROM system.parts
 WHERE active AND table = 'points' AND database = currentDatabase() FORMAT TSV`
@@ -16,7 +16,7 @@ WHERE active AND table = 'points' AND database = currentDatabase() FORMAT TSV`
 interface Case {
   readonly name: string
   readonly values: SeriesKind
-  /** Timestamps from the device's clock, or receive times with their jitter. */
+  /** Timestamps of the device's clock are regular, and receive times have jitter. */
   readonly clock: 'steady' | 'received'
   readonly bytesMax?: number
 }

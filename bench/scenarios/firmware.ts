@@ -1,4 +1,5 @@
-// The cost of firmware: an upload, downloads by ranges compared with a bare Node stream, and readers that take nothing.
+// Measures the cost of firmware: an upload, downloads by ranges compared with a bare Node stream, and clients that request
+// an image and read nothing.
 import { createHash, randomFillSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
@@ -112,7 +113,7 @@ interface Place {
   readonly image: Buffer
 }
 
-/** After a small upload, sends the image many times over in a single one. */
+/** Measures one large upload after a small one for warming up. */
 async function upload({ bench, service, rest, image }: Place & { readonly rest: Rest }): Promise<void> {
   await send(service, rest, { version: 'small', image, times: 1 })
   await sleep(SETTLED_MS)
@@ -178,7 +179,7 @@ function hashSeconds(image: Buffer, times: number): number {
   return (user + system) / 1e6
 }
 
-/** Devices that get firmware over HTTP, each with the URL of its download. */
+/** Deploys firmware to devices that use HTTP, and resolves with the URL of each device's download. */
 async function offered(service: Service, rest: Rest, count: number): Promise<readonly URL[]> {
   const devices = await rest.register(deviceIds(count))
   const poll = async ({ id, token }: DeviceLogin, path = '') => {

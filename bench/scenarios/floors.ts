@@ -1,4 +1,4 @@
-// Measures floors: single parts of the work on their own, in the same run as everything else.
+// Measures floors, which are single parts of the work on their own, in the same run as everything else.
 import { COUNTED_METRIC, LEAVES, makePayloads } from '../load/payloads.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
 import { cpuBetween, sampleCpu } from '../measure/cpu.ts'

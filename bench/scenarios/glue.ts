@@ -1,5 +1,5 @@
-// The peer for comparison: a script that one could write in an afternoon, with the same generator, the same payloads and
-// the same kind of ClickHouse child process.
+// Measures a script that one could write in an afternoon, for comparison. Generator, payloads and the kind of ClickHouse
+// child process are the same as for the service.
 
 import { LEAVES } from '../load/payloads.ts'
 import type { RunResult } from '../load/protocol.ts'

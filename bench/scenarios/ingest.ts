@@ -139,7 +139,7 @@ function addFigures(bench: Bench, measured: Measurement): void {
   )
 }
 
-// The lowest possible cost of the same work: parse and flatten each message, and insert its eight points from a prebuilt
+// The least that this work can cost is to parse and flatten each message, and to insert its eight points from a prebuilt
 // block.
 function floorOfCpu(bench: Bench, micros: number): ReturnType<Bench['shareOf']> {
   const parse = bench.find('floors', 'JSON.parse + flatten')

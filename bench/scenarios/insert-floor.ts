@@ -1,4 +1,4 @@
-// A floor: inserts blocks of telemetry encoded in advance, one after the other, with nothing else running.
+// Measures a floor: inserting blocks of telemetry that were encoded in advance, with nothing else running.
 import type { Block } from '../../engine/ports/telemetry.ts'
 import { BlockMaker } from '../load/blocks.ts'
 import { LEAVES, METRICS, makePayloads } from '../load/payloads.ts'
@@ -10,7 +10,7 @@ import { toDigits } from '../measure/report.ts'
 import type { Bench } from '../scenario.ts'
 import { withTelemetry } from '../targets/clickhouse.ts'
 
-/** Messages per block, about as many as the service sends at full load. */
+/** Messages per block. At full load the service's blocks have about as many. */
 const BLOCK_ROWS = 30_000
 const DEVICES = 1_000
 const MICROS_PER_MESSAGE = 12

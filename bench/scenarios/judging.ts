@@ -1,5 +1,5 @@
-// The cost of alert rules to a shard while no alert changes: time per message, memory per device and rule, and the sweep of
-// timers. Everything runs in this process, without a service.
+// Measures what alert rules cost a shard while no alert changes: time per message, memory per device and rule, and the
+// sweep of timers. Everything runs in this process, without a service.
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -154,7 +154,7 @@ interface JudgingRun {
 
 function costOf(judged: JudgingRun): { readonly nanos: number; readonly noise: string } {
   const noise = new NoiseMeter()
-  // The first round shows each rule that its metric is known.
+  // In the first round each rule learns that its metric is known, which is not part of the cost.
   judgeMessages(judged)
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
@@ -173,7 +173,7 @@ let lastAt = START * 1_000
 /** Returns the number of messages that flagged a rule. */
 function judgeMessages({ watches, messages, sent: { shape, columns } }: JudgingRun): number {
   const { slotValues } = columns.shapes
-  // A module variable would allocate a number for each message, which is not a cost of rules.
+  // Assigning to a module variable would allocate a number for each message, so this uses a local one.
   let at = lastAt
   let flagged = 0
   for (let i = 0; i < messages; i++) {
@@ -197,13 +197,13 @@ async function countCollections(work: () => unknown): Promise<number> {
   })
   observer.observe({ entryTypes: ['gc'] })
   work()
-  // Observers get their entries in a later turn of the event loop.
+  // The observer gets its entries in a later turn of the event loop.
   await sleep(50)
   observer.disconnect()
   return collections
 }
 
-/** Every device has an alert that is pending for an hour. */
+/** Measures sweeps while every device has an alert that is pending for an hour. */
 function timers(bench: Bench): void {
   const pending: RuleWishBody = {
     name: 'online for long',

@@ -10,7 +10,7 @@ import { ingestName, ringFor, windowFor } from './ingest.ts'
 const SOCKETS = 1_000
 const PROBE_DEVICES = 50
 const PROBES_PER_SEC = 500
-/** Messages per write. A device that reports often sends several at once, one that reports rarely does not. */
+/** Messages per write. A device that reports often sends several at once, and one that reports rarely sends them singly. */
 const BURSTS = [8, 1] as const
 
 export const latency: Scenario = {
@@ -49,7 +49,7 @@ async function measure(bench: Bench, session: Session): Promise<void> {
   }
 }
 
-/** Measures messages/s until stored, with this many in flight per device. If it is one, messages are sent singly. */
+/** Measures how many messages are stored per second, with `window` messages per device in flight. */
 async function findBest(session: Session, runs: RunResult[], window: number): Promise<number> {
   const ids = session.devices.map(({ id }) => id)
   const run = async (durationMs: number): Promise<number> => {

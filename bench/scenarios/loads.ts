@@ -1,5 +1,5 @@
-// Measures what a message costs the roles of a cluster at three loads. With few messages each one costs more, because
-// waking up, reading, appending, saving and informing the others takes the same effort for any number of them.
+// Measures what a message costs each role of a cluster at three loads. At a low load a message costs more, because waking
+// up, reading, appending, saving and informing other nodes takes the same effort for any number of messages.
 import { LEAVES } from '../load/payloads.ts'
 import { Rest } from '../load/rest.ts'
 import { deviceIds, withGenerator } from '../load/session.ts'
@@ -72,7 +72,7 @@ async function measure(bench: Bench, servers: Cluster): Promise<void> {
   }
 }
 
-/** CPU of each node without any messages, in microseconds per second. */
+/** Measures the CPU time of each node without any messages, in microseconds per second. */
 async function idlePerSec(nodes: readonly ClusterNode[], ms: number): Promise<readonly number[]> {
   const [before, since] = [nodes.map(({ pid }) => sampleCpu(pid)), ticks()]
   await until('a quiet while', { deadlineMs: 2 * ms, everyMs: 100 }, async () =>

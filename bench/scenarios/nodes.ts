@@ -20,7 +20,7 @@ const PARTITIONS = 64
 const STEADY_PER_SEC = 1_000
 const PATIENCE_MS = 120_000
 const ASK_EVERY_MS = 200
-/** Devices that are registered at a time, fewer than there are connections. */
+/** How long an unanswered request may take before the next one is sent. */
 const ASK_AGAIN_MS = 2_000
 
 export const nodes: Scenario = {
@@ -173,7 +173,7 @@ async function join({ servers, rest, ids }: Fleet, start: () => Promise<void>): 
   return { balancedMs: balancedAt - enteredAt, silentMs, moved }
 }
 
-/** Resolves when so many engines own all partitions in even shares. */
+/** Resolves when this many engines own all partitions in even shares. */
 function balanced(servers: Cluster, count: number): Promise<number> {
   return until(`${count} engines with even shares`, { deadlineMs: PATIENCE_MS, everyMs: 20 }, async () => {
     const state = await servers.owners()
@@ -205,8 +205,8 @@ function onePerPartition(
   return [...byPartition].map(([partition, id]) => ({ id, partition }))
 }
 
-/** Resolves with the time of the owner's first answer: latest telemetry is only in its memory. The API itself waits for an
- *  owner, but a request that reached a dying node may wait in vain, so further ones are sent in parallel. */
+/** Resolves with the time of the owner's first answer about latest telemetry, which only the owner has. The API waits for
+ *  an owner, but a request that reached a dying node may get no answer, so further ones are sent in parallel. */
 async function firstAnswer(rest: Rest, id: string): Promise<number> {
   let answeredAt: number | undefined
   let askAgainAt = 0

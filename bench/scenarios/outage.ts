@@ -11,7 +11,7 @@ import type { Cluster } from '../targets/cluster.ts'
 const scenario = 'cluster, ClickHouse away'
 /** Messages per second. Each message has eight points. */
 const OUTAGE_PER_SEC = 4_000
-/** The nodes count as caught up if fewer milliseconds of messages than this are missing. */
+/** The nodes have caught up when fewer messages are missing than arrive in this time. */
 const LAG_MS = 1_000
 const PATIENCE_MS = 120_000
 
@@ -61,7 +61,7 @@ export async function measureOutage(bench: Bench, outage: Outage): Promise<void>
   await until('everything to be stored', { deadlineMs: PATIENCE_MS, everyMs: 100 }, async () =>
     (await stored()) >= sentBefore + messages ? true : undefined,
   )
-  // A point that was written again replaces the earlier one, either at a merge or in this query.
+  // FINAL counts a point once even if it was written again.
   const final = Number(await servers.clickhouse.query('SELECT count() FROM points FINAL')) / LEAVES
   const seconds = (caughtUp.at - healedAt) / 1000
   const perSec = (caughtUp.count - storedBefore) / seconds

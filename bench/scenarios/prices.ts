@@ -1,6 +1,6 @@
-// The CPU time of each role's most expensive requests, as multiples of a plain GET: what one user can cause with one
-// request. Most of them are also charged to their user's budget of work, which limits how many can be sent. The second
-// figure is the cost of one unit of that budget.
+// Measures the most expensive requests of each role. The first figure is the CPU time that one request can cause, as a
+// multiple of a plain GET. Most of these requests are charged to the user's budget of work, which limits how many can be
+// sent. The second figure is the cost of one unit of that budget.
 import { API_LIMITS } from '../../api/limits.ts'
 import { openDataDir } from '../../engine/adapters/data-dir/data-dir.ts'
 import { DATABASE_WORK } from '../../schemas/operation.ts'
@@ -21,13 +21,13 @@ const METRICS = Array.from({ length: 10 }, (_, i) => `m${i}`).join(',')
 const PLAIN = '/api/v1/devices/bench-000000'
 const FILE = '/api/v1/devices/export'
 const HISTORY = '/api/v1/telemetry/bench-000000/history'
-/** The highest cost allowed for any request, however it is charged. Files of devices are exempt: they grow with the fleet,
- *  but give other requests a turn. */
+/** No request may cost more, however it is charged. Files of devices are exempt, because they grow with the fleet and let
+ *  other requests run in between. */
 const MULTIPLE_MAX = 100
-/** The highest cost allowed for a unit of the budget. A request that is not charged counts as one unit. */
+/** No unit of the budget may cost more. A request that is not charged counts as one unit. */
 const MULTIPLE_PER_UNIT_MAX = 25
 
-/** Metrics with one point per second over 11 000 buckets of ten seconds, as many as an answer may have. */
+/** Metrics with one point per second for 11 000 buckets of ten seconds, which is the maximum of an answer. */
 const MEASURED = Array.from({ length: 10 }, (_, i) => `measured${i}`)
 const MEASURED_SEC = 110_000
 
@@ -37,7 +37,7 @@ const measuredUnits = (buckets: number, aggregates: number) =>
 const filledUnits = (buckets: number, aggregates: number) =>
   (buckets * (1 + aggregates)) / API_LIMITS.valuesPerWork
 
-/** The lowest role that may send it, its description, its path, and the units of work that it is charged. */
+/** Each request has the lowest role that may send it, a description, its path, and the units of work it is charged. */
 const REQUESTS: readonly (readonly [
   role: string,
   name: string,
@@ -86,7 +86,7 @@ const REQUESTS: readonly (readonly [
 const rows = (devices: number) =>
   Array.from({ length: devices }, (_, i) => ({ device_id: `row-${i}`, name: `row-${i}`, type: 'simulator' }))
 
-/** Changes to every device, one after the other: path, body and units. */
+/** Changes to every device. Each is described by who sends it and what it does, with its path, body and units of work. */
 const BULKS: readonly (readonly [
   name: string,
   path: string,
@@ -146,13 +146,13 @@ async function measure(
 ): Promise<void> {
   const noise = new NoiseMeter()
   const cost = async (path: string, count: number): Promise<number> => {
-    // A tenth of the requests are for warming up.
+    // A tenth of the requests is sent first to warm up.
     for (let i = 0; i < count / 10; i++) await rest.text(path)
     const before = sampleCpu(service.pid)
     for (let i = 0; i < count; i++) await rest.text(path)
     return cpuBetween(before, sampleCpu(service.pid)).totalMicros / count
   }
-  // Meanwhile the rows of the registrations are stored, and the plain GET reaches its full speed.
+  // During this run the rows of the registrations are stored, and the plain GET reaches its full speed.
   await cost(PLAIN, bench.quick ? 1_000 : 5_000)
   const plain = await cost(PLAIN, bench.quick ? 1_000 : 5_000)
   bench.add({

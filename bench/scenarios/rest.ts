@@ -12,7 +12,7 @@ import { startProgram } from '../targets/ready-line.ts'
 import { startService } from '../targets/service.ts'
 
 const CONNECTIONS = 64
-/** Few connections, like the users of a dashboard, so that the latency of a page does not include queueing. */
+/** There are only a few connections, so that the latency of a page does not include time in a queue. */
 const LIST_CONNECTIONS = 2
 const READY_MS = 20_000
 const REPORTING = 20
@@ -44,7 +44,7 @@ async function measureSnapshot(bench: Bench, { service, rest, devices, generator
   })
   try {
     const load = { bench, token: rest.token, paths, connections: CONNECTIONS }
-    // The two alternate, twice, because the speed of a core changes over time.
+    // Both are measured in turn, because the speed of a core changes over time. The second round counts.
     const runs = []
     for (let round = 0; round < 2; round++)
       runs.push({

@@ -16,7 +16,7 @@ import { type Service, startService } from '../targets/service.ts'
 
 const FIRST_ACK_MS = 60_000
 const LOADED_SOCKETS = 1_000
-/** Time for the service to become idle, including one garbage collection, before memory is read. */
+/** After this time the service is idle and has collected its garbage, so memory can be read. */
 const SETTLE_MS = 15_000
 
 export const restart: Scenario = {
@@ -27,7 +27,7 @@ export const restart: Scenario = {
       const fleet = { dataDir, mqttPort: await freePort(), size: bench.quick ? 5_000 : 50_000 }
       const small = await anonOfSmall(bench, 0)
       const devices = await registerAll(bench, fleet)
-      // Memory is read before the load, because replaying a log takes memory that idle devices do not need.
+      // Memory is read before the load, because reading a log again takes memory that does not belong to idle devices.
       await measureMemory(bench, { ...fleet, devices, small })
       await killUnderLoad(fleet, devices)
       await measureRestart(bench, fleet, devices)
@@ -55,8 +55,8 @@ interface SmallFleet {
   readonly anonBytes: number
 }
 
-/** Memory of a restarted service with this many devices, as the basis for comparison. An almost empty one is not suitable:
- *  the difference came out negative, because a garbage collection outweighs a few devices. */
+/** Measures the memory of a restarted service with this many devices, as the basis of a comparison. With too few devices,
+ *  garbage collection would make a greater difference than the devices. */
 async function anonOfSmall(bench: Bench, size: number): Promise<SmallFleet> {
   return bench.withDir(async (dataDir) => {
     const fleet = { dataDir, mqttPort: 0, size }
@@ -107,7 +107,7 @@ async function killUnderLoad(fleet: FleetOnDisk, devices: readonly DeviceLogin[]
       const load = generator.closed({ window: 16, durationMs: 20_000, messagesPerDevice: undefined })
       await Promise.race([load, sleep(3_000)])
       await service.kill('SIGKILL')
-      // The generator fails because its sockets were closed, as intended.
+      // The generator must fail here, because its sockets were closed.
       await load.catch(() => undefined)
     })
   })

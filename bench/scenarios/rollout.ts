@@ -1,5 +1,5 @@
-// A rollout to thousands of devices that take two seconds each: its duration, its cost to the service, and its effect on
-// the telemetry of others.
+// Measures a rollout to thousands of devices that take two seconds each: its duration, its cost to the service, and its
+// effect on the telemetry of other devices.
 import { join } from 'node:path'
 import { placesFor } from '../load/places.ts'
 import { Rest } from '../load/rest.ts'
@@ -19,7 +19,7 @@ const MESSAGES_PER_SEC = 2_000
 const CALM_MS = 5_000
 const WATCHED_MS = 10_000
 const SETTLED_MS = 5_000
-/** Duration of the installation, and again of the restart. */
+/** The installation takes this long, and the restart as well. */
 const STEP_SEC = 1
 const POLLING = { deadlineMs: 600_000, everyMs: 250 }
 const MIB = 2 ** 20
@@ -60,7 +60,7 @@ interface Scene {
   readonly rest: Rest
 }
 
-/** Devices that report hardly anything but the progress of their update. */
+/** Describes devices that report almost only the progress of their update. */
 function scenarioOf(count: number): object {
   const type = {
     ...{ type: 'mqtt_device', keep_alive_sec: 600, telemetry: { interval_sec: 86_400 } },
@@ -75,7 +75,7 @@ function scenarioOf(count: number): object {
   }
 }
 
-/** The time from the 201 of a small deployment until it has reached all its devices. */
+/** Measures the time from the creation of a small deployment until its message has reached all devices. */
 async function notify(at: Scene): Promise<void> {
   const { bench, rest } = at
   const target = { type: 'group', value: 'bench/few' }
@@ -167,7 +167,7 @@ async function allSucceeded({ rest }: Scene, id: string, count: number): Promise
   })
 }
 
-/** Total time of the leader's rounds since the start. */
+/** Resolves with the total time of the leader's rounds since the start. */
 async function roundSeconds(rest: Rest): Promise<number> {
   const [, seconds = '0'] = /^fleet_ota_orchestrator_seconds_total (\S+)/m.exec(await rest.metrics()) ?? []
   return Number(seconds)

@@ -1,4 +1,5 @@
-// Writes shadows through REST, with one writer each that names the version it read. Every write must be in the history.
+// Writes shadows through REST. Each shadow has one writer, which names the version it read. Every write must be in the
+// history.
 import type { ShadowsResult } from '../load/protocol.ts'
 import { type Session, withSession } from '../load/session.ts'
 import { type CpuUse, cpuBetween, sampleCpu } from '../measure/cpu.ts'
@@ -10,7 +11,7 @@ import type { Bench, Scenario } from '../scenario.ts'
 const DEVICES = 200
 const WARM_UP_MS = 1_000
 const HISTORY_MS = 30_000
-/** The history is counted for one device in this many. */
+/** The history is counted for every tenth device. */
 const COUNTED_EVERY = 10
 
 export const shadows: Scenario = {

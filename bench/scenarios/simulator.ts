@@ -1,4 +1,5 @@
-// The cost of the simulator itself, and whether it and the service can handle 50 000 devices behind 50 gateways.
+// Measures the cost of the simulator itself, and whether simulator and service can handle 50 000 devices behind 50
+// gateways.
 import { join } from 'node:path'
 import { Rest } from '../load/rest.ts'
 import { allOnline, deploy, type RunningFleet, startSimulated, uploadImage } from '../load/simulated.ts'
@@ -55,11 +56,11 @@ interface Crowd {
   readonly count: number
   readonly intervalSec: number
   readonly isVia?: boolean
-  /** The duration of the measurement, once all devices are connected. */
+  /** The duration of the measurement, which begins when all devices are connected. */
   readonly seconds?: number
 }
 
-/** An eighth of the devices sends the same number of messages, so the difference is the memory of the devices. */
+/** A second run has an eighth of the devices and as many messages, so the difference in memory is due to the devices. */
 const FEWER = 8
 
 async function costOf(at: Place, crowd: Crowd): Promise<void> {
@@ -87,7 +88,7 @@ async function cost(at: Place, { seconds = 20, ...crowd }: Crowd) {
   const running = start(at, { ...crowd, seconds: 3_600 })
   try {
     await allOnline(at, groupOf(crowd))
-    // By then all devices are created, and the garbage from that is collected.
+    // After this time all devices have been created, and the garbage has been collected.
     await sleep(5_000)
     const [before, publishedBefore] = [sampleCpu(running.child.pid), await acknowledged(at)]
     await sleep(seconds * 1_000)
@@ -101,11 +102,11 @@ async function cost(at: Place, { seconds = 20, ...crowd }: Crowd) {
   }
 }
 
-/** 50 000 devices that each send something every 10 s, with a broadcast to all and a rollout to some halfway. */
+/** Runs 50 000 devices that each send something every 10 s. Halfway there are a broadcast to all and a rollout to some. */
 async function whole(at: Place): Promise<void> {
   const { bench, rest, service } = at
   const count = bench.quick ? 5_000 : 50_000
-  // Two minutes until all are online, and then the ten minutes to be measured.
+  // It takes two minutes until all are online. The following ten minutes are measured.
   const seconds = bench.quick ? 60 : 720
   const noise = new NoiseMeter()
   const startedAt = ticks()
@@ -179,7 +180,7 @@ function scenarioOf({ name, count, intervalSec, isVia = false, seconds = 60 }: C
   }
 }
 
-/** The number of PUBLISH packets that the service has accepted. */
+/** Resolves with the number of PUBLISH packets that the service has accepted. */
 async function acknowledged({ rest }: Place): Promise<number> {
   const text = await rest.metrics()
   const lines = text.split('\n').filter((line) => line.startsWith('fleet_mqtt_publishes_total'))
@@ -190,7 +191,7 @@ function microsOf(before: CpuSample, after: CpuSample): number {
   return cpuBetween(before, after).totalMicros
 }
 
-/** A rollout to every fifth device, selected by its id. */
+/** Creates a rollout to every fifth device, selected by its id. */
 async function rollOut(at: Place): Promise<string> {
   await uploadImage(at, { version: '2.0.0', bytes: IMAGE_BYTES })
   const page: unknown = JSON.parse(

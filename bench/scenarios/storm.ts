@@ -1,4 +1,4 @@
-// All devices connect at the same time, as after a network outage.
+// Lets all devices connect at the same time, as after a network outage.
 import { connectsFor } from '../load/places.ts'
 import { withSession } from '../load/session.ts'
 import { ticks, until } from '../measure/deadline.ts'

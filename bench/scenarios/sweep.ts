@@ -70,7 +70,7 @@ interface Swept {
   readonly history: number
   readonly notices: number
   readonly totalMs: number
-  /** Microseconds of each task, which is how long other work may have to wait. */
+  /** The duration of each task in microseconds, which is how long other work may have to wait. */
   readonly holds: Histogram
 }
 

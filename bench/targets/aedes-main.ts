@@ -1,4 +1,4 @@
-// A floor: plain aedes, which acknowledges messages that nobody consumes.
+// Runs plain aedes as a floor. It acknowledges messages that nobody consumes.
 import { createServer } from 'node:net'
 import { Aedes } from 'aedes'
 

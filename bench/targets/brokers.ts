@@ -21,7 +21,7 @@ export async function startBare(kind: 'aedes' | 'echo'): Promise<BareBroker> {
   return { ...program, mqtt: addressOf(program.ready.mqttUrl) }
 }
 
-/** Starts mosquitto from the PATH, which keeps everything in memory. Resolves with undefined if it is not installed. */
+/** Starts mosquitto from the PATH without persistence. Resolves with undefined if it is not installed. */
 export async function startMosquitto(dir: string): Promise<BareBroker | undefined> {
   const port = await freePort()
   const file = join(dir, 'mosquitto.conf')

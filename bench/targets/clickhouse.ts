@@ -5,7 +5,7 @@ import { ClickHouseLink } from '../../engine/adapters/telemetry/clickhouse/click
 import { serverAt } from '../../engine/adapters/telemetry/clickhouse/server.ts'
 import type { Telemetry } from '../../engine/ports/telemetry.ts'
 
-/** Long enough to fill and merge a hundred million rows. */
+/** This is long enough to insert and merge a hundred million rows. */
 const STATEMENT_MS = 600_000
 
 export interface ClickHouse {

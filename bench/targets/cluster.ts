@@ -1,5 +1,5 @@
-// Runs the cluster profile on this machine: real servers, and nodes of the service that a scenario starts one by one. The
-// broker is plain mosquitto (`FLEET_MQTT_MODE=plain`), because the tests' stand-in for EMQX would be the bottleneck.
+// Runs the cluster profile on this machine, with real servers and nodes that a scenario starts one by one. The broker is
+// plain mosquitto (`FLEET_MQTT_MODE=plain`), because the tests' stand-in for EMQX would be the bottleneck.
 import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { openNats } from '../../engine/adapters/nats/nats-link.ts'
@@ -133,7 +133,7 @@ function settingsOf({ broker, nats, redis, clickhouse }: Servers): Readonly<Reco
     FLEET_CLICKHOUSE_URL: urlOf({ url, username, password }),
     FLEET_MQTT_MODE: 'plain',
     FLEET_MQTT_URL: `mqtt://${broker.mqtt.host}:${broker.mqtt.port}`,
-    // One user sends all requests. The limits are high enough to refuse nothing, but are still computed.
+    // One user sends all requests, so the limits are so high that nothing is refused. They are still computed.
     FLEET_USER_REQUEST_RATE: '1000000',
     FLEET_DEVICE_REQUEST_RATE: '1000000',
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',

@@ -1,4 +1,4 @@
-// A floor: answers with CONNACK and PUBACK on raw sockets. Measures the generator and the cost of sockets.
+// Answers with CONNACK and PUBACK on raw sockets, as a floor. It shows the cost of the generator and of sockets.
 import { createServer, type Socket } from 'node:net'
 
 const CONNACK = Buffer.from([0x20, 2, 0, 0])

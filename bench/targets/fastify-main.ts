@@ -1,4 +1,4 @@
-// A floor for REST: Fastify answers with a constant, given as the first argument.
+// Lets Fastify answer with a constant, as a floor for REST. The constant is the first argument.
 import Fastify from 'fastify'
 
 const [, , text = '{}'] = process.argv

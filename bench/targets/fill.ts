@@ -1,4 +1,4 @@
-// Fills the points table by SQL, because a hundred million points through the broker would take half an hour.
+// Fills the table of points by SQL, because sending a hundred million points through the broker would take half an hour.
 import { Millis } from '../../schemas/ids.ts'
 import { until } from '../measure/deadline.ts'
 import type { OpenTelemetry } from './clickhouse.ts'
@@ -10,7 +10,7 @@ const MERGE_MS = 300_000
 export interface Fill {
   readonly devices: readonly string[]
   readonly metrics: readonly string[]
-  /** Points per series, one per second. The last one is just before `endMs`. */
+  /** The number of points in a series, one per second. The last one is just before `endMs`. */
   readonly seconds: number
   readonly endMs: number
 }

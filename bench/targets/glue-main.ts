@@ -7,7 +7,7 @@ import { flatten } from '../measure/flatten.ts'
 
 const BATCH_ROWS = 10_000
 const BATCH_AGE_MS = 1_000
-/** `insert` of the client would do with a real ClickHouse. The embedded one takes rows only as `input`. */
+/** The client's `insert` would be enough with a real ClickHouse. The embedded one takes rows only as `input`. */
 const COLUMNS = 'device_id String, metric String, ts DateTime64(3), value Float64'
 const INSERT = `INSERT INTO glue SELECT * FROM input('${COLUMNS}') FORMAT JSONEachRow`
 

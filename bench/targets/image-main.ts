@@ -1,4 +1,4 @@
-// A floor for downloads: a bare Node server that streams ranges of a file, given as the first argument.
+// Streams ranges of a file from a bare Node server, as a floor for downloads. The file is the first argument.
 import { createReadStream } from 'node:fs'
 import { createServer } from 'node:http'
 

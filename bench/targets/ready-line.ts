@@ -8,7 +8,7 @@ const STDERR_KEPT = 4_000
 
 export interface Program extends TrackedProcess {
   readonly ready: ReadyLine
-  /** The last of what it printed to stderr. */
+  /** Returns the end of what the program printed to stderr. */
   said(): string
 }
 

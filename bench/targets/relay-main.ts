@@ -1,4 +1,4 @@
-// A floor for the ROS 2 bridge: reads each message of rosbridge and writes what it says to a socket, which answers.
+// Reads each message of rosbridge and writes its content to a socket, which answers. This is a floor for the ROS 2 bridge.
 import { connect } from 'node:net'
 import { WebSocket } from 'ws'
 

@@ -10,9 +10,9 @@ export type Durability = 'power' | 'process'
 export interface ServiceOptions {
   readonly dataDir: string
   readonly durability: Durability
-  /** A fixed port, for a restart that must keep its address. */
+  /** A fixed port, so that the address stays the same after a restart. */
   readonly mqttPort?: number
-  /** If undefined, the default of the service applies. */
+  /** Undefined means the default of the service. */
   readonly heartbeatTimeoutSec?: number
   /** An address that alert channels may send to although it is not public. */
   readonly webhookAllow?: string
@@ -50,7 +50,7 @@ function serviceEnv(options: ServiceOptions): NodeJS.ProcessEnv {
     FLEET_DURABILITY: durability,
     FLEET_REGISTRATION: 'open',
     FLEET_LOG_LEVEL: 'warn',
-    // One user sends all requests. The limits are high enough to refuse nothing, but are still computed.
+    // One user sends all requests, so the limits are so high that nothing is refused. They are still computed.
     FLEET_USER_REQUEST_RATE: '1000000',
     FLEET_DEVICE_REQUEST_RATE: '1000000',
     FLEET_ANONYMOUS_REQUEST_RATE: '1000000',

@@ -1,4 +1,4 @@
-// Opens sockets on /ws that watch shadows and write to them: each must see its own write.
+// Opens sockets on /ws that watch shadows and write to them. Each socket must see its own write.
 //   k6 run bench/load/k6/live.ts            against http://localhost:8000, or FLEET_URL
 import { check } from 'k6'
 import http from 'k6/http'
