@@ -1,5 +1,5 @@
-// The pages are held against the code: the files, settings, alerts and commands that they name exist, and every setting
-// has its line.
+// Compares the pages with the code: the files, settings, alerts and commands that they name must exist, and every setting
+// must have its line.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ const PAGES = [
 /** Paths of pages begin with one of these folders, from the root or from the page's own folder. */
 const FOLDERS =
   /(?<![\w/.<>@-])((?:api|bench|deploy|engine|schemas|compose|systemd|clickhouse|prometheus|adapters|domain|ports|runtime|sim|edge)\/[\w@./*-]*\w)/g
-/** Made at run time, so not there in a clone. */
+/** Files that are made at run time and do not exist in a clone. */
 const MADE = /^deploy\/secrets(\/|$)/
 
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
@@ -39,7 +39,7 @@ const isThere = (path: string, page: string) =>
 const find = (text: string, pattern: RegExp) => [
   ...new Set([...text.matchAll(pattern)].map(([, found = '']) => found)),
 ]
-/** GitHub's name of a heading in a link. */
+/** Returns the anchor that GitHub gives a heading. */
 const toAnchor = (heading: string) =>
   heading
     .toLowerCase()
@@ -68,7 +68,7 @@ describe.each(PAGES)('%s', (page) => {
 
   test('names settings that exist', () => {
     const ofCommandLine = find(read('api/cli/environment.ts'), /'(FLEET_CLI_\w+)'/g)
-    // What the kit for devices gives to their programs.
+    // The kit for devices passes these variables to the programs it tests.
     const ofDevices = find(read('engine/edge/conformance/device/bench.ts'), /\b(FLEET_[A-Z_]+):/g)
     const known = new Set<string>([
       ...ofDevices,
@@ -160,13 +160,13 @@ test('the guide for devices names every reason of a dead letter', () => {
     .filter((name) => name.endsWith('.ts') && !name.includes('.test.'))
     .map((name) => read(`engine/runtime/shard/${name}`))
   const reasons = shard.flatMap((text) => find(text, /\.park\(incoming, '([A-Z_]+)'/g))
-  // A fault of ours, which no device can do anything about.
+  // This reason means a fault of the service, about which a device can do nothing.
   const ours = new Set(['INTERNAL'])
   expect(reasons.length).toBeGreaterThan(4)
   expect(reasons.filter((reason) => !ours.has(reason) && !guide.includes(`\`${reason}\``))).toEqual([])
 })
 
-test('the tests that SECURITY.md holds against threats exist, one for each', () => {
+test('the tests that SECURITY.md names exist, and every threat has one', () => {
   const rows = read('SECURITY.md')
     .split('\n')
     .filter((line) => line.startsWith('| ') && !/^\| (Threat|-)/.test(line))

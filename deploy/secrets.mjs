@@ -1,7 +1,7 @@
 // `node deploy/secrets.mjs [folder]`: makes every secret that the servers of deploy/compose need, in a folder that git
-// ignores (deploy/secrets). Needs no package. Existing secrets stay: run again, it adds missing ones and writes the same
-// files. To change a secret, remove it from secrets.json, run this, and restart the servers that use it. `emqx_dashboard` is an
-// exception: EMQX takes it at its first start only (`emqx ctl admins passwd admin <password>` changes it later).
+// ignores (deploy/secrets). It needs no packages. It keeps existing secrets and adds missing ones. To change a secret,
+// remove it from secrets.json, run this again, and restart the servers that use it. `emqx_dashboard` is an exception,
+// because EMQX reads it only at its first start (`emqx ctl admins passwd admin <password>` changes it later).
 import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const MASTER = 'secrets.json'
-/** Begins with a letter: NATS parses a value from the environment, and would read digits as a number. */
+/** A password begins with a letter, because NATS would read a variable that begins with a digit as a number. */
 const password = () => `k${randomBytes(24).toString('hex')}`
 const rsaKey = () =>
   generateKeyPairSync('rsa', {
@@ -27,12 +27,12 @@ const rsaKey = () =>
 
 /** Every secret with the function that makes it. */
 const MAKERS = {
-  // EMQX verifies RSA but not Ed25519.
+  // The key is RSA, because EMQX cannot verify Ed25519.
   jwt_private_key: rsaKey,
   admin_password: password,
   emqx_cookie: password,
   emqx_dashboard: password,
-  // Signs the tokens with which Fleet logs in at EMQX.
+  // This key signs the tokens with which Fleet logs in to EMQX.
   emqx_service_key: rsaKey,
   emqx_api_key: password,
   nats_fleet: password,
@@ -62,7 +62,7 @@ function filesOf(secrets) {
       }),
     },
     'fleet-servers.env': { text: environment(serversOf(secrets, { nats: 'nats://', names: ['nats'] })) },
-    // For cluster.yaml, which has three NATS servers with TLS.
+    // cluster.yaml has three NATS servers with TLS.
     'fleet-servers-cluster.env': {
       text: environment(serversOf(secrets, { nats: 'tls://', names: ['nats-1', 'nats-2', 'nats-3'] })),
     },
@@ -112,15 +112,15 @@ function serversOf(secrets, { nats, names }) {
   }
 }
 
-/** What each of Fleet's accounts at EMQX may do. A filter is allowed only if the list has it or a wider one. */
+/** The rights of Fleet's accounts at EMQX. A subscription is allowed only if the list has its filter or a wider one. */
 const SERVICE_RIGHTS = {
   'fleet:ingest': { subscribe: ['ingest/#'] },
   'fleet:api': { publish: ['fleet/+/#', 'fleet/$broadcast/#', 'fleet/$group/#'], subscribe: ['fleet/#'] },
 }
 
 /**
- * The password of an account at EMQX: a token that never expires. EMQX verifies it and judges by its list. The same key
- * always makes the same token.
+ * Returns the password of an account at EMQX, which is a token that never expires. EMQX verifies it and takes the rights
+ * from its list. The same key always gives the same token.
  */
 export function serviceToken(name, key) {
   const acl = [
@@ -137,13 +137,13 @@ export function serviceToken(name, key) {
 }
 
 /**
- * The service may not empty, stop or reconfigure the server. With `CONFIG GET` it checks that writes reach the disk.
- * `sha256` returns the hash of a secret by its name.
+ * Returns the list of Redis users. The service may not empty, stop or reconfigure the server. It needs `CONFIG GET` to check
+ * that writes reach the disk. `sha256` returns the hash of a secret by its name.
  */
 export function redisUsers(sha256) {
   return [
-    // Nobody can log in as the default user. It needs every permission all the same: at a start Redis replays its file as
-    // this user, and without permissions it refuses every transaction and script in there, and so loses the records.
+    // Nobody can log in as the default user, but it needs every permission. When Redis starts, it replays its file as this
+    // user. Without permissions it would refuse every transaction and script in the file, and so lose the records.
     'user default off resetpass ~* &* +@all',
     `user fleet on #${sha256('redis_fleet')} ~* &* +@all -@admin -@dangerous +info +config|get`,
     `user operator on #${sha256('redis_operator')} ~* &* +@all`,
@@ -158,7 +158,7 @@ function environment(variables) {
     .join('')
 }
 
-/** Returns the secrets, and the files whose owner must still be changed, for which one has to be root. */
+/** Returns the secrets, and the files whose owner must still be changed. Changing it needs root. */
 export function makeSecrets(folder, { isRoot = process.getuid?.() === 0 } = {}) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
@@ -188,6 +188,6 @@ function write(path, text) {
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const folder = process.argv[2] ?? fileURLToPath(new URL('./secrets', import.meta.url))
   const { foreign } = makeSecrets(folder)
-  process.stdout.write(`${folder}: secrets.json and the files made of it, readable by you alone\n`)
+  process.stdout.write(`${folder}: secrets.json and the files made from it, which only you can read\n`)
   for (const { path, owner } of foreign) process.stdout.write(`  sudo chown ${owner}:${owner} ${path}\n`)
 }

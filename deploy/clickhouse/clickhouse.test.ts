@@ -19,7 +19,7 @@ describe('ClickHouse', () => {
     expect(() => parseXml('<a>1 < 2</a>')).toThrow('not well-formed')
   })
 
-  test('two users may log in, with passwords that are in no file, and the default user may not', () => {
+  test('only two users may log in, not the default one, and no file has their passwords', () => {
     expect(all(users, 'users')[0]?.children.map(({ name }) => name)).toEqual([
       'default',
       'fleet',
@@ -49,14 +49,14 @@ describe('ClickHouse', () => {
     expect(texts(users, 'users/fleet_reader/profile')).toEqual(['fleet_reader'])
   })
 
-  test('settings whose defaults would be wrong are written out', () => {
+  test('settings whose defaults would be wrong are set', () => {
     expect(texts(users, 'profiles/fleet_service/async_insert')).toEqual(['0'])
     expect(texts(server, 'listen_host')).toEqual(['0.0.0.0'])
     expect(texts(server, 'default_database')).toEqual(['fleet'])
     expect(texts(keeper, 'keeper_server/coordination_settings/force_sync')).toEqual(['true'])
   })
 
-  test('replicas copy what is written to one of them', () => {
+  test('a row that is written to one replica is copied by the others', () => {
     expect(texts(replicated, 'remote_servers/fleet/shard/internal_replication')).toEqual(['true'])
     expect(texts(replicated, 'remote_servers/fleet/shard/replica/host')).toHaveLength(2)
     const keepers = texts(keeper, 'keeper_server/raft_configuration/server/hostname')

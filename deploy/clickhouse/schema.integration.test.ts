@@ -1,5 +1,5 @@
-// The statements of the service's tables are also kept as files, for people who create the tables by hand. After a change
-// of engine/adapters/telemetry/clickhouse/schema.ts, `npx vitest run deploy/clickhouse -u` updates the files.
+// Files hold the statements of the service's tables, for people who create the tables by hand. After a change of
+// engine/adapters/telemetry/clickhouse/schema.ts, `npx vitest run deploy/clickhouse -u` updates them.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,14 +28,14 @@ afterAll(async () => {
 
 test.each([
   ['single', undefined],
-  // The file uses the macro of config.d/replicated.xml where the service writes the name.
+  // The file uses the macro of config.d/replicated.xml in place of the cluster's name.
   ['replicated', '{cluster}'],
 ])('the file of the %s layout holds the statements of the service', async (layout, cluster) => {
   const text = allTables(cluster).map((sql) => `${sql};\n`)
   await expect(text.join('\n')).toMatchFileSnapshot(`schema/${layout}.sql`)
 })
 
-test('the tables of one server can be created, and doing it twice is harmless', async () => {
+test('the tables of one server can be created, even twice', async () => {
   for (const sql of [...allTables(), ...allTables()]) await run(sql)
   expect(
     Number(await run('SELECT count() FROM system.tables WHERE database = currentDatabase() FORMAT TSV')),
@@ -58,7 +58,7 @@ test('the query of deploy/README.md joins points with the groups of their device
   expect(answered.data).toEqual([[expect.any(String), 'north', 20]])
 })
 
-// They cannot be created here, since there is no Keeper.
+// These tables cannot be created here, because there is no Keeper.
 test('the tables of several servers differ from those of one only by replication', async () => {
   for (const [index, sql] of allTables('{cluster}').entries()) {
     expect(await run(`EXPLAIN AST ${sql}`)).toMatch(/CreateQuery|AlterQuery/)
@@ -75,10 +75,10 @@ test('the tables of several servers differ from those of one only by replication
   }
 })
 
-test('the engine takes the tables of several servers but for the Keeper, which it looks for last of all', async () => {
+test('the statements for several servers are valid up to the missing Keeper, which is looked for last', async () => {
   const codeOf = (sql: string) => run(sql).then(() => 'created', errorCode)
   for (const sql of allTables('{cluster}').filter((each) => each.startsWith('CREATE'))) {
-    // A server has these names in its configuration.
+    // A server reads these macros from its configuration.
     const alone = sql
       .replace(" ON CLUSTER '{cluster}'", '')
       .replace('IF NOT EXISTS ', 'IF NOT EXISTS copy_of_')

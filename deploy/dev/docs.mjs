@@ -1,4 +1,4 @@
-// Puts the files of `/docs` into `dist/docs`: those of Swagger UI, and the guide to devices as a page.
+// Puts the files of `/docs` into `dist/docs`. These are the files of Swagger UI, and the guide for devices as a page.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,7 +6,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css']
 const LICENCES = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt']
-/** Almost as small as the best quality, in a tenth of the time. */
+/** The output is almost as small as with the best quality, and takes a tenth of the time. */
 const BROTLI_QUALITY = 9
 
 /** Must run after the compiler, whose output it uses. */

@@ -1,5 +1,5 @@
-// A lock between processes: a file that contains the process id of its holder. If the holder was killed, the lock is taken
-// over: its process id no longer exists or, where ids are meaningless (in another container), the file is too old.
+// A lock between processes is a file that contains the process id of its holder. The lock of a killed process is taken
+// over: its process id no longer exists or, if the id belongs to another container, the file is too old.
 import {
   linkSync,
   mkdirSync,

@@ -19,7 +19,7 @@ import { buildDocs } from './docs.mjs'
 import { acquireLock } from './lock.mjs'
 import { run } from './run-child.mjs'
 
-/** A file in `dist/` of a packed release (pack.mjs). */
+/** This file exists in `dist/` only if the program comes from a packed release (pack.mjs). */
 export const RELEASE_MARK = 'dist/.fleet-release'
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -37,7 +37,7 @@ export async function prepare({
   const isPacked = existsSync(join(root, RELEASE_MARK))
   if (isPacked ? isThere(needs, root) : isInstalled(root) && isBuilt(root)) return
   const release = await acquireLock(join(root, 'dist', '.prepare.lock'), () =>
-    say('waiting for another set-up'),
+    say('waiting for another installation or build'),
   )
   try {
     // A packed release is already built: it needs no development packages, and lists those of the service in dist/.
@@ -99,7 +99,7 @@ function isThere(name, root) {
   }
 }
 
-// The compiler is a development dependency: NODE_ENV=production must not leave it out.
+// The compiler is a development dependency, which NODE_ENV=production must not leave out.
 async function installPackages(root, say, which = ['--include=dev']) {
   const folder = join(root, 'node_modules')
   if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
@@ -161,7 +161,7 @@ function walk(path) {
 
 async function compile(root, say) {
   say('building')
-  // The last build did not finish, so the compiler's cache is not trusted.
+  // The last build may not have finished, so the compiler's cache is not trusted.
   rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true })
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const code = await run(process.execPath, [tsc, '-p', '.'], { cwd: root })

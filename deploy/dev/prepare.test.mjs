@@ -22,7 +22,7 @@ const lockOf = (version) =>
     packages: { '': {}, 'node_modules/x': { version }, 'node_modules/y': { version, optional: true } },
   })
 
-/** Runs a preparation whose steps are only recorded. */
+/** Runs a preparation that only records its steps. */
 async function prepared() {
   const done = []
   await prepare({ root, install: () => done.push('install'), build: () => done.push('build'), say: () => {} })
@@ -90,7 +90,7 @@ test('when two starts meet, one does the work and the other waits for it', async
     say: (text) => done.push(text),
   }
   await Promise.all([prepare(options), prepare(options)])
-  expect(done.filter((text) => text !== 'waiting for another set-up')).toEqual([
+  expect(done.filter((text) => text !== 'waiting for another installation or build')).toEqual([
     'install',
     'build starts',
     'build ends',

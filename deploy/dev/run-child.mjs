@@ -1,5 +1,5 @@
 // Runs a child process to its end. Its output goes to stderr, and SIGINT and SIGTERM are passed on to it. If one of these
-// signals stopped it, this process exits the same way.
+// signals ends the child, this process ends in the same way.
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 

@@ -1,5 +1,5 @@
-// Finds the real servers and tools that tests and benches need: on the PATH, otherwise in a cache folder, otherwise by
-// downloading. TEST_SERVER_<NAME> holds the path of a server, or TEST_SERVER_<NAME>_MISSING the reason why it is missing.
+// Finds the real servers and tools that tests and benches need: on the PATH, in a cache folder, or by downloading them.
+// TEST_SERVER_<NAME> holds the path of a server, or TEST_SERVER_<NAME>_MISSING the reason why it is missing.
 import { accessSync, constants, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -27,11 +27,11 @@ export const SERVERS = {
         ...['ros-jazzy-test-msgs==2.0.3', 'rosbridge-server-rs==0.1.6'],
       ].join(' '),
     },
-    // The packages exist only for one version of Python.
+    // These packages exist for one version of Python only.
     required: false,
   },
   chromium: { fetch: { apt: 'chromium' }, required: true },
-  // A package of Debian alone.
+  // Only Debian has this package.
   swupdate: { fetch: { apt: 'swupdate' }, required: false },
   k6: { fetch: { go: 'go.k6.io/k6@v1.8.1' }, required: true },
 }
@@ -39,7 +39,7 @@ export const SERVERS = {
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'fleet')
 const GO = join(CACHE, 'bin')
 const PYTHON = join(CACHE, 'python')
-// These packages start Python again with other libraries, so they are installed separately.
+// The ROS packages start Python again with other libraries, so they are installed separately.
 const ROS = join(CACHE, 'ros')
 const NPM = join(CACHE, 'npm')
 // Debian installs servers into folders that are not on the PATH of normal users.
@@ -97,7 +97,7 @@ async function obtain(name, { apt, go, pip, venv = 'python', isModule = false, n
     await runChild('python3', ['-m', 'venv', join(CACHE, venv)])
     const options = ['install', '--quiet', '--disable-pip-version-check']
     const code = await runChild(join(bin, 'pip'), [...options, ...pip.split(' ')])
-    // Python finds its packages relative to the path it is called by.
+    // Python finds its packages relative to the path by which it is called.
     if (isModule && code === 0) symlinkSync('python3', join(bin, name))
   } else if (npm !== undefined) {
     const quietly = ['--no-audit', '--no-fund', '--loglevel=error']

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findServers, findServersFor, serverEnvironment } from './servers.mjs'
 
-/** A machine without servers. Fetching one works only if `fetchable`. */
+/** Stands in for a machine without servers. Fetching one works only if `fetchable`. */
 function machine({ fetchable }) {
   const ran = []
   let present = false

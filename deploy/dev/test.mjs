@@ -1,5 +1,5 @@
-// `npm test`: preparation with type check, lint, then all tests. `--project unit` (`npm run check`) and file names select a
-// part of the tests.
+// `npm test`: installs and builds what is stale, which includes the type check, then runs the linter and all tests.
+// `--project unit` (`npm run check`) and file names select some of the tests.
 import './node-version.mjs'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

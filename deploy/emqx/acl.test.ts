@@ -1,4 +1,4 @@
-// Who may do what by the list of rights, and by the tokens of services.
+// Checks what clients may do by acl.conf, and what services may do by their tokens.
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -54,7 +54,7 @@ test('a client id is not treated as a pattern', () => {
     ]).toEqual([clientid, false])
 })
 
-test('whoever shows nothing may do nothing, whatever the name', () => {
+test('a client without token or certificate may do nothing, whatever its name is', () => {
   for (const clientid of ['dev_a', '', 'undefined', 'fleet:ingest:0', 'fleet:api:node'])
     for (const username of [undefined, 'dev_a', 'fleet:ingest', 'fleet:api']) {
       const client = { clientid, username, client_attrs: {} }
@@ -70,7 +70,7 @@ test('whoever shows nothing may do nothing, whatever the name', () => {
     }
 })
 
-test('a service may do what its token says', async () => {
+test('a service may do what its token allows, and nothing else', async () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const rights = async (user: string) => {
@@ -96,6 +96,6 @@ test('a service may do what its token says', async () => {
   expect(ingest('subscribe', 'ingest/7/#')).toBe(true)
   expect(ingest('publish', 'ingest/7/fleet/dev_a/telemetry')).toBe(false)
   expect(ingest('subscribe', 'fleet/#')).toBe(false)
-  // What a client id may not begin with is what the names of services have.
+  // The name of a service is not a valid device id.
   expect(['fleet:ingest', 'fleet:api'].map(parseDeviceId)).toEqual([undefined, undefined])
 })

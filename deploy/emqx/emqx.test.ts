@@ -1,5 +1,5 @@
-// Checks the configuration without EMQX, which cannot run here: the files are parsed as HOCON and as Erlang terms, and an
-// interpreter of their SQL runs the rules.
+// Checks the configuration without a running EMQX. The files are parsed as HOCON and as Erlang terms, and an interpreter of
+// their SQL runs the rules.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const actionOf = (name: string) => {
   expect(more).toEqual([])
   return at(action ?? '', 'args')
 }
-/** The only message that a rule makes of one, if any. */
+/** Prepares a rule. The returned function runs it, and returns the only message that it publishes, if any. */
 const runOf = (name: string) => {
   const { run } = ruleOf(name)
   return (columns: Columns) => {
@@ -45,7 +45,7 @@ describe('the rules', () => {
   })
   const EVENTS = ['fleet_connected', 'fleet_disconnected', 'fleet_subscribed', 'fleet_delivered']
 
-  test('ten thousand devices land in the partitions that the service computes', () => {
+  test('ten thousand devices get the partitions that the service computes', () => {
     const ids = [
       ...fc.sample(deviceIds, { numRuns: 5_000, seed: 5 }),
       ...Array.from({ length: 5_000 }, (_, index) => `dev_${index.toString(36)}`),
@@ -81,7 +81,7 @@ describe('the rules', () => {
       expect(parseSuffix(suffix).kind).not.toMatch(/other|cloud_only/)
       expect([suffix, taken(suffix), taken(`sub/child/${suffix}`)]).toEqual([suffix, true, true])
     }
-    // What nothing takes arrives, too: its device is told.
+    // Unknown topics are republished as well, so that the device can be told.
     for (const suffix of ['token/get', 'telemtry', 'a/b/c'])
       expect([suffix, taken(suffix)]).toEqual([suffix, true])
     for (const suffix of ['', '$connected', '$delivered', '$a'])
@@ -91,7 +91,7 @@ describe('the rules', () => {
     expect(uplink.run(cloud)).toEqual([])
   })
 
-  test('what a device is denied is republished, and nothing that is allowed or of other clients', () => {
+  test('a denial is republished if it is for a device, and nothing that is allowed', () => {
     const run = runOf('fleet_refused')
     const event = { clientid: 'dev_a', client_attrs: { device: 'dev_a' }, topic: 'fleet/dev_b/status' }
     expect(run({ ...event, action: 'publish', result: 'deny', timestamp: 5 })).toMatchObject({
@@ -119,7 +119,7 @@ describe('the rules', () => {
     expect(at(args, 'user_properties')).toBe('$' + '{up}')
   })
 
-  test('a device’s topics are taken from that device alone, or from its gateway', () => {
+  test('messages on a device’s topics are republished only if that device or its gateway sent them', () => {
     const takenFrom = (clientid: string, topic: string) =>
       uplink.run({ ...message(topic), clientid }).length === 1
     for (const topic of ['fleet/dev_a/telemetry', 'fleet/dev_a/sub/child/status'])
@@ -153,7 +153,7 @@ describe('the rules', () => {
     })
   })
 
-  test('a connect tells when the token was issued and how long it lasts, and of a certificate nothing', () => {
+  test('a connect with a token reports when it was issued and expires, one with a certificate reports neither', () => {
     const told = (more: object) =>
       runOf('fleet_connected')({ clientid: 'a', client_attrs: { device: 'a', ...more } })
     const token = { issued: '1772366400000', lasts: '60' }
@@ -182,7 +182,7 @@ describe('the rules', () => {
     expect(run('fleet/gate/shadow/desired')).toBeUndefined()
   })
 
-  test('a payload that is no JSON makes a rule fail only if it is a command’s', () => {
+  test('a payload that is not JSON makes a rule fail only if it is that of a command', () => {
     const delivered = ruleOf('fleet_delivered')
     const run = (topic: string) => () =>
       delivered.run({ clientid: 'fleet:ingest:0', topic, payload: 'no JSON' })
@@ -257,7 +257,7 @@ describe('EMQX', () => {
     })
   })
 
-  test('every listener that strangers reach keeps the client ids of services from them', () => {
+  test('no client from outside can use the client id of a service', () => {
     const override = String(at(conf, 'zones.device_tls.mqtt.clientid_override'))
     const [, pattern = ''] =
       /^iif\(regex_match\(clientid, '([^']+)'\), clientid, 'refused'\)$/.exec(override) ?? []
@@ -268,14 +268,14 @@ describe('EMQX', () => {
       expect(at(conf, `listeners.${name}.zone`)).toBe('device_tls')
   })
 
-  test('a session of the ingress is not ended because much waits in it, nor banned because it comes often', () => {
+  test('a session of the ingress is not ended for a long queue, and not banned for frequent connects', () => {
     expect(at(conf, 'zones.internal.force_shutdown.enable')).toBe(false)
     expect(at(conf, 'zones.internal.flapping_detect.enable')).toBe(false)
     expect(at(conf, 'zones.internal.mqtt.retry_interval')).toBe('infinity')
     expect(at(conf, 'mqtt.retry_interval')).toBe('30s')
   })
 
-  test('a new signing key counts within seconds, a revoked certificate within minutes, and nothing is reported', () => {
+  test('a new key is used within seconds, a revocation within minutes, and nothing is reported to EMQX’s makers', () => {
     const [tokens] = list(at(conf, 'authentication'))
     expect(at(tokens ?? '', 'refresh_interval')).toBe(10)
     expect(at(conf, 'crl_cache.refresh_interval')).toBe('5m')

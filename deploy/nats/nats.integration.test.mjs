@@ -33,7 +33,7 @@ let ports
 
 beforeAll(async () => {
   if (program === undefined) return
-  // The store's folder cannot be set both on the command line and in the file.
+  // The folder of the store cannot be set both on the command line and in the file.
   const conf = join(dir, 'nats-server.conf')
   const text = readFileSync(confOf('nats-server.conf'), 'utf8')
   writeFileSync(conf, text.replace('"/data"', JSON.stringify(join(dir, 'store'))))

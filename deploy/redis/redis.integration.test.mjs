@@ -80,7 +80,7 @@ describe.skipIf(program === undefined)('Redis with our configuration', () => {
     await expect(exporter.get('k')).rejects.toThrow('NOPERM')
   })
 
-  test('nobody is the default user, which has every permission', async () => {
+  test('nobody can log in as the default user, which has every permission', async () => {
     for (const password of ['', 'nopass', 'default'])
       await expect(client('default', password).call('PING')).rejects.toThrow(/WRONGPASS|NOAUTH/)
     const unnamed = client(undefined, undefined)

@@ -5,7 +5,7 @@ import { readSettings } from '../../api/service/settings/settings.ts'
 const ALONE = readUnit('fleet.service')
 const NODE = readUnit('fleet@.service')
 
-/** The values of a setting in a section; a setting may occur more than once. */
+/** Reads a unit. The returned function lists all values of a setting, which may occur more than once. */
 function readUnit(name: string): (key: string) => readonly string[] {
   const lines = readFileSync(new URL(name, import.meta.url), 'utf8').split('\n')
   const values = new Map<string, string[]>()
@@ -49,7 +49,7 @@ describe.each([
   })
 })
 
-test('fleet.service sets known settings, lets no stranger register, and keeps data in the directory that it creates', () => {
+test('fleet.service has known settings, lets no stranger register, and keeps data in the directory it creates', () => {
   const dataDir = `/var/lib/${ALONE('StateDirectory')[0]}/data`
   expect(ALONE('StateDirectoryMode')).toEqual(['0700'])
   expect(settingsOf(ALONE)).toMatchObject({

@@ -1,20 +1,20 @@
-// Reads acl.conf of EMQX, a sequence of Erlang terms, and judges by it as emqx_authz_rule of EMQX 5.8.9 does.
+// Reads EMQX's acl.conf, which is a sequence of Erlang terms, and applies it like emqx_authz_rule of EMQX 5.8.9.
 import { isMatch } from './rule.ts'
 
 export interface Client {
   readonly username?: string | undefined
   readonly clientid: string
-  /** What a verified token or certificate says of the client. */
+  /** The attributes that a verified token or certificate gives the client. */
   readonly client_attrs: Readonly<Record<string, string>>
 }
 
 /** A rule of acl.conf, or of the list in a token. */
 export interface AclRule {
   readonly permission: 'allow' | 'deny'
-  /** A rule for a client attribute or a user name is one for nobody else. */
+  /** The clients to which the rule applies: all, or those with a certain user name or client id. */
   readonly who: 'all' | { readonly key: 'username' | 'clientid'; readonly value: string | RegExp }
   readonly action: 'all' | 'publish' | 'subscribe'
-  /** Undefined stands for every topic. */
+  /** Undefined means every topic. */
   readonly topics: readonly string[] | undefined
 }
 
@@ -33,14 +33,14 @@ export function parseAcl(source: string): readonly AclRule[] {
     const [, permission, all, key, value = '', pattern, action = 'all', topics = 'all'] = found
     const who = all === 'all' ? 'all' : { key, value: pattern === undefined ? value : new RegExp(pattern) }
     const filters = topics === 'all' ? undefined : JSON.parse(topics)
-    // The pattern above allows nothing else.
+    // The pattern above ensures that the values are valid.
     return { permission, who, action, topics: filters } as AclRule
   })
 }
 
 /** Reads the list of rights in a token, as EMQX does. */
 export function toAclRules(list: unknown): readonly AclRule[] {
-  // It was written by us.
+  // deploy/secrets.mjs wrote this list.
   const rules = list as readonly {
     readonly permission: 'allow' | 'deny'
     readonly action: AclRule['action']
@@ -76,7 +76,7 @@ function isMeant(who: AclRule['who'], client: Client): boolean {
   return typeof who.value === 'string' ? name === who.value : who.value.test(name)
 }
 
-/** Undefined if the client lacks what the filter names: such a filter matches nothing. */
+/** Returns undefined, which matches nothing, if the client lacks an attribute that the filter names. */
 function toFilter(template: string, client: Client): string | undefined {
   let isWhole = true
   const filter = template.replace(/\$\{(?:(clientid)|client_attrs\.(\w+))\}/g, (_, clientid, attribute) => {

@@ -1,4 +1,4 @@
-// Reads compose files as compose does, as far as ours need it: merged overlays, `extends` and merge keys.
+// Reads compose files like compose, as far as ours need it: it merges overlays, `extends` and merge keys.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
@@ -77,7 +77,7 @@ function mergeValue(below: unknown, above: unknown, path: readonly string[]): un
   return isTree(below) && isTree(above) ? merge(below, above, path) : above
 }
 
-/** Keeps one mount per path in the container, the last one. */
+/** Keeps the last mount of each path in the container. */
 function mergeVolumes(below: readonly string[], above: readonly string[]): readonly string[] {
   const target = (volume: string) => volume.split(':')[1] ?? ''
   return [...new Map([...below, ...above].map((volume) => [target(volume), volume])).values()]

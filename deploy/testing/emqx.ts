@@ -1,4 +1,4 @@
-// The configuration of EMQX in deploy/, for tests that stand in for EMQX: its rules run, and its list of rights judges.
+// Runs the rules and applies the rights of deploy/emqx, for tests that stand in for EMQX.
 import { readFileSync } from 'node:fs'
 import { type AclRule, parseAcl } from './acl.ts'
 import { at, type Hocon, parseHocon } from './hocon.ts'
@@ -35,10 +35,10 @@ export class EmqxRules {
       return { ...parseRule(String(at(rule, 'sql'))), args: at(action ?? '', 'args') }
     },
   )
-  /** How often a rule has failed. EMQX logs each time, and does nothing else. */
+  /** How often a rule has failed. EMQX only logs such a failure. */
   exceptions = 0
 
-  /** Runs the rules on a message. Its payload is in `payload`, as bytes. */
+  /** Runs the rules on a message, whose `payload` must be bytes. */
   onMessage(columns: Columns & { readonly topic: string }): readonly RuleMessage[] {
     return this.#run(columns, (filter) => !filter.startsWith(EVENTS) && isMatch(filter, columns.topic))
   }
@@ -78,6 +78,6 @@ function toMessage(args: Hocon, selected: Columns): RuleMessage {
 
 function fieldsOf(value: Hocon): Readonly<Record<string, Hocon>> {
   if (typeof value !== 'object' || Array.isArray(value)) throw new Error('not an object')
-  // Neither a list nor a simple value.
+  // The check above leaves only objects.
   return value as Readonly<Record<string, Hocon>>
 }

@@ -1,5 +1,5 @@
-// Reads the part of HOCON that our configuration uses: objects, lists, `a.b = c`, strings and comments. Anything else,
-// such as a substitution or an include, is an error, so that nothing is read differently than EMQX reads it.
+// Reads the part of HOCON that our configuration uses: objects, lists, `a.b = c`, strings and comments. Anything else, such
+// as a substitution or an include, is an error, so that nothing is read differently from how EMQX reads it.
 export type Hocon = string | number | boolean | readonly Hocon[] | { readonly [key: string]: Hocon }
 interface Fields {
   [key: string]: Hocon
@@ -113,7 +113,7 @@ class Reader {
   }
 }
 
-/** Merges objects of the same name, as HOCON does. A value that is set twice is taken for a mistake. */
+/** Merges objects of the same name, as HOCON does. A value that is set twice is an error. */
 function put(fields: Fields, [key = '', ...rest]: readonly string[], value: Hocon): void {
   const present = fields[key]
   if (rest.length > 0) {

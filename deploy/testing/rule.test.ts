@@ -20,7 +20,7 @@ describe('the rules of EMQX', () => {
     expect(rule.run({ topic: 'none', payload: 'no JSON' })).toEqual([])
   })
 
-  test('a comparison with what is missing is false, and what is missing is written as undefined', () => {
+  test('a comparison with a missing value is false, and a missing value is written as undefined', () => {
     const rule = parseRule(
       `SELECT CASE WHEN a.b = c THEN 1 ELSE 0 END as same, a.b as b FROM "#" WHERE c = 'x' and d = 1`,
     )

@@ -1,14 +1,14 @@
-// Runs the SQL of our EMQX rules, for the part of the language that they use: SELECT, or FOREACH with DO, then FROM and WHERE,
-// with functions, names, numbers, texts, lists and CASE. It does what emqx_rule_runtime of EMQX 5.8.9 does. In particular,
-// SELECT is evaluated before WHERE, so it fails on a message that WHERE would have excluded.
+// Runs the SQL of our EMQX rules like emqx_rule_runtime of EMQX 5.8.9. It knows the part of the language that they use:
+// SELECT, or FOREACH with DO, then FROM and WHERE, with functions, names, numbers, texts, lists and CASE. SELECT is
+// evaluated before WHERE, so it fails on a message that WHERE would have excluded.
 import { createHash } from 'node:crypto'
 
 export type Columns = Readonly<Record<string, unknown>>
 
 export interface Rule {
-  /** Topic filters or names of events. */
+  /** Filters of topics or names of events. */
   readonly from: readonly string[]
-  /** Returns what the action gets, once for each time that it runs. Throws where EMQX counts an exception and logs it. */
+  /** Returns the columns for each run of the action. Throws if EMQX would count an exception. */
   run(columns: Columns): readonly Columns[]
 }
 
@@ -47,7 +47,7 @@ export function parseRule(sql: string): Rule {
   }
 }
 
-/** A column is seen by those after it. */
+/** Evaluates the fields in order. A field can use those before it. */
 function evaluate(wanted: readonly SelectedField[], columns: Columns): Columns {
   const selected: Record<string, unknown> = {}
   for (const { path, evaluate: value } of wanted) put(selected, path, value({ ...columns, ...selected }))
@@ -55,8 +55,8 @@ function evaluate(wanted: readonly SelectedField[], columns: Columns): Columns {
 }
 
 /**
- * Replaces `${a.b}` in a topic or payload; `${.}` stands for all columns. Values other than text are written as JSON, and
- * what is not there as the text `undefined`.
+ * Replaces `${a.b}` in a topic or payload. `${.}` stands for all columns. Values other than text are written as JSON, and
+ * missing values as the text `undefined`.
  */
 export function render(template: string, columns: Columns): string {
   return template.replace(/\$\{([^}]*)\}/g, (_, path: string) => {
@@ -118,7 +118,7 @@ function parseAll(tokens: string[]): Evaluate {
   return whole
 }
 
-/** A comparison with something that is not there is false, unless both sides are missing. */
+/** A comparison with a missing value is false, unless both sides are missing. */
 function parseComparison(tokens: string[]): Evaluate {
   const left = parseValue(tokens)
   const operator = tokens.shift()
@@ -249,7 +249,7 @@ function put(into: Record<string, unknown>, [key = '', ...rest]: readonly string
   }
 }
 
-/** Whether an MQTT topic filter matches a topic. */
+/** True if an MQTT topic filter matches a topic. */
 export function isMatch(filter: string, topic: string): boolean {
   const levels = topic.split('/')
   const wanted = filter.split('/')

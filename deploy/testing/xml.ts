@@ -1,4 +1,4 @@
-// Reads the XML of configuration files: elements, attributes, text and comments. Throws if it is not well-formed.
+// Reads the XML of configuration files with elements, attributes, text and comments. Throws if it is not well-formed.
 
 export interface Element {
   readonly name: string

@@ -16,7 +16,7 @@ const NAMES_RUN = new Set(
   SOURCES.flatMap(({ code }) => [...code.matchAll(/[/']([\w-]+)\.js'/g)].map(([, name = '']) => name)),
 )
 
-/** Layers by path. The first match counts. */
+/** The layer of a path is the first one that matches. */
 const LAYERS = [
   ['schemas/', 'schemas'],
   ['engine/limits.ts', 'limits'],
@@ -60,7 +60,7 @@ const ENGINE = ['schemas', 'limits', 'sockets', 'domain', 'ports', 'engine'] as 
 const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = {
   schemas: [],
   limits: ['schemas'],
-  /** Shared by the sockets of the broker and those of the API. */
+  /** The broker and the API both use these. */
   sockets: ['limits'],
   domain: ['schemas', 'limits'],
   ports: ['schemas', 'limits', 'domain'],
@@ -77,7 +77,7 @@ const MAY_IMPORT: Readonly<Record<Exclude<Layer, 'tools'>, readonly Layer[]>> = 
   auth: [...ENGINE, 'api', 'rates'],
   http: [...ENGINE, 'api', 'rates', 'auth'],
   bulk: [...ENGINE, 'api', 'http'],
-  /** Files for browsers, held in memory. */
+  /** These serve files for browsers from memory. */
   pages: [...ENGINE, 'api', 'http'],
   routes: [...ENGINE, 'api', 'bodies', 'openapi', 'auth', 'http', 'bulk'],
   ddi: [...ENGINE, 'api', 'rates', 'auth', 'http'],
@@ -333,7 +333,8 @@ function technologiesOf(source: Source, seen = new Set<string>()): ReadonlySet<s
   return found
 }
 
-/** Exports are dead if no other file uses them. Allowed are types, and values that tests import, if the file uses them. */
+/** An export is dead if no other file uses it. Exceptions are types, and values that tests import and the file itself
+ *  uses. */
 function deadExports({ path, bare, exports }: Source): readonly string[] {
   if (isRunByName(path)) return []
   const used = IMPORTED.get(path) ?? new Set()

@@ -1,12 +1,12 @@
 // Finds circular imports. Within each folder, the entries (files, and subfolders with all their content) may import each
-// other in one direction only. This also excludes circles of files: such a circle would be one of entries in the folder
-// that contains all of its files. Imports of types count, too.
+// other in one direction only. This also excludes circles of files, because such a circle is also one of entries in the
+// folder that contains all of its files. Imports of types count as well.
 import type { Source } from './sources.ts'
 
 /** The importing and the imported file of each import. */
 type Arrows = Map<string, Map<string, string>>
 
-/** One line for each import that is part of a circle. */
+/** Returns one line for each import that is part of a circle. */
 export function circles(sources: readonly Pick<Source, 'path' | 'imports'>[]): readonly string[] {
   return [...arrowsByFolder(sources).values()].flatMap((arrows) =>
     [...arrows].flatMap(([from, targets]) =>

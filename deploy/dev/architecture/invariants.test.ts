@@ -1,4 +1,5 @@
-// The numbered invariants in module headers: every number is cited somewhere, and every citation names an existing number.
+// Checks the numbered invariants in module headers. Every number must be cited somewhere, and every citation must name an
+// existing number.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readSources } from './sources.ts'
@@ -21,7 +22,7 @@ const FILES = SOURCES.map(({ path, text }) => ({
   path,
   module: moduleOf(path),
   numbers: numbersOf(text),
-  // Comments, without the numbers of the invariants themselves.
+  // The numbers with which invariants begin are removed, because they are no citations.
   comments: [...text.matchAll(/(?:\/\/|\/\*\*|^\s*\*)(.*)$/gm)]
     .map(([, comment = '']) => comment.replace(/^\s+[A-Z]{1,3}\d+\. /, ''))
     .join('\n'),
@@ -30,7 +31,7 @@ const NUMBERS = new Set(FILES.flatMap(({ numbers }) => [...numbers]))
 /** Every number that is cited together with a module name. */
 const QUALIFIED = new Set(FILES.flatMap(({ comments }) => comments.match(/[\w-]+ [A-Z]{1,3}\d+\b/g) ?? []))
 
-test('a number that nothing cites is a bullet', () => {
+test('every numbered invariant is cited somewhere', () => {
   const idle = FILES.flatMap(({ path, module, numbers, comments }) =>
     [...numbers]
       .filter((number) => !new RegExp(`\\b${number}\\b`).test(comments))

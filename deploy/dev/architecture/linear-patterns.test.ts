@@ -1,4 +1,5 @@
-// No text may make a regular expression slow: 16 KiB and a quadratic pattern would be enough to block the event loop.
+// No text may make a regular expression slow. A text of 16 KiB and a quadratic pattern would be enough to block the event
+// loop.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as frames from '../../../schemas/ws.ts'
@@ -8,7 +9,7 @@ const ROOT = new URL('../../../', import.meta.url)
 const TEXT_CHARS = 16_384
 /** A linear pattern takes about 0.05 ms for such a text, a quadratic one 100 ms or more. */
 const CPU_MS_MAX = 15
-/** CPU time is measured for the whole process, in which other tests may run at the same time. */
+/** Several tries are needed, because CPU time is that of the whole process, in which other tests may be running. */
 const TRIES = 12
 
 const REPEATED = ['a', 'Z', '0', ' ', '\t', '\n', '-', '_', '.', '/', ':', ',', ';', '=', '"', "'", '@', '\\']
@@ -40,7 +41,7 @@ test('no pattern in the code is slow on a long text', () => {
   expect(LITERALS.filter((literal) => isSlow(literal)).map(String)).toEqual([])
 })
 
-/** The fastest of several tries counts, so that a busy machine causes no false alarm. */
+/** Only the fastest try counts, so that a busy machine causes no false alarm. */
 function isSlow(pattern: RegExp, triesMax = TRIES): boolean {
   return TEXTS.some((text) => {
     for (let tries = 0; tries < triesMax; tries++) {

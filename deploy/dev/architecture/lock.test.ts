@@ -1,4 +1,4 @@
-// No package can be replaced by another one: the lock file has the hash of each.
+// Nobody can replace a package unnoticed, because the lock file has the hash of each.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
@@ -11,7 +11,7 @@ interface Lock {
 /** Native code for other platforms, whose hashes were not available where the lock file was created. */
 const WITHOUT_HASH = /^(@biomejs\/cli|@chdb\/lib|@msgpackr-extract\/msgpackr-extract)-/
 
-test('every package of the lock has its hash, but optional ones that are known to lack it', () => {
+test('every package in the lock file has its hash, except optional ones that are known to lack it', () => {
   // npm defines this format.
   const { packages } = JSON.parse(
     readFileSync(new URL('../../../package-lock.json', import.meta.url), 'utf8'),

@@ -1,4 +1,5 @@
-// Test files that share a service see what earlier ones left behind, and their order is arbitrary.
+// Test files that share a service see what others have left behind, and they run in any order. So each uses its own devices
+// and groups.
 import { expect, test } from 'vitest'
 import { readSources } from './sources.ts'
 

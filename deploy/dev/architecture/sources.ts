@@ -67,8 +67,8 @@ export function toSource(path: string, text: string): Source {
 
 const COMMENT = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`
 const STRING = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|${'`'}(?:\\.|[^${'`'}\\])*${'`'}`
-// A slash starts a pattern only where a value is expected. A letter never follows its closing slash, which excludes the
-// closing tags of JSX.
+// A slash starts a pattern only where a value is expected. No letter other than a flag follows the closing slash, which
+// excludes the closing tags of JSX.
 const PATTERN = String.raw`(?<=[(,=:[!&|?{};\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*(?![\w>])`
 const TOKENS = new RegExp(`${COMMENT}|${STRING}|${PATTERN}`, 'g')
 
@@ -85,7 +85,7 @@ function isComment(token: string): boolean {
   return token.startsWith('//') || token.startsWith('/*')
 }
 
-/** Keeps the expressions of a template and removes its text. */
+/** Removes the text of a template and keeps its expressions. */
 function empty(token: string): string {
   if (!token.startsWith('`')) return "''"
   return [...token.matchAll(/\$\{([^}]*)\}/g)].map(([, computed]) => `(${computed})`).join(' ') || "''"
