@@ -17,7 +17,7 @@ import {
   type StatusField,
   type TelemetryField,
 } from './definition.ts'
-import { type ParsedFile, type Path, type Problem, Reader } from './reader.ts'
+import { type Fields, type ParsedFile, type Path, type Problem, Reader } from './reader.ts'
 
 export type LoadOutcome =
   | { readonly kind: 'loaded'; readonly types: DeviceTypes }
@@ -113,17 +113,13 @@ function readType(name: string, value: unknown, reader: Reader): DeviceType | un
   }
 }
 
-function readBytes(fields: Parameters<Reader['number']>[0], path: Path, reader: Reader): number | undefined {
+function readBytes(fields: Fields, path: Path, reader: Reader): number | undefined {
   const bytes = reader.number(fields, 'firmware_bytes_max', path)
   if (bytes === undefined || (Number.isSafeInteger(bytes) && bytes > 0)) return bytes
   return reader.problem([...path, 'firmware_bytes_max'], 'must be a whole number of bytes')
 }
 
-function readTimeout(
-  fields: Parameters<Reader['number']>[0],
-  path: Path,
-  reader: Reader,
-): number | undefined {
+function readTimeout(fields: Fields, path: Path, reader: Reader): number | undefined {
   const seconds = reader.number(fields, 'heartbeat_timeout_sec', path)
   const { heartbeatTimeoutSecMin: min, heartbeatTimeoutSecMax: max } = BODY_LIMITS
   if (seconds === undefined || (Number.isSafeInteger(seconds) && seconds >= min && seconds <= max))

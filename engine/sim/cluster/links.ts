@@ -67,23 +67,6 @@ export class Life {
   }
 }
 
-/** The connections of one node. */
-export class Links {
-  readonly #cut = new Set<Link>()
-
-  isCut(link: Link): boolean {
-    return this.#cut.has(link)
-  }
-
-  cut(link: Link): void {
-    this.#cut.add(link)
-  }
-
-  heal(): void {
-    this.#cut.clear()
-  }
-}
-
 export interface LinkState {
   readonly life: Life
   /** Returns the fault of a call while the connection is cut, and undefined while it holds. */

@@ -7,13 +7,13 @@ import { Fault } from '../../ports/fault.ts'
 import type { Bundle, Log, LogReader } from '../../ports/log.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Dice } from '../dice.ts'
-import type { Life, Links } from './links.ts'
+import type { Life, Link } from './links.ts'
 
 const LOOK_MS = 100
 
 export interface LogNode {
   readonly life: Life
-  readonly links: Links
+  readonly cutLinks: ReadonlySet<Link>
   readonly schedule: Schedule
   readonly dice: Dice
 }
@@ -39,15 +39,15 @@ export class SharedLog {
     this.#turn = Promise.resolve()
   }
 
-  connect({ life, links, schedule, dice }: LogNode): Log {
+  connect({ life, cutLinks, schedule, dice }: LogNode): Log {
     const log = this.#log
     const healed = async () => {
-      while (links.isCut('log')) await schedule.sleep(LOOK_MS)
+      while (cutLinks.has('log')) await schedule.sleep(LOOK_MS)
     }
     return {
       append: async (bundles, latestAt) => {
         // The connection breaks either before the request arrives or before the answer does.
-        if (links.isCut('log') && dice.chance(0.5)) await healed()
+        if (cutLinks.has('log') && dice.chance(0.5)) await healed()
         const work = this.#turn.then(() => this.#append(log, bundles, latestAt))
         this.#turn = work.catch(() => undefined)
         const answer = async () => {
@@ -59,7 +59,7 @@ export class SharedLog {
       },
       reader: (partitions, from) => {
         const reader = log.reader(partitions, from)
-        const isCaughtUp = () => !links.isCut('log') && reader.isCaughtUp()
+        const isCaughtUp = () => !cutLinks.has('log') && reader.isCaughtUp()
         const pull = async (bytesMax: number) => {
           const knewAll = isCaughtUp()
           await healed()
@@ -73,13 +73,13 @@ export class SharedLog {
       },
       ends: () => log.ends(),
       look: async () => {
-        if (links.isCut('log')) throw unavailable()
+        if (cutLinks.has('log')) throw unavailable()
         return life.hold(log.look())
       },
       latestAt: () => log.latestAt(),
       size: () => log.size(),
       trim: async (upTo) => {
-        if (links.isCut('log')) throw unavailable()
+        if (cutLinks.has('log')) throw unavailable()
         await life.hold(log.trim(upTo))
       },
       close: async () => {},

@@ -27,7 +27,7 @@ import { openFaultyThread } from '../faulty-thread.ts'
 import type { Ledger } from '../ledger.ts'
 import { HEARTBEAT_MS } from '../simulated-device.ts'
 import type { SimTelemetry } from '../telemetry.ts'
-import { Life, type Link, Links, reached } from './links.ts'
+import { Life, type Link, reached } from './links.ts'
 import type { OutsideBroker } from './outside-broker.ts'
 import type { SharedLog } from './shared-log.ts'
 import type { SharedStore } from './shared-store.ts'
@@ -58,7 +58,8 @@ const HEARD_EVERY_MS = 500
 export class SimNode {
   readonly name: string
   readonly life = new Life()
-  readonly links = new Links()
+  /** The links of this node that are cut now. */
+  readonly cutLinks = new Set<Link>()
   readonly engine: LocalEngine
   readonly after: (ms: number, run: () => void) => void
   readonly mesh: MemoryMesh
@@ -83,14 +84,14 @@ export class SimNode {
       isOver: () => this.life.isOver,
     }
     this.mesh = new MemoryMesh(shared.net, name, schedule)
-    const log = shared.log.connect({ life: this.life, links: this.links, schedule, dice })
+    const log = shared.log.connect({ life: this.life, cutLinks: this.cutLinks, schedule, dice })
     const store = faultyStore(shared.store.connect(), context, shared.ledger)
-    const telemetry = faultyTelemetry(shared.telemetry, context, () => !this.links.isCut('telemetry'))
+    const telemetry = faultyTelemetry(shared.telemetry, context, () => !this.cutLinks.has('telemetry'))
     this.engine = new LocalEngine(
       {
         clock: { now: () => Millis(time.now() + skewMs), ticks: () => time.ticks() },
         log: this.#counted(faultyLog(log, context, shared.ledger)),
-        store: this.#reached('store', withReplaced(store, { isUp: () => !this.links.isCut('store') })),
+        store: this.#reached('store', withReplaced(store, { isUp: () => !this.cutLinks.has('store') })),
         users,
         telemetry: this.#reached('telemetry', telemetry),
         broker: this.#broker(faultyBroker(outside.broker, context)),
@@ -148,12 +149,12 @@ export class SimNode {
   }
 
   cut(link: Link): void {
-    this.links.cut(link)
+    this.cutLinks.add(link)
     if (link === 'mesh') this.mesh.isCut = true
   }
 
   heal(): void {
-    this.links.heal()
+    this.cutLinks.clear()
     this.mesh.isCut = false
   }
 
@@ -231,7 +232,7 @@ export class SimNode {
     const code = FAULTS[link]
     return reached(port, {
       life: this.life,
-      broken: () => (this.links.isCut(link) ? new Fault(code, { retryable: true }) : undefined),
+      broken: () => (this.cutLinks.has(link) ? new Fault(code, { retryable: true }) : undefined),
     })
   }
 }
