@@ -211,7 +211,7 @@ export class EmbeddedBroker implements Broker {
     if (message.retain) this.#retained.store(deviceId, message)
     const sent = this.#live.get(deviceId)?.publish(message)
     if (sent !== undefined) return sent
-    this.#states.get(deviceId)?.accept(message)
+    this.#states.get(deviceId)?.acceptPublished(message)
     return false
   }
 

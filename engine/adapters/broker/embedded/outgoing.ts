@@ -41,9 +41,7 @@ export class Outgoing {
   publish(message: Message): Promise<boolean> {
     const { state, isEnded } = this.#session
     return new Promise((resolve) => {
-      // Set for messages that a new subscription finds [MQTT-3.3.1-9], or always if a device of MQTT 5 asks for it.
-      const retain = message.retain && state.filters.isAsPublished(message.suffix)
-      const delivery = state.accept({ ...message, retain }, resolve)
+      const delivery = state.acceptPublished(message, resolve)
       if (delivery === undefined || isEnded) resolve(false)
       else {
         this.#wait(delivery)

@@ -97,6 +97,13 @@ export class SessionState {
     return { suffix, isNew }
   }
 
+  /** Takes a message that is published now, whether the device is connected or not. Only a subscription that finds it later
+   *  is told that it is retained [MQTT-3.3.1-9], unless a device of MQTT 5 asks to see messages as they were published. */
+  acceptPublished(message: Message, settle?: Delivery['settle']): Delivery | undefined {
+    const retain = message.retain && this.filters.isAsPublished(message.suffix)
+    return this.accept({ ...message, retain }, settle)
+  }
+
   /** Undefined if no subscription matches. A delivery that must survive the connection is kept from now on. */
   accept(message: Message, settle?: Delivery['settle']): Delivery | undefined {
     const { suffix, payload, qos: wanted, retain, isOwn, expiresAt, properties, request } = message

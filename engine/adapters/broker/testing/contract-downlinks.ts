@@ -220,6 +220,19 @@ export function downlinkContract(name: string, start: StartBroker): void {
         expect(later.received().map(({ text }) => text)).toEqual(['one', 'two', 'three'])
       })
 
+      test('a retained message that waited for a device is not marked as retained', async () => {
+        const device = await connect('a', { clean: false })
+        await device.subscribe('fleet/a/shadow/desired')
+        device.drop()
+        await until(() => host.causes(a).length === 1, 'closed')
+        await under.broker.publish(downlink({ suffix: 'shadow/desired', retain: true }))
+        const later = await connect('a', { clean: false })
+        await until(() => later.received().length === 1, 'what waited')
+        await later.subscribe('fleet/a/shadow/desired')
+        await until(() => later.received().length === 2, 'the retained one')
+        expect(later.received().map(({ retain }) => retain)).toEqual([false, true])
+      })
+
       test('a command is not kept, neither for a device that is away nor when it was not acknowledged', async () => {
         const device = await connect('a', { clean: false })
         await device.subscribe('fleet/a/#', 2)
