@@ -1,4 +1,5 @@
 // How an edit changes a device's record, and why it may be refused.
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { RefusalCode } from '../../../schemas/refusals.ts'
 import { LIMITS } from '../../limits.ts'
 import type { DeviceRequest } from './events.ts'
@@ -55,11 +56,14 @@ function applyEdit<D extends DeviceRecord>(device: D, wish: DeviceEdit): D {
         : (wish.heartbeatTimeoutSec ?? undefined),
     group: wish.group === undefined ? base.group : (wish.group ?? undefined),
     tags: editedTags(wish.tags === undefined ? base.tags : (wish.tags ?? []), wish),
-    metadata:
-      wish.metadata === undefined
-        ? base.metadata
-        : mergePatch(base.metadata, wish.metadata ?? {}, wish.metadata === null),
+    metadata: editedMetadata(base.metadata, wish),
   }
+}
+
+/** A replacement keeps nulls, as a registration does. Only in a patch does null delete (RFC 7396). */
+function editedMetadata(before: JsonObject, { metadata, replace }: DeviceEdit): JsonObject {
+  if (metadata === undefined) return before
+  return replace ? (metadata ?? {}) : mergePatch(before, metadata ?? {}, metadata === null)
 }
 
 /** A tag that is both added and removed ends up added. */

@@ -127,6 +127,12 @@ test('a replacement empties the fields it does not name', () => {
   expect(device).toMatchObject({ name: 'B', group: undefined, tags: [], metadata: {} })
 })
 
+test('a replacement keeps the nulls of its metadata, as a registration does', () => {
+  const metadata = { floor: null, net: { ip: null }, list: [null] }
+  const { device } = transition(fresh, edit({ replace: true, name: 'B', metadata }), at(5))
+  expect(device.metadata).toEqual(metadata)
+})
+
 test('an edit of another revision is refused with the expected and the given revision', () => {
   const outcome = transition(fresh, edit({ name: 'B', ifRevision: 7 }), at(5))
   expect(refusal(outcome)).toMatchObject({ code: 'PRECONDITION_FAILED', detail: { expected: 1, got: 7 } })
