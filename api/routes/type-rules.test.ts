@@ -74,6 +74,14 @@ test('a type has a rule for each bound, with a hysteresis of 2 % of the range, o
     })
 })
 
+test('a value at which such a rule clears is a short decimal, as the file would have it', async () => {
+  const air: TelemetryField = { field: 'air', unit: 'C', range: [-10, 60], alertAbove: 0.3, alertBelow: 2 }
+  const { ask } = await open(typesWith([air]))
+  const clearOf = async (side: string) =>
+    (await ask(`GET ${RULES}/rul_type_greenhouse_air_${side}`)).body.condition.clear_value
+  expect([await clearOf('below'), await clearOf('above')]).toEqual([3.4, -1.1])
+})
+
 test('permitted changes to such a rule survive a restart', async () => {
   const { ask, engine } = await open()
   const wish = { enabled: false, for_sec: 7, keep_firing_for_sec: 8, repeat_interval_sec: 60, channels: [] }

@@ -44,14 +44,14 @@ function rulesOfField(type: string, field: TelemetryField): readonly Rule[] {
   const shown = (value: number) => [value, unit].filter((part) => part !== undefined).join(' ')
   const made: Rule[] = []
   if (alertAbove !== undefined) {
-    const clear_value = alertAbove - margin(alertAbove, range)
+    const clear_value = withoutNoise(alertAbove - margin(alertAbove, range))
     const condition = { kind: 'threshold', metric, op: '>', value: alertAbove, clear_value } as const
     made.push(
       typeRule(`${type}_${metric}_above`, type, { name: `${metric} above ${shown(alertAbove)}`, condition }),
     )
   }
   if (alertBelow !== undefined) {
-    const clear_value = alertBelow + margin(alertBelow, range)
+    const clear_value = withoutNoise(alertBelow + margin(alertBelow, range))
     const condition = { kind: 'threshold', metric, op: '<', value: alertBelow, clear_value } as const
     made.push(
       typeRule(`${type}_${metric}_below`, type, { name: `${metric} below ${shown(alertBelow)}`, condition }),
@@ -69,7 +69,7 @@ function rulesOfStatus(
   const levels = [
     ...(warnBelow === undefined ? [] : [{ severity: 'warning' as const, value: warnBelow }]),
     ...(criticalBelow === undefined ? [] : [{ severity: 'critical' as const, value: criticalBelow }]),
-  ].map((level) => ({ ...level, clear_value: level.value + margin(level.value, about?.range) }))
+  ].map((level) => ({ ...level, clear_value: withoutNoise(level.value + margin(level.value, about?.range)) }))
   const [first] = levels
   if (first === undefined) return []
   const { value, clear_value } = first
@@ -97,4 +97,9 @@ function typeRule(
 
 function margin(value: number, range: TelemetryField['range']): number {
   return range === undefined ? Math.abs(value) * CLEAR_SHARE : (range[1] - range[0]) * CLEAR_SHARE
+}
+
+/** Sums of decimal fractions as people write them: 3.4, where the double is 3.4000000000000004. */
+function withoutNoise(value: number): number {
+  return Number(value.toPrecision(15))
 }
