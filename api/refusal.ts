@@ -1,5 +1,6 @@
 // A refusal: a request that is not allowed, as a value. Its code determines status and advice, see `schemas/refusals.ts`.
 import type { RefusalCode } from '../schemas/refusals.ts'
+import type { Role } from '../schemas/vocabulary.ts'
 
 export interface Refusal {
   readonly kind: 'refused'
@@ -9,6 +10,11 @@ export interface Refusal {
 
 export function refused(code: RefusalCode, detail: Refusal['detail'] = {}): Refusal {
   return { kind: 'refused', code, detail }
+}
+
+/** The message of a 403 FORBIDDEN: the roles that would do, and the one that the caller has. */
+export function roleNeeded(roles: readonly Role[], role: Role): string {
+  return `needs the role ${roles.join(' or ')}; yours is ${role}`
 }
 
 /** A 422 for a wrong field, with the field's path. */

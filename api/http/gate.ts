@@ -6,7 +6,7 @@ import type { Authentication } from '../auth/authenticate.ts'
 import type { Caller } from '../auth/caller.ts'
 import { noSuchDevice, visibleId } from '../auth/visible-device.ts'
 import type { Rates } from '../rates/rates.ts'
-import { type Refusal, refused } from '../refusal.ts'
+import { type Refusal, refused, roleNeeded } from '../refusal.ts'
 import { whenThere } from '../when-there.ts'
 import { splitTicket } from './download-address.ts'
 import { refuseOtherPages } from './own-pages.ts'
@@ -82,7 +82,7 @@ export function boundUserRate(
 
 export function checkRole({ request: { caller } }: Exchange, { access }: Route): Refusal | undefined {
   if (access === 'public' || caller === undefined || access.includes(caller.role)) return undefined
-  return refused('FORBIDDEN', { message: `needs the role ${access.join(' or ')}; yours is ${caller.role}` })
+  return refused('FORBIDDEN', { message: roleNeeded(access, caller.role) })
 }
 
 export function chargeWork(

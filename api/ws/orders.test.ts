@@ -53,7 +53,8 @@ describe('the channel of commands', () => {
   test('is closed to viewers, and ends for a user who becomes a viewer', async () => {
     const vera = await service.login('vera')
     vera.send({ type: 'subscribe', id: 'c', channel: 'commands' })
-    expect(await vera.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN' } })
+    const detail = 'needs the role admin or operator; yours is viewer'
+    expect(await vera.next('error')).toMatchObject({ id: 'c', problem: { code: 'FORBIDDEN', detail } })
     const olaf = await service.login('olaf')
     await subscribe(olaf, 'commands')
     await subscribe(olaf, 'shadows')

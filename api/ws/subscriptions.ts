@@ -8,7 +8,7 @@ import type { Caller } from '../auth/caller.ts'
 import { isInScope, scopeOf } from '../auth/scope.ts'
 import type { API_LIMITS } from '../limits.ts'
 import type { WorkBudget } from '../rates/work-budget.ts'
-import type { Refusal } from '../refusal.ts'
+import { type Refusal, roleNeeded } from '../refusal.ts'
 import type { Budget } from './budget.ts'
 import { CHANNEL_ROLES } from './channels.ts'
 import type { FleetHub } from './fleet-hub.ts'
@@ -146,7 +146,8 @@ export class Subscriptions {
     const { id, channel, filter } = frame
     if (this.#open.has(id))
       return refusal('ALREADY_EXISTS', 'a subscription of this socket has this id already', id)
-    if (!CHANNEL_ROLES[channel].includes(user.role)) return refusal('FORBIDDEN', undefined, id)
+    const roles = CHANNEL_ROLES[channel]
+    if (!roles.includes(user.role)) return refusal('FORBIDDEN', roleNeeded(roles, user.role), id)
     const misplaced = misplacedInSubscribe(frame)
     if (misplaced !== undefined) return misplaced
     const deviceId = parseDeviceId(filter?.device_id)
