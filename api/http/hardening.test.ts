@@ -99,6 +99,20 @@ describe('JSON that readers disagree about', () => {
     const answer = await send('PUT /api/v1/shadows/r/desired', '{"a":1}', { 'content-type': type })
     expect(answer.status).toBe(status)
   })
+
+  test.each([
+    ['gzip', 415],
+    ['GZIP', 415],
+    ['br', 415],
+    ['identity', 200],
+  ])('Content-Encoding %s: %i', async (encoding, status) => {
+    const { send } = await asAdmin()
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    const { status: got, body } = await send('PUT /api/v1/shadows/r/desired', '{"a":1}', headers)
+    expect(got).toBe(status)
+    if (status === 415)
+      expect(body).toMatchObject({ code: 'UNSUPPORTED_MEDIA_TYPE', detail: 'send the body uncompressed' })
+  })
 })
 
 describe('what a caller writes', () => {

@@ -1,5 +1,5 @@
 // Reads a JSON body: its depth is bounded before it is parsed, and keys that could reach a prototype are refused.
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { LIMITS } from '../../engine/limits.ts'
 import { JSON_TYPES } from '../../schemas/operation.ts'
 
@@ -13,9 +13,15 @@ export class TooDeep extends Error {
   override readonly name = 'TooDeep'
 }
 
-/** Thrown for a body in another charset. JSON is UTF-8 (RFC 8259), and decoding another charset as such would change it. */
-export class OtherCharset extends Error {
-  override readonly name = 'OtherCharset'
+/** Thrown for a compressed body, and for one in another charset: JSON is UTF-8 (RFC 8259), and decoding another charset as
+ *  such would change it. */
+export class OtherEncoding extends Error {
+  override readonly name = 'OtherEncoding'
+}
+
+function refuseCompressed({ headers }: FastifyRequest): OtherEncoding | null {
+  const { 'content-encoding': encoding = 'identity' } = headers
+  return encoding.toLowerCase() === 'identity' ? null : new OtherEncoding('send the body uncompressed')
 }
 
 function isUtf8(contentType = ''): boolean {
@@ -29,7 +35,9 @@ export function acceptJson(app: FastifyInstance): void {
   const parseSafely = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...JSON_TYPES], { parseAs: 'buffer' }, (request, body, done) => {
-    if (!isUtf8(request.headers['content-type'])) return done(new OtherCharset('send the body in UTF-8'))
+    const compressed = refuseCompressed(request)
+    if (compressed !== null) return done(compressed)
+    if (!isUtf8(request.headers['content-type'])) return done(new OtherEncoding('send the body in UTF-8'))
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     if (bytes.length === 0) return done(null, undefined)
     if (isDeeperThan(bytes, LIMITS.bodyDepthMax))
@@ -53,7 +61,7 @@ export function acceptJson(app: FastifyInstance): void {
 /** Leaves bodies of these types for the handler to read. */
 export function acceptStream(scope: FastifyInstance, types: readonly string[]): void {
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser([...types], (_request, payload, done) => done(null, payload))
+  scope.addContentTypeParser([...types], (request, payload, done) => done(refuseCompressed(request), payload))
 }
 
 /** Parses JSON inside another body, by the same rules. Undefined if the text is not valid. */

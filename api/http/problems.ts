@@ -8,7 +8,7 @@ import { REFUSALS } from '../../schemas/refusals.ts'
 import { API_LIMITS } from '../limits.ts'
 import type { Logger } from '../logger.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { OtherCharset, TooDeep, UnreadableBody } from './json-body.ts'
+import { OtherEncoding, TooDeep, UnreadableBody } from './json-body.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const TYPE = 'application/problem+json; charset=utf-8'
@@ -111,7 +111,7 @@ export function toRefusal(
       retry_after_sec: API_LIMITS.retryAfterSec,
     })
   }
-  if (error instanceof OtherCharset) return refused('UNSUPPORTED_MEDIA_TYPE', { message: error.message })
+  if (error instanceof OtherEncoding) return refused('UNSUPPORTED_MEDIA_TYPE', { message: error.message })
   if (error instanceof TooDeep)
     return refused('VALIDATION_FAILED', {
       message: `the body ${error.message}`,

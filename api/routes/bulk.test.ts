@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../engine/limits.ts'
 import { Fault } from '../../engine/ports/fault.ts'
@@ -191,6 +192,7 @@ describe('a body as a whole', () => {
     ['a header alone', HEADER, CSV, 422],
     ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), NDJSON, 400],
     ['plain text', row, { 'content-type': 'text/plain' }, 415],
+    ['compressed rows', gzipSync(row), { ...NDJSON, 'content-encoding': 'gzip' }, 415],
     ['a single device as JSON', row, { 'content-type': 'application/json' }, 400],
     ['too many rows', row.repeat(LIMITS.bulkRowsMax + 1), NDJSON, 413],
     ['too long a line', `"${'x'.repeat(API_LIMITS.bulkRowCharsMax)}`, NDJSON, 413],
