@@ -35,6 +35,8 @@ export interface Accounts extends AccountEdits {
     readonly email: string
     readonly password: string
     readonly from: LoginOrigin
+    /** True if the request was sent from this machine. */
+    readonly isLocal: boolean
     readonly browser?: RefreshGrant['browser']
   }): Promise<OpenedLogin | Refusal>
   /** Logs in the user of a ticket. */
@@ -62,8 +64,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const unfit = refuseCommon(body.password, email)
       if (unfit !== undefined) return unfit
       if (users.getByEmail(email) !== undefined) return notAdded('email_taken')
-      // An admin may register many users in a row.
-      const limited = role.by === undefined ? limiter.refuseHash(networkOf(registrant.ip)) : undefined
+      // An admin may register many users in a row, and so may programs of this machine.
+      const isLimited = role.by === undefined && !registrant.isLocal
+      const limited = isLimited ? limiter.refuseHash(networkOf(registrant.ip)) : undefined
       if (limited !== undefined) return limited
       const passwordHash = await passwords.hash(body.password, role.by ?? networkOf(registrant.ip))
       if (passwordHash === 'busy') return hashingBusy()
@@ -72,9 +75,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
       return added === 'added' ? { kind: 'registered', user } : notAdded(added)
     },
 
-    async login({ email, password, from, browser }) {
+    async login({ email, password, from, isLocal, browser }) {
       const attempt = { from: networkOf(from.ip), account: normalEmail(email) }
-      const limited = limiter.refuseHash(attempt.from) ?? limiter.refuse(attempt)
+      // Programs of this machine need no limit besides: its cores are theirs, and the queue of hashes lets others take turns.
+      const limited = (isLocal ? undefined : limiter.refuseHash(attempt.from)) ?? limiter.refuse(attempt)
       if (limited !== undefined) return limited
       // Another node may just have created or changed the account.
       await users.catchUp()

@@ -2,6 +2,7 @@
 // are those that could not be checked for lack of time.
 //
 // - A network may have a few passwords per second hashed, right or wrong, because each costs the service 16 ms of a core.
+//   The caller leaves this out for programs of the machine itself.
 // - A network may try an e-mail ten times a minute.
 // - All networks together may try an e-mail a hundred times an hour, and then slowly. Networks from which the account was
 //   entered before are exempt, so that nobody can lock out its owner.

@@ -55,7 +55,7 @@ describe.skipIf(REDIS_SERVER === undefined)('with a redis-server (needs one in t
         ...{ refreshRotation: true, registration: 'open', rateShares: undefined },
       })
       const login = async (email: string) => {
-        const opened = await accounts.login({ email, password: PASSWORD, from: FROM })
+        const opened = await accounts.login({ email, password: PASSWORD, from: FROM, isLocal: false })
         return opened.kind === 'logged_in' ? opened : expect.fail(`no login: ${opened.code}`)
       }
       const tickets = new Tickets(authenticate, openRedisTickets(link))

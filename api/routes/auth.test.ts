@@ -206,6 +206,18 @@ describe('logging in', () => {
     expect(await attempt('2001:db8:0:1::1')).toBe(401)
   })
 
+  test('programs of this machine log in as often as they like; other addresses have forty passwords checked at once', async () => {
+    const passwords = { hash: async () => 'hash', verify: async () => true }
+    const { request } = openHarness({ passwords, trustedProxies: ['127.0.0.1'] })
+    expect((await request(`POST ${AUTH}/register`, { body: ADA })).status).toBe(201)
+    const attempt = async (headers: Record<string, string> = {}) =>
+      (await request(`POST ${AUTH}/login`, { body: ADA, headers })).status
+    for (let i = 0; i < 60; i++) expect(await attempt()).toBe(200)
+    const elsewhere = { 'x-forwarded-for': '203.0.113.7' }
+    for (let i = 0; i < 40; i++) expect(await attempt(elsewhere)).toBe(200)
+    expect(await attempt(elsewhere)).toBe(429)
+  })
+
   test('a password that could not be checked for lack of time costs no attempt', async () => {
     const state = { isBusy: true }
     const check = async () => (state.isBusy ? 'busy' : false)

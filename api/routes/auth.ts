@@ -53,9 +53,10 @@ export function authRoutes({
       const { id } = result.user
       return answer(201, registeredBody(result.user), { ...NO_STORE, location: `${API}/users/${id}` })
     }),
-    route(login, async ({ body, ip, header }) => {
+    route(login, async ({ body, ip, header, isLocal }) => {
       const from = loginOrigin(ip, header)
-      const result = await accounts.login({ email: body.email, password: body.password, from })
+      const { email, password } = body
+      const result = await accounts.login({ email, password, from, isLocal })
       return result.kind === 'refused' ? result : loginAnswer(result)
     }),
     route(refresh, async ({ body, ip, header }) => {

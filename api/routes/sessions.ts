@@ -45,12 +45,12 @@ export function sessionRoutes(services: Services): readonly Route[] {
   }
 
   return [
-    route(createBrowserSession, async ({ body, ip, header, isSecure }) => {
+    route(createBrowserSession, async ({ body, ip, header, isLocal, isSecure }) => {
       const wish = wishOf(body)
       if (wish.kind === 'refused') return wish
       const about = { from: loginOrigin(ip, header), browser: { isRemembered: body.remember === true } }
       if (wish.kind === 'password')
-        return sessionAnswer(await accounts.login({ ...wish, ...about }), isSecure)
+        return sessionAnswer(await accounts.login({ ...wish, ...about, isLocal }), isSecure)
       const proven = await services.loginTickets.redeem(wish.ticket)
       if (proven.kind === 'refused') return proven
       return sessionAnswer(await accounts.enter(proven, about), isSecure)
