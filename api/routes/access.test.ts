@@ -92,7 +92,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   listCommands: [200, 200, 404, 403],
   getCommand: [200, 200, 404, 403],
   cancelCommand: [200, 200, 404, 403],
-  broadcastCommand: [202, 202, 422, 403],
+  broadcastCommand: [202, 202, 404, 403],
   getBroadcast: [200, 200, 404, 403],
   listBroadcasts: [200, 200, 200, 403],
   listBroadcastDevices: [200, 200, 404, 403],
@@ -316,8 +316,7 @@ async function openFor(caller: (typeof CALLERS)[number]) {
       return token
     },
   }
-  const token = await bearer[caller]()
-  return { ...harness, token, people: engine.users.list() }
+  return { ...harness, token: await bearer[caller](), people: engine.users.list() }
 }
 
 function expected(caller: (typeof CALLERS)[number], route: (typeof routes)[number], row: Row): number {
@@ -332,7 +331,8 @@ function expected(caller: (typeof CALLERS)[number], route: (typeof routes)[numbe
     'an operator of the group': inside,
     'an operator of the group above': inside,
     'an operator of another group': outside,
-    'an operator of a group whose name goes on': outside,
+    // The broadcast goes to a group above theirs, which means their part of it. There is no device in that.
+    'an operator of a group whose name goes on': route.operationId === 'broadcastCommand' ? 422 : outside,
     'an admin': admin,
     'a device token': stranger,
     'a refresh token': stranger,

@@ -7,9 +7,9 @@ import type { BroadcastTargetBody, BroadcastWishBody } from '../../schemas/comma
 import type { DeviceId } from '../../schemas/ids.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { Caller } from '../auth/caller.ts'
-import { scopeOf } from '../auth/scope.ts'
+import { isInScope, scopeOf } from '../auth/scope.ts'
 import type { Services } from '../http/services.ts'
-import { invalid, type Refusal } from '../refusal.ts'
+import { invalid, type Refusal, refused } from '../refusal.ts'
 import { toMembers } from './deployment-request.ts'
 
 /** How many of the listed devices are stored with the broadcast. */
@@ -17,21 +17,22 @@ const NAMED_KEPT_MAX = 50
 
 type Engine = Pick<Services, 'engine'>
 export type BroadcastScope = Pick<BroadcastRequest, 'group' | 'chosen' | 'within'>
+type ScopeResult = { readonly kind: 'scope'; readonly scope: BroadcastScope } | Refusal
 
 export function toScope(
   services: Engine,
   body: Pick<BroadcastWishBody, 'group' | 'target'>,
   user: Caller,
-): { readonly kind: 'scope'; readonly scope: BroadcastScope } | Refusal {
+): ScopeResult {
   const { group, target } = body
   const within = scopeOf(user)
   if (group !== undefined && target !== undefined)
     return invalid('/target', { code: 'NOT_ALLOWED', message: 'cannot be given together with group' })
-  if (group !== undefined) return { kind: 'scope', scope: { group, within } }
+  if (group !== undefined) return groupScope(group, within)
   if (target === undefined)
     return invalid('/group', { code: 'REQUIRED', message: 'is missing: give a group or a target' })
   if (target.type === 'group' && typeof target.value === 'string' && target.value !== '')
-    return { kind: 'scope', scope: { group: target.value, within } }
+    return groupScope(target.value, within)
   if (target.type === 'group')
     return invalid('/target/value', { code: 'NOT_ALLOWED', message: 'must name a group' })
   const found = toMembers(services, target, user)
@@ -39,6 +40,15 @@ export function toScope(
   const { members } = found
   const limited = members.kind === 'matching' ? members.filter.group : undefined
   return { kind: 'scope', scope: { group: limited, chosen: { target: toKept(target), members }, within } }
+}
+
+/** [contract 2.2] A group that has nothing in common with the caller's groups does not exist for the caller, whether or not it
+ *  has devices. Of one that contains a group of the caller, that part is meant. */
+function groupScope(group: string, within: readonly string[] | undefined): ScopeResult {
+  const isShared = (root: string) => isInScope(group, [root]) || isInScope(root, [group])
+  if (within !== undefined && !within.some(isShared))
+    return refused('NOT_FOUND', { message: 'no such group' })
+  return { kind: 'scope', scope: { group, within } }
 }
 
 /** The part of a target that is stored. */

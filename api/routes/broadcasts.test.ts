@@ -140,8 +140,14 @@ describe('a broadcast', () => {
     const { body, headers } = await send(`POST ${PATH}`, { group: 'w', command: 'stop' })
     expect(body).toMatchObject({ total: 2, accepted: 2 })
     expect(idsOf((await send(`GET ${headers['location']}`)).body)).toEqual(['r1', 'r2'])
-    const other = await send(`POST ${PATH}`, { group: 'w/b', command: 'stop' })
-    expect([other.status, other.body.total]).toEqual([422, 0])
+    const statusOf = async (whom: object) => (await send(`POST ${PATH}`, { ...whom, command: 'stop' })).status
+    // Whether a group outside of theirs has devices is not to be learned.
+    for (const group of ['w/b', 'w/nobody', 'w/ab'])
+      expect([
+        await statusOf({ group }),
+        await statusOf({ target: { type: 'group', value: group } }),
+      ]).toEqual([404, 404])
+    expect(await statusOf({ group: 'w/a/nobody' })).toBe(422)
   })
 
   test('a broadcast is visible to its sender and to users who may see its whole group', async () => {
