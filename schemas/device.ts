@@ -104,7 +104,9 @@ export const EditDeviceBody = Type.Object(
 const DeviceFirmware = Type.Object({
   version: orNull(Type.String(), { examples: ['1.4.2'] }),
   firmware_id: orNull(Type.String(), { description: 'The image that a deployment proved to run.' }),
-  sha256: orNull(Type.String(), { description: 'As the device says it.' }),
+  sha256: orNull(Type.String(), {
+    description: 'As the device says it, or of the image that a deployment proved to run.',
+  }),
   since: orNull(Instant),
   previous_version: orNull(Type.String(), { examples: ['1.4.1'] }),
   update: orNull(

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PROFILE, type Service, ServiceHarness, until } from './testing/service.ts'
+import { connectDevice, publish } from './testing/service-clients.ts'
 import { type Rest, registerDevice } from './testing/service-rest.ts'
 import { updatingDevice } from './testing/updating-device.ts'
 
@@ -77,6 +78,33 @@ test('canaries go first, the rest follows, and each device runs what it was sent
     'fleet_ota_upload_bytes_total',
   ])
   await Promise.all(fleet.map((device) => device.end()))
+})
+
+test('a device that says only the hash of its image runs the version of that image, and can go back', async () => {
+  const found = await admin.get('/ota/firmware?version=2.0')
+  const [{ sha256: hash } = { sha256: '' }] = found.body['data'] as readonly { readonly sha256: string }[]
+  const token = await registerDevice(admin, 'h1', { group: 'h' })
+  const old = await connectDevice(service, 'h1', token)
+  await publish(
+    old,
+    'h1',
+    { status: 'online', firmware_version: '1.0', firmware_sha256: 'ab'.repeat(32) },
+    'status',
+  )
+  await old.subscribeAsync('fleet/h1/ota', { qos: 1 })
+  const told = new Promise((resolve) => old.once('message', resolve))
+  const id = await deploy('h')
+  await told
+  await old.endAsync()
+  const updated = await connectDevice(service, 'h1', token)
+  await publish(updated, 'h1', { status: 'online', firmware_sha256: hash }, 'status')
+  expect(await ended(id)).toMatchObject({ status: 'completed', progress: { succeeded: 1 } })
+  const { body } = await admin.get('/devices/h1')
+  expect(body['firmware']).toMatchObject({ version: '2.0', sha256: hash, previous_version: '1.0' })
+  await publish(updated, 'h1', { status: 'online', firmware_version: '3.0' }, 'status')
+  const later = await admin.get('/devices/h1')
+  expect(later.body['firmware']).toMatchObject({ version: '3.0', sha256: null, previous_version: '2.0' })
+  await updated.endAsync()
 })
 
 test('bad canaries stop it, and nobody else is told anything', async () => {

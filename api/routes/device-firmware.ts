@@ -1,7 +1,7 @@
 // The firmware of one device: version, jobs and rollback. Also the number of devices per version.
 import type { Static } from 'typebox'
 import type { DeploymentSpec } from '../../engine/domain/ota/deployment.ts'
-import { isUnfinished, isUpdating, jobAtWork } from '../../engine/domain/ota/firmware-jobs.ts'
+import { isUnfinished, isUpdating, jobAtWork, runningSha256 } from '../../engine/domain/ota/firmware-jobs.ts'
 import type { Job } from '../../engine/domain/ota/job.ts'
 import { heldAt } from '../../engine/domain/ota/tally.ts'
 import type { VersionsBody } from '../../schemas/deployment.ts'
@@ -42,7 +42,7 @@ export function deviceFirmwareRoutes(services: Services): readonly Route[] {
         device_id: id,
         firmware_version: state.firmwareVersion ?? null,
         firmware_id: firmware.firmwareId ?? null,
-        sha256: firmware.sha256 ?? null,
+        sha256: runningSha256(firmware) ?? null,
         previous_version: firmware.previousVersion ?? null,
         blocks: firmware.blocks
           .filter(({ until }) => until > now)

@@ -1,17 +1,15 @@
 // What a device does over hawkBit's device API (DDI), as outcomes of its actor.
 import { Millis } from '../../../schemas/ids.ts'
 import { isObject, type JsonObject } from '../../../schemas/json.ts'
-import { isSameVersion } from '../../../schemas/same-version.ts'
 import { LIMITS } from '../../limits.ts'
 import { type DdiAct, ddiJob, ddiNumber, isDdiEnded, isOffered } from '../ota/ddi.ts'
-import { changeJob, changeJobs, withVersion } from '../ota/firmware-jobs.ts'
+import { changeJob, changeJobs } from '../ota/firmware-jobs.ts'
 import { type Job, UNTOLD } from '../ota/job.ts'
 import { deferJob, moveJob } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
-
 import type { Outcome } from './events.ts'
 import { metadataTooLarge } from './metadata-bound.ts'
-import { applyJobs, refuse } from './ota-events.ts'
+import { applyJobs, refuse, running } from './ota-events.ts'
 import type { Device } from './record.ts'
 
 type Configure = Extract<DdiAct, { kind: 'configure' }>
@@ -37,7 +35,7 @@ export function ddiActed(device: Device, act: Exclude<DdiAct, Configure>, now: M
   )
   const after = ddiJob(changed.device.firmware, act.number)
   // A device that reported a successful installation is taken to run that image, until it reports something else.
-  return after?.status === 'confirming' && after.isProved ? running(changed, after, now) : changed
+  return after?.status === 'confirming' && after.isProved ? running(changed, after.plan.goal, now) : changed
 }
 
 /** Stores the attributes that a device reports in its metadata. */
@@ -107,15 +105,4 @@ function stopped(device: Device, { plan }: Job, now: Millis): Outcome {
       job.notice === undefined ? job : { ...job, notice: undefined },
     ),
   )
-}
-
-function running({ device, effects }: Outcome, { plan }: Job, now: Millis): Outcome {
-  const { reportsAs: to } = plan.goal
-  const from = device.firmwareVersion
-  if (isSameVersion(from, to)) return { device, effects }
-  const firmware = withVersion(device.firmware, { from, to, now })
-  return {
-    device: { ...device, firmware, firmwareVersion: to, updatedAt: now, revision: device.revision + 1 },
-    effects: [...effects, { kind: 'announce', event: 'device.updated' }],
-  }
 }

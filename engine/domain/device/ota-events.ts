@@ -16,7 +16,7 @@ import {
   withVersion,
 } from '../ota/firmware-jobs.ts'
 import type { Firmware } from '../ota/firmware-part.ts'
-import { type Job, type JobPlan, newJob } from '../ota/job.ts'
+import { type Job, type JobGoal, type JobPlan, newJob } from '../ota/job.ts'
 import { expireJob } from '../ota/job-deadline.ts'
 import { beginAgain, cameBack, cancelJob, grantJob, moveJob, rollBackJob, waitJob } from '../ota/job-moves.ts'
 import { reportJob } from '../ota/job-report.ts'
@@ -136,7 +136,29 @@ export function proved(device: Device, said: StatusReport, now: Millis): Outcome
   const back = replaceWhole(change.firmware, now, (job) =>
     job.rollback === 'due' && isSameVersion(job.fromVersion, said.version) ? cameBack(job, now) : job,
   )
-  return applyJobs(device, { firmware: back.firmware, moves: [...change.moves, ...back.moves] })
+  const after = applyJobs(device, { firmware: back.firmware, moves: [...change.moves, ...back.moves] })
+  return named(after, said, now)
+}
+
+/** A device that reports the hash of its image but no version runs the version of the job that the hash proved. */
+function named(outcome: Outcome, { version, sha256 }: StatusReport, now: Millis): Outcome {
+  if (version !== undefined || sha256 === undefined) return outcome
+  const proofs = outcome.device.firmware.jobs
+    .flatMap((job) => [job, job.back])
+    .filter((job) => job?.isProved === true && job.plan.goal.sha256 === sha256.toLowerCase())
+  const proof = proofs.at(-1)
+  return proof === undefined ? outcome : running(outcome, proof.plan.goal, now)
+}
+
+/** The device runs this version, which it does not name itself. */
+export function running({ device, effects }: Outcome, { reportsAs: to }: JobGoal, now: Millis): Outcome {
+  const from = device.firmwareVersion
+  if (isSameVersion(from, to)) return { device, effects }
+  const firmware = withVersion(device.firmware, { from, to, now })
+  return {
+    device: { ...device, firmware, firmwareVersion: to, updatedAt: now, revision: device.revision + 1 },
+    effects: [...effects, { kind: 'announce', event: 'device.updated' }],
+  }
 }
 
 /** Applies faults to the jobs that are waiting for the device to stay healthy. */

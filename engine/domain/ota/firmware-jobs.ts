@@ -115,7 +115,8 @@ export function addJob(firmware: Firmware, job: Job): FirmwareChange {
   return { firmware: { ...firmware, jobs: [...firmware.jobs, job] }, moves: [{ job, previous: undefined }] }
 }
 
-/** Notes that the device reports another version than before. A version that failed is not kept as one to roll back to. */
+/** Notes that the device reports another version than before. A version that failed is not kept as one to roll back to. The
+ *  hash that the device reported was that of its earlier image. */
 export function withVersion(
   firmware: Firmware,
   { from, to, now }: { readonly from: string | undefined; readonly to: string; readonly now: Millis },
@@ -130,8 +131,15 @@ export function withVersion(
     ...firmware,
     since: now,
     firmwareId: known?.plan.goal.firmwareId,
+    sha256: undefined,
     previousVersion: hasFailed || from === undefined ? kept : from,
   }
+}
+
+/** The SHA-256 of the running image: as the device says it, or else that of the image which a job proved to run. */
+export function runningSha256({ sha256, firmwareId, jobs }: Firmware): string | undefined {
+  if (sha256 !== undefined || firmwareId === undefined) return sha256
+  return jobs.find(({ plan }) => plan.goal.firmwareId === firmwareId)?.plan.goal.sha256
 }
 
 /** When the jobs must be checked next; Infinity if never (R6). */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DeploymentId, FirmwareId } from '../../../schemas/ids.ts'
-import { isBlocked } from './firmware-jobs.ts'
+import { isBlocked, runningSha256 } from './firmware-jobs.ts'
 import { updateAt as at, notified, UpdatedDevice } from './testing/updated-device.ts'
 
 describe('tries', () => {
@@ -165,5 +165,32 @@ describe('going back', () => {
     const device = at('confirming', { kind: 'rollback' }).look(10)
     expect(device.job.status).toBe('rolled_back')
     expect(at('installing', { kind: 'rollback' }).reports('failed').job.status).toBe('rollback_failed')
+  })
+})
+
+describe('the running image', () => {
+  const HASH = 'ab'.repeat(32)
+
+  test('the hash of the former image is not that of another version', () => {
+    const device = new UpdatedDevice().saysHash('cd'.repeat(32)).says('2.0')
+    expect(runningSha256(device.device.firmware)).toBeUndefined()
+  })
+
+  test('a job that was proved tells the hash of what runs', () => {
+    const device = at('rebooting').disconnect().connect().says('2.0').look(10)
+    expect(device.job.status).toBe('succeeded')
+    expect(runningSha256(device.device.firmware)).toBe(HASH)
+    expect(runningSha256(device.says('3.0').device.firmware)).toBeUndefined()
+  })
+
+  test('a device that says the hash and no version runs the version that the hash proves', () => {
+    const device = at('rebooting').disconnect().connect().saysHash(HASH).look(10)
+    expect(device.job.status).toBe('succeeded')
+    expect(device.device.firmwareVersion).toBe('2.0')
+    expect(device.device.firmware).toMatchObject({ firmwareId: 'fw_2', previousVersion: '1.0' })
+  })
+
+  test('a hash alone proves nothing before the device has restarted', () => {
+    expect(at('installing').saysHash(HASH).device.firmwareVersion).toBe('1.0')
   })
 })

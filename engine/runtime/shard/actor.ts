@@ -8,7 +8,7 @@ import type { WatchMemory } from '../../domain/alert/watch-memory.ts'
 import { remember } from '../../domain/alert/watch-memory.ts'
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
 import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
-import { activeJob, isUnfinished } from '../../domain/ota/firmware-jobs.ts'
+import { activeJob, isUnfinished, runningSha256 } from '../../domain/ota/firmware-jobs.ts'
 import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
 import { Latest } from '../../domain/telemetry/latest.ts'
@@ -297,7 +297,7 @@ function subscriptionsOf(connection: Session | undefined): readonly string[] {
 
 function toFirmwareView(firmware: Firmware, now: Millis): FirmwareView | undefined {
   if (firmware === NO_FIRMWARE) return undefined
-  const { firmwareId, sha256, since, previousVersion, jobs } = firmware
+  const { firmwareId, since, previousVersion, jobs } = firmware
   // If no job is active, the scheduled one is shown.
   const job = [activeJob(firmware, now), ...jobs].find((each) => each !== undefined && isUnfinished(each))
   const update = job && {
@@ -305,7 +305,7 @@ function toFirmwareView(firmware: Firmware, now: Millis): FirmwareView | undefin
     status: job.status,
     progress: job.progress,
   }
-  return { firmwareId, sha256, since, previousVersion, update }
+  return { firmwareId, sha256: runningSha256(firmware), since, previousVersion, update }
 }
 
 /** `seq`: the position up to which the device's partition was read. */

@@ -116,6 +116,15 @@ export class UpdatedDevice {
     })
   }
 
+  /** Says the hash of its image, and no version. */
+  saysHash(sha256: string): this {
+    const session = this.session === undefined ? undefined : Micros(this.session)
+    return this.decide({
+      kind: 'described',
+      said: { version: undefined, sha256, bootId: undefined, boot: 'unsaid', mayBeOld: false, session },
+    })
+  }
+
   puback(): this {
     return this.decide({ kind: 'ota_delivered', deploymentId: 'dep_1' })
   }
