@@ -65,6 +65,8 @@ export interface Actor {
   watch: Watch | undefined
   /** The watch as it was saved, until the device's rules are known. */
   watchMemory: WatchMemory | undefined
+  /** The latest time as of which its rules were judged, in microseconds; 0 is never. */
+  judgedAt: number
   /** Whether vitals changed since they were last handed out. */
   isDirty: boolean
 }
@@ -94,6 +96,7 @@ export function newActor(device: Device, slot: number): Actor {
     letters: undefined,
     watch: undefined,
     watchMemory: undefined,
+    judgedAt: 0,
     isDirty: false,
   }
 }

@@ -1,7 +1,9 @@
 // Judges the rules of an actor and keeps the result as a decision about its device.
 //
 // J1. An entry that is read again updates the vitals and decides nothing.
-import { type Micros, Millis, toMillis } from '../../../schemas/ids.ts'
+// J2. For a device, time does not go back: a sweep that is behind judges as of its last judgement. Otherwise a silence or a
+//     window that has begun since would count as not begun, and what it mutes would be told.
+import { Micros, Millis, toMillis } from '../../../schemas/ids.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { type Alert, withMemosOf } from '../../domain/alert/alerts-part.ts'
 import { alertMessage } from '../../domain/alert/body.ts'
@@ -75,7 +77,7 @@ export class AlertJudging {
     actor: Actor,
     rules: readonly number[],
     {
-      at,
+      at: moment,
       isNew,
       events = NO_EVENTS,
       value = null,
@@ -91,6 +93,7 @@ export class AlertJudging {
   ): void {
     const { watch } = actor
     if (watch === undefined) return
+    const at = judgedFrom(actor, moment)
     actor.isDirty = true
     const device = decisions.deviceOf(actor)
     const occasion = { ...this.occasion(actor, device, { at, events, value }), watch, keepsCount }
@@ -106,9 +109,10 @@ export class AlertJudging {
     this.#ports.judged(actor, toMillis(at))
   }
 
-  judgeAll(actor: Actor, at: Micros, decisions: AlertDeciding): void {
+  judgeAll(actor: Actor, moment: Micros, decisions: AlertDeciding): void {
     const book = this.#ports.book()
     if (book === undefined) return
+    const at = judgedFrom(actor, moment)
     const { watch } = actor
     const device = decisions.deviceOf(actor)
     const reasonOf = (rule: Alert['ruleId']) => book.reasonOf(rule, device)
@@ -174,4 +178,10 @@ export class AlertJudging {
       message: (rule, alert) => alertMessage(rule, alert, device),
     }
   }
+}
+
+/** by J2 */
+function judgedFrom(actor: Actor, at: Micros): Micros {
+  if (at > actor.judgedAt) actor.judgedAt = at
+  return Micros(actor.judgedAt)
 }

@@ -118,6 +118,35 @@ describe('a rule that fits a device', () => {
     expect(told(bench.work({ sweep: at(12_000) }))).toEqual([])
   })
 
+  test('keeps an alert as it was judged while the sweep is behind its last message', () => {
+    const silence = {
+      silence_id: 'sil_1',
+      matchers: { device_id: 'a' },
+      starts_at: at(1_000),
+      ends_at: at(60_000),
+      windows: [],
+      comment: 'work',
+      created_by: 'usr_ann',
+      created_at: at(1_000),
+      revision: 1,
+    }
+    const settings = (revision: number) => ({
+      revision,
+      rules: [{ ...ruleOf(), revision }],
+      silences: [silence],
+    })
+    const bench = new ShardBench([online, deviceOf('b', { status: 'online' })])
+    bench.work({ alertSettings: settings(1), sweep: at(1) })
+    const fired = bench.apply([telemetry('a', 1_500, '{"t":11}')])
+    expect([told(fired), noticesOf(fired)]).toEqual([['alert.fired'], []])
+    const behind = bench.apply([telemetry('b', 2_000, '{"t":1}')], {
+      alertSettings: settings(2),
+      sweep: 'behind',
+    })
+    expect([told(behind), noticesOf(behind)]).toEqual([[], []])
+    expect(noticesOf(bench.work({ sweep: at(60_000) }))).toMatchObject([{ event: 'fired' }])
+  })
+
   test('tells once that its alert is pending, and saves nothing for that', () => {
     const bench = new ShardBench([online])
     bench.work({ alertSettings: settingsOf(ruleOf({ for_sec: 10 })) })
