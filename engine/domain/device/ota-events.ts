@@ -267,13 +267,20 @@ function reported(
     return again === undefined ? { device, effects: [] } : sent(device, job, again)
   }
   const said = { version: device.firmwareVersion, sha256: firmware.sha256 }
-  return applyJobs(
+  const outcome = applyJobs(
     device,
     changeJobs(firmware, now, (each) =>
       each.plan.deploymentId === report.deploymentId ? reportJob(each, report, { now, said, session }) : each,
     ),
   )
+  // Where a report is proof, `status` may say the new version later, or never.
+  const proof = proofIn(jobOf(outcome.device.firmware, report.deploymentId))
+  const isKnown = proof === undefined || proof.plan === proofIn(job)?.plan
+  return isKnown ? outcome : running(outcome, proof.plan.goal, now)
 }
+
+/** The job, or its way back, that proved what the device runs. */
+const proofIn = (job: Job | undefined) => [job?.back, job].find((each) => each?.isProved === true)
 
 function delivered(job: Job, id: DeploymentId | string, now: Millis): Job {
   if (job.plan.deploymentId !== id) return job

@@ -261,6 +261,7 @@ describe('the proof', () => {
   test('where a report is proof, no restart is needed', () => {
     const device = at('installing', { proof: 'report' }).reports('succeeded', { version: '2.0' })
     expect(device.job.status).toBe('succeeded')
+    expect(device.device).toMatchObject({ firmwareVersion: '2.0', firmware: { previousVersion: '1.0' } })
     const wrong = at('installing', { proof: 'report' }).reports('succeeded', { version: '1.0' })
     expect(wrong.job.error?.code).toBe('VERSION_MISMATCH')
   })
