@@ -18,6 +18,7 @@ test('a ramp starts with one job, and continues with more once that has succeede
   const { deploy, ends, send } = await openDeploying(many(7))
   const { body } = await deploy({ max_concurrent: 4, ramp: { start: 1, factor: 2 } })
   const id = body.deployment_id
+  expect(body).toMatchObject({ max_concurrent: 4, window: 1 })
   expect(await ends(id)).toMatchObject({ status: 'completed', progress: { succeeded: 7 } })
   const { data } = (await send(`GET /api/v1/ota/deployments/${id}/devices`)).body
   const jobs = (data as readonly { notified_at: string; finished_at: string }[])

@@ -28,8 +28,10 @@ import type {
 } from '../../ports/deployments.ts'
 import type { FirmwareRecord } from '../../ports/ota.ts'
 import { DeploymentAdmission, refused } from './deployment-admission.ts'
+import { windowOf } from './live.ts'
 import { fits, toMemberJob } from './member-jobs.ts'
 import { Orchestrator, type OrchestratorPorts, OTA_AUTHOR } from './orchestrator.ts'
+import { Pace } from './pace.ts'
 
 export class DeploymentDesk {
   readonly #ports: OrchestratorPorts
@@ -194,7 +196,7 @@ export class DeploymentDesk {
       counts: {},
       revision: 1,
     }
-    const state = { deployment, held: {}, window: spec.maxConcurrent }
+    const state = { deployment, held: {}, window: windowOf({ deployment, pace: new Pace(spec) }) }
     await this.#orchestrator.begin(deployment, members)
     if (spec.supersede || kind === 'rollback') await this.#supersede(aspirants, kind === 'rollback')
     return { kind: 'done', state }

@@ -90,7 +90,7 @@ export function withScope({ deployment, count }: Live): DeploymentCount {
 }
 
 /** How many jobs may have a place at the same time. Both the pace and the stage limit it. */
-export function windowOf({ deployment: { spec, stage }, pace }: Live): number {
+export function windowOf({ deployment: { spec, stage }, pace }: Pick<Live, 'deployment' | 'pace'>): number {
   return Math.min(pace.window, spec.stages?.[stage]?.maxConcurrent ?? Number.POSITIVE_INFINITY)
 }
 
