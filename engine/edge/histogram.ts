@@ -12,7 +12,7 @@ export interface Percentiles {
   readonly max: number
 }
 
-/** Takes whole non-negative numbers up to 2^31-1 in a unit of the caller's choice (microseconds here). */
+/** Takes whole non-negative numbers up to 2^31-1. The caller chooses the unit; edge/ records microseconds. */
 export class Histogram {
   readonly #counts = new Float64Array(BUCKETS)
   #count = 0
@@ -30,7 +30,8 @@ export class Histogram {
     if (whole > this.#max) this.#max = whole
   }
 
-  /** The upper edge of the bucket below which a `share` (0..1) of all values lies, at most the largest value. */
+  /** Returns the upper edge of the bucket that contains this percentile, but no more than the largest recorded value.
+   *  `share` is between 0 and 1. */
   percentile(share: number): number {
     const rank = Math.max(1, Math.ceil(share * this.#count))
     let seen = 0
@@ -52,7 +53,7 @@ export class Histogram {
   }
 }
 
-// Below 128 a bucket holds one value. Above, the top seven bits select it.
+// Below 128 each bucket holds one value. Above, the top seven bits of the value select the bucket.
 function bucketOf(value: number): number {
   const shift = Math.max(0, 31 - Math.clz32(value) - SUB_BITS)
   return (shift << SUB_BITS) + (value >>> shift)

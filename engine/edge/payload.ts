@@ -1,4 +1,3 @@
-// JSON objects in MQTT payloads.
 import { isObject, type JsonObject } from '../../schemas/json.ts'
 
 /** Returns the JSON object in an MQTT payload, undefined for anything else. */

@@ -1,13 +1,13 @@
-// Packets of MQTT 3.1.1 as text with one character for each byte. Node hands such a text to the kernel as it is, while each
-// buffer costs an object of its own and a copy.
+// Builds MQTT 3.1.1 packets as strings with one character per byte. Node passes such a string to the kernel as it is,
+// whereas each Buffer would cost an object and a copy.
 
 export interface PublishPacket {
-  /** One character for each byte, as is the payload. */
+  /** Contains one character per byte, as does `payload`. */
   readonly topic: string
   readonly payload: string
   /** The first byte of the packet. */
   readonly head: number
-  /** Zero with QoS 0. */
+  /** Is zero for QoS 0. */
   readonly packetId: number
 }
 
@@ -18,12 +18,12 @@ export function toPublish({ topic, payload, head, packetId }: PublishPacket): st
   return String.fromCharCode(head) + toLength(rest) + toWord(topic.length) + topic + id + payload
 }
 
-/** Two bytes, the higher one first. */
+/** Encodes a number as two bytes, most significant byte first. */
 export function toWord(value: number): string {
   return String.fromCharCode(value >> 8, value & 0xff)
 }
 
-/** UTF-8. Nearly all texts are ASCII, and so are their bytes already. */
+/** Encodes a text as UTF-8, one character per byte. Nearly all texts are ASCII, which is UTF-8 already. */
 export function toBytes(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1')
 }

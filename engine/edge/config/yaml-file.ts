@@ -1,4 +1,4 @@
-// Reads a YAML file value by value. Each mistake is recorded with its line, so that a person sees all of them at once.
+// Reads a YAML file value by value and records each mistake with its line, so that the user sees all of them at once.
 import { LineCounter, parseDocument, visit } from 'yaml'
 import { unknownName } from '../../../schemas/nearest-name.ts'
 
@@ -20,7 +20,7 @@ export class YamlFile {
   readonly #environment: Readonly<Record<string, string | undefined>>
   readonly #lineOf: (path: Path) => number
 
-  /** `environment` has the values for `${NAME}`. */
+  /** `environment` provides the values for `${NAME}`. */
   constructor(text: string, environment: Readonly<Record<string, string | undefined>>) {
     this.#environment = environment
     const lines = new LineCounter()
@@ -31,7 +31,7 @@ export class YamlFile {
     })
     this.#lineOf = (path) => {
       for (let length = path.length; length > 0; length--) {
-        // Nodes that come from text have a range.
+        // Only nodes that were parsed from text have a range.
         const node = document.getIn(path.slice(0, length), true) as { range?: [number] } | undefined
         if (node?.range !== undefined) return lineAt(node.range[0])
       }
@@ -39,7 +39,7 @@ export class YamlFile {
     }
     for (const { pos, message } of document.errors)
       this.problems.push({ line: lineAt(pos[0]), path: '', message })
-    // Aliases could expand without bound.
+    // Aliases are refused because they could expand without bound.
     visit(document, {
       Alias: (_key, { range, source }) => {
         this.problems.push({ line: lineAt(range?.[0]), path: '', message: `has an alias (*${source})` })
@@ -54,7 +54,7 @@ export class YamlFile {
     this.problems.push({ line: this.#lineOf(path), path: pathText(path), message })
   }
 
-  /** The fields of a mapping. Anything else is recorded as a mistake and read as an empty mapping. */
+  /** Returns the fields of a mapping. Any other value is recorded as a mistake and read as an empty mapping. */
   section(value: unknown, path: Path): Section {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return new Section(this, path, new Map(Object.entries(value)))
@@ -78,7 +78,7 @@ interface Range {
   readonly isWhole?: boolean
 }
 
-/** One mapping. Keys that have not been read when `end` is called are mistakes. */
+/** Reads one mapping. `end` records a mistake for each key that was not read before. */
 export class Section {
   readonly #file: YamlFile
   readonly #path: Path
@@ -95,7 +95,7 @@ export class Section {
     return [...this.#fields.keys()]
   }
 
-  /** The value as written in the file, for keys that allow several shapes. */
+  /** Returns the value as written in the file, for keys that accept several shapes. */
   value(key: string): unknown {
     return this.#get(key)
   }
@@ -153,7 +153,7 @@ export class Section {
     return []
   }
 
-  /** An empty mapping in place of the value of the key. */
+  /** Returns an empty mapping that stands at the place of this key. */
   empty(key: string): Section {
     return this.#file.section({}, [...this.#path, key])
   }

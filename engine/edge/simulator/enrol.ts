@@ -1,5 +1,5 @@
-// Registers the simulated devices with the service over REST, thousands in a call. Their ids are stable, so a restart with
-// the same data finds its devices again, and only asks for new tokens.
+// Registers the simulated devices with the service over REST, thousands per call. Their ids are stable: a restart with
+// the same data finds its devices again and only requests new tokens.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { eachAtOnce } from '../../../schemas/each-at-once.ts'
@@ -9,14 +9,14 @@ export interface Recruit {
   readonly type: string
   readonly group: string | undefined
   readonly tags: readonly string[]
-  /** The gateway that speaks for it. It needs no token then. */
+  /** The gateway that the device is connected through. Such a device needs no token. */
   readonly parentId: string | undefined
 }
 
 export interface Registry {
-  /** An origin, for example `http://127.0.0.1:8000`. */
+  /** The origin of the service, for example `http://127.0.0.1:8000`. */
   readonly httpUrl: string
-  /** An access token that may register devices. */
+  /** An access token with the right to register devices. */
   readonly token: string
   readonly signal: AbortSignal
 }
@@ -27,7 +27,8 @@ const ATTEMPTS_MAX = 10
 const RETRY_MS_MAX = 5_000
 const TOKEN_TTL_HOURS = 8_760
 
-/** Resolves with the tokens of those who may connect by id, empty for those who need none. The others are `skipped`. */
+/** Resolves with the token of each registered device by its id. The token is empty for a device that needs none.
+ *  `skipped` is called for each device that cannot be used. */
 export async function enrol(
   registry: Registry,
   recruits: readonly Recruit[],
@@ -73,7 +74,7 @@ async function register(registry: Registry, recruits: readonly Recruit[]): Promi
     text: lines.join('\n'),
   })
   const { results, message, code } = body
-  // The schema of the answer has tests of its own.
+  // The schema of this response is tested elsewhere.
   if (status === 200 && Array.isArray(results)) return results as readonly Row[]
   const error = { code: String(code ?? status), message: `HTTP ${status} ${message ?? code ?? ''}`.trim() }
   return recruits.map(() => ({ error }))
@@ -100,7 +101,7 @@ interface Reply {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Asks a service that is busy or still starting again, a few times. */
+/** Repeats the request a few times while the service is busy or still starting. */
 async function post(
   { httpUrl, token, signal }: Registry,
   path: string,
@@ -114,7 +115,7 @@ async function post(
       signal,
     })
     if ((response.status !== 429 && response.status !== 503) || attempt === ATTEMPTS_MAX) {
-      // The service answers with an object, also when it refuses.
+      // The service always responds with an object, even to a refused request.
       return { status: response.status, body: (await response.json()) as Reply['body'] }
     }
     await response.arrayBuffer()

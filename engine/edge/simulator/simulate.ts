@@ -1,4 +1,4 @@
-// Runs a scenario against a service, over REST and MQTT as real devices do. It knows nothing of the service's internals.
+// Runs a scenario against a service over REST and MQTT, as real devices would. It uses no internals of the service.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { enrol } from './enrol.ts'
 import { Fleet } from './fleet/fleet.ts'
@@ -8,10 +8,10 @@ import type { Scenario } from './scenario/scenario.ts'
 import { judge, type Summary, summaryOf } from './scenario/summary.ts'
 
 export interface SimulateOptions {
-  /** An origin, for example `http://127.0.0.1:8000`. */
+  /** The origin of the service, for example `http://127.0.0.1:8000`. */
   readonly httpUrl: string
   readonly mqttUrl: string
-  /** An admin's access token, used only at the start. */
+  /** An access token of an admin. It is used only at the start. */
   readonly token: string
   readonly scenario: Scenario
   readonly signal?: AbortSignal
@@ -19,28 +19,28 @@ export interface SimulateOptions {
 }
 
 export interface Simulation {
-  /** Devices that take part, and those of them that are connected now. */
+  /** The number of devices in the simulation. */
   readonly devices: number
   connected(): number
-  /** Resolves once the time of the scenario is over, or the signal is aborted. */
+  /** Resolves once the duration of the scenario is over or the signal is aborted. */
   readonly over: Promise<void>
-  /** What came of it, until now. Devices say nothing more by themselves, and what is under way arrives. */
+  /** Stops the regular messages, waits for those under way, and resolves with the results so far. */
   conclude(): Promise<Summary>
-  /** Every device says goodbye and disconnects. */
+  /** Makes every device publish that it is offline, and disconnects it. */
   stop(): Promise<void>
 }
 
-/** More than the machine or the network lets one process do. */
+/** The scenario needs more connections than the machine or the network allows for one process. */
 export class TooManyDevices extends Error {
   override readonly name = 'TooManyDevices'
 }
 
 const SETTLE_MS_MAX = 10_000
 const SETTLE_LOOK_MS = 20
-/** Farewells are on their way so long at most. */
+/** The time that the last messages get to leave the process. */
 const GOODBYE_MS = 200
 
-/** Resolves once the devices are registered and connecting. An aborted signal ends that. */
+/** Resolves once the devices are registered and have begun to connect. Aborting the signal ends the simulation. */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const { scenario, log = () => {} } = options
   const fleet = new Fleet(scenario)

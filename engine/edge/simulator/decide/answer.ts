@@ -1,11 +1,11 @@
-// How a device of a scenario answers a command. Pure.
+// Decides how a simulated device answers a command. Pure.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { CommandFate, CommandPlan } from '../scenario/scenario.ts'
 import { draw, numberOf } from './draw.ts'
 
 export interface Answer {
   readonly fate: CommandFate
-  /** What is said, after how many milliseconds. */
+  /** The acks to publish, each after this delay. */
   readonly acks: readonly { readonly afterMs: number; readonly ack: JsonObject }[]
 }
 
@@ -13,7 +13,7 @@ export interface CommandDraw {
   readonly seed: number
   readonly device: number
   readonly command: string
-  /** Commands that this device was sent before. */
+  /** The number of commands that this device was sent before. */
   readonly nth: number
 }
 

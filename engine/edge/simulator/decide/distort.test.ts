@@ -59,7 +59,7 @@ test('a fault lasts as long as it says', () => {
   expect(isActive(fault('stuck'), 1e6)).toBe(true)
 })
 
-/** When the connection goes down and comes back, until it stays. */
+/** Lists when the connection goes down and comes back. */
 function changes(each: Fault, untilSec: number): readonly string[] {
   const seen: string[] = []
   let down = false

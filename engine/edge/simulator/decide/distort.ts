@@ -1,11 +1,11 @@
-// What a fault makes of a telemetry message. Pure: the decisions follow from the seed.
+// Applies a fault to a telemetry message. Pure: the seed decides which messages are affected.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Fault } from '../scenario/scenario.ts'
 import { draw, numberOf } from './draw.ts'
 
 export type DistortedMessage =
   | { readonly kind: 'sent'; readonly fields: JsonObject }
-  /** Bytes that are no JSON. */
+  /** A text that is not valid JSON or that is too large. */
   | { readonly kind: 'raw'; readonly text: string }
   | { readonly kind: 'dropped' }
 
@@ -15,7 +15,7 @@ export interface DistortedMoment {
   readonly nth: number
   /** Seconds since the fault began. */
   readonly sinceSec: number
-  /** The fields of the last message, undefined before the first. */
+  /** The fields of the previous message. Undefined before the first one. */
   readonly last: JsonObject | undefined
 }
 
@@ -52,7 +52,7 @@ export function distort(fault: Fault, fields: JsonObject, moment: DistortedMomen
   }
 }
 
-/** Whether a fault of the connection has it down at this time. A fault without an end stays. */
+/** Returns true while the fault keeps the connection down. A fault without an end lasts for ever. */
 export function isDown(fault: Fault, elapsedSec: number): boolean {
   if (!isActive(fault, elapsedSec)) return false
   if (fault.kind === 'offline') return true
@@ -60,7 +60,8 @@ export function isDown(fault: Fault, elapsedSec: number): boolean {
   return (elapsedSec - fault.atSec) % (fault.everySec + fault.downSec) < fault.downSec
 }
 
-/** When the connection changes next because of the fault: seconds from the beginning; undefined if never. */
+/** Returns when the fault next changes the connection, in seconds since the start of the simulation. Undefined means
+ *  never. */
 export function nextChangeSec(fault: Fault, elapsedSec: number): number | undefined {
   const end = fault.forSec === undefined ? Number.POSITIVE_INFINITY : fault.atSec + fault.forSec
   if (elapsedSec < fault.atSec) return fault.atSec

@@ -1,7 +1,9 @@
-// Decisions by the seed. A draw depends on the seed, on what is decided, for whom and for the how-manieth time, never on the
-// order in which things happen: networks and machines differ from run to run, and the decisions do not.
+// Makes random decisions that are the same in each run with the same seed. A draw depends on the seed, on the kind of
+// decision, on the device and on the number of earlier draws of this kind. It never depends on the order of events,
+// because networks and machines differ from run to run.
 
-/** Uniform in [0, 1). */
+/** Returns a number that is uniform in [0, 1). `what` is the kind of decision, `whose` the device, and `nth` counts its
+ *  draws of this kind. */
 export function draw(seed: number, what: number, whose: number, nth: number): number {
   let mixed = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(what + 0x7f4a7c15, 0xc2b2ae35)
   mixed = Math.imul(mixed ^ (mixed >>> 15) ^ Math.imul(whose + 1, 0x27d4eb2f), 0x2c1b3c6d)
@@ -10,14 +12,15 @@ export function draw(seed: number, what: number, whose: number, nth: number): nu
   return ((mixed ^ (mixed >>> 15)) >>> 0) / 4_294_967_296
 }
 
-/** A number for a text, so that a name can be what is decided. */
+/** Hashes a text (FNV-1a), so that a name can identify a kind of decision. */
 export function numberOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return hash >>> 0
 }
 
-/** Gives each of `count` devices a place by chance. Shares are cut from places, so they are exact. */
+/** Returns a random permutation of 0 to `count` - 1. A share takes the devices whose place is below a limit, so that
+ *  each share gets its exact number of devices. */
 export function places(seed: number, what: number, count: number): Uint32Array {
   const order = Uint32Array.from({ length: count }, (_, at) => at)
   for (let at = count - 1; at > 0; at--) {
@@ -29,7 +32,7 @@ export function places(seed: number, what: number, count: number): Uint32Array {
   return order
 }
 
-/** Returns the share, in percent, that has the place; undefined for the rest. */
+/** Returns the share that this place belongs to. Undefined if it belongs to none of them. */
 export function shareOf<Share extends { readonly percent: number }>(
   shares: readonly Share[],
   place: number,

@@ -1,22 +1,22 @@
-// The values of telemetry fields. Pure: a value follows from the seed, the device, how many messages it has sent and the time
-// since the beginning; only a walk remembers where it was.
+// Generates the values of telemetry fields. Pure: a value follows from the seed, the device, the number of its earlier
+// messages and the time since the start. Only a walk also needs its previous value.
 import type { Json } from '../../../../schemas/json.ts'
 import type { Generator } from '../scenario/scenario.ts'
 import { draw } from './draw.ts'
 
 export interface Moment {
   readonly seed: number
-  /** The number of the field's name. */
+  /** The hash of the field name. */
   readonly what: number
   readonly device: number
-  /** Messages of this device before this one. */
+  /** The number of earlier messages of this device. */
   readonly nth: number
   readonly elapsedSec: number
 }
 
 const METRES_PER_DEGREE = 111_320
 
-/** `walked` is where a walk was before, NaN at the beginning. */
+/** `walked` is the previous value of a walk. NaN at the start. */
 export function generate(generator: Generator, moment: Moment, walked = Number.NaN): Json {
   const { seed, what, device, nth, elapsedSec } = moment
   switch (generator.kind) {
@@ -56,7 +56,7 @@ function walk(
 ): number {
   if (Number.isNaN(walked)) return round(start ?? min + (max - min) * draw(seed, what, device, 0), digits)
   const moved = walked + (draw(seed, what, device, nth + 1) * 2 - 1) * step
-  // At its bounds it turns round.
+  // The walk is reflected at its bounds.
   const inside = moved > max ? 2 * max - moved : moved < min ? 2 * min - moved : moved
   return round(Math.min(max, Math.max(min, inside)), digits)
 }

@@ -1,8 +1,8 @@
-// One timer wheel for everything that is due at some time. Adding and running cost the same with ten devices or with ten
-// thousand. It knows no clock: `advance` is told what time it is.
+// A timer wheel. Adding and running a task costs the same with ten devices as with ten thousand. It has no clock of its
+// own: the caller passes the time to `advance`.
 
 export interface Due {
-  /** Milliseconds on the clock of `advance`. */
+  /** Milliseconds on the clock whose time is passed to `advance`. */
   dueAt: number
 }
 
@@ -18,17 +18,18 @@ export class Wheel<Task extends Due> {
     this.#at = Math.floor(now / slotMs)
   }
 
-  /** A task stands in the wheel once, and is due at most one slot late. One in the past is due at once. */
+  /** The task becomes due once, at most one slot late. A task in the past becomes due at the next `advance`. A task
+   *  must not be in the wheel twice. */
   add(task: Task): void {
     const slot = Math.max(Math.ceil(task.dueAt / this.#slotMs), this.#at + 1)
     this.#slots[slot % SLOTS]?.push(task)
   }
 
-  /** Returns what has become due since the last time. */
+  /** Returns the tasks that became due since the previous call. */
   advance(now: number): readonly Task[] {
     const to = Math.floor(now / this.#slotMs)
     const due: Task[] = []
-    // After a long pause each slot is looked at once.
+    // After a pause longer than one revolution each slot is visited once.
     const from = Math.max(this.#at, to - SLOTS)
     for (let at = from + 1; at <= to; at++) {
       const slot = this.#slots[at % SLOTS] ?? []

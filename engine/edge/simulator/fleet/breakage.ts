@@ -1,4 +1,4 @@
-// What a fault does to the connection of a device, as time passes. What it does to messages is decided when they are made.
+// Applies a fault to the connection of a device over time. Faults of messages are applied when a message is created.
 import { isActive, isDown, nextChangeSec } from '../decide/distort.ts'
 import type { Fault } from '../scenario/scenario.ts'
 import type { Link } from '../wire/link.ts'
@@ -7,23 +7,23 @@ import type { World } from './world.ts'
 export interface Breakable {
   readonly world: World
   readonly link: Link
-  /** Its connection is a gateway's. */
+  /** True if the device is connected through a gateway. */
   readonly isSub: boolean
   connect(): void
   disconnect(): void
   mute(isMute: boolean): void
 }
 
-/** A slow reader reads so long between its pauses. */
+/** The time that a slow reader reads between two pauses. */
 const READS_MS = 100
-/** A change is looked at right after it. */
+/** Each change is applied this much later, so that rounding cannot place the check before it. */
 const SOON_MS = 2
 
 export class Breakage {
   readonly fault: Fault
   readonly #device: Breakable
   #isOver = false
-  /** Whether it has the connection down, silent or unread now. */
+  /** True while the fault keeps the connection down, silent or unread. */
   #isApplied = false
 
   constructor(device: Breakable, fault: Fault) {
@@ -32,7 +32,7 @@ export class Breakage {
     this.#next()
   }
 
-  /** Another fault, or none, takes its place. */
+  /** Ends the fault, because another one or none replaces it. */
   end(): void {
     this.#isOver = true
     this.#apply(false)

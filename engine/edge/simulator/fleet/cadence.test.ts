@@ -9,7 +9,7 @@ const [plan] = builtIn({ count: 50, seed: 1 }).types
 if (plan === undefined) throw new Error('the scenario has no devices')
 const kin = new Kin(plan, 1)
 
-/** The times of the next reports, each made when it is due. */
+/** Returns the times of the next reports if each one is sent when it is due. */
 function reports(cadence: Cadence, count: number): readonly number[] {
   return Array.from({ length: count }, () => {
     const at = cadence.dueAt

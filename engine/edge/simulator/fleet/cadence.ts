@@ -1,4 +1,5 @@
-// When a device reports: once in each interval from a phase of its own, and late by what the jitter draws.
+// The schedule of the reports of a device: one per interval, from a phase that is drawn per device, delayed by a random
+// jitter.
 import { draw } from '../decide/draw.ts'
 import type { Kin } from './kin.ts'
 
@@ -9,10 +10,10 @@ export class Cadence {
   readonly #kin: Kin
   readonly #index: number
   #intervalMs: number
-  /** When a report would be due without its jitter. */
+  /** The time at which the next report would be due without jitter. */
   #baseAt = 0
   dueAt = 0
-  /** Reports so far. */
+  /** The number of reports so far. */
   count = 0
 
   constructor(kin: Kin, index: number) {
@@ -21,8 +22,8 @@ export class Cadence {
     this.#intervalMs = kin.plan.telemetry.intervalSec * 1_000
   }
 
-  /** Draws the phase. A device with a connection of its own reports at once, too, as devices do that have just come up. Others
-   *  begin at the time at which those behind the same gateway report as well. */
+  /** Draws the phase. A device with a connection of its own also reports at once, as real devices do after they start.
+   *  A device behind a gateway waits until its gateway sends for all its devices. */
   begin(now: number, together?: (at: number) => number): void {
     const phase = this.#phaseFrom(now, 0)
     this.#startAt(together?.(phase) ?? phase)
@@ -31,19 +32,19 @@ export class Cadence {
     this.dueAt = now
   }
 
-  /** False if this is the interval already. */
+  /** Returns false if the interval stays the same. */
   setInterval(ms: number): boolean {
     if (ms === this.#intervalMs) return false
     this.#intervalMs = ms
     return true
   }
 
-  /** Draws the phase anew, for another interval. */
+  /** Draws a new phase after the interval has changed. */
   restart(now: number): void {
     this.#startAt(this.#phaseFrom(now, this.count))
   }
 
-  /** A report is due and made, or left out. */
+  /** Schedules the next report after one was sent or skipped. */
   advance(now: number): void {
     const { jitter } = this.#kin.plan.telemetry
     const { seed } = this.#kin

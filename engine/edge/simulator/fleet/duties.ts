@@ -1,4 +1,4 @@
-// What a device makes of what it is told: commands, the desired state, and updates.
+// Handles the messages that a device receives: commands, the desired state and updates.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import { parsePayload } from '../../payload.ts'
 import { applyDesired, createReported, reportIntervalMs } from '../roaming/shadow.ts'
@@ -10,18 +10,18 @@ import type { Roamer } from './roamer.ts'
 
 export interface Dutiful extends UpdatedDevice {
   readonly roamer: Roamer | undefined
-  /** What is wrong with it now. */
+  /** Returns the fault that is active now. */
   fault(): Fault | undefined
   sayRetained(suffix: string, body: JsonObject): void
   setInterval(ms: number): void
-  /** It is on its way somewhere. */
+  /** Runs the device soon, because it has started to move. */
   hurry(): void
 }
 
 export class Duties {
   readonly #device: Dutiful
   #reported: JsonObject
-  /** The last version of the desired state that it has seen. */
+  /** The last version of the desired state that the device has received. */
   #seen = 0
   #inbox: Inbox | undefined
   #updater: Updater | undefined
@@ -33,7 +33,7 @@ export class Duties {
     this.#reported = isRoaming ? createReported(firmware.version, telemetry.intervalSec) : NO_STATE
   }
 
-  /** The whole reported state, as it is told on each connection. */
+  /** Publishes the whole reported state. The device does so after each connect. */
   report(more: JsonObject = this.#reported): void {
     const state = { ...more, firmware_version: this.#device.version }
     this.#device.sayRetained('shadow/reported', state)
@@ -50,7 +50,7 @@ export class Duties {
     }
   }
 
-  /** The acks of a body that moves. */
+  /** Publishes the acks of a device that moves. */
   answer(acks: readonly JsonObject[]): void {
     for (const ack of acks) {
       const { status } = ack
@@ -81,7 +81,7 @@ export class Duties {
     const { state, version } = message
     if (!follow || !isObject(state)) return
     if (typeof version === 'number') {
-      // A message that was overtaken, or that comes again after a connect.
+      // The message is outdated, or it was delivered again after a reconnect.
       if (version <= this.#seen) return
       this.#seen = version
     }

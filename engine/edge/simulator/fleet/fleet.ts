@@ -1,4 +1,4 @@
-// All devices of a simulation: who they are, when they connect, and what the timeline does to them.
+// All devices of a simulation: how they are connected, when they connect, and how the timeline affects them.
 import type { Recruit } from '../enrol.ts'
 import type { Scenario, Step, TypePlan } from '../scenario/scenario.ts'
 import type { Wire } from '../wire/link.ts'
@@ -7,7 +7,7 @@ import { SimDevice } from './sim-device.ts'
 import { sourceAddress } from './sockets.ts'
 import { SLOT_MS, type World } from './world.ts'
 
-/** The devices of one type, and the gateways that speak for them. */
+/** The devices of one type and the gateways that they are connected through. */
 interface Clan {
   readonly kin: Kin
   readonly gateways: Kin | undefined
@@ -19,7 +19,7 @@ export class Fleet {
   readonly #clans: readonly Clan[]
   readonly #devices: SimDevice[] = []
   readonly #gateways: SimDevice[] = []
-  /** Those that are still to connect, at the pace of the scenario. */
+  /** The devices that have yet to connect, at the rate of the scenario. */
   readonly #queue: SimDevice[] = []
   #queued = 0
   #credit = 0
@@ -33,7 +33,7 @@ export class Fleet {
     }))
   }
 
-  /** Connections that it needs. */
+  /** The number of connections that the fleet needs. */
   get sockets(): number {
     return this.#clans.reduce((sum, { kin, gateways }) => sum + (gateways ?? kin).plan.count, 0)
   }
@@ -42,7 +42,7 @@ export class Fleet {
     return this.#devices
   }
 
-  /** Everybody, gateways before their sub-devices. */
+  /** Returns all devices to register, gateways before their sub-devices. */
   recruits(): readonly Recruit[] {
     const gateways = this.#clans.flatMap((clan) =>
       clan.gateways === undefined ? [] : recruitsOf(clan.gateways),
@@ -53,7 +53,7 @@ export class Fleet {
     return [...gateways, ...others]
   }
 
-  /** Makes the devices that have a token, or need none, and begins to connect them. */
+  /** Creates the devices that were registered and begins to connect them. */
   begin(world: World, wire: Wire, tokens: ReadonlyMap<string, string>): void {
     let nth = 0
     const make = (kin: Kin, index: number, isGateway: boolean): SimDevice | undefined => {
@@ -81,14 +81,14 @@ export class Fleet {
       }
     }
     world.counts.devices = this.#devices.length
-    // In turn over the gateways, because each of them has a rate.
+    // Sub-devices of different gateways alternate, because each gateway has a rate limit of its own.
     const turnOf = (device: SimDevice): number =>
       device.isSub ? device.index % (device.kin.plan.perGateway ?? 1) : 0
     this.#connect([...this.#gateways, ...this.#devices.toSorted((a, b) => turnOf(a) - turnOf(b))])
     for (const step of this.#scenario.timeline) world.after(step.atSec * 1_000, () => this.#act(step))
   }
 
-  /** Called every `SLOT_MS`: connects as many as the pace allows. */
+  /** Connects as many devices as the rate allows. It must be called every `SLOT_MS`. */
   advance(): void {
     if (this.#queued === this.#queue.length) return
     this.#credit = Math.min(
@@ -108,7 +108,7 @@ export class Fleet {
     return this.#devices.reduce((sum, device) => sum + (device.isConnected() ? 1 : 0), 0)
   }
 
-  /** Messages that are not acknowledged yet. */
+  /** Returns the number of unacknowledged messages. */
   unacked(): number {
     const own = this.#devices.reduce((sum, device) => sum + (device.isSub ? 0 : device.link.unacked), 0)
     return this.#gateways.reduce((sum, { link }) => sum + link.unacked, own)
@@ -160,7 +160,7 @@ function recruitsOf(
   }))
 }
 
-/** The gateways of a type, which have little to say of themselves. */
+/** Describes the gateways of a type. They send little telemetry of their own. */
 function gatewaysOf(plan: TypePlan): TypePlan {
   const { count, gatewayPrefix, perGateway = 1, group } = plan
   const telemetry: TypePlan['telemetry'] = {

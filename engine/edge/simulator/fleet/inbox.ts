@@ -1,4 +1,4 @@
-// The commands that a device of a scenario was sent, and what it has answered.
+// Handles the commands of a device that does not move, and keeps its answers.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import { answer } from '../decide/answer.ts'
 import type { CommandPlan, Fault } from '../scenario/scenario.ts'
@@ -11,14 +11,14 @@ export interface Addressee {
   readonly seed: number
   readonly index: number
   readonly commands: ReadonlyMap<string, CommandPlan>
-  /** What is wrong with it now. */
+  /** Returns the fault that is active now. */
   fault(): Fault | undefined
   say(ack: JsonObject): void
 }
 
 export class Inbox {
   readonly #owner: Addressee
-  /** The last answer to each command; undefined while there is none, `cancelled` if there will be none. */
+  /** The last answer to each command. Undefined while there is none, `cancelled` if there will be none. */
   readonly #answers = new Map<string, JsonObject | 'cancelled' | undefined>()
   #count = 0
 
@@ -26,7 +26,7 @@ export class Inbox {
     this.#owner = owner
   }
 
-  /** One that is delivered twice is answered twice and carried out once. */
+  /** A command that is delivered twice is answered twice and carried out once. */
   take({ request_id: requestId, command, data, expires_at: expiresAt }: JsonObject): void {
     if (typeof requestId !== 'string' || typeof command !== 'string') return
     if (command === '$cancel') this.#cancel(data)

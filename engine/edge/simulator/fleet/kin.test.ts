@@ -22,7 +22,7 @@ function scenario() {
   return read.scenario
 }
 
-/** All that chance decides about the devices and what they say first. */
+/** Returns all random decisions about the devices and their first messages. */
 function decided(seed: number): readonly unknown[] {
   const [plan] = scenario().types
   if (plan === undefined) throw new Error('there is a type')

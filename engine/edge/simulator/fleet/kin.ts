@@ -1,4 +1,4 @@
-// The devices of one type: what is decided for each of them by its number, and the values that they measure.
+// The devices of one type: the random decisions for each of them, and the values that they measure.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { numberOf, places, shareOf } from '../decide/draw.ts'
 import { generate } from '../decide/generate.ts'
@@ -10,7 +10,7 @@ export class Kin {
   readonly plan: TypePlan
   readonly seed: number
   readonly #fields: readonly PlannedField[]
-  /** Where the walks of each device are. */
+  /** The current value of each walk of each device. */
   readonly #walks: Float64Array
   readonly #walkCount: number
   readonly #behaviours: Uint32Array
@@ -50,13 +50,13 @@ export class Kin {
     return shareOf(faults, this.#faults[index] ?? count, count)?.fault
   }
 
-  /** Steps of the timeline with the same share mean the same devices. */
+  /** Timeline steps with the same percentage affect the same devices. */
   isTarget(index: number, percent: number): boolean {
     const { count } = this.plan
     return (this.#targets[index] ?? count) < Math.round((percent * count) / 100)
   }
 
-  /** The body of a message, as text: the way of nearly all messages. */
+  /** Returns the body of a message as text. Nearly all messages are created here. */
   text(index: number, nth: number, at: { readonly elapsedSec: number; readonly stamp: string }): string {
     let text = `{"timestamp":"${at.stamp}"`
     for (const field of this.#fields) {
@@ -86,11 +86,11 @@ export class Kin {
   }
 }
 
-/** A field, and what is the same in all messages. */
+/** A field, and the data that all its messages share. */
 interface PlannedField extends Field {
   readonly label: string
   readonly what: number
-  /** Its place among the walks of a device; -1 if it is none. */
+  /** The index among the walks of a device. -1 if the field is not a walk. */
   readonly walkAt: number
 }
 

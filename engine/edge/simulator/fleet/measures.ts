@@ -1,4 +1,4 @@
-// What a device measures, as the body of a message. A fault may have its say in it.
+// Creates the telemetry messages of a device. A fault may change or drop a message.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { distort } from '../decide/distort.ts'
 import type { Fault } from '../scenario/scenario.ts'
@@ -13,7 +13,7 @@ export class Measures {
   readonly #roamer: Roamer | undefined
   #nth = 0
   #overrides: Readonly<Record<string, Json>> | undefined
-  /** What a sensor that hangs goes on to say. */
+  /** The fields that a stuck sensor keeps sending. */
   #stuck: JsonObject | undefined
 
   constructor(about: { readonly world: World; readonly kin: Kin; readonly index: number }, roamer?: Roamer) {
@@ -27,7 +27,7 @@ export class Measures {
     this.#overrides = { ...this.#overrides, [field]: value }
   }
 
-  /** The next message; undefined if there is none this time. */
+  /** Returns the next message. Undefined if a fault drops it. */
   next(fault: Fault | undefined): string | undefined {
     const nth = this.#nth++
     if (fault !== undefined || this.#overrides !== undefined) return this.#unusual(nth, fault)
@@ -46,7 +46,7 @@ export class Measures {
     const distorted = distort(fault, fields, { ...about, last: this.#stuck })
     this.#stuck = fault.kind === 'stuck' ? (this.#stuck ?? fields) : undefined
     if (distorted.kind === 'dropped') return undefined
-    // A sensor that hangs still has a clock.
+    // A device with a stuck sensor still has a clock.
     return distorted.kind === 'raw'
       ? distorted.text
       : JSON.stringify({ ...distorted.fields, timestamp: stamp })

@@ -1,4 +1,4 @@
-// The updates of a simulated device, on its connection and in its time.
+// Creates the updater of a simulated device, with its connection and its timers.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { FirmwareMessage } from '../../device/firmware-message.ts'
 import { fetchImage } from '../updates/fetch-image.ts'

@@ -1,4 +1,4 @@
-// The body of a device that moves about, measures what its type does, and carries out commands by moving.
+// A device that moves around. It reports what its type measures, and commands make it move.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { type Body, createBody, step } from '../roaming/motion.ts'
 import { Orders } from '../roaming/orders.ts'
@@ -19,14 +19,14 @@ export class Roamer {
     this.#movedSec = elapsedSec
   }
 
-  /** Advances to this instant, and returns the acks that are due because of where it is now. */
+  /** Moves the device up to this time. Returns the acks that follow from its new position. */
   move(elapsedSec: number, stamp: string): readonly JsonObject[] {
     this.#body = step(this.#body, elapsedSec - this.#movedSec, this.#random)
     this.#movedSec = elapsedSec
     return this.#orders?.finish(this.#body, stamp) ?? []
   }
 
-  /** On its way to where a command sent it. */
+  /** True while the device is on its way to the destination of a command. */
   get isBusy(): boolean {
     return this.#orders?.isBusy ?? false
   }
@@ -35,7 +35,7 @@ export class Roamer {
     return reportOf(this.#type, this.#body, stamp)
   }
 
-  /** Returns the acks. */
+  /** Carries out a command and returns its acks. */
   take(message: JsonObject, stamp: string): readonly JsonObject[] {
     this.#orders ??= new Orders()
     const { body, acks } = this.#orders.take(this.#body, message, stamp)

@@ -1,7 +1,8 @@
-// A simulated device, or a gateway with its sub-devices: when it is there, what it says, and what it makes of what it is told.
+// A simulated device or gateway: its connection, what it publishes and how it handles messages.
 //
-// D1. It has one turn in the wheel. Whatever else it does later is a task of its own.
-// - A sub-device speaks over its gateway's link, and has no session.
+// D1. A device has one entry in the timer wheel for its reports and heartbeats. Everything else that it does later is a
+// task of its own.
+// - A sub-device publishes over the link of its gateway and has no session.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { waitBeforeConnect } from '../../device/backoff.ts'
 import { isActive } from '../decide/distort.ts'
@@ -22,7 +23,7 @@ import type { World } from './world.ts'
 export interface Place {
   readonly world: World
   readonly kin: Kin
-  /** Counts from 0 within its type. */
+  /** The index within its type, from 0. */
   readonly index: number
   readonly over:
     | {
@@ -39,7 +40,7 @@ const HEARTBEAT_MS = 20_000
 const MOVE_MS = 1_000
 const WINDOW = 16
 const GATEWAY_WINDOW = 4_096
-/** Messages that a gateway holds for a sub-device that is away. */
+/** The number of messages that a gateway keeps for a sub-device that is disconnected. */
 const HELD_MAX = 16
 const INBOX = ['command', 'shadow/desired', 'ota'] as const
 const GATEWAY_INBOX = [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)]
@@ -48,7 +49,7 @@ const RETAINED = { qos: 1, retain: true } as const
 const TELEMETRY = [{ qos: 0, retain: false }, KEPT] as const
 const BACKOFF = 12
 
-/** `away` until it is told to come back, `off` and `stopped` for good. */
+/** A device is `away` until it is told to connect. `off` and `stopped` are final. */
 type State = 'new' | 'live' | 'away' | 'off' | 'stopped'
 
 export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
@@ -118,7 +119,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     return this.#state === 'live' && this.link.isOpen && this.#isGreeted
   }
 
-  /** Begins, or comes back after it was sent away. */
+  /** Connects the device for the first time or after `disconnect`. */
   connect(): void {
     if (this.#state !== 'new' && this.#state !== 'away') return
     const isNew = this.#state === 'new'
@@ -127,7 +128,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.#up()
   }
 
-  /** Is gone without a word until it is told to connect. */
+  /** Breaks the connection. The device stays away until it is told to connect. */
   disconnect(): void {
     if (this.#state !== 'live') return
     if (this.isSub) this.#say('status', this.#status('offline', 'lost'), RETAINED)
@@ -135,7 +136,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.#down()
   }
 
-  /** Breaks off and connects again at once. */
+  /** Breaks the connection and connects again at once. */
   storm(): void {
     if (this.#state === 'stopped' || this.#state === 'off') return
     this.#down()
@@ -143,7 +144,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.#up()
   }
 
-  /** Says goodbye, for good. */
+  /** Publishes that the device is offline and disconnects it for good. */
   stop(): void {
     if (this.#state === 'stopped') return
     const isThere = this.#state === 'live' && this.#isGreeted
@@ -152,7 +153,8 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     if (!this.isSub) this.link.leave()
   }
 
-  /** Ends the connection of a whole fleet that stops: what its gateway says holds for a sub-device. */
+  /** Stops the device together with the whole fleet. The offline status of a gateway also covers its sub-devices, so
+   *  they publish none. */
   leave(): void {
     if (this.isSub) this.#state = 'stopped'
     else this.stop()
@@ -170,24 +172,24 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.#schedule(now)
   }
 
-  /** Sets what is wrong with it from now on; undefined is nothing. */
+  /** Replaces the current fault. Undefined means none. */
   break(fault: Fault | undefined): void {
     this.#breakage?.end()
     this.#breakage = fault === undefined ? undefined : new Breakage(this, fault)
   }
 
-  /** A half open connection: it hears and says nothing, and does not know. */
+  /** Makes the connection half-open: the device neither sends nor receives, and does not notice. */
   mute(isMute: boolean): void {
     this.#isMute = isMute
     if (this.isSub) return
     this.link.mute(isMute)
-    // What was silent for long is given up.
+    // The broker has given up the silent connection by now.
     if (!isMute) this.storm()
   }
 
-  /** It is its turn in the wheel. */
+  /** Called when its entry in the wheel is due. */
   run(turn: Turn, now: number): void {
-    // By D1. Another turn has taken the place of this one.
+    // The device has been rescheduled, so this entry is outdated (D1).
     if (turn !== this.#turn) return
     if (this.#state === 'stopped' || this.#state === 'off') return
     if (this.roamer !== undefined)
@@ -252,7 +254,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     if (this.#turn !== undefined) this.#schedule(this.world.now())
   }
 
-  /** Disconnects, and is back with this version after a while; without one, never. */
+  /** Disconnects the device, which comes back on this version after a while. Without a version it never comes back. */
   async reboot(version: string | undefined): Promise<void> {
     if (version === undefined) this.#state = 'off'
     this.#isBooting = true
@@ -270,7 +272,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     })
   }
 
-  /** What it does about an update now. */
+  /** Counts the new status of its update. */
   updating(status: string): void {
     this.world.counts.moveOta(this.#ota, status)
     this.#ota = status
@@ -307,7 +309,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     for (const { suffix, payload } of held) this.#receive(suffix, payload)
   }
 
-  /** Puts its turn into the wheel (D1). Without one it gets a new one. */
+  /** Adds the entry of the device to the wheel. Without `turn` a new entry replaces the current one (D1). */
   #schedule(now: number, turn: Turn = new Turn(this, this.#rank)): void {
     const patienceMs = this.roamer?.isBusy ? MOVE_MS : HEARTBEAT_MS
     turn.dueAt = Math.min(this.#cadence.dueAt, now + patienceMs)
@@ -331,7 +333,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     this.link.publish(`${this.#prefix}telemetry`, text, TELEMETRY[qos])
   }
 
-  /** What is wrong with it at this time. */
+  /** Returns the fault that is active now. */
   fault(): Fault | undefined {
     const fault = this.#breakage?.fault
     return fault !== undefined && isActive(fault, this.world.elapsedSec()) ? fault : undefined
@@ -341,7 +343,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     if (this.#state === 'live' && this.#isGreeted && !this.#isBooting && !this.#isMute)
       this.#duties.receive(suffix, payload)
     else if (this.isSub && this.#state !== 'off' && this.#state !== 'stopped') {
-      // Its gateway has taken it, and holds it until the device is back.
+      // The gateway has acknowledged the message and keeps it until the device is back.
       this.#held ??= []
       if (this.#held.length < HELD_MAX) this.#held.push({ suffix, payload: Buffer.from(payload) })
     }
@@ -364,7 +366,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     }
   }
 
-  /** Its connection is looked at all its life. */
+  /** Checks the connection regularly until the device is stopped. */
   #keepAlive(): void {
     const everyMs = this.kin.plan.keepAliveSec * 250
     const run = (now: number): void => {

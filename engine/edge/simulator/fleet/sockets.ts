@@ -1,19 +1,20 @@
-// How many connections this process may have, and from where.
+// Limits of the number of connections that this process can open, and their source addresses.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Connections of one source address to one port: as many as Linux has ports for them, with some to spare. */
+/** The number of connections from one source address to one port. Linux has slightly more ephemeral ports. */
 const PER_ADDRESS = 28_000
-/** Files of the process itself, and downloads. */
+/** Open files that the process itself and its downloads need. */
 export const FILES_SPARE = 300
 
-/** The most open files of this process; infinite if the system does not say. Node raises it as far as it may at its start. */
+/** Returns the limit of open files of this process. Infinite if the system does not report one. Node raises its soft
+ *  limit to the hard limit when it starts. */
 export function openFilesMax(): number {
   const text = read() ?? shell() ?? 'unlimited'
   return /^\d+$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY
 }
 
-/** One line that says what is missing; undefined if all sockets may be opened. */
+/** Returns an error message if the process may not open enough files for all sockets. */
 export function tooFewFiles(sockets: number, filesMax: number): string | undefined {
   const needed = sockets + FILES_SPARE
   if (needed <= filesMax) return undefined
@@ -23,13 +24,13 @@ export function tooFewFiles(sockets: number, filesMax: number): string | undefin
   )
 }
 
-/** The address that a connection comes from; undefined leaves it to the system. */
+/** Returns the source address of a connection. Undefined lets the system choose. */
 export function sourceAddress(nth: number, sockets: number, host: string): string | undefined {
   if (sockets <= PER_ADDRESS) return undefined
   return isLoopback(host) ? `127.0.0.${2 + Math.floor(nth / PER_ADDRESS)}` : undefined
 }
 
-/** One line if the connections do not fit into the ports of one address. */
+/** Returns an error message if one address has too few ports for the connections. */
 export function tooFewPorts(sockets: number, host: string): string | undefined {
   if (sockets <= PER_ADDRESS || isLoopback(host)) return undefined
   return `one address has about ${PER_ADDRESS} connections to ${host}, not ${sockets}: share them among machines, or use via: gateway`

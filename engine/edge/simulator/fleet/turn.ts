@@ -1,4 +1,5 @@
-// The place of a device in the wheel. A device that takes another turn leaves this one behind, where it comes to nothing.
+// The entry of a device in the timer wheel. When the device is rescheduled, the old entry stays in the wheel and is
+// ignored when it becomes due.
 import type { Task } from './world.ts'
 
 export interface TurnTaker {

@@ -1,4 +1,4 @@
-// What all devices of a simulation share: the time, one timer wheel, and what is counted.
+// State that all devices of a simulation share: the clock, the timer wheel and the counts.
 import { randomUUID } from 'node:crypto'
 import { Histogram } from '../../histogram.ts'
 import { type Due, Wheel } from '../decide/wheel.ts'
@@ -7,7 +7,8 @@ import { PublishParser } from '../wire/publish-parser.ts'
 import { Tray } from '../wire/tray.ts'
 
 export interface Task extends Due {
-  /** What is due at the same time runs by this, so that one connection's messages go out in one write. */
+  /** Tasks that are due at the same time run in this order, so that the messages of one connection go out in one
+   *  write. */
   readonly rank?: number
   run(now: number): void
 }
@@ -17,17 +18,17 @@ export const SLOT_MS = 20
 export class World {
   readonly seed: number
   readonly counts = new Counts()
-  /** Microseconds from publish to PUBACK. */
+  /** The time from publishing a message to its PUBACK, in microseconds. */
   readonly latency = new Histogram()
   readonly tray = new Tray()
   readonly parser = new PublishParser()
-  /** Aborted when all devices stop. */
+  /** Aborted when the simulation stops. */
   readonly signal: AbortSignal
-  /** Says something to whoever runs the simulation. */
+  /** Writes a log line for the user of the simulation. */
   readonly log: (fields: Readonly<Record<string, unknown>>, text: string) => void
-  /** Nobody measures any more. */
+  /** True once the regular messages have stopped. */
   isQuiet = false
-  /** Tells the sessions of this run from those of others. */
+  /** Distinguishes the sessions of this run from those of other runs. */
   readonly runId = randomUUID().slice(0, 13)
   readonly #wheel: Wheel<Task>
   readonly #startedAt: number
@@ -42,7 +43,7 @@ export class World {
     this.#wheel = new Wheel(SLOT_MS, this.#startedAt)
   }
 
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number {
     return performance.now()
   }
@@ -51,7 +52,7 @@ export class World {
     return (this.now() - this.#startedAt) / 1_000
   }
 
-  /** This instant as ISO 8601, `skewMs` later. */
+  /** Returns the current time plus `skewMs` in ISO 8601. */
   stamp(skewMs = 0): string {
     const at = Date.now()
     if (skewMs !== 0) return new Date(at + skewMs).toISOString()
@@ -70,7 +71,7 @@ export class World {
     this.#wheel.add({ dueAt: this.now() + ms, run })
   }
 
-  /** Runs what has become due, and sends what comes of it. */
+  /** Runs the tasks that are due, and sends the packets that they produced. */
   advance(): void {
     const now = this.now()
     const due = this.#wheel.advance(now)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ARENA_M, type Body, createBody, hasArrived, step } from './motion.ts'
 import { seeded } from './random.ts'
 
-/** Returns the body at the start and after every second. */
+/** Returns the initial body followed by the body after each second. */
 function live(start: Body, seconds: number, seed = 1): readonly Body[] {
   const random = seeded(seed)
   const lived = [start]

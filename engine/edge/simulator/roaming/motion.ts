@@ -1,4 +1,4 @@
-// How a simulated device moves, drains and warms up. Pure: time and randomness are arguments.
+// Simulates how a device moves, drains its battery and warms up. Pure: time and randomness are arguments.
 import type { Random } from './random.ts'
 
 export const MODES = ['driving', 'idle', 'charging', 'stopped'] as const
@@ -17,16 +17,16 @@ export interface Body {
   readonly heading: number
   /** Metres per second. */
   readonly speed: number
-  /** The point that a command sent it to. */
+  /** The destination that a command set, if any. */
   readonly target: Point | undefined
   readonly batteryPercent: number
   readonly temperature: number
   readonly rssi: number
-  /** 0 to 1. */
+  /** A fraction from 0 to 1. */
   readonly load: number
 }
 
-/** Half the side of the square in which devices move. */
+/** Half the side length of the square in which devices move. */
 export const ARENA_M = 40
 const DOCK: Point = { x: 0, y: 0 }
 const SPEED_MAX = 1.2
@@ -89,7 +89,7 @@ function move(body: Body, elapsedSec: number, random: Random): Body {
   const speed = approach(body.speed, body.mode === 'driving' ? SPEED_MAX : 0, elapsedSec)
   const heading = wrap(body.heading + turn(body, elapsedSec, random))
   const { x, y } = body.position
-  // A device that overshot its target would circle around it for ever.
+  // The step ends at the target. A device that overshot it would circle around it for ever.
   const room = body.target === undefined ? Number.POSITIVE_INFINITY : distance(body.position, body.target)
   const stride = Math.min(speed * elapsedSec, room)
   const position = {
@@ -99,7 +99,7 @@ function move(body: Body, elapsedSec: number, random: Random): Body {
   return { ...body, speed, heading, position }
 }
 
-/** Turns towards the target, back from the edge, or at random. */
+/** Returns the change of heading: towards the target, away from the edge or at random. */
 function turn(body: Body, elapsedSec: number, random: Random): number {
   if (body.mode !== 'driving') return 0
   const { x, y } = body.position
@@ -122,7 +122,7 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value))
 }
 
-/** Moves `value` towards `goal` by this part of the distance. */
+/** Moves `value` towards `goal` by this fraction of the distance. */
 function approach(value: number, goal: number, part: number): number {
   return value + (goal - value) * clamp(part, 0, 1)
 }

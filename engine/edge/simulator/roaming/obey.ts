@@ -1,10 +1,10 @@
-// How a simulated device carries out a command. Pure.
+// Carries out a command on a simulated device. Pure.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { ARENA_M, type Body, MODES, type Point } from './motion.ts'
 
 export type CommandOutcome =
   | { readonly kind: 'done'; readonly body: Body; readonly result: JsonObject }
-  /** The command is under way, and done once the device arrives. */
+  /** The device is on its way to `target`. The command is completed when it arrives. */
   | { readonly kind: 'started'; readonly body: Body; readonly target: Point }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
 

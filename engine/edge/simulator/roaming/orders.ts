@@ -1,4 +1,4 @@
-// The commands that a simulated device was sent, and the acks that it owes for them.
+// Keeps the commands that a simulated device was sent and creates their acks.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import { type Body, hasArrived, type Point } from './motion.ts'
 import { obey } from './obey.ts'
@@ -24,7 +24,7 @@ export class Orders {
     return this.#errand !== undefined
   }
 
-  /** Carries out a command. One that is delivered twice is answered twice and done once. */
+  /** Carries out a command. A command that is delivered twice is answered twice and carried out once. */
   take(body: Body, message: JsonObject, time: string): OrderOutcome {
     const { request_id: requestId, command, data } = message
     if (typeof requestId !== 'string' || typeof command !== 'string') return { body, acks: [] }
@@ -50,7 +50,7 @@ export class Orders {
     }
   }
 
-  /** Returns the acks that are due because of where the device is now. */
+  /** Returns the acks that follow from the new position of the device. */
   finish(body: Body, time: string): readonly JsonObject[] {
     if (this.#errand === undefined) return []
     if (hasArrived(body, this.#errand.target)) {

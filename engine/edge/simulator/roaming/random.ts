@@ -1,7 +1,7 @@
-/** Returns numbers uniform in [0, 1). */
+/** Returns a new number in [0, 1) on each call. */
 export type Random = () => number
 
-/** The same seed gives the same series (mulberry32). */
+/** Creates a generator (mulberry32). The same seed gives the same series. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0
   return () => {

@@ -1,4 +1,4 @@
-// The telemetry that each type of simulated device reports, at the precision of its sensors.
+// The telemetry of each type of simulated device, rounded to the precision of its sensors.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { BuiltInDeviceType } from '../../../../schemas/vocabulary.ts'
 import { ARENA_M, type Body } from './motion.ts'
@@ -33,7 +33,7 @@ const REPORTS: Readonly<Record<SimulatedType, (body: Body, time: string) => Json
     temperature: round(body.temperature, 1),
     rssi: Math.round(body.rssi),
   }),
-  // It has no clock, so its reports get their receive time.
+  // This device has no clock, so the service uses the time of receipt.
   micro_ros_mcu: (body) => ({
     mode: body.mode,
     battery: { percent: Math.round(body.batteryPercent), voltage: voltage(body, 3.3, 4.2) },

@@ -1,4 +1,4 @@
-// The reported state of a simulated device, which takes on whatever is desired.
+// The reported state of a simulated device, which applies every desired state.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 
 const KEYS_MAX = 64
@@ -9,8 +9,8 @@ export function createReported(firmwareVersion: string, intervalSec = INTERVAL_S
   return { report_interval_sec: intervalSec, firmware_version: firmwareVersion }
 }
 
-/** `publish` is the whole state, with null for what was removed: the topic is retained, so a part of the state would
- *  replace the rest. */
+/** `publish` is the complete state, with null for each removed key. It must be complete because the topic is retained:
+ *  a partial state would replace the rest. */
 export function applyDesired(
   reported: JsonObject,
   message: JsonObject,

@@ -1,4 +1,5 @@
-// The fleet of `--simulate N`, without a file: devices of several types that move about, so that a newcomer sees something.
+// The fleet of `--simulate N`, which needs no scenario file. Its devices are of several types and move, so that a new
+// user sees activity at once.
 import { COMMANDS } from '../roaming/obey.ts'
 import { SIMULATED_TYPES } from '../roaming/report.ts'
 import { UPDATE_KINDS, type UpdateShares } from '../updates/update-kinds.ts'
@@ -9,18 +10,18 @@ export interface BuiltIn {
   readonly count: number
   readonly seed: number
   readonly durationSec?: number
-  /** How devices go about updates, in percent. All do well if left out. */
+  /** The behaviour of devices during updates, in percent. Without it all updates succeed. */
   readonly updates?: UpdateShares
-  /** Devices without connections of their own. */
+  /** True if the devices are connected through gateways. */
   readonly isViaGateways?: boolean
 }
 
 const FIRMWARE = '1.4.2'
 const GROUPS = ['warehouse/a', 'warehouse/b', 'yard', 'plant/line-1']
 const PER_GATEWAY = 1_000
-/** The whole fleet says no more than this: with more devices, each says less. */
+/** The message rate of the whole fleet. With more devices, each one sends less often. */
 const MESSAGES_PER_SEC = 1_000
-/** A device with longer pauses would need heartbeats besides. */
+/** A device that reports less often would also have to send heartbeats. */
 const INTERVAL_SEC_MAX = 20
 
 export function builtIn({
@@ -30,7 +31,7 @@ export function builtIn({
   updates = {},
   isViaGateways = false,
 }: BuiltIn): Scenario {
-  // A gateway is no sub-device of another one.
+  // A gateway cannot be connected through another gateway.
   const types = SIMULATED_TYPES.filter((type) => !isViaGateways || type !== 'gateway')
   const each = types.length
   const intervalSec = Math.min(INTERVAL_SEC_MAX, Math.max(1, Math.ceil(count / MESSAGES_PER_SEC)))
@@ -39,7 +40,7 @@ export function builtIn({
     return percent === undefined ? [] : [{ kind, percent, failures: 1 }]
   })
   const plans = types.map((type, at): TypePlan => {
-    // Device 1 is of the second type, and so on.
+    // The types alternate. Device 1 has the second type, and the first type begins at device `each`.
     const first = at === 0 ? each : at
     return {
       type,

@@ -1,8 +1,9 @@
-// Groups by the number of the device: `site/{n%10}` is site/1 for device 1, 11, 21. `{n}` is the number, `{n/100}` its hundreds.
+// Derives a group from the number of a device. `site/{n%10}` is site/1 for devices 1, 11 and 21. `{n}` is the number
+// itself, and `{n/100}` is the number divided by 100 and rounded down.
 
 const PART = /\{n(?:([%/])(\d{1,9}))?\}/g
 
-/** Undefined if a brace is left over. */
+/** Returns undefined if the text contains any other brace or divides by zero. */
 export function parsePattern(text: string): ((number: number) => string) | undefined {
   if (/[{}]/.test(text.replaceAll(PART, ''))) return undefined
   if (/\{n[%/]0+\}/.test(text)) return undefined

@@ -1,4 +1,4 @@
-// One entry of `expect`.
+// Reads one entry of `expect`.
 import { unknownName } from '../../../../schemas/nearest-name.ts'
 import type { Section } from '../../config/yaml-file.ts'
 import { type Expectation, OPERATORS } from './scenario.ts'

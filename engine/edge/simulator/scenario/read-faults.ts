@@ -1,4 +1,4 @@
-// `faults` of a type, and the fault of a step in the timeline.
+// Reads `faults` of a type and the fault of a timeline step.
 import type { Section } from '../../config/yaml-file.ts'
 import { FAULT_KINDS, type Fault, type FaultKind, type FaultShare } from './scenario.ts'
 
@@ -8,7 +8,7 @@ const SECONDS = { min: 0, max: 31_536_000 }
 const SOME_SECONDS = { min: 0.1, max: 86_400 }
 const SKEW_SEC = { min: -31_536_000, max: 31_536_000 }
 
-/** What each kind may say besides when it begins and how long it lasts. */
+/** The keys that each kind accepts in addition to `at_sec` and `for_sec`. */
 const KEYS: Readonly<Record<FaultKind, readonly string[]>> = {
   offline: [],
   flap: ['every_sec', 'down_sec'],
@@ -37,7 +37,7 @@ export function readFaults(type: Section): readonly FaultShare[] {
   return shares
 }
 
-/** Reads all keys but those of its caller, and ends the section. */
+/** Reads all keys except those that the caller has read, and ends the section. */
 export function readFault(section: Section, atSec: number): Fault {
   const kind = section.oneOf('kind', FAULT_KINDS)
   if (!section.has('kind')) section.refuse('kind', `is required, one of ${FAULT_KINDS.join(', ')}`)
@@ -56,7 +56,7 @@ export function readFault(section: Section, atSec: number): Fault {
     perMin: number('per_min', { min: -1e9, max: 1e9 }, 1),
     bytes: number('bytes', { min: 1, max: 1_048_576, isWhole: true }, 300_000),
   }
-  // The keys of an unknown kind are not known either.
+  // Without a known kind nobody can tell which keys are allowed.
   if (kind !== undefined) section.end()
   return fault
 }

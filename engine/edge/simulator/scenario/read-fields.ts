@@ -1,4 +1,5 @@
-// The generators of telemetry fields: `{kind: walk, min: 10, max: 30}`, `walk` alone with its defaults, or a value that stays.
+// Reads the generators of telemetry fields: `{kind: walk, min: 10, max: 30}`, `walk` alone with its defaults, or a
+// constant value.
 import type { Json } from '../../../../schemas/json.ts'
 import type { Section } from '../../config/yaml-file.ts'
 import type { Field, Generator } from './scenario.ts'
@@ -46,7 +47,7 @@ function readGenerator(section: Section, name: string, readFile: (path: string) 
   const options = section.section(name)
   const kind = options.oneOf('kind', KINDS)
   if (!options.has('kind')) options.refuse('kind', `is required, one of ${KINDS.join(', ')}`)
-  // The keys of an unknown kind are not known either.
+  // Without a known kind nobody can tell which keys are allowed.
   if (kind === undefined) return { kind: 'constant', value: 0 }
   const generator = read(kind, options, readFile)
   options.end()
@@ -123,7 +124,7 @@ function readValues(options: Section): readonly Json[] {
   return [0]
 }
 
-/** A column of a file with a header, without quotes. */
+/** Reads one column of a CSV file with a header line. Quoted values are not supported. */
 function readColumn(options: Section, readFile: (path: string) => string): readonly Json[] {
   const [path, column] = [options.needed('file'), options.needed('column')]
   if (path === '' || column === '') return [0]

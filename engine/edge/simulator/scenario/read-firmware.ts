@@ -1,4 +1,4 @@
-// `firmware` of a type: what it runs, and how its devices go about updates.
+// Reads `firmware` of a type: the version that its devices run, and how they carry out updates.
 import type { Section } from '../../config/yaml-file.ts'
 import { UPDATE_KINDS, type UpdateKind } from '../updates/update-kinds.ts'
 import type { Behaviour, FirmwarePlan } from './scenario.ts'
@@ -11,7 +11,7 @@ const PERCENT = { min: 0, max: 100 }
 const INSTALL_SEC_DEFAULT = 1.5
 const REBOOT_SEC_DEFAULT = 2
 const FIRMWARE_VERSION_DEFAULT = '1.0.0'
-/** A stall is one of two kinds, by where it happens. */
+/** `stall` becomes one of two kinds, depending on the phase in which it happens. */
 const STALLS = ['downloading', 'installing'] as const
 const KINDS = [...UPDATE_KINDS, 'stall'] as const
 
@@ -38,7 +38,7 @@ function readBehaviour(section: Section): Behaviour {
   if (!section.has('kind')) section.refuse('kind', `is required, one of ${KINDS.join(', ')}`)
   const phase = read === 'stall' ? (section.oneOf('phase', STALLS) ?? 'downloading') : undefined
   const failures = read === 'download_fail' ? section.number('n', FAILURES) : undefined
-  // The keys of an unknown kind are not known either.
+  // Without a known kind nobody can tell which keys are allowed.
   if (read !== undefined) section.end()
   return { percent, kind: phase === undefined ? plain(read) : `stall_${phase}`, failures: failures ?? 1 }
 }

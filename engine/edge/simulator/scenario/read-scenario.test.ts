@@ -19,7 +19,7 @@ function problemsOf(text: string, readFile = noFile) {
   return found.problems.map(({ line, path, message }) => `${line}: ${path} ${message}`)
 }
 
-/** Problems of a file with this in its only type. */
+/** Returns the problems of a file whose only type contains this text. */
 const ofType = (more: string) =>
   problemsOf(`types:\n  - type: a\n    count: 1\n    ${more.replaceAll('\n', '\n    ')}\n`)
 

@@ -1,4 +1,4 @@
-// Reads a scenario file. All mistakes are told with their lines.
+// Reads a scenario file and reports all mistakes with their lines.
 import { type Problem, type Section, YamlFile } from '../../config/yaml-file.ts'
 import { readExpectation } from './read-expectation.ts'
 import { readStep } from './read-timeline.ts'
@@ -11,7 +11,7 @@ export type ReadScenario =
 
 export interface ScenarioSource {
   readonly text: string
-  /** Reads a file that the scenario names. It throws if there is none. */
+  /** Reads a file that the scenario refers to. Throws if it does not exist. */
   readonly readFile: (path: string) => string
 }
 

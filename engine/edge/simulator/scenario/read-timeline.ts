@@ -1,4 +1,4 @@
-// One entry of `timeline`: what happens when, to which part of the devices.
+// Reads one entry of `timeline`: a time, the affected devices and what happens to them.
 import type { Section } from '../../config/yaml-file.ts'
 import { readFault } from './read-faults.ts'
 import { type Act, STEP_KINDS, type Step, type TypePlan } from './scenario.ts'
@@ -21,7 +21,7 @@ function readAct(section: Section, atSec: number): Act {
   const kind = section.oneOf('do', STEP_KINDS)
   if (!section.has('do')) section.refuse('do', `is required, one of ${STEP_KINDS.join(', ')}`)
   switch (kind) {
-    // The keys of an unknown step are not known either.
+    // Without a known step nobody can tell which keys are allowed.
     case undefined:
       return { kind: 'connect' }
     case 'fault':

@@ -1,4 +1,4 @@
-// One entry of `types`: devices that behave alike.
+// Reads one entry of `types`: a set of devices that behave alike.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import type { Section } from '../../config/yaml-file.ts'
 import { parsePattern } from './pattern.ts'
@@ -18,7 +18,7 @@ const DELAY_MS = { min: 0, max: 3_600_000 }
 const PERCENT = { min: 0, max: 100 }
 const TAGS_MAX = 32
 const COMMANDS_MAX = 100
-/** A device's id has at most 64 characters. */
+/** Leaves room for the number of the device, since a device id has at most 64 characters. */
 const PREFIX = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/
 const SEGMENTS = /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]{1,64}(\/[A-Za-z0-9._-]{1,64})*$/
 export const PING: CommandPlan = {

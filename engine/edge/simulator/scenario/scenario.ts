@@ -1,11 +1,11 @@
-// What a simulation does: its devices, how they behave, what happens when, and what is expected in the end.
+// The description of a simulation: its devices, their behaviour, a timeline and the expected results.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { UpdateKind } from '../updates/update-kinds.ts'
 
 export interface Scenario {
   readonly name: string
   readonly seed: number
-  /** Undefined runs until it is stopped. */
+  /** Undefined means that the simulation runs until it is stopped. */
   readonly durationSec: number | undefined
   readonly connectPerSec: number
   readonly types: readonly TypePlan[]
@@ -18,13 +18,13 @@ export interface TypePlan {
   readonly count: number
   readonly idPrefix: string
   readonly gatewayPrefix: string
-  /** A number in an id has at least so many digits. */
+  /** The number in a device id is padded with zeros to at least this many digits. */
   readonly idDigits: number
-  /** The number of a device in its id, by its place from 0 on. */
+  /** Returns the number in the id of a device. `index` counts from 0 within the type. */
   readonly numberAt: (index: number) => number
   readonly group: (number: number) => string | undefined
   readonly tags: readonly string[]
-  /** Set if the devices have no connections of their own. */
+  /** The number of devices per gateway. Undefined if each device has a connection of its own. */
   readonly perGateway: number | undefined
   readonly keepAliveSec: number
   readonly telemetry: TelemetryPlan
@@ -36,10 +36,10 @@ export interface TypePlan {
 
 export interface TelemetryPlan {
   readonly intervalSec: number
-  /** The part of the interval by which a message may be late. */
+  /** The fraction of the interval by which a message may be late, from 0 to 1. */
   readonly jitter: number
   readonly qos: 0 | 1
-  /** `motion` moves a body about and reports what its type of device measures. */
+  /** `motion` moves the device around and reports what a device of its type would measure. */
   readonly source:
     | { readonly kind: 'motion' }
     | { readonly kind: 'fields'; readonly fields: readonly Field[] }
@@ -67,7 +67,7 @@ export type Generator =
       readonly periodSec: number
       readonly digits: number
     }
-  /** Runs from one value to another, and begins again. */
+  /** Rises from one value to another and then starts again. */
   | {
       readonly kind: 'ramp'
       readonly from: number
@@ -77,7 +77,7 @@ export type Generator =
     }
   | { readonly kind: 'enum'; readonly values: readonly Json[]; readonly holdSec: number }
   | { readonly kind: 'counter'; readonly start: number; readonly step: number }
-  /** Drives around a point. */
+  /** Moves on a circle around a point. */
   | {
       readonly kind: 'gps'
       readonly lat: number
@@ -85,7 +85,7 @@ export type Generator =
       readonly radiusM: number
       readonly speedMps: number
     }
-  /** One row a message; each device begins at another one. */
+  /** Sends one row per message. Devices start at different rows. */
   | { readonly kind: 'csv'; readonly values: readonly Json[] }
 
 export interface CommandPlan {
@@ -96,13 +96,13 @@ export interface CommandPlan {
   readonly result: JsonObject
 }
 
-/** What became of a command. */
+/** The outcome of a command. */
 export type CommandFate = 'ignored' | 'completed' | 'failed' | 'unknown'
 
 export interface FirmwarePlan {
   readonly version: string
   readonly download: 'real' | 'fake'
-  /** Zero is as fast as it goes. */
+  /** Zero means without a limit. */
   readonly rateKibPerSec: number
   readonly installSec: number
   readonly rebootSec: number
@@ -112,7 +112,7 @@ export interface FirmwarePlan {
 export interface Behaviour {
   readonly percent: number
   readonly kind: UpdateKind
-  /** Downloads that fail before one does well. */
+  /** The number of downloads that fail before one succeeds. */
   readonly failures: number
 }
 
@@ -138,31 +138,32 @@ export const FAULT_KINDS = [
 ] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
-/** What is wrong with a device, from when on, and for how long. */
+/** A fault of a device, with its start and duration in seconds. */
 export interface Fault {
   readonly kind: FaultKind
   readonly atSec: number
   readonly forSec: number | undefined
-  /** `flap`: a connection lasts so long, and the pause after it. `slow_reader`: how long it reads nothing. */
+  /** `flap`: how long the connection lasts and how long it is down. `slow_reader`: `everySec` is how long it reads
+   *  nothing. */
   readonly everySec: number
   readonly downSec: number
-  /** The part of the messages that it is about. */
+  /** The percentage of messages that are affected. */
   readonly messagePercent: number
-  /** Times an ack is sent, factor of a spike. */
+  /** `duplicate_acks`: how often each ack is sent. `spike`: the factor. */
   readonly times: number
-  /** `late_acks`, `clock_skew`. */
+  /** Used by `late_acks` and `clock_skew`. */
   readonly delaySec: number
-  /** `drift`. */
+  /** Used by `drift`. */
   readonly perMin: number
-  /** `oversize`. */
+  /** Used by `oversize`. */
   readonly bytes: number
 }
 
 export const STEP_KINDS = ['disconnect', 'connect', 'storm', 'set', 'rate', 'fault', 'stop'] as const
 
-/** The devices that something happens to. */
+/** The devices that a timeline step affects. */
 export interface Target {
-  /** A type, or the prefix of the ids; undefined is all devices. */
+  /** A type or an id prefix. Undefined means all devices. */
   readonly of: string | undefined
   readonly percent: number
 }
@@ -182,7 +183,7 @@ export interface Step {
 export const OPERATORS = ['==', '!=', '<', '<=', '>', '>='] as const
 
 export interface Expectation {
-  /** A path into the summary. */
+  /** A dotted path into the summary. */
   readonly metric: string
   readonly op: (typeof OPERATORS)[number]
   readonly value: number

@@ -1,4 +1,4 @@
-// What came of a simulation, and whether it is what was expected.
+// Counts what happens in a simulation and compares the result with the expectations.
 import type { Histogram } from '../../histogram.ts'
 
 import type { CommandFate, Expectation } from './scenario.ts'
@@ -8,11 +8,12 @@ const ERROR_KINDS = [
   'disconnected',
   'refused',
   'unreachable',
-  /** The broker said nothing for longer than the keep-alive allows. */
+  /** The broker sent nothing for longer than the keep-alive allows. */
   'silent',
-  /** Messages that a connection took with it before they were acknowledged; they were sent again if they had to be. */
+  /** Messages that were unacknowledged when their connection ended. They are sent again unless the device was
+   *  stopped. */
   'unacknowledged',
-  /** Telemetry that was not sent because too much was not acknowledged yet. */
+  /** Messages that were dropped because too many were waiting to be sent. */
   'held_back',
   'download_failed',
   'not_registered',
@@ -21,7 +22,7 @@ export type ErrorKind = (typeof ERROR_KINDS)[number]
 
 const COMMAND_COUNTS = ['received', 'repeated', 'completed', 'failed', 'ignored', 'unknown'] as const
 
-/** What an expectation may be about, but for `ota.<state>`. */
+/** The names that an expectation may use. `ota.<state>` stands for any state. */
 export const METRICS: readonly string[] = [
   ...['devices', 'connected', 'connects', 'published', 'acked', 'p50_ms', 'p99_ms', 'max_ms'],
   ...COMMAND_COUNTS.map((name) => `commands.${name}`),
@@ -44,7 +45,7 @@ export class Counts {
     number
   >
   readonly errors = new Map<ErrorKind, number>()
-  /** Devices by the last that they said, or did, about an update. */
+  /** The number of devices by their latest update status, whether or not they reported it. */
   readonly ota = new Map<string, number>()
 
   error(kind: ErrorKind, count = 1): void {
@@ -62,12 +63,12 @@ export interface Summary {
   readonly seed: number
   readonly duration_sec: number
   readonly devices: number
-  /** Devices that are connected at the end. */
+  /** The number of devices that are connected at the end. */
   readonly connected: number
   readonly connects: number
   readonly published: number
   readonly acked: number
-  /** The time from a publish to its PUBACK. */
+  /** The time from publishing a message to its PUBACK. */
   readonly p50_ms: number
   readonly p99_ms: number
   readonly max_ms: number
@@ -101,7 +102,7 @@ export function summaryOf(
   }
 }
 
-/** What was not counted is zero. */
+/** A metric that was not counted is zero. */
 export function judge(expectation: Expectation, summary: Omit<Summary, 'expect'>): JudgedExpectation {
   const found = expectation.metric
     .split('.')

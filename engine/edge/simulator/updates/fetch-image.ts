@@ -1,4 +1,4 @@
-// Loads an image and throws it away: what counts is whether the bytes are the announced ones.
+// Downloads an image and discards it. Only its hash matters.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FirmwareMessage } from '../../device/firmware-message.ts'
@@ -6,17 +6,17 @@ import type { FirmwareMessage } from '../../device/firmware-message.ts'
 const TRIES_MAX = 5
 const RETRY_MS_MAX = 60_000
 const PROGRESS_EVERY_MS = 1_000
-/** Others are under way; the device comes back when it is told to. */
+/** The service is busy with other downloads. `Retry-After` says when to try again. */
 const BUSY: readonly number[] = [429, 503]
 
 export interface FetchOptions {
   readonly progress: (percent: number) => void
   readonly signal: AbortSignal
-  /** Zero is as fast as it goes. */
+  /** Zero means without a limit. */
   readonly bytesPerSec: number
 }
 
-/** False if the bytes do not come, or are others. */
+/** Resolves with false if the image cannot be downloaded or its hash differs. */
 export async function fetchImage(
   { url, sha256, sizeBytes }: Pick<FirmwareMessage, 'url' | 'sha256' | 'sizeBytes'>,
   options: FetchOptions,
@@ -32,7 +32,7 @@ export async function fetchImage(
       const afterMs = Number(response.headers.get('retry-after') ?? 1) * 1_000
       await sleep(Math.min(afterMs || 1_000, RETRY_MS_MAX), undefined, { signal })
     } catch {
-      // The service restarts, or the device was stopped. Only the first is worth another try.
+      // Either the connection failed or the simulation was stopped. Only the first is worth another attempt.
       if (signal.aborted) return false
       await sleep(1_000 * tries, undefined, { signal }).catch(() => undefined)
     }

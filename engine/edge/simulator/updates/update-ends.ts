@@ -1,6 +1,7 @@
 import type { UpdateKind } from './update-kinds.ts'
 
-/** Where a job may end, by what its device does. An automatic way back follows where one was asked for. */
+/** The final statuses that a job may have, by the behaviour of its device. A job that asked for automatic rollback may
+ *  then also be rolled back. */
 export const UPDATE_ENDS: Readonly<Record<UpdateKind, readonly string[]>> = {
   ok: ['succeeded'],
   quiet: ['succeeded'],

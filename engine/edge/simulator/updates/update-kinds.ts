@@ -1,40 +1,41 @@
-// How simulated devices go about an update: most well, some as badly as real ones do.
+// The ways in which simulated devices carry out an update. Most succeed; the others fail as real devices do.
 
 export const UPDATE_KINDS = [
   'ok',
-  /** Reports nothing and connects on the new version. */
+  /** Reports no progress and connects with the new version. */
   'quiet',
   'reject',
-  /** Puts it off once. */
+  /** Defers the update once. */
   'defer',
-  /** Its first downloads fail. */
+  /** Fails its first downloads. */
   'download_fail',
-  /** Never gets the announced bytes. */
+  /** Always downloads other bytes than were announced. */
   'corrupt',
   'stall_downloading',
   'stall_installing',
-  /** Loses power while it installs, and is back on the old version. */
+  /** Loses power during the installation and comes back on the old version. */
   'power_cut',
-  /** Never comes back. */
+  /** Never comes back after the installation. */
   'brick',
   /** Comes back on the old version. */
   'rollback_self',
   'wrong_version',
-  /** Says that it succeeded and runs the old version. */
+  /** Reports success but still runs the old version. */
   'liar',
   'already_installed',
   'slow',
   /** Restarts once in the middle of the download. */
   'restart_midway',
-  /** Comes back on the new version, again and again. */
+  /** Comes back on the new version and then restarts again and again. */
   'crash_loop',
 ] as const
 export type UpdateKind = (typeof UPDATE_KINDS)[number]
 
-/** Shares in percent; the others do well. */
+/** Shares in percent. The remaining devices succeed. */
 export type UpdateShares = Readonly<Partial<Record<UpdateKind, number>>>
 
-/** `brick=5,slow=20`. Undefined if it is none of that, or more than everybody. */
+/** Parses a list such as `brick=5,slow=20`. Returns undefined if the text is malformed or the shares exceed 100
+ *  percent. */
 export function parseShares(text: string): UpdateShares | undefined {
   const shares: Partial<Record<UpdateKind, number>> = {}
   let sum = 0

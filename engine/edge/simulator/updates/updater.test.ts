@@ -11,7 +11,7 @@ function order(more: JsonObject = {}): JsonObject {
   }
 }
 
-/** Carries out an order in no time and writes down what happens. */
+/** Carries out the orders without delay and logs what happens. */
 async function updated(kind: UpdateKind, orders: readonly JsonObject[] = [order()]) {
   const log: string[] = []
   const updater = new Updater('1.0', kind, {

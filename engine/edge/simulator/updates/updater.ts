@@ -1,26 +1,27 @@
-// The updates of a simulated device: it takes the message, downloads, says how far it is, restarts, and connects on the
-// version, or misbehaves as it was told to. It knows no clock and no connection, so a simulation in simulated time runs
-// the same devices.
+// Carries out the updates of a simulated device: it takes the message, downloads, reports its progress, restarts and
+// connects with the new version, or misbehaves in the way it was told to. It has no clock and no connection of its own,
+// so that a simulation in simulated time can use the same devices.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { isSameVersion } from '../../../../schemas/same-version.ts'
 import { type FirmwareMessage, readFirmwareMessage } from '../../device/firmware-message.ts'
 import type { UpdateKind } from './update-kinds.ts'
 
 export interface UpdaterPorts {
-  /** Publishes on `ota/status`. */
+  /** Publishes a report on `ota/status`. */
   readonly say: (report: JsonObject) => void
-  /** Whether the bytes came as announced. */
+  /** Resolves with true if the bytes are the announced ones. */
   readonly download: (message: FirmwareMessage, progress: (percent: number) => void) => Promise<boolean>
   readonly sleep: (ms: number) => Promise<void>
-  /** Disconnects. With a version the device is back with it after a while; without one it never is. */
+  /** Disconnects the device. With a version the device comes back on it after a while. Without one it never comes
+   *  back. */
   readonly reboot: (version: string | undefined) => Promise<void>
-  /** Told what it is doing, also if it says nothing of it. */
+  /** Called with each new status, even of a device that reports none. */
   readonly moved?: (status: string) => void
 }
 
 export interface UpdatePace {
   readonly installMs: number
-  /** Downloads that fail before one does well, of a device of that kind. */
+  /** The number of downloads that fail before one succeeds. Only `download_fail` uses it. */
   readonly downloadsFailing: number
 }
 
@@ -38,7 +39,7 @@ export class Updater {
   readonly #pace: UpdatePace
   #message: FirmwareMessage | undefined
   #last: JsonObject | undefined
-  /** Grows with each order: what an earlier one began ends when it looks at it. */
+  /** Grows with each new update. An update that finds a greater number than its own stops. */
   #turn = 0
   #hasDeferred = false
   #hasRestarted = false
@@ -51,7 +52,7 @@ export class Updater {
     this.#ports = ports
   }
 
-  /** The message came: for the first time, again, or to stop. */
+  /** Takes a message on `ota`: a new update, a repeated one or a cancellation. */
   take(body: JsonObject): void {
     const message = readFirmwareMessage(body)
     if (message === undefined) return
@@ -62,7 +63,7 @@ export class Updater {
       this.#say(message, 'cancelled')
       this.#message = undefined
     } else if (current !== undefined && isSame(current, message)) {
-      // It did this already: it answers with where it is.
+      // A repeated message is answered with the last report.
       if (this.#last !== undefined) this.#ports.say(this.#last)
     } else if (!this.#isInstalling()) {
       this.#message = message
@@ -94,7 +95,7 @@ export class Updater {
     if (turn === this.#turn) await this.#restart(message, kind)
   }
 
-  /** True if it ends here. */
+  /** Returns true if the device does not begin this update. */
   #declines(message: FirmwareMessage, kind: UpdateKind): boolean {
     const { version } = this
     if (kind === 'reject')
@@ -138,19 +139,19 @@ export class Updater {
       await sleep(CRASH_AFTER_MS)
       await reboot(goal)
     }
-    // It has just come back: the service sees the version before this.
+    // The device connected with the new version first, so the service sees the version before this report.
     if (kind !== 'crash_loop')
       this.#say(message, message.action === 'rollback' ? 'rolled_back' : 'succeeded', { version: goal })
   }
 
-  /** It does not know any more that it was told: told again, it begins again. Else a service that missed the restart would
-   *  wait for an answer until its timer is over. */
+  /** Restarts and forgets the update, so that a repeated message starts it again. A service that missed the restart
+   *  would otherwise wait for a report until its timeout. */
   async #lostTo(version: string): Promise<void> {
     this.#message = undefined
     return this.#back(version)
   }
 
-  /** What is over with the restart is forgotten: another attempt begins anew. */
+  /** Restarts with this version. The last report is forgotten, so that another attempt starts from the beginning. */
   async #back(version: string): Promise<void> {
     this.version = version
     await this.#ports.reboot(version)

@@ -1,7 +1,8 @@
-// Cuts what a socket read into whole packets. Nearly always a read ends with a packet, so nothing is kept between reads.
+// Splits the bytes that a socket has read into whole MQTT packets. A read nearly always ends with a packet, so usually
+// nothing has to be kept for the next read.
 
-/** Calls `take` for each whole packet among the first `length` bytes, and returns those of one that has only begun. They are no
- *  copy. */
+/** Calls `take` for each whole packet among the first `length` bytes. Returns the bytes of an incomplete packet at the
+ *  end, as a view and not as a copy. */
 export function cutFrames(
   bytes: Buffer,
   length: number,

@@ -9,7 +9,8 @@ afterEach(() => new Promise((resolve) => server.close(resolve)))
 
 const MESSAGE = { qos: 1, retain: false } as const
 
-/** A broker that acknowledges only what it is told to, and a link to it with room for four messages. */
+/** Opens a link that may have four unacknowledged messages, to a broker that acknowledges only when the test says
+ *  so. */
 async function open() {
   const heard: IPublishPacket[] = []
   const peers: Socket[] = []
@@ -55,7 +56,7 @@ test('what was not acknowledged is sent again in its order over the next connect
   const { link, peers, heard, texts, say, counts } = await open()
   say('1', '2', '3', '4', '5', '6', '7')
   await expect.poll(texts).toEqual(['1', '2', '3', '4'])
-  // The places of the first two are taken by two others.
+  // Acknowledging the first two messages makes room for two more.
   for (const { messageId = 0 } of heard.slice(0, 2)) peers[0]?.write(Buffer.from([0x40, 2, 0, messageId]))
   await expect.poll(texts).toEqual(['1', '2', '3', '4', '5', '6'])
   expect(link.unacked).toBe(5)

@@ -1,8 +1,9 @@
-// One MQTT connection of a simulated device or gateway: a bare socket, and what it has not been acknowledged.
+// The MQTT connection of a simulated device or gateway: a plain socket and its unacknowledged messages.
 //
-// L1. All links share the buffer that sockets read into, the tray that packets are written to, and one parser.
-// L2. A message with QoS 1 is sent until it is acknowledged, over connections. What a connection took with it is counted.
-// - What is not acknowledged is bounded by the window.
+// L1. All links share one read buffer, one write buffer and one parser.
+// L2. A message of QoS 1 is sent until it is acknowledged, over later connections if necessary. Messages that were
+// unacknowledged when a connection ended are counted.
+// - The window bounds the number of unacknowledged messages.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import mqttPacket from 'mqtt-packet'
@@ -21,7 +22,7 @@ export interface Wire {
   readonly parser: PublishParser
   readonly counts: Counts
   readonly latency: Histogram
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
@@ -30,15 +31,15 @@ export interface LinkOptions {
   readonly token: string
   readonly keepAliveSec: number
   readonly localAddress: string | undefined
-  /** Messages that may be unacknowledged. */
+  /** The maximum number of unacknowledged messages. */
   readonly window: number
   readonly subscriptions: () => readonly string[]
-  /** Sets gateways apart, so that they do not all send at one moment. */
+  /** Offsets the send times of gateways, so that they do not all send at the same moment. */
   readonly nth: number
 }
 
 export interface LinkOwner {
-  /** The body of the last will, of the connection that begins. */
+  /** Returns the last will for the connection that is about to begin. */
   will(): { readonly topic: string; readonly payload: string }
   opened(): void
   closed(cause: ErrorKind): void
@@ -59,7 +60,8 @@ const CONNECT_MS_MAX = 20_000
 const WAITING_MAX = 10_000
 const TOGETHER_MS = 200
 const APART_MS = 20
-/** Return codes of CONNACK: client identifier rejected, bad user name or password, not authorised. */
+/** The return codes of CONNACK for a rejected client identifier, a bad user name or password, and a client that is not
+ *  authorised. */
 const REFUSALS: readonly number[] = [2, 4, 5]
 const PINGREQ = '\xc0\0'
 const DISCONNECT = '\xe0\0'
@@ -72,10 +74,10 @@ export class Link implements Sink {
   readonly #wire: Wire
   readonly #options: LinkOptions
   readonly #owner: LinkOwner
-  /** What is not acknowledged, by its packet id less one. */
+  /** The unacknowledged messages. A message with packet id n is at index n - 1. */
   readonly #sent: (SentMessage | undefined)[]
   #unacked = 0
-  /** The place of the next message, and so of the oldest one if all places are taken. */
+  /** The index for the next message. If all places are taken, the oldest message is here. */
   #next = 0
   #waiting: KeptMessage[] | undefined
   #socket: Socket | undefined
@@ -83,7 +85,7 @@ export class Link implements Sink {
   #rest: Buffer | undefined
   #heardAt = 0
   #writtenAt = 0
-  /** A half open connection: nothing goes out and nothing comes in. */
+  /** True for a half-open connection, which neither sends nor receives. */
   #isMute = false
 
   constructor(wire: Wire, options: LinkOptions, owner: LinkOwner) {
@@ -93,7 +95,8 @@ export class Link implements Sink {
     this.#sent = new Array<SentMessage | undefined>(options.window).fill(undefined)
   }
 
-  /** When many devices share the connection, those that are due at about this time send together, in one write. */
+  /** Moves a time to the next common send time of this link, so that devices behind one gateway are sent in one
+   *  write. */
   together(at: number): number {
     return Math.ceil(at / TOGETHER_MS) * TOGETHER_MS + ((this.#options.nth * APART_MS) % TOGETHER_MS)
   }
@@ -119,14 +122,15 @@ export class Link implements Sink {
       ? connectTls({ host, port, ...local, ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }) })
       : connectTcp({ host, port, noDelay: true, ...local, onread: { buffer: readBuffer, callback } })
     this.#socket = socket
-    // A secure socket has no `onread`.
+    // TLS sockets do not support `onread`.
     if (isTls) socket.on('data', (bytes: Buffer) => void this.#read(socket, bytes, bytes.length))
     socket.on('error', () => this.#ended(socket, 'unreachable'))
     socket.on('close', () => this.#ended(socket, 'disconnected'))
     this.write(this.#connectPacket())
   }
 
-  /** One with QoS 1 that cannot be sent now is sent later (L2), and one with QoS 0 never. */
+  /** Publishes a message. If it cannot be sent now, a message of QoS 1 is sent later (L2) and a message of QoS 0 is
+   *  dropped. */
   publish(topic: string, payload: string, { qos, retain }: PublishOptions): void {
     const isOpen = this.#phase === 'open' && !this.#isMute
     const { counts, tray, now } = this.#wire
@@ -148,7 +152,8 @@ export class Link implements Sink {
     tray.publish(this, { topic, payload, head: retain ? 0x33 : 0x32, packetId: slot + 1 })
   }
 
-  /** Called now and then: keeps the connection alive, and gives up one that is silent. */
+  /** Sends a ping if one is due, and ends a connection that has been silent for too long. The owner calls it
+   *  regularly. */
   check(now: number): void {
     const { keepAliveSec } = this.#options
     if (this.#phase === 'connecting' && now - this.#heardAt > CONNECT_MS_MAX) this.#end('unreachable')
@@ -158,12 +163,12 @@ export class Link implements Sink {
       this.#wire.tray.add(this, PINGREQ)
   }
 
-  /** Breaks the connection: the broker publishes the last will. */
+  /** Breaks the connection without DISCONNECT, so that the broker publishes the last will. */
   cut(): void {
     this.#end(undefined)
   }
 
-  /** Ends the session in order. */
+  /** Disconnects cleanly, so that the broker does not publish the last will. */
   leave(): void {
     const socket = this.#socket
     if (this.#phase === 'open' && !this.#isMute) {
@@ -201,7 +206,7 @@ export class Link implements Sink {
     return packet.toString('latin1')
   }
 
-  /** Returning false would pause the socket. */
+  /** Always returns true. Returning false would pause the socket. */
   #read(socket: Socket, chunk: Buffer, length: number): boolean {
     if (socket !== this.#socket || this.#isMute) return true
     this.#heardAt = this.#wire.now()
@@ -209,10 +214,10 @@ export class Link implements Sink {
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk], begun + length)
     try {
       const rest = cutFrames(bytes, begun + length, (from, start, end) => this.#take(from, start, end))
-      // The buffer is read into again (L1).
+      // The rest is copied because the next read overwrites the buffer (L1).
       this.#rest = rest === undefined ? undefined : Buffer.from(rest)
     } catch {
-      // What is no MQTT ends the connection, as the broker's own faults do.
+      // Bytes that are not MQTT end the connection, like any other fault of the broker.
       this.#end('disconnected')
     }
     this.#wire.tray.flush()
@@ -234,7 +239,7 @@ export class Link implements Sink {
     this.#phase = 'open'
     this.#wire.counts.connects++
     const subscriptions = this.#options.subscriptions().map((topic) => ({ topic, qos: 1 as const }))
-    // Packet ids of messages begin at 1 and end at the window.
+    // The packet ids of messages go from 1 to the window size, so this id is never one of them.
     const messageId = 0xffff
     const packet = mqttPacket.generate({ cmd: 'subscribe', messageId, subscriptions })
     this.#wire.tray.add(this, packet.toString('latin1'))
@@ -280,7 +285,7 @@ export class Link implements Sink {
     this.#end(this.#phase === 'connecting' ? 'unreachable' : cause === 'unreachable' ? 'disconnected' : cause)
   }
 
-  /** The cause is left out if the owner wanted it. */
+  /** `cause` is undefined if the owner ended the connection itself. */
   #end(cause: ErrorKind | undefined): void {
     if (this.#phase === 'closed') return
     this.#wire.tray.flush()
@@ -298,7 +303,8 @@ export class Link implements Sink {
     this.#socket = undefined
     this.#rest = undefined
     this.#isMute = false
-    // By L2. They are sent first, the oldest before the others, and count as published anew.
+    // Unacknowledged messages are sent first over the next connection, the oldest first, and are counted as published
+    // again (L2).
     this.#wire.counts.error('unacknowledged', this.#unacked)
     const kept = [...this.#sent.slice(this.#next), ...this.#sent.slice(0, this.#next)].filter(
       (message) => message !== undefined,

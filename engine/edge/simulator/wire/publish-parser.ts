@@ -1,4 +1,4 @@
-// Reads PUBLISH packets with one parser for all links. Only whole packets are given to it.
+// Parses PUBLISH packets with one parser for all links. It must be given whole packets only.
 import mqttPacket, { type IPublishPacket } from 'mqtt-packet'
 
 export class PublishParser {
@@ -14,7 +14,7 @@ export class PublishParser {
     })
   }
 
-  /** Undefined if it is none. The payload is a part of the bytes. */
+  /** Returns undefined if the packet is not a PUBLISH. The payload is a view of the given bytes. */
   parse(packet: Buffer): IPublishPacket | undefined {
     this.#parsed = undefined
     this.#parser.parse(packet)

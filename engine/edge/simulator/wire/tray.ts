@@ -1,19 +1,19 @@
-// Packets on their way out: whatever one link sends in a row goes out in one write.
+// Collects packets that one link sends in a row, so that they leave in one write.
 import { type PublishPacket, toBytes, toPublish } from '../../publish-packet.ts'
 
 export interface Sink {
-  /** Takes one character for each byte. */
+  /** `bytes` contains one character per byte. */
   write(bytes: string): void
 }
 
-/** A longer write is no cheaper for each of its bytes. */
+/** A longer write is no cheaper per byte. */
 const WRITE_BYTES_MAX = 64 * 1024
 
 export class Tray {
   #bytes = ''
   #owner: Sink | undefined
 
-  /** The topic is ASCII, the payload any text. */
+  /** The topic must be ASCII. The payload may be any text. */
   publish(sink: Sink, { topic, payload, head, packetId }: PublishPacket): void {
     this.add(sink, toPublish({ topic, payload: toBytes(payload), head, packetId }))
   }
@@ -24,7 +24,7 @@ export class Tray {
     this.#bytes += packet
   }
 
-  /** Writes what is there. Called whenever nothing more will be sent for now. */
+  /** Writes the collected packets. It must be called when no more packets follow for now. */
   flush(): void {
     const [owner, bytes] = [this.#owner, this.#bytes]
     this.#owner = undefined

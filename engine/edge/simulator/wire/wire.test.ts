@@ -10,7 +10,7 @@ class RecordingSink implements Sink {
     this.writes.push(Buffer.from(bytes, 'latin1'))
   }
 
-  /** What a broker reads. */
+  /** Returns the packets as a broker would parse them. */
   packets(): readonly Packet[] {
     const read: Packet[] = []
     const parser = mqttPacket.parser({ protocolVersion: 4 })
@@ -61,7 +61,7 @@ test('packets are found wherever a read ends', () => {
   for (let cut = 0; cut <= stream.length; cut++) {
     const sizes: number[] = []
     const take = (_: Buffer, start: number, end: number) => void sizes.push(end - start)
-    // What lies behind the bytes that were read is of an earlier read.
+    // `cutFrames` must ignore the bytes after `cut`, which come from an earlier read.
     const rest = cutFrames(stream, cut, take) ?? Buffer.alloc(0)
     cutFrames(Buffer.concat([rest, stream.subarray(cut)]), rest.length + stream.length - cut, take)
     expect(sizes).toEqual([4, publish.length, 2])
