@@ -1,8 +1,8 @@
-// The ROS 2 bridge: a device of Fleet whose measurements come from ROS, and whose commands go there.
+// The ROS 2 bridge: a device of Fleet that sends measurements from ROS and carries out commands in ROS.
 //
-// - Each connect to ROS subscribes and advertises everything anew.
-// - A silence on a route is told to the service once, and healed by subscribing again.
-// - Nothing waits for the other side: ROS goes on while MQTT is away, and MQTT while ROS is.
+// - After each connect to ROS it subscribes and advertises everything again.
+// - It reports a silent route once, and tries to heal it by subscribing again.
+// - Neither side waits for the other: ROS works while MQTT is disconnected, and MQTT works while ROS is.
 import { errorText } from '../../../schemas/error-text.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { FleetDevice } from '../device/index.ts'
@@ -97,7 +97,7 @@ export class Bridge {
     for (const route of config.downlinks) this.#handle(route)
   }
 
-  /** Resolves once the service has taken the device; rejects if it refuses it. */
+  /** Resolves once the service has accepted the device. Rejects if the service refuses it. */
   async start(): Promise<void> {
     await this.#openBuffer()
     this.#ros.open()
@@ -137,7 +137,7 @@ export class Bridge {
     const failed = (error: unknown) =>
       this.#log('error', `cannot write the buffer in ${path}, and messages are lost: ${errorText(error)}`)
     const ports = { now: () => this.#clock.now(), failed }
-    // What the bridge says of itself is normal.
+    // Messages about the bridge itself have normal priority.
     const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])
     this.#delivery.keepIn(await openRings(path, { bytesMax, ageMsMax, priorities }, ports))
   }
@@ -152,7 +152,8 @@ export class Bridge {
     else this.#device.onCommand(route.from.command, handler)
   }
 
-  /** A service that takes the state has applied it. What a topic leads to, the robot reports by itself. */
+  /** Applies the desired state in ROS. A ROS service that accepts the state has applied it, so the bridge reports it.
+   *  With a topic, the robot itself must report the result. */
   #followDesired(route: DownlinkRoute): void {
     this.#device.onDesired(async (delta, { version }) => {
       await this.#untilRosIsOpen()
@@ -253,12 +254,12 @@ export class Bridge {
   }
 }
 
-/** Servers answer with a topic's full name. */
+/** Some servers send the full name of a topic with a leading slash, whichever form was subscribed. */
 function topicKey(topic: string): string {
   return topic.startsWith('/') ? topic.slice(1) : topic
 }
 
-/** One for all routes of a topic. */
+/** Combines all routes of a topic in one subscription. */
 function toSubscription(uplinks: readonly Uplink[]): Subscription {
   const routes = uplinks.map(({ route }) => route)
   return {
@@ -269,7 +270,7 @@ function toSubscription(uplinks: readonly Uplink[]): Subscription {
   }
 }
 
-/** Begins with the name under which the guide explains it, if it has one. */
+/** Returns why a connect failed, with the code that the guide explains if there is one. */
 function whyNot(error: (Error & { readonly code?: unknown }) | undefined): string {
   if (error === undefined) return 'the connection was closed'
   const name = error.code === 'CERT_HAS_EXPIRED' ? 'CERTIFICATE_EXPIRED: ' : ''

@@ -1,9 +1,7 @@
-// Time, as the bridge sees it.
-
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Runs something once, later. The function that is returned prevents it. */
+  /** Runs `run` once after this time. The returned function cancels it. */
   after(ms: number, run: () => void): () => void
 }
 

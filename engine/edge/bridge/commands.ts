@@ -1,4 +1,4 @@
-// What a command from the service does in ROS.
+// Carries out commands of the service in ROS.
 import { isObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { CommandContext, CommandHandler } from '../device/index.ts'
 import type { Clock } from './clock.ts'
@@ -6,7 +6,7 @@ import type { DownlinkRoute } from './config/route.ts'
 import { RosError } from './ros/calls.ts'
 import type { Rosbridge } from './ros/rosbridge.ts'
 
-/** Time for a command that names none of its own. */
+/** The time limit of a command without an expiry time. */
 const TIMEOUT_MS = 60_000
 
 export function commandHandler(route: DownlinkRoute, ros: Rosbridge, clock: Clock): CommandHandler {
@@ -20,8 +20,8 @@ export function commandHandler(route: DownlinkRoute, ros: Rosbridge, clock: Cloc
   }
 }
 
-/** The data of the command. A std_msgs/String that takes all commands, whose data are no such message, gets each of them
- *  whole, as JSON. */
+/** Returns the data of the command as the ROS message. A route for all commands to a std_msgs/String gets the whole
+ *  command as JSON, unless its data already are such a message. */
 function messageFor(
   route: DownlinkRoute,
   data: JsonObject,
@@ -56,7 +56,7 @@ async function pursue(route: DownlinkRoute, data: JsonObject, around: Surroundin
   return await bounded(ended, cancel, around)
 }
 
-/** Ends with the command's time, or when the command is cancelled. */
+/** Waits for the result. Gives up when the command expires or is cancelled. */
 async function bounded(
   ended: Promise<Json>,
   giveUp: (error: RosError) => void,
@@ -77,10 +77,10 @@ async function bounded(
   }
 }
 
-/** The longest time of a timer. */
+/** The longest delay of a Node timer. */
 const LONGEST_MS = 2_147_483_647
 
-/** Feedback that tells no percentage is progress all the same. */
+/** Returns the percentage in the feedback. Feedback without one still counts as progress. */
 function percentOf(feedback: Json): number | undefined {
   if (!isObject(feedback)) return undefined
   const { progress, percent, percent_complete: complete } = feedback

@@ -1,4 +1,4 @@
-// Firmware by a program of the robot: it gets the image's path and installs it.
+// Installs firmware with a program of the robot, which is called with the path of the image.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { isSameVersion } from '../../../schemas/same-version.ts'
@@ -7,16 +7,16 @@ import type { Clock } from './clock.ts'
 
 export interface InstallPorts {
   readonly clock: Clock
-  /** The version that runs now. */
+  /** Returns the version that runs now. */
   readonly version: () => string | undefined
-  /** Connects to the service anew, which proves the version. */
+  /** Connects to the service again, which proves the new version. */
   readonly reconnect: () => void
 }
 
 const LOOK_EVERY_MS = 1_000
 const ERROR_CHARS_MAX = 512
 
-/** `command` is the program and its arguments. `folder` is where images are downloaded to. */
+/** `command` is the program with its arguments. Images are downloaded below `folder`. */
 export function installHandlers(
   command: readonly string[],
   folder: string,
@@ -26,7 +26,8 @@ export function installHandlers(
   return {
     folder: join(folder, 'images'),
     install: (file) => run(program, [...args, file]),
-    // The program may restart the machine, and this process with it. Otherwise the new version shows in its file.
+    // The program may restart the machine and thus this process. Otherwise the version file changes once the update is
+    // active.
     reboot: ({ reportsAs }) => {
       const look = () => {
         if (isSameVersion(version(), reportsAs)) reconnect()

@@ -1,4 +1,4 @@
-// Runs a bridge until it is told to stop.
+// Runs a bridge until it is stopped.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FleetDevice, fileStorage } from '../device/index.ts'
@@ -8,12 +8,12 @@ import type { BridgeConfig } from './config/bridge-config.ts'
 import { installHandlers } from './install-command.ts'
 
 export interface RunningBridge {
-  /** Resolves once the service has taken the device; rejects if it refuses it. */
+  /** Resolves once the service has accepted the device. Rejects if the service refuses it. */
   readonly connected: Promise<void>
   stop(): Promise<void>
 }
 
-/** `stateFolder` is where the ids of commands are kept, so that none is carried out twice. */
+/** `stateFolder` keeps the ids of commands, so that none is carried out twice. */
 export function runBridge(config: BridgeConfig, stateFolder: string, log: BridgeLog): RunningBridge {
   const { deviceId, mqtt, firmware } = config
   const version = () => firmware.version ?? versionIn(firmware.versionFile)
@@ -35,13 +35,13 @@ export function runBridge(config: BridgeConfig, stateFolder: string, log: Bridge
   return { connected: bridge.start(), stop: () => bridge.stop() }
 }
 
-/** Read anew for each connection, because firmware may have been installed meanwhile. */
+/** The file is read for each connection, because an update may have changed it. */
 function versionIn(path: string | undefined): string | undefined {
   if (path === undefined) return undefined
   try {
     return readFileSync(path, 'utf8').trim().slice(0, VERSION_CHARS_MAX) || undefined
   } catch {
-    // No version is better than a wrong one.
+    // The bridge reports no version rather than a wrong one.
     return undefined
   }
 }

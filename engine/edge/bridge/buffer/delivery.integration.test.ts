@@ -43,7 +43,7 @@ test('what was kept is sent by priority, also in the next run, and what comes in
   expect(before.sent).toEqual([])
   expect(existsSync(join(folder, 'messages-low'))).toBe(true)
 
-  // The routes have other priorities now, and nothing of the former ones is forgotten.
+  // The priority of the routes has changed, and messages of the earlier priorities must still be sent.
   const after = await open(['normal'])
   after.connect()
   after.delivery.send(message(4), 'normal')

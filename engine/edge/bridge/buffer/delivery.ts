@@ -1,5 +1,5 @@
-// Hands messages to the device, which sends them, or keeps them on disk while it cannot. What was kept is sent at a bounded
-// rate, beside what comes in, so that the newest is never late; what has a higher priority goes first.
+// Sends messages through the device, or keeps them on disk while it cannot send. Kept messages are sent at a bounded
+// rate in parallel with new ones, so that new messages are never delayed, and in the order of their priority.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import type { CommandPriority } from '../../../../schemas/vocabulary.ts'
 import { parsePayload } from '../../payload.ts'
@@ -15,15 +15,15 @@ export interface BridgeMessage {
 
 export interface DeliveryPorts {
   readonly isConnected: () => boolean
-  /** Resolves once the service has the message. Rejects if it will not be sent. */
+  /** Resolves once the service has the message. Rejects if the device will not send it. */
   readonly publish: (message: BridgeMessage) => Promise<void>
   readonly clock: Clock
-  /** Messages a second that come from the ring. */
+  /** The number of kept messages that are sent per second. */
   readonly drainHz: number
   readonly failed: (error: unknown) => void
 }
 
-/** Messages on their way; more than that go to the ring, too. */
+/** While this many messages are being sent, further ones are kept on disk. */
 const BACKLOG_MAX = 1_000
 const STEP_MS = 100
 
@@ -38,7 +38,7 @@ export class Delivery {
     this.#ports = ports
   }
 
-  /** What cannot be sent from now on is kept there. */
+  /** Sets the rings that keep the messages that cannot be sent. */
   keepIn(rings: RingsByPriority): void {
     this.#rings = rings
     if (this.#ports.isConnected()) this.connected()
@@ -68,14 +68,14 @@ export class Delivery {
     })
   }
 
-  /** What was kept goes out, if it does not already. */
+  /** Starts to send the kept messages, if that is not happening already. */
   connected(): void {
     if (!this.#isDraining) this.#drain().catch((error: unknown) => this.#ports.failed(error))
   }
 
-  /** Resolves once what could not be sent is on disk. */
+  /** Resolves once all unsent messages are on disk. */
   async close(): Promise<void> {
-    // Those that the device gave up are kept in the next turn.
+    // Messages that the closing device rejects are kept in the next turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
     for (const ring of this.#rings.values()) await ring.close()
   }
@@ -86,7 +86,7 @@ export class Delivery {
     else ring.add(JSON.stringify({ suffix, body, qos }))
   }
 
-  /** The ring whose lines go next. */
+  /** Returns the ring with the highest priority that contains messages. */
   #next(): DiskRing | undefined {
     return [...this.#rings.values()].find(({ isEmpty }) => !isEmpty)
   }
@@ -101,7 +101,7 @@ export class Delivery {
         const lines = await ring.peek(count)
         const messages = lines.flatMap((line) => parseLine(line) ?? [])
         const outcomes = await Promise.allSettled(messages.map(publish))
-        // The device was closed: they are sent after the next start.
+        // The device was closed. The messages are sent after the next start.
         if (outcomes.some(({ status }) => status === 'rejected')) return
         await ring.take(lines.length)
         await new Promise<void>((resolve) => clock.after(stepMs, resolve))
@@ -112,7 +112,7 @@ export class Delivery {
   }
 }
 
-/** The last line of a file may be torn. */
+/** Returns undefined for a malformed line, since a crash can truncate the last line of a file. */
 function parseLine(line: string): BridgeMessage | undefined {
   const { suffix, body, qos } = parsePayload(Buffer.from(line)) ?? {}
   if (typeof suffix !== 'string' || body === undefined || !isObject(body)) return undefined

@@ -1,7 +1,8 @@
-// Lines on disk, oldest first, bounded by bytes and age. A full ring forgets its oldest lines.
+// A queue of lines on disk, bounded by bytes and age. A full ring drops its oldest lines.
 //
-// - A file is only appended to, and deleted whole once all its lines were taken, became too old or had to make room.
-// - How far a file was read is not on disk: after a restart its lines come again. Whoever takes them must bear that.
+// - A file is only appended to. It is deleted as a whole once all its lines were taken, are too old or must make room.
+// - The read position within a file is not stored, so that lines are returned again after a restart. Consumers must
+//   tolerate repeated lines.
 import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -14,11 +15,11 @@ interface Segment {
   readonly path: string
   bytes: number
   newestAt: number
-  /** True once it is read: nothing is appended to it any more. */
+  /** True once reading has begun. Nothing is appended to the file any more. */
   isSealed: boolean
 }
 
-/** A sixteenth of the ring is forgotten at a time. */
+/** The number of files in a full ring. One file is dropped at a time. */
 const SEGMENTS = 16
 const PENDING_BYTES_MAX = 8 * 1024 * 1024
 const ENDING = '.jsonl'
@@ -28,7 +29,7 @@ export class DiskRing {
   readonly #bounds: RingBounds
   readonly #now: () => number
   readonly #failed: (error: unknown) => void
-  /** The oldest first. New lines go to the last one, unless it is being read. */
+  /** The files, oldest first. New lines go to the last one unless it is being read. */
   readonly #segments: Segment[]
   #next: number
   #reading: { readonly segment: Segment; readonly lines: readonly string[]; at: number } | undefined
@@ -50,7 +51,7 @@ export class DiskRing {
     this.#failed = ports.failed
   }
 
-  /** `failed` is told when lines could not be written, and are lost. */
+  /** `failed` is called when lines could not be written and are lost. */
   static async open(
     folder: string,
     bounds: RingBounds,
@@ -69,7 +70,7 @@ export class DiskRing {
     return new DiskRing({ folder, segments, next }, bounds, ports)
   }
 
-  /** What is kept, on disk and on its way there. */
+  /** The size of all lines that are on disk or about to be written. */
   get bytes(): number {
     return this.#segments.reduce((sum, { bytes }) => sum + bytes, this.#pendingBytes)
   }
@@ -81,14 +82,14 @@ export class DiskRing {
   add(line: string): void {
     this.#pending.push(line)
     this.#pendingBytes += Buffer.byteLength(line) + 1
-    // The disk does not keep up.
+    // The disk is too slow, so the oldest unwritten lines are dropped.
     while (this.#pendingBytes > PENDING_BYTES_MAX) {
       this.#pendingBytes -= Buffer.byteLength(this.#pending.shift() ?? '') + 1
     }
     if (!this.#isWriting) this.#writing = this.#write()
   }
 
-  /** Resolves with the oldest lines, at most `count`; with none only if the ring is empty. */
+  /** Resolves with at most `count` of the oldest lines. The result is empty only if the ring is. */
   async peek(count: number): Promise<readonly string[]> {
     await this.#writing
     await this.#forgetOld()
@@ -101,7 +102,7 @@ export class DiskRing {
           continue
         }
         segment.isSealed = true
-        // Lines that were on their way to it.
+        // A write to this file may still be in progress.
         await this.#writing
         const text = await readFile(segment.path, 'utf8').catch(() => '')
         this.#reading = { segment, lines: text.split('\n').filter((line) => line !== ''), at: 0 }
@@ -112,7 +113,7 @@ export class DiskRing {
     }
   }
 
-  /** Forgets the first `count` lines that `peek` returned. */
+  /** Removes the first `count` lines that `peek` returned. */
   async take(count: number): Promise<void> {
     if (this.#reading === undefined) return
     this.#reading.at += count

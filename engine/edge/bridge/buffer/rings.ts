@@ -1,13 +1,13 @@
-// The rings on disk: one for each priority that a route has, or had when the bridge ran before.
+// The rings on disk. There is one for each priority that a route has now or had in an earlier run.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
 import { DiskRing, type RingBounds } from './disk-ring.ts'
 
-/** The highest priority first. */
+/** The rings in order of priority, highest first. */
 export type RingsByPriority = ReadonlyMap<CommandPriority, DiskRing>
 
-/** They share the bytes equally, so that no priority takes the room of another one. */
+/** Opens the rings. They share the bytes equally, so that no priority can displace another one. */
 export async function openRings(
   folder: string,
   bounds: RingBounds & { readonly priorities: ReadonlySet<CommandPriority> },

@@ -1,4 +1,4 @@
-// The configuration of the bridge: a YAML file, read once at start into a checked value.
+// The configuration of the bridge. It is read from a YAML file once at start.
 import { readFileSync } from 'node:fs'
 import { parseDeviceId } from '../../../../schemas/ids.ts'
 import { type Problem, type Section, YamlFile } from '../../config/yaml-file.ts'
@@ -7,11 +7,11 @@ import { type Routes, readRoutes } from './route.ts'
 export interface BridgeConfig extends Routes {
   readonly deviceId: string
   readonly mqtt: {
-    /** `mqtt://host:1883` or `mqtts://host:8883`. */
+    /** Is like `mqtt://host:1883` or `mqtts://host:8883`. */
     readonly url: string
     readonly keepaliveSec: number
     readonly token: string | undefined
-    /** PEM texts. */
+    /** A client certificate and its key as PEM texts. */
     readonly certificate: { readonly cert: string; readonly key: string } | undefined
     readonly ca: string | undefined
   }
@@ -21,7 +21,7 @@ export interface BridgeConfig extends Routes {
     readonly connectTimeoutMs: number
   }
   readonly buffer: {
-    /** The folder for what cannot be sent now. Undefined keeps it in memory. */
+    /** The folder for messages that cannot be sent now. Without it such messages wait in memory. */
     readonly path: string | undefined
     readonly bytesMax: number
     readonly ageMsMax: number
@@ -30,7 +30,7 @@ export interface BridgeConfig extends Routes {
   readonly firmware: {
     readonly version: string | undefined
     readonly versionFile: string | undefined
-    /** The program and its arguments; the image's path is added. */
+    /** The program with its arguments. The path of the image is appended. */
     readonly command: readonly string[]
   }
 }
@@ -39,7 +39,7 @@ export type ReadConfig =
   | { readonly kind: 'read'; readonly config: BridgeConfig }
   | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
 
-/** The metrics about all routes fit into one message. */
+/** The metrics of this many routes fit into one message. */
 const ROUTES_MAX = 200
 const BYTES_MAX = 256 * 1024
 const WORDS_MAX = 64
@@ -148,7 +148,7 @@ function readFirmware(root: Section): BridgeConfig['firmware'] {
   return { version, versionFile, command }
 }
 
-/** The text of the file that a key names. */
+/** Returns the text of the file that this key names. */
 function readPem(section: Section, key: string): string | undefined {
   const path = section.text(key)
   if (path === undefined) return undefined

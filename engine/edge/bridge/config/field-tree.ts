@@ -1,16 +1,17 @@
-// The fields that a route chooses, as a tree that is made once: a message is walked by it, and no path is cut at its dots again.
+// The fields that a route selects, as a tree. The tree is built once, so that no path is split again for each message.
 import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 
 export type FieldTree = ReadonlyMap<string, FieldTree | 'whole'>
 
-/** A field whose whole is wanted is not cut. */
+/** Builds the tree. If a path selects a whole field, paths below it have no effect. */
 export function toFieldTree(paths: readonly string[]): FieldTree {
   const tree: Branch = new Map()
   for (const path of paths) plant(tree, path.split('.'))
   return tree
 }
 
-/** Each value keeps its path, so that a metric is called as it is without a choice of fields. */
+/** Returns the selected fields. Each value keeps its path, so that a metric has the same name as without a
+ *  selection. */
 export function pick(value: Json, tree: FieldTree): JsonObject {
   const picked: Record<string, Json> = {}
   for (const [key, inner] of tree) {

@@ -1,4 +1,4 @@
-// One entry of `bridges`: a ROS topic, service or action, and the MQTT topic that it is connected to.
+// Reads one entry of `bridges`: a ROS topic, service or action and the MQTT topic that it is connected to.
 import { parseSuffix, TOPIC_ROOT } from '../../../../schemas/topics.ts'
 import { COMMAND_PRIORITIES, type CommandPriority } from '../../../../schemas/vocabulary.ts'
 import type { Section } from '../../config/yaml-file.ts'
@@ -10,16 +10,16 @@ export type Preset = (typeof PRESETS)[number]
 const MODES = ['topic', 'service', 'action'] as const
 
 interface Common {
-  /** Unique among the routes; metrics about the route carry it. */
+  /** The name is unique among the routes and appears in the metrics of the route. */
   readonly name: string
-  /** The name of the topic, service or action. */
+  /** The name of the ROS topic, service or action. */
   readonly rosTopic: string
   readonly rosType: string | undefined
 }
 
-/** What messages of a ROS topic become. */
+/** The kind of message that a ROS message is converted to. */
 export type UplinkKind =
-  /** `name` is that of `telemetry/<name>`. */
+  /** `name` is the last part of `telemetry/<name>`. */
   | { readonly kind: 'telemetry'; readonly name: string | undefined }
   | { readonly kind: 'log' }
   | { readonly kind: 'reported' }
@@ -27,19 +27,19 @@ export type UplinkKind =
 export interface UplinkRoute extends Common {
   readonly to: UplinkKind
   readonly qos: 0 | 1 | 2
-  /** What is kept while the service is away is sent in this order. */
+  /** Buffered messages are sent in the order of their priority. */
   readonly priority: CommandPriority
-  /** Zero lets every message through. */
+  /** Zero means that no message is held back. */
   readonly throttleMs: number
-  /** If empty, all of the message is sent. */
+  /** An empty tree selects the whole message. */
   readonly fields: FieldTree
   readonly preset: Preset | undefined
   readonly onChange: boolean
-  /** The difference from which on a number has changed, by its path. */
+  /** The smallest difference that counts as a change of a number, by its path. */
   readonly minChange: ReadonlyMap<string, number>
-  /** Zero means never. */
+  /** Zero means that the route may be silent. */
   readonly timeoutMs: number
-  /** True if a timeout is also a fault of the device. */
+  /** True if a timeout is also reported as a fault of the device. */
   readonly isTimeoutAFault: boolean
   readonly timestamp: 'header' | 'receive'
   readonly bytesMax: number
@@ -47,7 +47,7 @@ export interface UplinkRoute extends Common {
 
 export interface DownlinkRoute extends Common {
   readonly mode: (typeof MODES)[number]
-  /** A command by its name, all other commands, or the desired state. */
+  /** A command with this name, all other commands, or the desired state. */
   readonly from:
     | { readonly kind: 'command'; readonly command: string | undefined }
     | { readonly kind: 'desired' }
@@ -101,7 +101,7 @@ export function readRoutes(sections: readonly Section[], deviceId: string): Rout
   return { uplinks, downlinks }
 }
 
-/** Keys that only one direction knows. */
+/** The keys that are allowed for one direction only. */
 const KEYS = {
   ros_to_mqtt: [
     ...['priority', 'throttle_hz', 'fields', 'preset', 'on_change', 'min_change', 'timestamp'],
@@ -110,7 +110,7 @@ const KEYS = {
   mqtt_to_ros: ['mode', 'latch'],
 } as const
 
-/** A key of the other direction is not mistyped, so it is refused for what it is. */
+/** Refuses a key of the other direction with a message of its own, because it is not a typing error. */
 function refuseKeysOf(direction: keyof typeof KEYS, section: Section): void {
   const given = section.keys()
   for (const key of KEYS[direction])
@@ -150,13 +150,13 @@ function readUplink(section: Section, common: Common, suffix: string): UplinkRou
   }
 }
 
-/** Its messages are read by their preset without being told. */
+/** Messages of this type are read with the preset `diagnostics` even if the route names none. */
 const DIAGNOSTIC_ARRAY = /^diagnostic_msgs\/(?:msg\/)?DiagnosticArray$/
 const POSITIVE = { min: 0, max: Number.MAX_VALUE }
 
 function readDownlink(section: Section, common: Common, suffix: string): DownlinkRoute | undefined {
   const mode = section.oneOf('mode', MODES) ?? 'topic'
-  // A subscription of the device has QoS 1 whatever is said here; the service chooses per command.
+  // `qos` has no effect here. The device always subscribes with QoS 1, and the service chooses the QoS of each command.
   section.oneOf('qos', [0, 1, 2])
   const latch = section.flag('latch')
   if (mode !== 'service' && common.rosType === undefined)
@@ -172,7 +172,7 @@ function readDownlink(section: Section, common: Common, suffix: string): Downlin
   return section.refuse('mqtt_topic', 'must be command, command/<name> or shadow/desired for mqtt_to_ros')
 }
 
-/** The MQTT topic below the device's own; empty, with a refusal, if it lies elsewhere. */
+/** Returns the MQTT topic relative to the topic of the device. Refuses any other topic and returns an empty text. */
 function suffixOf(section: Section, deviceId: string): string {
   const topic = section.needed('mqtt_topic')
   const own = `${TOPIC_ROOT}/${deviceId}/`
@@ -189,7 +189,7 @@ function uplinkKind(suffix: string): UplinkKind | undefined {
   return parsed.kind === 'log' || parsed.kind === 'reported' ? { kind: parsed.kind } : undefined
 }
 
-/** `/arm/joint_states` becomes `arm_joint_states`. */
+/** Derives a unique name for a route: `/arm/joint_states` becomes `arm_joint_states`. */
 function freeName(rosTopic: string, taken: Set<string>): string {
   const base = rosTopic.replaceAll(/\W/g, '_').replace(/^_/, '') || 'route'
   let name = base

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { Bursts } from './bursts.ts'
 
-/** A socket into which messages come at these times. */
+/** Simulates a socket that receives messages at these times. */
 function open(arrivals: readonly number[]) {
   const clock = new FakeClock(0)
   const reads: (readonly [at: number, messages: number])[] = []

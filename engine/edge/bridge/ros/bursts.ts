@@ -1,20 +1,20 @@
-// When to read from ROS. A message that comes alone is read at once. Where each would wake the process for itself, they are
-// left in the socket for some milliseconds and read together: a robot with many topics then costs a few reads, a few writes
-// and a few acknowledgements in place of one for each message.
+// Decides when to read from ROS. A single message is read at once. When messages follow each other quickly, they are
+// left in the socket for some milliseconds and read together. A robot with many topics then causes a few reads, writes
+// and acknowledgements instead of one of each per message.
 import type { Clock } from '../clock.ts'
 
 export interface BurstPorts {
   readonly clock: Clock
-  /** Leaves what comes from now on where it is. */
+  /** Stops reading from the socket. */
   readonly pause: () => void
   readonly resume: () => void
-  /** Runs something once all that has come was read. */
+  /** Runs `run` once all pending data were read. */
   readonly afterReading: (run: () => void) => void
 }
 
-/** Two messages with less between them than this begin a burst. A topic at 50 Hz is none by itself. */
+/** Two messages within this time begin a burst. A single topic at 50 Hz does not. */
 const SOON_MS = 10
-/** Nobody sees that a measurement is this much later. */
+/** The delay of a message in a burst, which is too short to notice. */
 const TOGETHER_MS = 25
 
 export class Bursts {
@@ -28,7 +28,7 @@ export class Bursts {
     this.#ports = ports
   }
 
-  /** A message was read. */
+  /** Must be called for each message that was read. */
   heard(): void {
     this.#count++
     if (this.#state !== 'each') return
@@ -38,7 +38,7 @@ export class Bursts {
     if (isSoon) this.#wait()
   }
 
-  /** The socket is closed. */
+  /** Must be called when the socket is closed. */
   stop(): void {
     this.#stopTimer()
     this.#state = 'each'

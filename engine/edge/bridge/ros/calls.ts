@@ -1,8 +1,8 @@
-// Service calls and action goals that wait for their end.
+// Tracks service calls and action goals until they end.
 import type { Json } from '../../../../schemas/json.ts'
 import type { Incoming } from './incoming.ts'
 
-/** Its code is what the command fails with. */
+/** An error of ROS. The command fails with its code. */
 export class RosError extends Error {
   override readonly name = 'RosError'
   readonly code: string
@@ -27,7 +27,7 @@ export class Calls {
   readonly #waiting = new Map<string, PendingCall>()
   #count = 0
 
-  /** `start` sends the request with the id. */
+  /** Registers a call. `start` must send the request with this id. */
   begin(
     start: (id: string) => void,
     feedback: (values: Json) => void,
@@ -53,7 +53,7 @@ export class Calls {
     return { id, ended }
   }
 
-  /** Ends the wait; an answer that comes later is ignored. */
+  /** Rejects the call. A later answer is ignored. */
   fail(id: string, error: RosError): void {
     this.#waiting.get(id)?.reject(error)
     this.#waiting.delete(id)
@@ -63,7 +63,7 @@ export class Calls {
     for (const id of [...this.#waiting.keys()]) this.fail(id, error)
   }
 
-  /** Returns false for a message about no call. */
+  /** Returns false if the message belongs to no pending call. */
   take(incoming: Incoming): boolean {
     if (!('id' in incoming) || incoming.id === undefined) return false
     const { id } = incoming

@@ -1,4 +1,4 @@
-// The connection to rosbridge, against a server that writes its bytes in two pieces, cut at every place in turn.
+// Tests the connection to rosbridge against a server that writes its bytes in two pieces, cut at every possible place.
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ const CONTINUATION = 0
 const TEXT = 1
 const PING = 9
 const PONG = 10
-/** RFC 6455 fixes it. */
+/** This constant is defined by RFC 6455. */
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const SHORT_BYTES_MAX = 125
 
@@ -48,7 +48,7 @@ function frame(opcode: number, payload: Buffer, isLast = true): Buffer {
 const publish = (topic: string, data: string) =>
   Buffer.from(JSON.stringify({ op: 'publish', topic, msg: { data } }))
 
-/** Messages in one frame and in several, with control frames between them and cuts within characters. */
+/** Returns messages in one frame and in several, with control frames in between and cuts within characters. */
 function framesOf(): Buffer {
   const parts = publish('/parts', 'é漢🙂'.repeat(20))
   const cuts = [0, 47, 48, 170, parts.length]
@@ -87,12 +87,12 @@ test('messages arrive whole and in order, wherever the answer to the upgrade and
     const whole = Buffer.concat([answerTo(request), frames])
     bytes = whole.length
     await new Promise<unknown>((resolve) => socket.write(whole.subarray(0, cut), resolve))
-    // The first piece is on its way to a reader of its own.
+    // Gives the client time to read the first piece separately.
     await setImmediate()
     await setImmediate()
     socket.write(whole.subarray(cut))
   }
-  // The server listens on TCP, so its address is an object.
+  // A TCP server has an object as its address.
   const { port } = server.address() as AddressInfo
   const open = (cut: number) => {
     const topics: string[] = []
@@ -118,7 +118,7 @@ test('messages arrive whole and in order, wherever the answer to the upgrade and
   }
   const wanted = ['/whole a', `/parts ${'é漢🙂'.repeat(20)}`, '/after b', '/last c']
   const isDone = () => {
-    // What was left in the sockets for a moment is read.
+    // Ends the pause of bursts, so that the rest is read.
     clock.pass(10)
     return heard.every((topics) => topics.length >= wanted.length)
   }

@@ -1,4 +1,4 @@
-// What a rosbridge server sends, as a checked value.
+// Parses and checks the frames of a rosbridge server.
 import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { endOfString, quoteLargeIntegers } from './large-integers.ts'
 
@@ -9,7 +9,7 @@ export type Incoming =
   | {
       readonly kind: 'result'
       readonly id: string
-      /** The status of action_msgs/GoalStatus; undefined if the server does not tell. */
+      /** The status as in action_msgs/GoalStatus. Undefined if the server does not send it. */
       readonly status: number | undefined
       readonly isOk: boolean
       readonly values: Json
@@ -22,7 +22,7 @@ export type Incoming =
     }
   | { readonly kind: 'other' }
 
-/** Returns undefined for what is no JSON object. */
+/** Parses a frame. Returns undefined if it is not a JSON object. */
 export function parseIncoming(text: string): Incoming | undefined {
   const frame = parse(quoteLargeIntegers(text))
   if (!isObject(frame)) return undefined
@@ -42,7 +42,7 @@ export function parseIncoming(text: string): Incoming | undefined {
   return { kind: 'other' }
 }
 
-/** The topic of a frame that is too large to be parsed, if it stands at the beginning or the end. */
+/** Finds the topic of a frame that is too large to parse, at the beginning or the end of the frame. */
 export function topicOfLarge(bytes: Buffer): string | undefined {
   const ends = [bytes.subarray(0, END_BYTES), bytes.subarray(-END_BYTES)]
   for (const end of ends) {
@@ -62,7 +62,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Python writes NaN and infinity as words, which JSON does not know. Here they are null. */
+/** Parses JSON in which Python has written NaN and Infinity, which become null. */
 function parseFinite(text: string): unknown {
   try {
     return JSON.parse(withoutWordsForNumbers(text))

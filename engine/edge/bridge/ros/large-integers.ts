@@ -1,9 +1,9 @@
-// Integers beyond 2^53 in JSON text. JavaScript's numbers would round them, so they become texts.
+// Converts integers above 2^53 in JSON text to strings, because numbers of JavaScript would round them.
 
-/** Digits of the longest integers that every double holds exactly, and more. */
+/** A quick test for integers that may be too large. All integers of up to 15 digits are safe. */
 const MAYBE_LARGE = /[-:,[\s]\d{16,}(?![\d.eE])/
 
-/** Returns JSON text in which integers that a double cannot hold are texts. */
+/** Returns the JSON text with each unsafe integer as a string. */
 export function quoteLargeIntegers(text: string): string {
   if (!MAYBE_LARGE.test(text)) return text
   const parts: string[] = []
@@ -32,7 +32,7 @@ function isDigit(char: number): boolean {
   return char >= 0x30 && char <= 0x39
 }
 
-/** The place of the closing quote. */
+/** Returns the index of the closing quote. */
 export function endOfString(text: string, start: number): number {
   let at = start + 1
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1

@@ -1,4 +1,4 @@
-// The connection to rosbridge, against a WebSocket server that keeps what it was sent.
+// Tests the connection to rosbridge against a WebSocket server that records the frames that it receives.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -36,12 +36,12 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-/** Resolves once it is connected. */
+/** Resolves once the connection is open. */
 async function open(more: Partial<RosbridgeOptions> = {}): Promise<{
   readonly ros: Rosbridge
   readonly complaints: readonly string[]
 }> {
-  // The server listens on TCP, so its address is an object.
+  // A TCP server has an object as its address.
   const { port } = server.address() as AddressInfo
   const complaints: string[] = []
   let isOpen = () => {}
@@ -107,7 +107,7 @@ test.each([
     sockets[0]?.send(JSON.stringify({ op: 'status', level: 'error', ...refusal }))
     await expect.poll(() => complaints.length).toBe(time)
     clock.pass(5_000)
-    // A frame that follows: when it is there, all that came before it are.
+    // When this frame has arrived, all earlier frames have arrived, too.
     ros?.publish('/after', { time })
     await expect.poll(() => sent('publish').length).toBe(time)
     expect(sent('subscribe')).toHaveLength(1 + time * tries)

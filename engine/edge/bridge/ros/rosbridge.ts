@@ -1,5 +1,5 @@
-// The connection to a rosbridge v2 server. It connects again by itself, and then subscribes and advertises anew, because a
-// server remembers nothing of an earlier socket.
+// The connection to a rosbridge v2 server. It reconnects by itself. After each connect it subscribes and advertises
+// again, because a server forgets both when a socket closes.
 import WebSocket from 'ws'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { waitBeforeConnect } from '../../device/backoff.ts'
@@ -11,9 +11,9 @@ import { type Incoming, parseIncoming, topicOfLarge } from './incoming.ts'
 export interface Subscription {
   readonly topic: string
   readonly type: string | undefined
-  /** The server sends one message in this time. */
+  /** The server sends at most one message per this interval. */
   readonly throttleMs: number
-  /** A larger frame is not even parsed. */
+  /** Larger messages are not parsed. */
   readonly bytesMax: number
 }
 
@@ -27,12 +27,12 @@ export interface RosbridgeEvents {
   opened(): void
   /** Called only after `opened`. */
   closed(reason: string): void
-  /** An attempt to connect failed; another one follows. */
+  /** An attempt to connect failed. Another one follows. */
   unreachable(reason: string): void
   message(topic: string, message: JsonObject, bytes: number): void
   /** A message was too large to be read. */
   oversized(topic: string): void
-  /** The server complains. */
+  /** The server sent an error or a warning. */
   complaint(text: string): void
 }
 
@@ -50,7 +50,8 @@ const FRAME_BYTES_MAX = 64 * 1024 * 1024
 const BACKLOG_BYTES_MAX = 16 * 1024 * 1024
 const SUBSCRIBE_AGAIN_MS = 5_000
 const PING_EVERY_MS = 15_000
-/** While it is paused, a socket keeps what it has read once, and leaves everything else to the kernel. */
+/** A socket keeps reading into its own buffer while it is paused. With this mark it reads at most once and leaves the
+ *  rest to the kernel. */
 const READ_ONCE = { readableHighWaterMark: 1 }
 
 export class Rosbridge {
@@ -58,7 +59,7 @@ export class Rosbridge {
   readonly #events: RosbridgeEvents
   readonly #calls = new Calls()
   readonly #bytesMax: number
-  /** Stops another attempt to subscribe, by the id of the subscription. */
+  /** The functions that cancel the next attempt to subscribe, by subscription id. */
   readonly #again = new Map<string, () => void>()
   #socket: WebSocket | undefined
   #isOpen = false
@@ -117,7 +118,7 @@ export class Rosbridge {
     this.#socket?.terminate()
   }
 
-  /** Breaks the socket. Another one is opened at once. */
+  /** Breaks the connection. A new one follows. */
   reopen(): void {
     if (this.#isOpen) this.#socket?.terminate()
   }
@@ -194,7 +195,7 @@ export class Rosbridge {
     })
   }
 
-  /** A peer that has lost its power says nothing, and TCP waits for many minutes. */
+  /** Pings the server. Without pings, TCP would take many minutes to notice a server that has lost power. */
   #watchSocket(): void {
     this.#stopTimer = this.#options.clock.after(PING_EVERY_MS, () => {
       if (!this.#isAlive) {
@@ -227,13 +228,13 @@ export class Rosbridge {
     this.#events.complaint(status.text)
     if (status.level !== 'error') return
     const { id, text } = status
-    // Some servers do not say which request they refuse, but which topic.
+    // Some servers name only the topic of the refused request and not its id.
     const isMeant = ({ topic }: Subscription): boolean =>
       id === undefined ? namesTopic(text, topic) : subscriptionId(topic) === id
     for (const { topic } of this.#options.subscriptions.filter(isMeant)) this.#subscribeLater(topic)
   }
 
-  /** The topic is not there yet, or has another type until its publisher is restarted. */
+  /** Subscribes again later. The topic may not exist yet, or it may have another type until its publisher restarts. */
   #subscribeLater(topic: string): void {
     const id = subscriptionId(topic)
     this.#again.get(id)?.()
@@ -274,7 +275,7 @@ export class Rosbridge {
   }
 }
 
-/** What a frame holds besides the message. */
+/** The largest expected size of a frame without its message. */
 const ENVELOPE_BYTES = 1_024
 
 function namesTopic(text: string, topic: string): boolean {

@@ -1,7 +1,7 @@
-// Whether a report says anything new.
 import { isObject, type Json } from '../../../../schemas/json.ts'
 
-/** True if a value is new, gone or different. A number with a bound in `minChange` must differ by that much. */
+/** Returns true if a value was added, removed or changed. A number with an entry in `minChange` must differ by at least
+ *  that much. */
 export function isChanged(
   before: Json | undefined,
   after: Json | undefined,

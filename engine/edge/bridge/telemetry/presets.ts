@@ -1,8 +1,8 @@
-// What of the usual ROS messages is worth sending, under the names that Fleet uses for it.
+// Selects the useful fields of common ROS messages and gives them the names that Fleet uses.
 import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Preset } from '../config/route.ts'
 
-/** Values that are absent are null, and left out later. */
+/** A missing value becomes null, which is removed later. */
 export function applyPreset(preset: Preset, message: JsonObject): Json {
   return PRESET[preset](message)
 }
@@ -16,7 +16,7 @@ const PRESET: Readonly<Record<Preset, (message: JsonObject) => Json>> = {
   battery: (message) => {
     const share = numberAt(message, 'percentage')
     return {
-      // ROS counts from 0 to 1.
+      // ROS uses a fraction from 0 to 1.
       percent: share === null ? null : Math.round(share * 1_000) / 10,
       voltage: numberAt(message, 'voltage'),
       current: numberAt(message, 'current'),
@@ -66,7 +66,7 @@ const PRESET: Readonly<Record<Preset, (message: JsonObject) => Json>> = {
   },
 }
 
-/** Goes through the layers of stamped poses and poses with covariance. */
+/** Finds the pose within stamped poses and poses with covariance. */
 function poseOf(value: Json | undefined): JsonObject {
   let pose = value
   for (let layer = 0; layer < 2 && at(pose, 'pose') !== undefined; layer++) pose = at(pose, 'pose')
@@ -85,7 +85,8 @@ function poseOf(value: Json | undefined): JsonObject {
   }
 }
 
-/** A `byte` of ROS is a number, one character or Base64, depending on who converted it. */
+/** Returns the level as a number. A `byte` of ROS arrives as a number, one character or Base64, depending on the
+ *  server. */
 function levelOf(level: Json | undefined): Json {
   if (typeof level !== 'string') return level ?? null
   return (level.length === 1 ? level.charCodeAt(0) : Buffer.from(level, 'base64')[0]) ?? null

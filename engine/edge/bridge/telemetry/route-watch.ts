@@ -1,6 +1,6 @@
-// Notices that a route has gone quiet, and says what to try.
+// Detects that a route has become silent, and decides what to try.
 
-/** What to do about a silence: subscribe again, or open the socket anew. */
+/** The action against a silence: to subscribe again or to open a new socket. */
 export type Remedy = 'subscribe' | 'reopen'
 
 const SUBSCRIBES = 3
@@ -13,7 +13,7 @@ export class RouteWatch {
   #tries = 0
   #isStale = false
 
-  /** Zero as the timeout means that silence is fine. */
+  /** A timeout of zero means that the route may be silent. */
   constructor(timeoutMs: number, now: number) {
     this.#timeoutMs = timeoutMs
     this.#silentSince = now
@@ -28,12 +28,12 @@ export class RouteWatch {
     return this.#silentSince
   }
 
-  /** When to call `check` next. Infinite for a route without a timeout. */
+  /** The time at which `check` must be called next. Infinite for a route without a timeout. */
   get nextAt(): number {
     return this.#nextAt
   }
 
-  /** Returns true if a silence ended. */
+  /** Returns true if this message ended a silence. */
   heard(now: number): boolean {
     this.#silentSince = now
     this.#tries = 0
@@ -43,7 +43,7 @@ export class RouteWatch {
     return wasStale
   }
 
-  /** `began` is true at the first notice of a silence. */
+  /** Returns the next action if one is due. `began` is true when a silence is first detected. */
   check(now: number): { readonly remedy: Remedy; readonly began: boolean } | undefined {
     if (now < this.#nextAt) return undefined
     const began = !this.#isStale

@@ -1,4 +1,4 @@
-// Lets a value through at most once in an interval. Of those that come in between, the newest is kept for the end of it.
+// Passes at most one value per interval. Of the values in between, the newest is kept until the end of the interval.
 
 export class Throttle<Value> {
   readonly #intervalMs: number
@@ -9,12 +9,12 @@ export class Throttle<Value> {
     this.#intervalMs = intervalMs
   }
 
-  /** When the value that is held may go; undefined if none is. */
+  /** The time at which the held value may be sent. Undefined if no value is held. */
   get dueAt(): number | undefined {
     return this.#held === undefined ? undefined : this.#sentAt + this.#intervalMs
   }
 
-  /** Whether the value may go now; if not, it is held, in place of an earlier one. */
+  /** Decides whether the value may be sent now. Otherwise it is held and replaces an earlier held value. */
   offer(value: Value, now: number): 'send' | 'held' | 'replaced' {
     if (this.#held === undefined && now - this.#sentAt >= this.#intervalMs) {
       this.#sentAt = now
@@ -25,7 +25,7 @@ export class Throttle<Value> {
     return outcome
   }
 
-  /** Returns the value that is held, once it is due. */
+  /** Returns the held value once it is due. */
   take(now: number): Value | undefined {
     const due = this.dueAt
     if (due === undefined || now < due) return undefined

@@ -1,4 +1,4 @@
-// Turns messages of ROS into messages of Fleet.
+// Converts messages of ROS to messages of Fleet.
 import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { parsePayload } from '../../payload.ts'
 import { pick } from '../config/field-tree.ts'
@@ -6,10 +6,10 @@ import type { UplinkRoute } from '../config/route.ts'
 import { applyPreset } from './presets.ts'
 
 export interface ConvertedMessage {
-  /** The topic below that of the device. */
+  /** The topic relative to that of the device. */
   readonly suffix: string
   readonly body: JsonObject
-  /** How many values were left out because they look like bytes. */
+  /** The number of values that were left out because they look like binary data. */
   readonly byteArrays?: number
 }
 
@@ -17,7 +17,7 @@ const DEPTH_MAX = 9
 const BYTES_LIKELY = 64
 const BASE64_LIKELY = 256
 
-/** Returns undefined if nothing is left to send. `receivedMicros` is in microseconds since 1970. */
+/** Converts a message. Returns undefined if nothing is left to send. `receivedMicros` is in microseconds since 1970. */
 export function convert(
   route: UplinkRoute,
   message: JsonObject,
@@ -47,7 +47,7 @@ function toTelemetry(
   const counted = left.byteArrays > 0 ? left : {}
   const measuredAt = route.timestamp === 'header' ? stampOf(message) : undefined
   const timestamp = measuredAt ?? isoOf(receivedMicros)
-  // The service reads `{"speed":1}` on `telemetry` as it reads `1` on `telemetry/speed`, but the former can have a time.
+  // `{"speed":1}` on `telemetry` means the same as `1` on `telemetry/speed`, but only an object can have a timestamp.
   if (!isObject(value))
     return { suffix: 'telemetry', body: { [name ?? route.preset ?? route.name]: value, timestamp } }
   if (Object.keys(value).length === 0) return undefined
@@ -57,7 +57,7 @@ function toTelemetry(
   return { suffix: 'telemetry', body, ...counted }
 }
 
-/** A rcl_interfaces/Log, or a text. */
+/** Converts a rcl_interfaces/Log or a std_msgs/String. */
 function toLog(message: JsonObject, receivedMicros: number): ConvertedMessage | undefined {
   const { msg, data, level, name } = message
   const text = typeof msg === 'string' ? msg : data
@@ -71,7 +71,7 @@ function toLog(message: JsonObject, receivedMicros: number): ConvertedMessage | 
   return { suffix: 'log', body }
 }
 
-/** A std_msgs/String may hold the state as JSON. */
+/** Converts a reported state. A std_msgs/String may contain it as JSON. */
 function toReported(route: UplinkRoute, message: JsonObject): JsonObject | undefined {
   const { data } = message
   if (typeof data === 'string') return parsePayload(Buffer.from(data))
@@ -85,13 +85,13 @@ function select(route: UplinkRoute, message: JsonObject): Json {
   const { header, ...rest } = message
   const keys = Object.keys(rest)
   const { data } = rest
-  // A message of std_msgs is its value.
+  // Messages of std_msgs contain nothing but a value in `data`.
   if (keys.length === 1 && data !== undefined) return data
   return header === undefined || !isObject(header) ? message : rest
 }
 
-/** Leaves out null, which rosbridge sends for NaN and infinity, and what looks like bytes, which it counts. A list of numbers
- *  keeps its nulls, so that each number keeps its place. */
+/** Removes null, which rosbridge sends for NaN and infinity, and values that look like binary data, which it counts.
+ *  Lists of numbers keep their nulls, so that each number keeps its place. */
 function clean(value: Json, left: { byteArrays: number }, depth = 0): Json | undefined {
   if (value === null || depth > DEPTH_MAX) return undefined
   if (isBytes(value)) {
@@ -119,7 +119,8 @@ function cleanList(
   return list.map((each) => clean(each, left, depth + 1) ?? null)
 }
 
-/** Bytes arrive as Base64 or as a list of small numbers, and JSON does not say so. */
+/** Guesses whether a value is binary data. It arrives as Base64 or as a list of small numbers, and JSON does not tell
+ *  the difference. */
 function isBytes(value: Json): boolean {
   if (typeof value === 'string')
     return value.length >= BASE64_LIKELY && value.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(value)
@@ -127,7 +128,8 @@ function isBytes(value: Json): boolean {
   return value.every((each) => typeof each === 'number' && each >= 0 && each <= 255 && Number.isInteger(each))
 }
 
-/** The time in a message's header, to the microsecond. Zero means that nobody set it. */
+/** Returns the time in the header of a message, to the microsecond. A time of zero means that the publisher did not set
+ *  it. */
 function stampOf({ header, stamp }: JsonObject): string | undefined {
   const found = header !== undefined && isObject(header) ? header['stamp'] : stamp
   if (found === undefined || !isObject(found)) return undefined
@@ -148,5 +150,5 @@ function isoOf(micros: number): string {
   return rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, '0')}Z`
 }
 
-/** The year 9999. */
+/** The end of the year 9999. */
 const SECONDS_MAX = 253_402_300_800

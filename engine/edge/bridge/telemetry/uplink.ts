@@ -1,4 +1,4 @@
-// The way of one route from ROS to the service: throttle, conversion, change, and what is counted about it.
+// Processes the messages of one route from ROS to the service: throttles, converts, drops unchanged ones and counts.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { Clock } from '../clock.ts'
 import type { UplinkRoute } from '../config/route.ts'
@@ -15,7 +15,7 @@ interface HeldMessage {
   readonly bytes: number
 }
 
-/** The service takes no larger ones. */
+/** The service refuses larger payloads. */
 const PAYLOAD_BYTES_MAX = 256 * 1024
 
 export class Uplink {
@@ -42,7 +42,7 @@ export class Uplink {
     this.watch = new RouteWatch(route.timeoutMs, this.#startedAt)
   }
 
-  /** Returns true if a silence ended. */
+  /** Processes a message. Returns true if it ended a silence. */
   take(message: JsonObject, bytes: number): boolean {
     const now = this.#clock.now()
     const hasEnded = this.watch.heard(now)
@@ -58,14 +58,14 @@ export class Uplink {
     return hasEnded
   }
 
-  /** A message was too large to be read. */
+  /** Counts a message that was too large to be read. Returns true if it ended a silence. */
   refuse(): boolean {
     this.#received++
     this.#dropped++
     return this.watch.heard(this.#clock.now())
   }
 
-  /** The metrics since the last call. */
+  /** Returns the metrics since the previous call. */
   status(): JsonObject {
     const now = this.#clock.now()
     const seconds = Math.max(1, now - this.#countedAt) / 1_000
@@ -84,7 +84,8 @@ export class Uplink {
     this.#stopTimer()
   }
 
-  /** Microseconds. Messages that are read together get times of their own, because a point is known by its time. */
+  /** Returns the time of receipt in microseconds. Messages of the same millisecond get different times, because the
+   *  service identifies a point by its time. */
   #timeOf(now: number): number {
     const micros = now * 1_000
     const isTaken = this.#receivedMicros >= micros && this.#receivedMicros < micros + 999
@@ -94,7 +95,7 @@ export class Uplink {
 
   #sendLater(now: number): void {
     const dueAt = this.#throttle.dueAt ?? now
-    // A clock that was set back would hold the message for as long.
+    // The wait is bounded in case the clock was set back.
     const waitMs = Math.min(this.route.throttleMs, Math.max(0, dueAt - now))
     this.#stopTimer = this.#clock.after(Math.ceil(waitMs), () => {
       const held = this.#throttle.take(Math.max(dueAt, this.#clock.now()))
@@ -118,7 +119,8 @@ export class Uplink {
   }
 }
 
-/** `bytes` is the size of the frame. Escapes and times make a message a little longer, not twice as long. */
+/** `bytes` is the size of the received frame. Escapes and timestamps make the body a little longer, but never four
+ *  times as long, so that small frames need no check. */
 function isSmall({ body }: ConvertedMessage, bytes: number): boolean {
   return bytes <= PAYLOAD_BYTES_MAX / 4 || Buffer.byteLength(JSON.stringify(body)) <= PAYLOAD_BYTES_MAX
 }

@@ -1,4 +1,4 @@
-// For tests: a clock that stands until it is moved.
+// A clock for tests that stands still until it is advanced.
 import type { Clock } from '../clock.ts'
 
 interface Timer {
@@ -24,7 +24,7 @@ export class FakeClock implements Clock {
     return () => void this.#timers.delete(timer)
   }
 
-  /** Runs what is due meanwhile, in order. */
+  /** Advances the time and runs the timers that become due, in order. */
   pass(ms: number): void {
     const end = this.#now + ms
     for (;;) {

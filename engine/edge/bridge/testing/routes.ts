@@ -1,8 +1,8 @@
-// For tests: routes as a file of the bridge describes them.
+// Creates routes for tests from their YAML form.
 import { readBridgeConfig } from '../config/bridge-config.ts'
 import type { DownlinkRoute, UplinkRoute } from '../config/route.ts'
 
-/** `entries` are those of `bridges`, in YAML's flow form. */
+/** `entries` are the entries of `bridges` in the flow form of YAML. */
 export function readEntries(...entries: readonly string[]) {
   const head = 'device_id: r1\nmqtt: { host: localhost, token: t }\nbridges:\n'
   return readBridgeConfig(head + entries.map((entry) => `  - { ${entry} }\n`).join(''), {})
