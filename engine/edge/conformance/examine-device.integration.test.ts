@@ -1,4 +1,4 @@
-// The kit against the devices of the project, which meet everything, and against devices that each break one promise.
+// Tests the kit with devices of this project, which meet all requirements, and with devices that each violate one.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const BUILT = new URL('../../../dist/engine/edge/conformance/testing/', import.m
 const program = (name: string, args = '') =>
   `exec "${process.execPath}" "${fileURLToPath(new URL(name, BUILT))}" ${args}`
 
-/** Its heartbeat and its keep-alive are those of a real device. */
+/** The Python device has the heartbeat and the keep-alive of a real device, which take long. */
 const PYTHON_MS = 400_000
 
 function examine(run: string, over: Partial<Examination> = {}): Promise<Report> {
@@ -19,14 +19,14 @@ function examine(run: string, over: Partial<Examination> = {}): Promise<Report> 
     ...{ environment: process.env, deviceType: 'conformance' },
     ...{ command: 'ping', slowCommand: { command: 'wait', data: { sec: 1 } } },
     field: { name: 'conformance', values: [1, 2, 3] },
-    // What the kit decides how long to do takes a tenth of the time.
+    // Waits whose length the kit chooses take a tenth of the time.
     pace: 0.1,
     signal: AbortSignal.timeout(100_000),
     ...over,
   })
 }
 
-/** A device that never puts an update off leaves nothing to judge. */
+/** Lists the checks that did not pass. OTA-18 has nothing to judge, because these devices never defer an update. */
 const wrong = ({ checks }: Report) =>
   checks
     .filter(({ id, result }) => result !== 'pass' && id !== 'OTA-18')
@@ -89,7 +89,7 @@ test.skipIf(PYTHON === undefined)(
   PYTHON_MS,
 )
 
-/** What breaks, and the checks that have to see it. */
+/** The faults of the broken device, with the checks that must detect each. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
   'other-name': ['CONN-01'],
   'volatile-will': ['CONN-02'],
@@ -115,7 +115,7 @@ test('a device without the library, too', async () => {
 test.concurrent.each(Object.entries(FAULTS))(
   'a device with the fault %s fails for that reason alone',
   async (fault, ids) => {
-    // The checks that must fail, and one of each area that must not.
+    // These checks must fail, and one check of each other area must pass.
     const only = [...ids, 'CONN-03', 'CMD-02', 'SHD-02']
     const report = await examine(program('broken-device.js', `--fault ${fault}`), { only })
     expect(wrong(report).map(([id]) => id)).toEqual(ids)

@@ -1,6 +1,6 @@
-// Ids of checks, like CONN-01, as people write them: `CONN 01`, `conn01`, or an area alone.
+// Ids of checks, such as CONN-01, in the forms that people type: `CONN 01`, `conn01` or an area alone.
 
-/** True if the id is meant by one of these words. */
+/** Returns true if one of these words names the check or its area. */
 export function isChosen(id: string, only: readonly string[]): boolean {
   return only.some((word) => {
     const wanted = plain(word)

@@ -1,29 +1,29 @@
-// What an examination found: one line per check, its sums, and the same as JUnit's XML for tools of continuous integration.
+// The result of an examination: one finding per check and their totals, as text or as JUnit XML for CI tools.
 
-/** A MUST that fails fails the examination; a SHOULD only warns. */
+/** A failed MUST fails the examination. A failed SHOULD is only a warning. */
 export type Level = 'MUST' | 'SHOULD'
 
 export interface Finding {
   readonly id: string
   readonly level: Level
-  /** The section of the documentation that asks for it. */
+  /** The section of the documentation that contains the requirement. */
   readonly clause: string
   readonly title: string
   readonly result: 'pass' | 'fail' | 'skipped'
-  /** Why it failed or was skipped. */
+  /** The reason why it failed or was skipped. */
   readonly reason?: string
-  /** What was seen, for example the packet at fault. */
+  /** The observation that led to the result, for example a wrong packet. */
   readonly evidence?: string
   readonly duration_ms: number
 }
 
 export interface Report {
-  /** What was examined: a device id, or the address of a service. */
+  /** The examined device id or service address. */
   readonly subject: string
   readonly profile: string
   readonly passed: number
   readonly failed: number
-  /** SHOULDs that are not met. */
+  /** The number of SHOULD requirements that are not met. */
   readonly warned: number
   readonly skipped: number
   readonly checks: readonly Finding[]
@@ -45,7 +45,7 @@ export function toReport(
   }
 }
 
-/** One line for a person, with a second and third for what went wrong. */
+/** Returns a line for the user, followed by the details if the check did not pass. */
 export function toText({ id, level, title, clause, result, reason, evidence }: Finding): string {
   const word = result === 'fail' && level === 'SHOULD' ? 'warn' : result
   const lines = [`${word.padEnd(7)} ${id.padEnd(8)} ${title}`]
@@ -85,8 +85,8 @@ function innerOf({ result, level, reason = '', clause, evidence = '' }: Finding)
 function xml(text: string): string {
   return (
     text
-      // XML takes no control characters, not even escaped ones.
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are meant
+      // XML allows no control characters, not even as escapes.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression must match exactly these characters
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '?')
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')

@@ -1,9 +1,9 @@
-// How a check ends that does not simply pass.
+// The errors with which a check ends when it does not pass.
 
-/** What was asked for was not met. */
+/** The requirement is not met. */
 export class UnmetCheck extends Error {
   override readonly name = 'UnmetCheck'
-  /** What was seen, as one line. */
+  /** The observation on one line. */
   readonly evidence: string | undefined
 
   constructor(reason: string, evidence?: unknown) {
@@ -12,14 +12,14 @@ export class UnmetCheck extends Error {
   }
 }
 
-/** The check could not be made here. */
+/** The check does not apply or cannot be made here. */
 export class SkippedCheck extends Error {
   override readonly name = 'SkippedCheck'
 }
 
 const EVIDENCE_MAX = 600
 
-/** Reports are kept and shown to others, so they have no credentials. */
+/** Credentials are hidden, because reports are stored and shown to other people. */
 const SECRETS = /token|secret|password|^key$/
 
 function oneLine(evidence: unknown): string {

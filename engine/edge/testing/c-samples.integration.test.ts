@@ -1,4 +1,4 @@
-// The samples in C and C++, as far as a compiler of this machine can tell: there is no ESP-IDF and no Arduino here.
+// Compiles the samples in C and C++ against stub headers, because ESP-IDF and Arduino are not installed here.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,12 +11,12 @@ const has = (compiler: string) => spawnSync(compiler, ['--version']).status === 
 
 const FLAGS = ['-fsyntax-only', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror']
 const SAMPLES = {
-  // Headers in angle brackets are those of C.
+  // Headers in angle brackets are those of the C library.
   c: { compiler: 'gcc', flags: ['-std=gnu17', '-x', 'c'], headers: /#include "(.+)"/g },
   arduino: { compiler: 'g++', flags: ['-std=gnu++17', '-x', 'c++'], headers: /#include <(.+)>/g },
 }
 
-/** Returns what the compiler says. Each of the headers has all `declarations`, once. */
+/** Returns the errors and warnings of the compiler. Each header that the sample includes gets all `declarations`. */
 function compile(kind: keyof typeof SAMPLES, text: string, declarations: string): string {
   const { compiler, flags, headers } = SAMPLES[kind]
   const folder = mkdtempSync(join(tmpdir(), 'fleet-sample-'))

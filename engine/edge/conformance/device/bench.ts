@@ -1,4 +1,4 @@
-// What a check of a device works with: a broker, a download server and, if the kit starts it, the device's program.
+// The test bench for the checks of a device: a broker, a download server and, if the kit starts it, the device program.
 import { setMaxListeners } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,19 +15,19 @@ import { ShadowService } from './shadow-service.ts'
 
 export interface DeviceUnderTest {
   readonly deviceId: string
-  /** A line for the shell that starts the device. Left out, somebody else starts it. */
+  /** A shell command that starts the device. If undefined, the user starts the device. */
   readonly run: string | undefined
   readonly port: number
-  /** What the device's program finds in its environment besides what it is given here. */
+  /** The environment of the device program, to which the bench adds its own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly deviceType: string
-  /** A command that the device knows. */
+  /** A command that the device supports. */
   readonly command: string
   /** A command that takes some seconds, with its data. */
   readonly slowCommand: { readonly command: string; readonly data: JsonObject } | undefined
-  /** A field of the shadow that the device applies, and the values it may have. */
+  /** A shadow field that the device applies, and its possible values. */
   readonly field: { readonly name: string; readonly values: readonly (string | number | boolean)[] }
-  /** Shortens what the kit itself decides how long to do, between 0 and 1. */
+  /** A factor between 0 and 1 for waits whose length the kit chooses. */
   readonly pace: number
   readonly signal: AbortSignal
 }
@@ -42,7 +42,7 @@ export class Bench {
   readonly downloads: Downloads
   readonly shadow: ShadowService
   readonly key = newManifestKey()
-  /** Undefined until the kit has tried it. */
+  /** Undefined until the kit has tested it. */
   checksManifests: boolean | undefined
   readonly #folder: string
   readonly #program: Program | undefined
@@ -61,7 +61,7 @@ export class Bench {
   }
 
   static async open(device: DeviceUnderTest, port: number): Promise<Bench> {
-    // One listener for each thing that is waited for.
+    // Each wait adds a listener, so their number has no limit.
     setMaxListeners(0, device.signal)
     const host = device.run === undefined ? '0.0.0.0' : '127.0.0.1'
     const broker = await Broker.open({ deviceId: device.deviceId, host, port })
@@ -69,7 +69,7 @@ export class Bench {
     return new Bench(device, broker, downloads, await mkdtemp(join(tmpdir(), 'fleet-conformance-')))
   }
 
-  /** Resolves once the device is connected, ready for another check. */
+  /** Restores the normal behaviour of the broker. Resolves once the device is connected. */
   async ready(): Promise<BrokerConnection> {
     this.broker.calm()
     const program = this.#program
@@ -88,7 +88,7 @@ export class Bench {
     }
   }
 
-  /** Resolves once the device is ready, over a connection that begins now. */
+  /** Breaks the connection. Resolves once the device has connected again. */
   async connectAnew(): Promise<BrokerConnection> {
     await this.ready()
     this.broker.cut()
@@ -99,7 +99,8 @@ export class Bench {
     return this.broker.until(what, find, withinMs, this.device.signal)
   }
 
-  /** Waits for as long as the kit decides, and watches that nothing of this kind is seen. */
+  /** Observes for a time that the kit chooses, and returns early with the first value of `find`. Undefined means that
+   *  nothing was found. */
   async never<T>(find: () => T | undefined, ms: number): Promise<T | undefined> {
     const until = Date.now() + Math.max(QUIET_LEAST_MS, ms * this.device.pace)
     while (Date.now() < until) {
@@ -114,14 +115,14 @@ export class Bench {
     return sleep(ms, undefined, { signal: this.device.signal })
   }
 
-  /** The program, which the check starts and ends. A device that somebody else runs cannot be ended from here. */
+  /** The device program. Throws `SkippedCheck` if the user runs the device, because the kit cannot stop it then. */
   get program(): Program {
     if (this.#program === undefined)
       throw new SkippedCheck('the kit must start the device for this: give it the line with --run')
     return this.#program
   }
 
-  /** Ends the program without a warning, and starts it again. */
+  /** Kills the program and starts it again. */
   async killAndStart(): Promise<BrokerConnection> {
     await this.program.stop('SIGKILL')
     await this.until(
@@ -132,13 +133,13 @@ export class Bench {
     return this.ready()
   }
 
-  /** Another value for the field than the one before. */
+  /** Returns another value for the field than the previous one. */
   nextValue(): string | number | boolean {
     const { values } = this.device.field
     return values[this.#value++ % values.length] ?? this.#value
   }
 
-  /** Numbers firmware messages, upwards over restarts of the kit, too. */
+  /** Returns a sequence number for a firmware message. It also increases across restarts of the kit. */
   nextSeq(): number {
     this.#seq = Math.max(this.#seq + 1, Date.now())
     return this.#seq

@@ -1,4 +1,4 @@
-// One connection of the device, on the broker's side: MQTT 3.1.1 and 5 on a socket.
+// The broker side of one connection of the device, for MQTT 3.1.1 and 5.
 import type { Socket } from 'node:net'
 import { generate, type IConnectPacket, type IPublishPacket, type Packet, parser } from 'mqtt-packet'
 import { parsePayload } from '../../payload.ts'
@@ -50,12 +50,12 @@ export class BrokerConnection implements Recording {
     })
   }
 
-  /** The address under which the device reached this machine. */
+  /** The local address that the device has connected to. */
   get localAddress(): string {
     return this.#socket.localAddress ?? '127.0.0.1'
   }
 
-  /** True if the device waits for a PUBACK that is kept back. */
+  /** True if the broker has withheld a PUBACK. */
   get hasWithheld(): boolean {
     return this.published.some(({ qos, isAcknowledged }) => qos > 0 && !isAcknowledged)
   }
@@ -73,7 +73,7 @@ export class BrokerConnection implements Recording {
   cut(): void {
     if (this.closedAt !== undefined) return
     this.closedAt = Date.now()
-    // A reset of a socket that is being closed fails, and would leave it open.
+    // Resetting a socket that is already closing would fail and leave it open.
     if (this.#socket.writableEnded) this.#socket.destroy()
     else this.#socket.resetAndDestroy()
   }

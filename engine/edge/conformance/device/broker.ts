@@ -1,5 +1,5 @@
-// The broker that a device under examination connects to. It does what it is told to: refuses, stays silent, keeps PUBACKs
-// back, cuts the connection. It serves one device, and writes down all that it sees.
+// The broker for a device under examination. The checks decide how it behaves: it can refuse, stay silent, withhold
+// PUBACKs or break the connection. It serves one device and records everything.
 import { EventEmitter } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { JsonObject } from '../../../../schemas/json.ts'
@@ -11,12 +11,12 @@ import type { PublishedMessage, Recording } from './recording.ts'
 export interface BrokerOptions {
   readonly deviceId: string
   readonly host: string
-  /** 0 takes any. */
+  /** 0 chooses any free port. */
   readonly port: number
 }
 
 interface BrokerSignals {
-  /** Something was seen. */
+  /** Something was recorded. */
   readonly seen: []
   readonly published: [message: PublishedMessage]
 }
@@ -50,24 +50,25 @@ export class Broker extends EventEmitter<BrokerSignals> {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  /** All connections so far, in order. */
+  /** All connections so far, oldest first. */
   get recordings(): readonly Recording[] {
     return this.#connections
   }
 
-  /** The connection that stands now. */
+  /** The current connection. */
   get current(): BrokerConnection | undefined {
     return this.#connections.findLast(
       ({ acceptedAt, closedAt }) => acceptedAt !== undefined && closedAt === undefined,
     )
   }
 
-  /** How many messages the device has published. */
+  /** The number of messages that the device has published. */
   get messages(): number {
     return this.#messages
   }
 
-  /** What the device published on a topic below its own, in order, after so many messages. */
+  /** Returns the messages that the device published on a topic, oldest first. `suffix` is relative to the topic of the
+   *  device. Messages up to number `after` are left out. */
   published(suffix: string, after = 0): readonly PublishedMessage[] {
     const topic = this.topic(suffix)
     return this.#connections.flatMap(({ published }) =>
@@ -79,7 +80,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
     return `fleet/${this.#deviceId}/${suffix}`
   }
 
-  /** Sends a message as soon as the device takes it. Resolves when it is sent. */
+  /** Sends a message once the device has subscribed to it. Resolves when it is sent. */
   async send(suffix: string, body: JsonObject | string | Buffer): Promise<void> {
     const topic = this.topic(suffix)
     const connection = await this.until(
@@ -93,7 +94,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
     connection.send(topic, payload)
   }
 
-  /** Waits for what the device does. Fails, with these words, if it does not. */
+  /** Waits until `find` returns a value. Throws `UnmetCheck` with the text `what` if it does not. */
   async until<T>(
     what: string,
     find: () => T | undefined,
@@ -127,12 +128,12 @@ export class Broker extends EventEmitter<BrokerSignals> {
     })
   }
 
-  /** Breaks the connection that stands. */
+  /** Breaks the current connection. */
   cut(): void {
     this.current?.cut()
   }
 
-  /** Back to the ordinary treatment. A connection that was treated otherwise ends. */
+  /** Restores the normal behaviour. Ends the current connection if it was affected by another one. */
   calm(): void {
     const wasOdd = !this.manners.answers
     this.manners.door = 'open'
@@ -152,7 +153,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
       seen: () => this.emit('seen'),
       nextNumber: () => ++this.#messages,
       published: (message) => this.emit('published', message),
-      // A second connection of a client ends the first one.
+      // A new connection of a client ends the previous one.
       accepted: (newest) => {
         for (const other of this.#connections) if (other !== newest) other.cut()
       },

@@ -2,12 +2,12 @@ import type { Level } from '../report.ts'
 import type { Bench } from './bench.ts'
 import type { Recording } from './recording.ts'
 
-/** Each holds those before it that it needs: see `PROFILE_AREAS`. */
+/** The profiles of devices. `PROFILE_AREAS` lists the areas of each. */
 export const PROFILES = ['basic', 'telemetry', 'commands', 'shadow', 'ota', 'full'] as const
 export type Profile = (typeof PROFILES)[number]
 
-/** Checks of one track follow each other. Tracks run beside each other if the kit starts the device, once for each. Those of
- *  `last` look at what was recorded in all of them. */
+/** The checks of one track run one after the other. Tracks run concurrently if the kit can start the device once per
+ *  track. The checks of `last` examine the recordings of all tracks. */
 export const TRACKS = [
   'connection',
   'refused',
@@ -26,16 +26,16 @@ export type Track = (typeof TRACKS)[number] | 'last'
 export interface Check {
   readonly id: string
   readonly level: Level
-  /** True if even a device that only sends measurements has to meet it. */
+  /** True if the requirement also applies to a device that only sends measurements. */
   readonly isBasic?: true
   readonly track: Track
   readonly clause: string
   readonly title: string
-  /** Resolves if the device meets it. Throws `UnmetCheck` or `SkippedCheck` otherwise. */
+  /** Resolves if the device meets the requirement. Throws `UnmetCheck` or `SkippedCheck` otherwise. */
   readonly run: (bench: Bench, recordings: readonly Recording[]) => Promise<void>
 }
 
-/** Areas of checks that belong to a profile. */
+/** The areas of checks in each profile. */
 export const PROFILE_AREAS: Readonly<Record<Exclude<Profile, 'basic'>, readonly string[]>> = {
   telemetry: ['CONN', 'TEL', 'LOG'],
   commands: ['CONN', 'TEL', 'LOG', 'CMD'],

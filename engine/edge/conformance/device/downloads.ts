@@ -1,20 +1,19 @@
-// The server that a device under examination loads firmware from. Each image behaves as the check asks for.
+// The server that provides firmware to a device under examination. Each check decides how its image is served.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../../../../schemas/json.ts'
 
-/** How an image is served. */
 export interface ServedImage {
   readonly bytes: Buffer
   readonly etag: string
-  /** The connection breaks after this share of the image, the first time. */
+  /** The first download breaks after this fraction of the image. */
   readonly cutAt?: number
-  /** The first time, the server sends nothing for so long after this share. */
+  /** The first download pauses for this time after this fraction of the image. */
   readonly stall?: { readonly at: number; readonly ms: number }
-  /** Ranges are not understood: the whole image is sent always. */
+  /** True if the server ignores ranges and always sends the whole image. */
   readonly isRangeless?: boolean
   readonly bytesPerSec?: number
-  /** Answers before the image is served. */
+  /** Responses that are sent before the image is served. */
   readonly refusals?: readonly Refusal[]
 }
 
@@ -28,7 +27,7 @@ export interface Request {
   readonly at: number
   readonly name: string
   readonly range: string | undefined
-  /** The answer's. */
+  /** The status of the response. */
   readonly status: number
 }
 
@@ -72,7 +71,7 @@ export class Downloads {
     this.#images.set(name, { serving, refused: 0, isDisturbed: false })
   }
 
-  /** What is answered at `/.well-known/ota-keys.json`. */
+  /** Sets the response of `/.well-known/ota-keys.json`. */
   publishKeys(keys: JsonObject): void {
     this.#keys = keys
   }
@@ -139,7 +138,7 @@ interface DownloadRequest {
   readonly note: (status: number) => void
 }
 
-/** Sends the image from a byte on, with the faults that were asked for. */
+/** Sends the image from the byte `start`, with the configured faults. */
 async function pour(image: Image, response: ServerResponse, start: number): Promise<void> {
   const { bytes, bytesPerSec, cutAt, stall } = image.serving
   const fault = cutAt ?? stall?.at
@@ -152,7 +151,7 @@ async function pour(image: Image, response: ServerResponse, start: number): Prom
     at = end
     if (at === faultAt) {
       image.isDisturbed = true
-      // What was written is on its way before the connection breaks.
+      // Gives the data time to be sent before the connection breaks.
       await sleep(SLICE_MS)
       if (stall === undefined) return void response.destroy()
       await sleep(stall.ms, undefined, { ref: false })

@@ -1,4 +1,4 @@
-// Examines a device: runs the checks of a profile against it and says what was found.
+// Examines a device: runs the checks of a profile and reports the findings.
 import { area, isChosen } from '../ids.ts'
 import { type Finding, type Report, toReport } from '../report.ts'
 import { SkippedCheck, UnmetCheck } from '../verdict.ts'
@@ -13,9 +13,9 @@ import { TELEMETRY_CHECKS } from './checks/telemetry.ts'
 
 export interface Examination extends DeviceUnderTest {
   readonly profile: Profile
-  /** Ids or areas; all of the profile if empty. */
+  /** Ids or areas of checks. An empty list means all of the profile. */
   readonly only: readonly string[]
-  /** Told of each finding as soon as it is there. */
+  /** Called with each finding as soon as it is known. */
   readonly found?: (finding: Finding) => void
 }
 
@@ -35,7 +35,7 @@ export async function examineDevice(examination: Examination): Promise<Report> {
   const benches: Bench[] = []
   const findings: Finding[] = []
   try {
-    // A device that somebody else runs is one, and goes through the tracks one after the other.
+    // If the user runs the device there is only one, which goes through the tracks one after the other.
     const tracks = TRACKS.filter((track) => checks.some((check) => check.track === track))
     const groups = run === undefined || tracks.length === 0 ? [tracks] : tracks.map((track) => [track])
     for (const index of groups.keys()) benches.push(await Bench.open(examination, index === 0 ? port : 0))

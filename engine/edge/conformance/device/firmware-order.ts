@@ -1,4 +1,4 @@
-// Firmware orders of the kit, and what a device says of them.
+// Creates firmware messages and examines how the device responds to them.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { isSameVersion } from '../../../../schemas/same-version.ts'
@@ -11,16 +11,16 @@ export interface Order {
   readonly message: JsonObject
   readonly deploymentId: string
   readonly version: string
-  /** The name of the image at the download server. */
+  /** The name of the image on the download server. */
   readonly image: string
 }
 
 export interface OrderOptions {
   readonly version: string
   readonly serving?: Partial<ServedImage>
-  /** Fields of the message that are otherwise than they should be. */
+  /** Fields that replace those of a correct message. */
   readonly fields?: JsonObject
-  /** Claims of the manifest that are otherwise than they should be. */
+  /** Claims that replace those of a correct manifest. */
   readonly claims?: JsonObject
 }
 
@@ -29,12 +29,12 @@ const LIFE_MS = 3_600_000
 const UPDATED_MS = 120_000
 const SETTLED_MS = 10_000
 
-/** An image that says its version, as the image of a real device would. */
+/** Creates an image that contains its version, as the image of a real device would. */
 export function imageOf(version: string): Buffer {
   return Buffer.concat([Buffer.from(`version ${version}\n`), randomBytes(IMAGE_BYTES)])
 }
 
-/** Serves the image, and makes the message that offers it. */
+/** Serves the image and creates the message that offers it. */
 export function makeOrder(bench: Bench, { version, serving, fields, claims }: OrderOptions): Order {
   const bytes = serving?.bytes ?? imageOf(version)
   const hash = createHash('sha256').update(bytes).digest('hex')
@@ -73,7 +73,7 @@ export async function offer(bench: Bench, order: Order): Promise<void> {
   await bench.broker.send('ota', order.message)
 }
 
-/** What the device said of the order, in order of time. */
+/** Returns the reports about the order, oldest first. */
 export function reportsOf({ broker }: Bench, { deploymentId }: Order): readonly PublishedMessage[] {
   return broker.published('ota/status').filter(({ body }) => body?.['deployment_id'] === deploymentId)
 }
@@ -82,7 +82,7 @@ export function said(bench: Bench, order: Order, ...words: readonly string[]): P
   return reportsOf(bench, order).find(({ body }) => words.includes(String(body?.['status']).toLowerCase()))
 }
 
-/** The version that the device said last, over the connection that stands. */
+/** Returns the version that the device reported last over its current connection. */
 function runningVersion({ broker }: Bench): string | undefined {
   const versions = broker.published('status').flatMap(({ body, at }) => {
     const version = body?.['firmware_version']
@@ -96,7 +96,7 @@ export async function knownVersion(bench: Bench): Promise<string> {
   return bench.until('status says firmware_version', () => runningVersion(bench), 30_000)
 }
 
-/** Resolves once the device runs the version, over a connection that began after the order. */
+/** Resolves once the device runs the version, over a connection that began after the order was created. */
 export async function installed(bench: Bench, order: Order, withinMs = UPDATED_MS): Promise<void> {
   const isDone = () => {
     const refused = said(bench, order, 'failed', 'rejected')
@@ -111,7 +111,7 @@ export async function installed(bench: Bench, order: Order, withinMs = UPDATED_M
     throw new UnmetCheck('it says the new version without having connected anew')
 }
 
-/** The device must not install this. Resolves once it has refused it, or kept quiet about it for as long as it may take. */
+/** Checks that the device does not install the order. The device may refuse it or ignore it for `quietMs`. */
 export async function refuses(
   bench: Bench,
   order: Order,
@@ -123,7 +123,7 @@ export async function refuses(
   await bench.never(isOver, about.quietMs)
   const wrong = said(bench, order, 'installing', 'rebooting', 'succeeded')
   if (wrong !== undefined) {
-    // The next check finds the device at rest.
+    // Lets the installation end, so that the next check finds the device idle.
     await installed(bench, order, SETTLED_MS).catch(() => undefined)
     throw new UnmetCheck('it installs what it should refuse', shown(wrong))
   }

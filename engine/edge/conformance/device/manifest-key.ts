@@ -1,11 +1,11 @@
-// The key that signs the manifests of the kit's firmware messages.
+// The key that signs the manifests in the firmware messages of the kit.
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import type { JsonObject } from '../../../../schemas/json.ts'
 
 export interface ManifestKey {
-  /** A JSON Web Key, as the service publishes its own. */
+  /** The public key as a JSON Web Key, in the form in which the service publishes its own. */
   readonly publicKey: JsonObject
-  /** A compact JWS. */
+  /** Returns the claims as a compact JWS. */
   sign(claims: JsonObject): string
 }
 

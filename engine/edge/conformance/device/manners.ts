@@ -1,10 +1,10 @@
 import type { PublishedMessage } from './recording.ts'
 
-/** How the broker treats the device. */
+/** The behaviour of the broker towards the device. */
 export interface Manners {
-  /** `refuse` answers CONNECT with "not authorised"; `cut` ends the connection before an answer. */
+  /** `refuse` answers CONNECT with "not authorised". `cut` breaks the connection without an answer. */
   door: 'open' | 'refuse' | 'cut'
-  /** False: nothing that comes is answered, as if the network were dead. */
+  /** False if the broker answers nothing, as if the network were down. */
   answers: boolean
   acknowledges: (message: PublishedMessage) => boolean
 }

@@ -1,10 +1,10 @@
-// The program of a device, run as a supervisor would: it is started again whenever it ends by itself.
+// Runs the device program like a supervisor, which restarts it whenever it exits by itself.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface ProgramOptions {
-  /** A line for the shell. */
+  /** A shell command. */
   readonly command: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }
@@ -22,7 +22,7 @@ export class Program {
     this.#options = options
   }
 
-  /** The end of what it wrote, for a message about what went wrong. */
+  /** The end of its output, for error messages. */
   get output(): string {
     return this.#output.trim()
   }
@@ -31,7 +31,7 @@ export class Program {
     this.#isWanted = true
     if (this.#child !== undefined) return
     const { command, environment } = this.#options
-    // A group of its own, so that what the shell starts ends with it.
+    // The program gets a process group of its own, so that signals also reach the children of the shell.
     const child = spawn(command, {
       ...{ shell: true, detached: true, env: environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,7 +52,7 @@ export class Program {
     })
   }
 
-  /** Ends it and leaves it ended. SIGTERM is followed by SIGKILL if it takes too long. */
+  /** Ends the program and does not restart it. SIGTERM is followed by SIGKILL if it takes too long. */
   async stop(how: 'SIGTERM' | 'SIGKILL', withinMs = 10_000): Promise<void> {
     this.#isWanted = false
     const child = this.#child
@@ -71,6 +71,6 @@ function signal({ pid }: ChildProcess, how: NodeJS.Signals): void {
   try {
     process.kill(-pid, how)
   } catch {
-    // It has ended meanwhile.
+    // The program has ended in the meantime.
   }
 }

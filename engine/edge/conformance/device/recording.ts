@@ -1,20 +1,20 @@
-// What the kit saw of a device: its connections and what it published over each.
+// The recorded connections of a device and the messages that it published over each.
 import type { IConnectPacket } from 'mqtt-packet'
 import type { JsonObject } from '../../../../schemas/json.ts'
 
 export interface PublishedMessage {
-  /** Counts the messages of all connections of a broker. */
+  /** The number of the message among all connections of a broker. */
   readonly number: number
   /** Milliseconds since 1970. */
   readonly at: number
   readonly topic: string
   readonly payload: Buffer
-  /** The payload, if it is a JSON object. */
+  /** The payload as a JSON object. Undefined if it is not one. */
   readonly body: JsonObject | undefined
   readonly qos: number
   readonly retain: boolean
   readonly dup: boolean
-  /** Messages of QoS 0 have none. */
+  /** Undefined for messages of QoS 0. */
   readonly messageId: number | undefined
   readonly isAcknowledged: boolean
 }
@@ -28,27 +28,27 @@ export interface SubscribedTopic {
 export interface Recording {
   readonly openedAt: number
   readonly connect: IConnectPacket | undefined
-  /** When CONNACK was sent that welcomed the device. */
+  /** The time of the CONNACK that accepted the device. */
   readonly acceptedAt: number | undefined
   readonly closedAt: number | undefined
-  /** When the kit began to leave something unanswered. */
+  /** The time from which the kit left something unanswered. */
   readonly disturbedAt: number | undefined
   readonly published: readonly PublishedMessage[]
   readonly subscribed: readonly SubscribedTopic[]
 }
 
-/** A recording as far as the kit did nothing unusual to the connection. */
+/** Returns the time until which the kit treated the connection normally. */
 export function calmUntil({ closedAt, disturbedAt }: Recording, now: number): number {
   return Math.min(closedAt ?? now, disturbedAt ?? now)
 }
 
-/** One line that shows the packet. */
+/** Returns one line that describes the packet. */
 export function shown({ topic, qos, retain, payload }: PublishedMessage): string {
   const text = payload.subarray(0, 300).toString('utf8')
   return `PUBLISH ${topic} (QoS ${qos}${retain ? ', retained' : ''}): ${text}`
 }
 
-/** True if a subscription takes the topic. */
+/** Returns true if the topic matches the filter of a subscription. */
 export function takes(filter: string, topic: string): boolean {
   const wanted = filter.split('/')
   const parts = topic.split('/')

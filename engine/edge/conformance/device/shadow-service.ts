@@ -1,4 +1,4 @@
-// The service's side of the shadow, for the one device under examination.
+// Plays the part of the service for the shadow of the device under examination.
 import { isObject, type JsonObject } from '../../../../schemas/json.ts'
 import type { Broker } from './broker.ts'
 import type { PublishedMessage } from './recording.ts'
@@ -8,7 +8,7 @@ export class ShadowService {
   #version = 1
   #desired: JsonObject = {}
   #reported: JsonObject = {}
-  /** How many of the next reports are refused as outdated. */
+  /** The number of the next reports to refuse as outdated. */
   refusesNext = 0
 
   constructor(broker: Broker) {
@@ -24,7 +24,7 @@ export class ShadowService {
     return this.#reported
   }
 
-  /** Changes the desired state and sends the difference, if the device is there to take it. */
+  /** Changes the desired state and sends the delta once the device can receive it. */
   async desire(patch: JsonObject): Promise<void> {
     this.desireSilently(patch)
     await this.sendDelta()
@@ -39,7 +39,7 @@ export class ShadowService {
     await this.#broker.send('shadow/desired', this.message(this.#version, this.delta()))
   }
 
-  /** A message on `shadow/desired`. */
+  /** Creates a message for `shadow/desired`. */
   message(version: number, state: JsonObject): JsonObject {
     return { version, state, metadata: {}, timestamp: new Date().toISOString() }
   }
@@ -51,7 +51,7 @@ export class ShadowService {
     return Object.fromEntries(Object.entries(this.#desired).filter(differs))
   }
 
-  /** What was wanted is wanted no more, so that the next check begins anew. */
+  /** Clears the desired state, so that the next check is not affected. */
   forget(): void {
     this.#version++
     this.#desired = {}
@@ -89,7 +89,7 @@ export class ShadowService {
     })
   }
 
-  /** Only if the device listens: nobody waits for it. */
+  /** Sends the message only if the device has subscribed to it, since devices need not do so. */
   #tell(suffix: string, body: JsonObject): void {
     const topic = this.#broker.topic(suffix)
     const { current } = this.#broker

@@ -1,4 +1,4 @@
-// The checks of a service, in the order in which they begin.
+// The checks of a service, in the order in which they start.
 import { ACCOUNTS } from './areas/accounts.ts'
 import { ALERTS } from './areas/alerts.ts'
 import { COMMANDS } from './areas/commands.ts'

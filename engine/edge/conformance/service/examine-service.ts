@@ -1,4 +1,4 @@
-// Examines a service, with devices of its own that it removes at the end.
+// Examines a service with devices that it registers itself and removes at the end.
 import { eachAtOnce } from '../../../../schemas/each-at-once.ts'
 import { errorText } from '../../../../schemas/error-text.ts'
 import { isChosen } from '../ids.ts'
@@ -12,15 +12,15 @@ export const SERVICE_LEVELS = ['read', 'quick', 'full'] as const
 export type ServiceLevel = (typeof SERVICE_LEVELS)[number]
 
 export interface ServiceExamination extends ServiceUnderTest {
-  /** `read` changes nothing, `quick` leaves out what takes long. */
+  /** `read` changes nothing, `quick` omits slow checks, and `full` includes all. */
   readonly level: ServiceLevel
-  /** Ids or areas; all if empty. */
+  /** Ids or areas of checks. An empty list means all. */
   readonly only: readonly string[]
-  /** Told of each finding as soon as it is there. */
+  /** Called with each finding as soon as it is known. */
   readonly found?: (finding: Finding) => void
 }
 
-/** Checks that run beside each other: each waits most of its time. */
+/** The number of checks that run concurrently. They spend most of their time waiting. */
 const BESIDE_MAX = 4
 
 export async function examineService(examination: ServiceExamination): Promise<Report> {

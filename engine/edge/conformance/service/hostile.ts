@@ -1,4 +1,4 @@
-// Requests that no program means, each of which has to be refused with a reason.
+// Sends malformed requests, each of which must be refused with a reason.
 import type { Json } from '../../../../schemas/json.ts'
 import { UnmetCheck } from '../verdict.ts'
 import { expectStatus, type Run } from './run.ts'
@@ -48,7 +48,7 @@ export async function hostile(run: Run): Promise<void> {
   }
 }
 
-/** The status of each code, as the service publishes them. */
+/** Returns the status of each problem code, as the service publishes it. */
 async function readCatalogue({ rest }: Run): Promise<ReadonlyMap<string, unknown>> {
   const answer = await rest.get('//problems')
   expectStatus(answer, 200, 'GET /problems')

@@ -1,18 +1,18 @@
-// REST of the service under examination. Each call resolves with its answer, whatever its status.
+// A REST client for the service under examination. Each call resolves with its response, whatever the status.
 import { isObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 
 export interface Answer {
   readonly status: number
   readonly type: string
-  /** Empty if the answer is no JSON object. */
+  /** The body is empty if the response is not a JSON object. */
   readonly body: JsonObject
 }
 
 export interface CallOptions {
   readonly body?: Json | FormData
-  /** Another token than the admin's; null asks without any. */
+  /** The token to use instead of the admin token. Null sends no token. */
   readonly token?: string | null
-  /** The version that a change is meant for. */
+  /** The version of the resource that the change expects. */
   readonly ifMatch?: number
 }
 
@@ -20,18 +20,18 @@ const ANSWER_MS = 30_000
 
 export class Rest {
   readonly #url: string
-  /** The admin's. */
+  /** The access token of the admin. */
   readonly token: string
   readonly #answered: (answer: Answer) => void
 
-  /** `answered` is told of each answer. */
+  /** `answered` is called with each response. */
   constructor(url: string, token: string, answered: (answer: Answer) => void) {
     this.#url = url.replace(/\/$/, '')
     this.token = token
     this.#answered = answered
   }
 
-  /** A path is below `/api/v1`, unless it begins with two slashes. */
+  /** Sends a request. `path` is relative to `/api/v1` unless it starts with two slashes. */
   async call(
     method: string,
     path: string,
@@ -70,7 +70,7 @@ function parse(text: string): JsonObject {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : {}
   } catch {
-    // A page or a metric is no JSON.
+    // HTML pages and metrics are not JSON.
     return {}
   }
 }

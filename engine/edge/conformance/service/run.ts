@@ -1,4 +1,5 @@
-// One examination of a service: what its checks work with, and the removal of all that they made.
+// The context of one examination of a service: the tools for its checks, and the removal of everything that they
+// created.
 
 import { exec } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -13,15 +14,15 @@ import { SkippedCheck, UnmetCheck } from '../verdict.ts'
 import { type Answer, Rest } from './rest.ts'
 
 export interface ServiceUnderTest {
-  /** An origin, like `https://fleet.example.com`. */
+  /** The origin of the service, such as `https://fleet.example.com`. */
   readonly url: string
-  /** An access token or API key of an admin. */
+  /** An access token or an API key of an admin. */
   readonly token: string
-  /** Left out, the service says it. */
+  /** The MQTT address. If undefined, the service is asked for it. */
   readonly mqttUrl: string | undefined
-  /** A line of the shell that restarts the service. */
+  /** A shell command that restarts the service. */
   readonly restartLine: string | undefined
-  /** Port of this machine for the webhook that is tried; 0 is any. */
+  /** The local port that receives test webhooks. 0 chooses any free port. */
   readonly webhookPort: number
   readonly signal: AbortSignal
 }
@@ -34,12 +35,12 @@ export interface Device {
 export interface Session {
   readonly client: MqttClient
   readonly inbox: { readonly topic: string; readonly body: JsonObject | undefined }[]
-  /** Messages that came, acknowledged or not. */
+  /** Returns the number of received messages, acknowledged or not. */
   received(): number
   say(suffix: string, body: Json | string): Promise<void>
 }
 
-/** A service on a busy machine is late, which is no fault of it. */
+/** The limit is generous because a slow response on a busy machine is no fault of the service. */
 const WITHIN_MS = 60_000
 const RESTART_MS = 120_000
 const PURGED_MS = 180_000
@@ -51,7 +52,7 @@ export class Run {
   readonly rest: Rest
   readonly signal: AbortSignal
   readonly url: string
-  /** Answers of 5xx, which no request may lead to. */
+  /** Responses with a status of 5xx, which no request may cause. */
   readonly faults: Answer[] = []
   readonly webhookPort: number
   readonly #service: ServiceUnderTest
@@ -62,7 +63,7 @@ export class Run {
 
   private constructor(service: ServiceUnderTest, mqttUrl: string) {
     this.signal = service.signal
-    // Every wait of every device listens to it, and stops when it is over.
+    // Each wait of each device adds a listener, and removes it when the wait is over.
     setMaxListeners(0, service.signal)
     this.url = service.url.replace(/\/$/, '')
     this.webhookPort = service.webhookPort
@@ -84,7 +85,7 @@ export class Run {
     return new Run(service, found)
   }
 
-  /** What is done at the end, the newest first, whatever became of the checks. */
+  /** Registers a cleanup function. All of them run at the end, the newest first, even if checks fail. */
   later(undo: () => Promise<unknown>): void {
     this.#undo.push(undo)
   }
@@ -117,7 +118,7 @@ export class Run {
     client.on('packetreceive', ({ cmd }) => {
       if (cmd === 'publish') received++
     })
-    // Only now: what a kept session is owed can come in one piece with the CONNACK.
+    // Listeners must be added before this wait, because queued messages can arrive in the same segment as the CONNACK.
     await isConnected(client)
     const say = async (suffix: string, body: Json | string) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -133,7 +134,7 @@ export class Run {
     )
   }
 
-  /** Waits for what the service does. Fails, with these words, if it does not. */
+  /** Waits until `find` returns a value. Throws `UnmetCheck` with the text `what` if it does not. */
   async until<T>(
     what: string,
     find: () => T | undefined | Promise<T | undefined>,
@@ -147,13 +148,13 @@ export class Run {
     }
   }
 
-  /** Restarts the service by the line that was given for it. Resolves once it is ready again. */
+  /** Restarts the service with the given shell command. Resolves once the service is ready again. */
   async restart(): Promise<void> {
     const { restartLine } = this.#service
     if (restartLine === undefined)
       throw new SkippedCheck('no line was given that restarts the service (--restart)')
     await promisify(exec)(restartLine, { timeout: RESTART_MS, signal: this.signal })
-    // Not by `rest`: while it starts, 503 is right.
+    // This request bypasses `rest`, which would count the 503 of a starting service as a fault.
     const isReady = async () => (await fetch(`${this.url}/readyz`)).ok
     await this.until(
       'the service is ready again',
@@ -162,7 +163,7 @@ export class Run {
     )
   }
 
-  /** Removes everything. Resolves with what could not be removed. */
+  /** Removes everything that the checks created. Resolves with descriptions of what could not be removed. */
   async close(): Promise<readonly string[]> {
     await Promise.all(this.#clients.map((client) => client.endAsync(true).catch(() => undefined)))
     const left: string[] = []
@@ -175,7 +176,7 @@ export class Run {
     return left
   }
 
-  /** Purges what is in the group until nothing is: a gateway is refused while it has sub-devices. */
+  /** Purges the devices of the group repeatedly, because a gateway cannot be purged before its sub-devices. */
   async #purge(): Promise<readonly string[]> {
     const path = `/devices?group=${encodeURIComponent(this.group)}&per_page=200`
     for (const end = Date.now() + PURGED_MS; ; await sleep(PURGE_LOOK_MS)) {
@@ -191,7 +192,7 @@ export class Run {
   }
 }
 
-/** Resolves once the client is in; rejects if it is refused or its connection ends first. */
+/** Resolves once the client is connected. Rejects if the broker refuses it or the connection ends first. */
 async function isConnected(client: MqttClient): Promise<void> {
   await new Promise<unknown>((resolve, reject) => {
     client.once('connect', resolve)
@@ -200,7 +201,8 @@ async function isConnected(client: MqttClient): Promise<void> {
   })
 }
 
-/** A cluster without S3 takes no firmware, which is its own choice. */
+/** Returns true if the service refused because it has no storage for images. A cluster without S3 is configured that
+ *  way on purpose. */
 export function hasNoImages({ status, body }: Answer): boolean {
   return status === 503 && body['dependency'] === 'blobs'
 }

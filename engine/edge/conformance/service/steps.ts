@@ -1,4 +1,4 @@
-// What the checks of a service do again and again.
+// Steps that several checks of a service share.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { Level } from '../report.ts'
 import { UnmetCheck } from '../verdict.ts'
@@ -7,11 +7,11 @@ import { type Device, expectStatus, type Run, type Session } from './run.ts'
 export interface ServiceCheck {
   readonly id: string
   readonly level: Level
-  /** True if it changes nothing. */
+  /** True if the check changes nothing. */
   readonly isRead?: true
-  /** True if it waits long, or asks much: not a part of the quick examination. */
+  /** True if the check waits long or sends many requests. It is not part of a quick examination. */
   readonly isSlow?: true
-  /** True if the other checks must be over, since it disturbs them. */
+  /** True if the check disturbs others and must therefore run after them. */
   readonly isLast?: true
   readonly clause: string
   readonly title: string
@@ -26,7 +26,7 @@ export function status(word: 'online' | 'offline', sessionId: string, version = 
   return JSON.stringify({ status: word, session_id: sessionId, firmware_version: version })
 }
 
-/** A broker that reads no more than a token's signature lets a void one in, until the service ends its session. */
+/** A broker that checks only the signature of a token accepts a revoked one, until the service ends the session. */
 const OUT_MS = 2_000
 
 export async function isRefused(run: Run, device: Device): Promise<void> {
@@ -44,12 +44,12 @@ export async function hasStatus(run: Run, id: string, wanted: string): Promise<v
   })
 }
 
-/** The rows of a page. */
+/** Returns the rows of one page of a list. */
 export function rowsOf(body: JsonObject): readonly JsonObject[] {
   return Array.isArray(body['data']) ? body['data'].map((row) => Object(row) as JsonObject) : []
 }
 
-/** The last message with this suffix that the session was sent; waits for one. */
+/** Returns the latest message with this suffix that the session received. Waits for one if there is none. */
 export async function told(run: Run, { inbox }: Session, suffix: string): Promise<JsonObject> {
   const { body } = await run.until(`a message on ${suffix}`, () =>
     inbox.findLast(({ topic }) => topic === suffix),
@@ -60,13 +60,13 @@ export async function told(run: Run, { inbox }: Session, suffix: string): Promis
 export interface SentCommand {
   readonly device: Device
   readonly session: Session
-  /** How REST calls the command. */
+  /** The id of the command in REST. */
   readonly id: string
-  /** How the device is told it. */
+  /** The id of the command on MQTT. */
   readonly order: string
 }
 
-/** A device that was sent a command. */
+/** Registers and connects a device, and sends it a command. */
 export async function ordered(run: Run, body: JsonObject): Promise<SentCommand> {
   const device = await run.register()
   const session = await run.connect(device)
@@ -77,7 +77,7 @@ export async function ordered(run: Run, body: JsonObject): Promise<SentCommand> 
   return { device, session, id, order: String(order) }
 }
 
-/** Resolves with the id of a command that was accepted. */
+/** Sends a command. Resolves with its id once it was accepted. */
 export async function send(run: Run, { id }: Device, body: JsonObject): Promise<string> {
   const made = await run.rest.post(`/commands/${id}`, body)
   if (made.status >= 300) expectStatus(made, 202, 'POST /commands/{id}')

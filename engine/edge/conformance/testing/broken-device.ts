@@ -1,5 +1,5 @@
-// A device without the library, on bare MQTT, that keeps its promises but one: `--fault` names the one that it breaks. The
-// kit has to find it, and nothing else.
+// A device that uses plain MQTT instead of the device library and violates one requirement, which `--fault` names. The
+// kit must find this violation and no other.
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A device on the library, as small as it can be and still do everything: what a person would begin with.
+// The smallest device with the device library that supports everything, as a newcomer would write it.
 import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +18,7 @@ const {
 } = process.env
 const image = join(folder, 'running.image')
 
-/** What runs is what the image says. */
+/** Returns the running version, which the installed image contains. */
 function runningVersion(): string {
   if (!existsSync(image)) return '1.0.0'
   const [, version = ''] = /^version (\S+)/.exec(readFileSync(image, 'latin1')) ?? []
@@ -43,7 +43,7 @@ device.onDesired((delta) => Object.assign(state, delta) && delta)
 device.onFirmware({
   folder,
   install: (file) => renameSync(file, image),
-  // Whoever started this starts it again.
+  // The process that started this one starts it again.
   reboot: () => process.exit(0),
 })
 device.on('connected', () => {

@@ -1,4 +1,4 @@
-// One device of the simulator, started like any device that the kit examines. Its id ends in -001.
+// Runs one simulated device as a program that the kit can start. The device id must end in -001.
 import { setInterval } from 'node:timers'
 import { Fleet } from '../../simulator/fleet/fleet.ts'
 import { SLOT_MS, World } from '../../simulator/fleet/world.ts'

@@ -77,7 +77,7 @@ function orderOf(command: string, data: JsonObject = {}): JsonObject & { readonl
   }
 }
 
-/** Answers to the command with one of these words, the newest first. */
+/** Returns the latest answer to the command with one of these statuses. */
 function answer(
   { broker }: Bench,
   { request_id: id }: JsonObject,
@@ -89,7 +89,7 @@ function answer(
     .findLast(({ body }) => body?.['request_id'] === id && words.includes(body?.['status']))
 }
 
-/** Sends the command and waits for its end. */
+/** Sends the command and waits for its final answer. */
 async function obeyed(bench: Bench, order: JsonObject): Promise<PublishedMessage> {
   await bench.ready()
   const since = bench.broker.messages
@@ -115,7 +115,7 @@ interface SentOrder {
   readonly first: PublishedMessage
 }
 
-/** Delivered again, the command has the same answer as before: another end would be another run. */
+/** Checks that a repeated command gets the same answer. A different answer would mean that it was carried out again. */
 async function isTheSame(bench: Bench, { order, first }: SentOrder): Promise<void> {
   const second = await obeyed(bench, order)
   const core = ({ body }: PublishedMessage) =>
@@ -134,7 +134,7 @@ async function diesAfter(bench: Bench): Promise<void> {
   await isTheSame(bench, { order, first })
 }
 
-/** Killed in the middle, it may say that it failed; it must not begin again. */
+/** Checks that a device that is killed during a command does not carry it out again. It may report a failure. */
 async function diesDuring(bench: Bench): Promise<void> {
   const { slowCommand: slow } = bench.device
   if (slow === undefined) return
@@ -166,7 +166,7 @@ async function cancels(bench: Bench): Promise<void> {
     request_id: `${order.request_id}_cancel`,
   }
   await bench.broker.send('command', cancel)
-  // Nothing waits for it any more, so the next command is carried out at once.
+  // The device must not be blocked by the cancelled command, so it carries out the next one at once.
   await ask(bench, bench.device.command)
   const done = answer(bench, order, ['completed'])
   if (done !== undefined) throw new UnmetCheck('it completed a command that was cancelled', shown(done))

@@ -1,14 +1,14 @@
-// CONN: what a device does to stay connected. Checks that only look at what was recorded are in `recorded.ts`.
+// CONN: how a device stays connected. Checks that only examine recordings are in `recorded.ts`.
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
 
 const CLAUSE = 'DEVICES.md, Connect'
 const TRIALS = 5
-/** Five random waits hardly end within so short a time of each other. */
+/** Five random waits are very unlikely to be this close together. */
 const SPREAD_LEAST_MS = 10
 const FAILING_MS = 10_000
-/** On a busy machine a hasty device is not that fast either: it has to show in any case. */
+/** A device without backoff also needs time on a busy machine, and must be detected there, too. */
 const FAILING_LEAST_MS = 4_000
 const REFUSED_MS = 60_000
 const REFUSED_TRIES_A_MINUTE = 6
@@ -74,7 +74,7 @@ async function comesBack(bench: Bench): Promise<void> {
   const forMs = Math.max(FAILING_LEAST_MS, FAILING_MS * bench.device.pace)
   await bench.wait(forMs)
   const tries = bench.broker.recordings.length - before
-  // The first two may follow each other quickly: the connection stood until then.
+  // The first two attempts may follow each other quickly, because the connection was good before.
   if (tries > forMs / 1_000 + 2)
     throw new UnmetCheck(
       `it tried to connect ${tries} times within ${forMs / 1_000} s`,
@@ -114,7 +114,7 @@ async function saysGoodbye(bench: Bench): Promise<void> {
   const connection = await bench.ready()
   const { sessionId } = await isGreeted(bench)
   await program.stop('SIGTERM', FAREWELL_MS)
-  // The shell that started the device may end before it, and the last bytes come after the end of the program.
+  // The shell that started the device may exit before the device, and the last bytes may arrive after that.
   const isOver = () => (connection.closedAt === undefined ? undefined : true)
   await bench.until('its connection ends after SIGTERM', isOver, FAREWELL_MS)
   const topic = bench.broker.topic('status')
@@ -143,7 +143,7 @@ async function noticesSilence(bench: Bench): Promise<void> {
   await bench.ready()
 }
 
-/** Waits for the message with which the device begins its session, or for what comes instead. */
+/** Waits for the first status message of the session. */
 async function isGreeted(bench: Bench): Promise<{ readonly sessionId: unknown }> {
   const connection = await bench.ready()
   const topic = bench.broker.topic('status')

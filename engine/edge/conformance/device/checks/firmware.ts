@@ -1,4 +1,4 @@
-// OTA: how a device takes firmware.
+// OTA: how a device installs firmware.
 import { isSameVersion } from '../../../../../schemas/same-version.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
@@ -21,11 +21,11 @@ const REFUSED_MS = 20_000
 const QUIET_MS = 3_000
 const SOON_MS = 30_000
 const RETRY_AFTER_SEC = 3
-/** A clock of the device and a clock of the kit may tick a little differently. */
+/** The clocks of the device and the kit may run at slightly different rates. */
 const EARLY_MS = 200
 const SLOW_BYTES_PER_SEC = 32 * 1024
 
-/** Ids of the checks that another program may go through meanwhile. */
+/** Checks that run in a track of their own, on another instance of the device program. */
 const BESIDE: Readonly<Record<string, Track>> = {
   'OTA-07': 'downloads',
   'OTA-08': 'downloads',
@@ -43,7 +43,7 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
   }),
   check('OTA-03', 'it refuses an image with another SHA-256, and stays as it is', async (bench) => {
     const order = makeOrder(bench, { version: await other(bench) })
-    // The same size, other bytes.
+    // This image has the same size and other bytes.
     const bytes = imageOf(order.version)
     bench.downloads.serve(order.image, { bytes, etag: '"corrupt"' })
     await refuses(bench, order, { quietMs: REFUSED_MS })
@@ -131,7 +131,7 @@ function check(id: string, title: string, run: Check['run']): Check {
   return { id, level: 'MUST', track: BESIDE[id] ?? 'firmware', clause: CLAUSE, title, run }
 }
 
-/** A version that the device does not run. */
+/** Returns a version that the device does not run. */
 async function other(bench: Bench): Promise<string> {
   return nextVersion(await knownVersion(bench))
 }
@@ -185,7 +185,7 @@ async function refreshes(bench: Bench): Promise<void> {
   const order = makeOrder(bench, { version, serving: { bytes: imageOf(version), refusals } })
   await offer(bench, order)
   await bench.until('refresh on ota/status', () => said(bench, order, 'refresh'), SOON_MS)
-  // The same order, with an address that is good.
+  // The same order is offered again, and the server no longer refuses the address.
   await offer(bench, order)
   await installed(bench, order)
 }
@@ -227,7 +227,7 @@ async function cancels(bench: Bench): Promise<void> {
     fields: { ...order.message, action: 'cancel', seq: Number(order.message['seq']) + 1 },
   })
   await bench.broker.send('ota', message)
-  // Longer than the rest of the download takes.
+  // Waits longer than the rest of the download takes.
   const wholeMs = (serving.bytes.length / SLOW_BYTES_PER_SEC) * 1_000 + 1_000
   const isOver = () => said(bench, order, 'cancelled', 'installing', 'rebooting')
   const until = Date.now() + wholeMs
@@ -238,7 +238,8 @@ async function cancels(bench: Bench): Promise<void> {
   if (!isSameVersion(before, after)) throw new UnmetCheck(`it runs ${after} now, and ran ${before} before`)
 }
 
-/** A device need not check manifests. One that installs an image whose manifest is wrongly signed does not. */
+/** Finds out whether the device checks manifests, which is optional. A device that installs an image with an invalid
+ *  signature does not. */
 async function checksManifests(bench: Bench): Promise<boolean> {
   bench.checksManifests ??= await refusesForgery(bench)
   return bench.checksManifests
@@ -268,7 +269,7 @@ async function distrusts(bench: Bench): Promise<void> {
   await refuses(bench, old, { quietMs: QUIET_MS })
 }
 
-/** Whether a device puts updates off is its own affair, so this looks at what was seen. */
+/** Deferring updates is optional, so this check only examines the reports of other checks. */
 async function defers(bench: Bench): Promise<void> {
   await bench.ready()
   const deferred = bench.broker

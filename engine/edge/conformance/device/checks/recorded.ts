@@ -1,4 +1,4 @@
-// Checks that look at everything that was recorded, whatever it was recorded for.
+// Checks that examine the recordings of all other checks.
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
@@ -10,7 +10,7 @@ const TOPICS = 'DEVICES.md, What a device publishes'
 const BIRTH_MS = 5_000
 const HEARTBEAT_MS = 30_000
 const GRACE_MS = 1_000
-/** One a second, one at the beginning, and one for a message that came again. */
+/** The limit allows one report per second, one at the beginning and repeated messages. */
 const PROGRESS_MS = 3_000
 const PROGRESS_MAX = 6
 const RETAINED: readonly string[] = ['status', 'shadow/reported']
@@ -145,7 +145,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
   },
 ]
 
-/** What was recorded until the check began, and what this bench has seen since. */
+/** Returns the earlier recordings and those that this bench has made since. */
 function both(bench: Bench, recordings: readonly Recording[]): readonly Recording[] {
   return [...new Set([...recordings, ...bench.broker.recordings])]
 }
@@ -210,7 +210,7 @@ async function isBorn(bench: Bench, recordings: readonly Recording[]): Promise<v
 }
 
 async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): Promise<void> {
-  // Other tracks are other programs: one that connects twice has to have two.
+  // Tracks may be separate programs, so one of them must connect twice.
   await bench.connectAnew()
   const ids = accepted(bench, recordings).map(({ connect }) => sessionOf(connect?.will?.payload.toString()))
   const known = ids.filter((id) => typeof id === 'string')
@@ -226,7 +226,7 @@ async function beats(bench: Bench, recordings: readonly Recording[]): Promise<vo
   const connection = await bench.ready()
   const lasted = (recording: Recording) => calmUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
   const isWatched = () => accepted(bench, recordings).some((each) => lasted(each) > HEARTBEAT_MS)
-  // One connection at least is watched for as long as a device may keep quiet.
+  // At least one connection must be observed for as long as a device may be silent.
   const isAgain = () => isWatched() || connection.published.length > 1
   const withinMs = HEARTBEAT_MS + GRACE_MS
   await bench.until('a second message over its connection', () => (isAgain() ? true : undefined), withinMs)
@@ -314,7 +314,7 @@ function suffixOf(bench: Bench, topic: string): string {
   return topic.startsWith(own) ? topic.slice(own.length) : topic
 }
 
-/** Waits for the first subscription, if there was none yet. */
+/** Waits for the first subscription if none was recorded yet. */
 async function subscribedOnce(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   const isSeen = () => accepted(bench, recordings).some(({ subscribed }) => subscribed.length > 0)
   await bench
@@ -324,7 +324,7 @@ async function subscribedOnce(bench: Bench, recordings: readonly Recording[]): P
     })
 }
 
-/** The topic without the part of a sub-device. */
+/** Returns the suffix without the prefix of a sub-device. */
 function lastPart(suffix: string): string {
   return suffix.replace(/^sub\/[^/]+\//, '')
 }
@@ -338,7 +338,7 @@ function field(text: string | undefined, name: string): unknown {
     const value: unknown = JSON.parse(text ?? '')
     return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
   } catch {
-    // A will that is no JSON names nothing.
+    // A will that is not JSON has no fields.
     return undefined
   }
 }

@@ -60,7 +60,7 @@ export const SHADOW_CHECKS: readonly Check[] = [
     const last = fieldOf(bench)
     await bench.shadow.desire(last)
     await isReported(bench, last)
-    // Nothing older may come after it.
+    // No outdated report may follow.
     await bench.never(() => undefined, QUIET_MS)
     await isReported(bench, last)
   }),
@@ -125,7 +125,7 @@ async function reportsAgain(bench: Bench): Promise<void> {
   const connection = await bench.ready()
   const desired = bench.broker.topic('shadow/desired')
   await bench.until(`it subscribes to ${desired}`, () => connection.takes(desired) || undefined, REPORT_MS)
-  // Its subscriptions may come in several packets.
+  // The subscriptions of the device may arrive in several packets.
   await bench.wait(SUBSCRIBED_MS)
   const canHear = connection.takes(bench.broker.topic('shadow/reported/rejected'))
   const named = bench.broker.published('shadow/reported').find(({ body }) => {
@@ -161,9 +161,9 @@ async function comesBack(bench: Bench): Promise<void> {
   bench.shadow.desireSilently(wanted)
   await bench.ready()
   await bench.shadow.sendDelta()
-  // Both answers may come at once.
+  // The device may report both states at once.
   const since = bench.broker.messages
-  // The broker hands out what it retained, which is not the newest.
+  // A broker may deliver a retained message that is not the newest.
   await bench.broker.send('shadow/desired', stale)
   await isReported(bench, wanted)
   const find = () =>

@@ -1,4 +1,4 @@
-// TEL and LOG: what a device measures and says.
+// TEL and LOG: the telemetry and the log lines of a device.
 import { isObject } from '../../../../../schemas/json.ts'
 import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
@@ -17,7 +17,7 @@ const BYTES_MAX = 256 * 1024
 const LINES_MAX = 100
 const EARLIEST = Date.UTC(2015, 0)
 const AHEAD_MS = 3_600_000
-/** JSON has none of them; some libraries write them all the same. */
+/** These values are not valid JSON, but some libraries write them. */
 const NOT_FINITE = /(?<=[:,[\s]|^)-?(NaN|Infinity)(?=[,\]}\s]|$)/g
 const TIME_WITH_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]00:?00)$/i
 
@@ -72,7 +72,7 @@ function all(bench: Bench, recordings: readonly Recording[]): readonly Published
   return [...new Set([...recordings, ...bench.broker.recordings])].flatMap(({ published }) => published)
 }
 
-/** Messages with measurements; waits for the first one. */
+/** Returns the messages with measurements. Waits for the first one. */
 async function measured(
   bench: Bench,
   recordings: readonly Recording[],
@@ -117,7 +117,8 @@ function isPlausible(message: PublishedMessage): void {
   }
 }
 
-/** Keeps acknowledgements back, then cuts the connection for a while. Returns what was on its way, and what came of it. */
+/** Withholds acknowledgements, then breaks the connection for a while. Returns the unacknowledged messages and those
+ *  that came after the interruption. */
 async function interrupted(bench: Bench): Promise<{
   readonly withheld: readonly PublishedMessage[]
   readonly again: readonly PublishedMessage[]
@@ -126,8 +127,8 @@ async function interrupted(bench: Bench): Promise<{
   const { manners } = bench.broker
   const isMeant = (message: PublishedMessage) => isTelemetry(bench, message)
   manners.acknowledges = (message) => !isMeant(message)
-  // By number: of two messages in one millisecond, the first may have been acknowledged. And over every connection: one that
-  // breaks by itself meanwhile is no fault of the device.
+  // Messages are compared by number, because the first of two messages in one millisecond may have been acknowledged.
+  // All connections count, because a connection may also break without any fault of the device.
   const before = bench.broker.messages
   const find = () =>
     bench.broker.recordings.flatMap(({ published }) =>
@@ -231,7 +232,8 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Undefined if it is no JSON. Numbers that JSON does not have are null here: TEL-02 is about them. */
+/** Parses a payload. Returns undefined if it is not JSON. NaN and infinities become null here, because TEL-02 reports
+ *  them. */
 function parse({ payload }: PublishedMessage): unknown {
   try {
     return JSON.parse(payload.toString('utf8').replace(NOT_FINITE, 'null'))

@@ -1,4 +1,4 @@
-// AUTH: who may log in, and what each role may do.
+// AUTH: login, tokens and the rights of each role.
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { parsePayload } from '../../../payload.ts'
@@ -82,7 +82,7 @@ async function tokens(run: Run): Promise<void> {
   await (await run.connect({ id, token: last })).client.endAsync()
 }
 
-/** The claims of a device's token, which a broker may judge without the service. */
+/** Checks the claims of a device token, which a broker may verify without the service. */
 function saysWhatItIsFor(token: string, id: string): void {
   const [, part = ''] = token.split('.')
   const claims = parsePayload(Buffer.from(part, 'base64url')) ?? {}
@@ -130,7 +130,7 @@ function refreshOf(body: JsonObject): JsonObject {
   return { refresh_token: String(body['refresh_token']) }
 }
 
-/** Statuses by role; `outside` is an operator of another group. */
+/** The expected statuses. `outside` is an operator of another group. */
 type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
 
 async function roles(run: Run): Promise<void> {

@@ -1,4 +1,4 @@
-// ALR: how alerts begin and end, and what is told of them.
+// ALR: how alerts fire, end and are notified.
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -200,7 +200,7 @@ async function webhook(run: Run): Promise<void> {
   })
   await new Promise<void>((resolve) => sink.listen(run.webhookPort, '127.0.0.1', resolve))
   try {
-    // It listens on TCP.
+    // A TCP server has an object as its address.
     const { port } = sink.address() as AddressInfo
     const url = `http://127.0.0.1:${port}/`
     const about = { type: 'webhook', url, group: run.group, group_wait_sec: WAIT_SEC }
@@ -228,7 +228,7 @@ async function webhook(run: Run): Promise<void> {
   }
 }
 
-/** The signature that Standard Webhooks asks for. */
+/** Returns the signature as defined by Standard Webhooks. */
 function signatureOf(secret: string, { headers, text }: WebhookRequest): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`

@@ -1,4 +1,4 @@
-// CMD and GW: commands with every way that they end, broadcasts, and sub-devices.
+// CMD and GW: every outcome of a command, broadcasts and sub-devices.
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
@@ -128,7 +128,7 @@ async function redelivery(run: Run): Promise<void> {
   const device = await run.register()
   const isKept = { clean: false } as const
   const first = await run.connect(device, isKept)
-  // It takes the message, and never says that it has.
+  // The client receives the message and never acknowledges it.
   first.client.handleMessage = () => undefined
   await run.subscribe(first, device, 'command')
   await first.say('status', status('online', 's1'))

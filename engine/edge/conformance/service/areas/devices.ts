@@ -1,4 +1,4 @@
-// REG, MQTT and PRES: devices, who may connect and say what, and when they are there.
+// REG, MQTT and PRES: registration, what a device may do over MQTT, and online and offline status.
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
 import { check, hasStatus, isRefused, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
@@ -108,7 +108,7 @@ export const DEVICES: readonly ServiceCheck[] = [
   },
   {
     ...check('PRES-03', 'Presence', 'a silent device is offline within 1 s of its deadline'),
-    // Its limit is one of time, which says nothing of a machine that is busy with a suite of tests.
+    // The check has a tight time limit, which would often fail on a machine that also runs a test suite.
     isSlow: true,
     run: async (run) => {
       const device = await run.register({ heartbeat_timeout_sec: SILENCE_SEC })
@@ -118,7 +118,7 @@ export const DEVICES: readonly ServiceCheck[] = [
       await say('telemetry', { last: 'word' })
       await hasStatus(run, device.id, 'offline')
       const { body } = await run.rest.get(`/devices/${device.id}`)
-      // By the service's own clock, so that the way to it does not count.
+      // The times are those of the service, so that network delays do not count.
       const silentMs = Date.parse(String(body['updated_at'])) - Date.parse(String(body['last_seen_at']))
       const lateMs = silentMs - SILENCE_SEC * 1_000
       if (lateMs < 0) throw new UnmetCheck(`it is offline ${-lateMs} ms before its deadline`, body)
@@ -132,7 +132,7 @@ async function namespace(run: Run): Promise<void> {
   const secret = await run.connect(other)
   await secret.say('telemetry', { n: 1 })
   for (const suffix of ['telemetry', 'status', 'shadow/reported']) {
-    // The session may end for it, so each tries in one of its own.
+    // Each attempt uses a session of its own, because the broker may end it.
     const { client } = await run.connect(device)
     client.publish(`fleet/${other.id}/${suffix}`, JSON.stringify({ n: 2, status: 'offline' }), { qos: 1 })
     const ended = new Promise<void>((resolve) => client.once('close', () => resolve()))
@@ -166,7 +166,7 @@ async function feedback(run: Run): Promise<void> {
     { suffix: 'command/ack', text: '{"request_id":"cmd_404","status":"completed"}', code: 'UNKNOWN_COMMAND' },
   ]
   for (const { suffix, text, code } of mistakes) {
-    // Each as a device of its own, because a device is told of one a second.
+    // Each mistake is made by another device, because a device gets at most one error message per second.
     const device = await run.register()
     const session = await run.connect(device)
     await run.subscribe(session, device, 'error')

@@ -1,14 +1,14 @@
-// OTA, continued: a device that does not stay on what it was given, and the way back to the version before.
+// OTA, continued: devices that do not stay on the new version, and rollbacks.
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
 import { check, type ServiceCheck, told } from '../steps.ts'
 import { completed, deploy, jobOf, restart, statusOf, type Updatable, updatable, upload } from './firmware.ts'
 
-/** Longer than this check, so that nothing but a lost session ends the wait; as long as `confirm_sec` at most. */
+/** The time is longer than this check, so that only a lost session can end it. `confirm_sec` must not be shorter. */
 const STABLE_SEC = 300
 const LOSSES_MAX = 3
-/** The session in which `restart` comes back has this number. */
+/** The number of the session in which `restart` brings the device back. */
 const BOOTED = 2
 
 export const FIRMWARE_WAYS: readonly ServiceCheck[] = [
@@ -49,7 +49,7 @@ async function unstable(run: Run): Promise<void> {
     await isNow('it has to stay connected', ({ status }) => status === 'confirming')
     await session.say('status', { status: 'offline', session_id: `s${boot}` })
     await session.client.endAsync()
-    // Back for once more it would have succeeded, late.
+    // If the device came back once more, the job would have succeeded late.
     if (boot === BOOTED + LOSSES_MAX - 1) break
     session = await run.connect(one.device)
     await session.say('status', statusOf(version, boot + 1))
@@ -59,14 +59,14 @@ async function unstable(run: Run): Promise<void> {
   })
 }
 
-/** The message comes five times, every ten seconds. */
+/** The service sends the message five times, ten seconds apart. */
 const UNACKNOWLEDGED_MS = 150_000
 
 async function unacknowledged(run: Run): Promise<void> {
   const version = `0.0.7-conf.${run.id}`
   const { firmware_id = null } = await upload(run, { version, image: `unacknowledged of ${run.id}` })
   const { device, session } = await updatable(run)
-  // It takes messages, and never says that it has.
+  // The client receives messages and never acknowledges them.
   session.client.handleMessage = () => undefined
   const deployment = await deploy(run, {
     ...{ firmware_id, target: { type: 'device', value: device.id } },
@@ -118,7 +118,7 @@ async function rollback(run: Run): Promise<void> {
   })
 }
 
-/** Resolves with a session in which the next update is heard. */
+/** Installs an update. Resolves with a session that is subscribed to the next one. */
 async function installs(
   run: Run,
   one: Updatable,

@@ -1,11 +1,11 @@
-// OTA: uploads, ranges, the ways that an update ends, places and canaries.
+// OTA: uploads, range requests, the outcomes of updates, concurrency limits and canaries.
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../../../../../schemas/json.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import { type Device, expectStatus, hasNoImages, type Run, type Session } from '../run.ts'
 import { check, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
 
-/** Seconds; long enough for the devices that go on, on a busy machine. */
+/** The timeouts are long enough for devices on a busy machine that do not stop. */
 const TIMEOUTS = { download_sec: 20, install_sec: 15, reboot_sec: 5, confirm_sec: 5 }
 const OFFLINE_SEC = 5
 const STREAMED_BYTES = 3 * 2 ** 20
@@ -90,7 +90,8 @@ export async function deploy(run: Run, body: JsonObject): Promise<string> {
   return id
 }
 
-/** Says that it is loaded and installed, restarts, and comes back with this version, in the session that is returned. */
+/** Reports the download and the installation, restarts, and returns the session in which the device runs this
+ *  version. */
 export async function restart(
   run: Run,
   { device, session }: Updatable,
@@ -144,7 +145,7 @@ async function ranges(url: string, image: string): Promise<void> {
     if (answer.status !== wanted || (wanted < 400 && text !== body))
       throw new UnmetCheck(`${JSON.stringify(headers)} is answered ${answer.status}, not ${wanted}`, text)
   }
-  // Not the last letter, which may have bits that mean nothing.
+  // The last letter is left alone, because some of its bits have no meaning in Base64.
   const forged = url.replace(/.(?=.{9}$)/, (letter) => (letter === 'a' ? 'b' : 'a'))
   const { status: refused } = await fetch(forged)
   if (refused !== 403) throw new UnmetCheck(`an address that was changed is answered ${refused}, not 403`)
@@ -173,8 +174,9 @@ interface Boot {
 }
 
 interface Behaviour {
-  /** What it says, in this order; `off` ends its session, a version begins the next one on it, in which it waits to be
-   *  told of the update again if `again` says so. Undefined: it never connects. */
+  /** The steps of the device in order. `off` ends the session, and `boots` begins the next one with a version. With
+   *  `again` that session waits for the message about the update once more. Undefined means that the device never
+   *  connects. */
   readonly does: readonly (JsonObject | 'off' | Boot)[] | undefined
   readonly status: string
   readonly code?: string
@@ -187,7 +189,7 @@ const INSTALLED: readonly JsonObject[] = ['downloaded', 'installing', 'rebooting
 const RESTARTED = ['off', { boots: '1.0.0', again: true }] as const
 const FAULT: JsonObject = { code: 'NO_SPACE', message: 'the flash is full' }
 
-/** `new` stands for the version that is deployed. */
+/** `new` stands for the version of the deployment. */
 const BEHAVIOURS: readonly Behaviour[] = [
   { does: [...INSTALLED, 'off', { boots: 'new' }], status: 'succeeded' },
   { does: [{ status: 'rejected', error: FAULT }], status: 'rejected' },
@@ -268,7 +270,7 @@ async function rows(run: Run): Promise<void> {
   await isRetried(run, deviceOf('NO_SPACE'), { path, deployment, version })
 }
 
-/** The job of a device that comes up on the new version after its end has succeeded late. */
+/** Checks that a job succeeds late if its device runs the new version after the job has ended. */
 async function endsLate(
   run: Run,
   device: Device | undefined,
@@ -283,7 +285,7 @@ async function endsLate(
   })
 }
 
-/** A job that failed begins again when it is asked to, as another attempt. */
+/** Checks that a failed job can be retried, as another attempt. */
 async function isRetried(
   run: Run,
   device: Device | undefined,

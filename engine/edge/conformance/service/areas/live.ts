@@ -1,4 +1,4 @@
-// WS, ERR and OPS: the live stream, wrong requests, and what operators look at.
+// WS, ERR and OPS: the live stream, malformed requests and endpoints for operators.
 import { WebSocket } from 'ws'
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
@@ -97,7 +97,7 @@ async function ticketOf({ rest }: Run): Promise<Hello> {
   return { query: `?ticket=${body['ticket']}` }
 }
 
-/** Resolves once it is let in. */
+/** Resolves once the login is accepted. */
 async function open(run: Run, hello: Hello): Promise<Live> {
   const { socket, frames, closed } = dial(run, hello)
   const next = (what: string, is: (frame: JsonObject) => boolean) => run.until(what, () => frames.find(is))
@@ -189,7 +189,7 @@ async function filters(run: Run): Promise<void> {
   }
 }
 
-/** More than the buffers between a service and its reader hold. */
+/** More data than the buffers between a service and its client can hold. */
 const UNREAD_BYTES_MAX = 16 * 2 ** 20
 const PAYLOAD = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`f${n}`, 'x'.repeat(1_000)]))
 const BEHIND_MS = 30_000

@@ -1,4 +1,4 @@
-// TEL and SHD: values and buckets, and the shadow.
+// TEL and SHD: values, history buckets and the shadow.
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { UnmetCheck } from '../../verdict.ts'
 import type { Run } from '../run.ts'
@@ -109,7 +109,7 @@ async function buckets(run: Run): Promise<void> {
   const begin = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - (MINUTES + 1) * MINUTE_MS
   const wanted = new Map<number, Bucket>()
   const points = Array.from({ length: POINTS }, (_, n) => {
-    // Each at a time of its own, in an order that jumps about: 7 and 400 have no common divisor.
+    // Each point has a time of its own, and their order jumps back and forth: 7 and 400 have no common divisor.
     const at = begin + Math.floor((((n * 7) % POINTS) * MINUTES * MINUTE_MS) / POINTS)
     const v = Math.round(1_000 * Math.sin(n * 12.9898)) / 8
     const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS
