@@ -1,4 +1,5 @@
-// What the sample for Arduino uses of Arduino for an ESP32, PubSubClient 2.8 and ArduinoJson 7: enough for a compiler to check it.
+// Declares the parts of Arduino for an ESP32, PubSubClient 2.8 and ArduinoJson 7 that the Arduino sample uses, so that
+// a compiler can check the sample.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// For tests: what the sample for ESP-IDF uses of it, as its headers declare it, so that a compiler can check the sample.
+// Declares the parts of ESP-IDF that the sample for ESP-IDF uses, so that a compiler can check the sample.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

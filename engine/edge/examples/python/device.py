@@ -1,7 +1,7 @@
-"""A device of Fleet in one file, on paho-mqtt 2 (pip install "paho-mqtt>=2,<3"). Replace what is marked YOURS.
+"""A device of Fleet in one file, with paho-mqtt 2 (pip install "paho-mqtt>=2,<3"). Replace everything that is marked YOURS.
 
-Messages wait for the broker's acknowledgement, a command runs once although it is delivered twice, the newest desired
-state wins, and firmware counts by the version that runs after the restart.
+Messages are kept until the broker acknowledges them, a command that is delivered twice runs once, the newest desired
+state wins, and an update has succeeded if the new version runs after the restart.
 """
 import hashlib, json, os, queue, random, signal, sys, threading, time, urllib.request, uuid
 from contextlib import suppress
@@ -18,7 +18,7 @@ TELEMETRY_SEC, HEARTBEAT_SEC, COMMANDS_KEPT = float(os.environ.get("FLEET_TELEME
 PREFIX = f"fleet/{DEVICE_ID}/"
 TOPICS = ["command", "ota", "shadow/desired", "shadow/get/accepted", "shadow/reported/rejected"]
 
-# YOURS: what the device can do. Each takes the device and the command's data and returns a result.
+# YOURS: the commands of the device. Each function takes the device and the data of the command, and returns the result.
 COMMANDS = {
     "ping": lambda device, data: {"pong": True},
     "wait": lambda device, data: time.sleep(float(data.get("sec", 1))),
@@ -28,26 +28,26 @@ COMMANDS = {
 def now_iso():
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-def is_over(iso):
+def has_expired(iso):
     return isinstance(iso, str) and datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp() <= time.time()
 
-def remember(name, value):
-    """The old value or the new one is there after a power cut, never a part of one."""
+def save(name, value):
+    """Replaces the file atomically: after a power cut it contains the old value or the new one."""
     with open(STATE / f"{name}.part", "wb", buffering=0) as file:
         file.write(json.dumps(value).encode())
         os.fsync(file.fileno())
     os.replace(STATE / f"{name}.part", STATE / name)
 
-def recall(name, default):
+def load(name, default):
     return json.loads((STATE / name).read_bytes()) if (STATE / name).exists() else default
 
-class Refused(Exception): """Its arguments are a code and a message."""
+class Refused(Exception): """The device refuses an update. The arguments are a code and a message."""
 class Device:
     def __init__(self):
         STATE.mkdir(parents=True, exist_ok=True)
-        self.version = recall("firmware.json", {"version": "1.0.0"})["version"]
-        self.answers = recall("commands.json", {})  # The last answer to each request id, None while the command runs.
-        self.update = recall("update.json", None)
+        self.version = load("firmware.json", {"version": "1.0.0"})["version"]
+        self.answers = load("commands.json", {})  # The latest answer by request id. None while the command runs.
+        self.update = load("update.json", None)
         self.reported = {"led": "off"}  # YOURS: the state of the device.
         self.seen_version, self.seq, self.started, self.session_id = -1, 0, time.monotonic(), ""
         self.cancelled, self.orders, self.updating, self.keeping = set(), queue.Queue(), threading.Lock(), threading.Lock()
@@ -56,11 +56,11 @@ class Device:
         self.client.username_pw_set(DEVICE_ID, TOKEN)
         self.client.max_queued_messages_set(10_000)
         _ = self.client.tls_set() if URL.scheme == "mqtts" else None
-        self.client.on_connect, self.client.on_message = self.connected, self.received
+        self.client.on_connect, self.client.on_message = self.on_connect, self.on_message
         self.client.on_disconnect = lambda *_: self.lost.set()
 
     def run(self):
-        for task in (self.work, self.measure):
+        for task in (self.run_commands, self.measure):
             threading.Thread(target=task, daemon=True).start()
         while not self.stopping.is_set():
             self.lost.clear()
@@ -70,27 +70,27 @@ class Device:
                 self.client.connect(URL.hostname, URL.port or (8883 if URL.scheme == "mqtts" else 1883), keepalive=15)
                 self.client.loop_start()
                 while not self.lost.wait(HEARTBEAT_SEC):
-                    self.say("status", self.status("online", "heartbeat"), retain=True)
+                    self.publish("status", self.status("online", "heartbeat"), retain=True)
             if self.client.is_connected():
-                self.say("status", self.status("offline", "shutdown"), retain=True).wait_for_publish(2)
+                self.publish("status", self.status("offline", "shutdown"), retain=True).wait_for_publish(2)
                 self.client.disconnect()
             self.client.loop_stop()
             self.failures += 1
-            # Random, so that a fleet does not come back at one moment. A refusal is not worth asking again soon.
+            # The wait is random, so that a fleet does not reconnect all at once. After a refusal it is longer.
             longest = 60 if self.refused else min(30, 0.5 * 2 ** min(self.failures, 10))
             self.stopping.wait(max(12 if self.refused else min(self.failures - 1, 1), random.random() * longest))
 
-    def connected(self, client, _userdata, _flags, reason, _properties):
+    def on_connect(self, client, _userdata, _flags, reason, _properties):
         self.refused = reason.is_failure
         if self.refused:
             return
         self.failures = 0
         client.subscribe([(PREFIX + topic, 1) for topic in TOPICS])
-        self.say("status", self.status("online", "connect"), retain=True)
-        self.say("shadow/reported", self.reported)
-        self.say("shadow/get", None)
+        self.publish("status", self.status("online", "connect"), retain=True)
+        self.publish("shadow/reported", self.reported)
+        self.publish("shadow/get", None)
         if self.update and self.update["phase"] in ("installing", "rebooting") and not self.updating.locked():
-            self.proved()
+            self.report_running_version()
 
     def status(self, status, reason):
         self.seq += 1
@@ -98,48 +98,48 @@ class Device:
         body |= {"timestamp": now_iso(), "uptime_sec": round(time.monotonic() - self.started)}
         return {**body, "firmware_version": self.version}
 
-    def say(self, topic, body, retain=False):
-        # paho keeps messages of QoS 1 until they are acknowledged, also while there is no connection.
+    def publish(self, topic, body, retain=False):
+        # paho keeps messages of QoS 1 until they are acknowledged, even without a connection.
         return self.client.publish(PREFIX + topic, b"" if body is None else json.dumps(body), qos=1, retain=retain)
 
-    def received(self, _client, _userdata, message):
+    def on_message(self, _client, _userdata, message):
         """paho acknowledges the message when this returns."""
-        document = lambda body: self.desired({**body, "state": body["delta"]})
-        report = lambda: self.say("shadow/reported", self.reported)
-        again = lambda body: body["status"] == 409 and self.say("shadow/get", None) and report()
-        with suppress(ValueError, KeyError, TypeError, AttributeError):  # What is no message of the service is ignored.
-            handlers = [self.ordered, self.offered, self.desired, document, again]
+        document = lambda body: self.on_desired({**body, "state": body["delta"]})
+        report = lambda: self.publish("shadow/reported", self.reported)
+        again = lambda body: body["status"] == 409 and self.publish("shadow/get", None) and report()
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # Malformed messages are ignored.
+            handlers = [self.on_command, self.on_update, self.on_desired, document, again]
             handlers[TOPICS.index(message.topic[len(PREFIX):])](json.loads(message.payload))
 
     def measure(self):
         while not self.stopping.wait(TELEMETRY_SEC):
-            # YOURS: what the device measures. Its own time lets a message arrive late and still be right.
-            self.say("telemetry", {"timestamp": now_iso(), "temperature": round(20 + random.random() * 5, 2)})
+            # YOURS: the measurements. The timestamp stays right even if the message arrives late.
+            self.publish("telemetry", {"timestamp": now_iso(), "temperature": round(20 + random.random() * 5, 2)})
 
-    def desired(self, message):
+    def on_desired(self, message):
         if message["version"] > self.seen_version:
             self.seen_version, delta = message["version"], message["state"]
-            if delta:  # YOURS: apply it. null removes a field.
+            if delta:  # YOURS: apply the state. null removes a field.
                 self.reported = {name: value for name, value in {**self.reported, **delta}.items() if value is not None}
-                self.say("shadow/reported", delta)
+                self.publish("shadow/reported", delta)
 
-    def ordered(self, order):
+    def on_command(self, order):
         request_id, command = order["request_id"], order["command"]
         if command == "$cancel":
             self.cancelled.add(order["data"]["request_id"])
         elif request_id in self.answers:
-            self.say("command/ack", self.answers[request_id] or {"request_id": request_id, "status": "acked"})
-        elif is_over(order.get("expires_at")):
+            self.publish("command/ack", self.answers[request_id] or {"request_id": request_id, "status": "acked"})
+        elif has_expired(order.get("expires_at")):
             self.answer(request_id, "rejected", error={"code": "EXPIRED", "message": "the command came too late"})
         elif command not in COMMANDS:
             self.answer(request_id, "rejected", error={"code": "UNKNOWN_COMMAND", "message": f"known: {[*COMMANDS]}"})
         else:
-            # On disk before it begins, so that it is not carried out twice, whatever happens.
+            # The id is on disk before the command begins, so that it is never carried out twice.
             self.keep(request_id, None)
-            self.say("command/ack", {"request_id": request_id, "status": "acked"})
+            self.publish("command/ack", {"request_id": request_id, "status": "acked"})
             self.orders.put(order)
 
-    def work(self):
+    def run_commands(self):
         for request_id in [request_id for request_id, answer in self.answers.items() if answer is None]:
             self.answer(request_id, "failed", error={"code": "INTERRUPTED", "message": "the device restarted"})
         while True:
@@ -149,30 +149,30 @@ class Device:
                 result = None if request_id in self.cancelled else command(self, order.get("data") or {})
                 if request_id not in self.cancelled:
                     self.answer(request_id, "completed", result=result)
-            except Exception as error:  # What goes wrong in a command is the command's failure.
+            except Exception as error:  # An error in a command makes only this command fail.
                 self.answer(request_id, "failed", error={"code": "FAILED", "message": str(error)})
 
     def answer(self, request_id, status, **fields):
         ack = {"request_id": request_id, "status": status, "executed_at": now_iso(), **fields}
         self.keep(request_id, ack)
-        self.say("command/ack", ack)
+        self.publish("command/ack", ack)
 
     def keep(self, request_id, ack):
         with self.keeping:
             self.answers = dict([*self.answers.items(), (request_id, ack)][-COMMANDS_KEPT:])
-            remember("commands.json", self.answers)
+            save("commands.json", self.answers)
 
-    def offered(self, order):
+    def on_update(self, order):
         key = [order["deployment_id"], order["attempt"], order.get("sha256")]
         if order["action"] == "cancel":
             if self.update and self.update["key"][0] == key[0] and self.update["phase"] == "downloading":
                 self.report("cancelled", "ended")
         elif self.update and self.update["key"] == key:
-            self.update["order"] = order  # The address is a new one.
-            self.say("ota/status", self.update["last"])
+            self.update["order"] = order  # The order has a new download address.
+            self.publish("ota/status", self.update["last"])
             if not self.updating.locked():
                 threading.Thread(target=self.install, daemon=True).start()
-        elif not is_over(order.get("expires_at")):
+        elif not has_expired(order.get("expires_at")):
             self.update = {"key": key, "order": order}
             if TYPE and order.get("device_type", TYPE) != TYPE:
                 return self.report("rejected", "ended", error={"code": "INCOMPATIBLE", "message": f"this is {TYPE}"})
@@ -185,8 +185,8 @@ class Device:
         deployment_id, attempt, _ = self.update["key"]
         last = {"deployment_id": deployment_id, "attempt": attempt, "status": status, **fields}
         self.update = {**self.update, "phase": phase, "last": last}
-        remember("update.json", self.update)
-        self.say("ota/status", last)
+        save("update.json", self.update)
+        self.publish("ota/status", last)
 
     def install(self):
         with self.updating:
@@ -194,19 +194,19 @@ class Device:
                 if (image := self.download()) is None:
                     return
                 self.report("installing", "installing")
-                # YOURS: write the image to the other slot, and reboot. This device becomes a new process.
+                # YOURS: write the image to the other slot and reboot. This example only restarts its process.
                 os.replace(image, STATE / "image")
                 order = self.update["order"]
-                remember("firmware.json", {"version": order.get("reports_as") or order["version"]})
+                save("firmware.json", {"version": order.get("reports_as") or order["version"]})
                 self.report("rebooting", "rebooting")
                 time.sleep(1)
                 os.execv(sys.executable, [sys.executable, *sys.argv])
-            except Exception as error:  # The service decides whether to try again.
+            except Exception as error:  # The service decides whether to retry.
                 code, message = error.args if isinstance(error, Refused) else ("INSTALL_FAILED", str(error))
                 self.report("failed", "ended", error={"code": code, "message": message})
 
     def download(self):
-        """Goes on where it ended, also after a restart. The file counts only with the announced size and SHA-256."""
+        """Resumes an interrupted download, even after a restart. Returns a file that has the announced size and SHA-256."""
         path, failures = STATE / f"{self.update['key'][2]}.image", 0
         while self.update["phase"] == "downloading":
             order, have = self.update["order"], path.stat().st_size if path.exists() else 0
@@ -223,11 +223,11 @@ class Device:
                             file.write(chunk)
                             failures = -1
             except OSError as error:
-                status = getattr(error, "code", 0)  # Of HTTP, if there was an answer.
+                status = getattr(error, "code", 0)  # The HTTP status if the server responded.
                 if status == 410:
                     raise Refused("DOWNLOAD_WITHDRAWN", "the service has withdrawn the image") from error
                 if status == 403:
-                    self.say("ota/status", {**self.update["last"], "status": "refresh"})
+                    self.publish("ota/status", {**self.update["last"], "status": "refresh"})
                 if status in (429, 503):
                     self.stopping.wait(float(error.headers.get("Retry-After") or 5))
                     failures = -1
@@ -236,8 +236,8 @@ class Device:
                 raise Refused("DOWNLOAD_FAILED", "the image cannot be downloaded")
             self.stopping.wait(random.random() * min(60, 2**failures) if failures else 0)
 
-    def proved(self):
-        """After the restart, what runs now says whether it worked."""
+    def report_running_version(self):
+        """Compares the running version after the restart with the ordered one, and reports the result."""
         order, how = self.update["order"], {"version": self.version}
         if (order.get("reports_as") or order["version"]) == self.version:
             return self.report("rolled_back" if order["action"] == "rollback" else "succeeded", "ended", **how)

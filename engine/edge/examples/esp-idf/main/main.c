@@ -1,7 +1,8 @@
-// A device of Fleet on an ESP32, with ESP-IDF and its MQTT client. Replace what is marked YOURS.
+// A device of Fleet on an ESP32, with ESP-IDF and its MQTT client. Replace everything that is marked YOURS.
 //
-// Each connection has a session id of its own, in its birth message and in its will. Messages of QoS 1 wait in the outbox
-// for their acknowledgement. A command runs once although it is delivered twice, also over a restart.
+// Each connection has a session id of its own, which is in its birth message and in its last will. Messages of QoS 1
+// wait in the outbox until they are acknowledged. A command that is delivered twice runs once, even if the device
+// restarts in between.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static esp_mqtt_client_handle_t client;
 static char url[128], device_id[65], token[1536], ca[2048], session_id[17], will[160];
 static double seen_version = -1;
 
-// --- what the device remembers
+// --- storage in flash
 
 typedef struct {
     char id[REQUEST_ID_MAX + 1];
@@ -50,12 +51,12 @@ typedef struct {
 static kept_command kept[COMMANDS_KEPT];
 static nvs_handle_t memory;
 
-static bool recall(const char *key, char *value, size_t size)
+static bool load_text(const char *key, char *value, size_t size)
 {
     return nvs_get_str(memory, key, value, &size) == ESP_OK;
 }
 
-static void remember_commands(void)
+static void save_commands(void)
 {
     ESP_ERROR_CHECK(nvs_set_blob(memory, "commands", kept, sizeof kept));
     ESP_ERROR_CHECK(nvs_commit(memory));
@@ -73,11 +74,11 @@ static kept_command *keep_command(const char *id)
     memmove(&kept[1], &kept[0], sizeof kept - sizeof kept[0]);
     snprintf(kept[0].id, sizeof kept[0].id, "%s", id);
     kept[0].done = false;
-    remember_commands();
+    save_commands();
     return &kept[0];
 }
 
-// --- what the device says
+// --- publishing
 
 typedef struct {
     char text[160];
@@ -90,14 +91,15 @@ static name topic(const char *suffix)
     return found;
 }
 
-/** Takes the body. It is kept in the outbox while there is no connection, as long as there is memory. */
-static void say(const char *suffix, cJSON *body, bool retain)
+/** Publishes the body and frees it. Without a connection the message waits in the outbox, as long as there is
+ *  memory. */
+static void publish(const char *suffix, cJSON *body, bool retain)
 {
     char *text = cJSON_PrintUnformatted(body);
     cJSON_Delete(body);
     if (text == NULL) return;
     if (esp_mqtt_client_enqueue(client, topic(suffix).text, text, 0, 1, retain, true) < 0)
-        ESP_LOGW(TAG, "no room for a message on %s", suffix);
+        ESP_LOGW(TAG, "the outbox is full, so a message on %s is lost", suffix);
     cJSON_free(text);
 }
 
@@ -121,13 +123,13 @@ static void answer(const char *request_id, const char *word, const char *code, c
         cJSON_AddStringToObject(error, "code", code);
         cJSON_AddStringToObject(error, "message", message);
     }
-    say("command/ack", body, false);
+    publish("command/ack", body, false);
 }
 
-// --- what the device is told
+// --- received messages
 
-/** Without a clock nothing is over. */
-static bool is_over(const cJSON *expires_at)
+/** Returns false while the clock is not set. */
+static bool has_expired(const cJSON *expires_at)
 {
     struct tm at = {0};
     if (!cJSON_IsString(expires_at)) return false;
@@ -136,11 +138,11 @@ static bool is_over(const cJSON *expires_at)
         return false;
     at.tm_year -= 1900;
     at.tm_mon -= 1;
-    // The time zone is UTC, since nobody has set another.
+    // mktime expects local time, which is UTC unless the program sets a time zone.
     return mktime(&at) <= time(NULL);
 }
 
-/** YOURS: what the device can do. Longer work belongs into a task of its own. */
+/** YOURS: the commands of the device. Longer work belongs in a task of its own. */
 static void blink(const cJSON *data)
 {
     const cJSON *times = cJSON_GetObjectItem(data, "times");
@@ -153,7 +155,7 @@ static const struct {
 } COMMANDS[] = {{"blink", blink}};
 #define COMMANDS_KNOWN (sizeof COMMANDS / sizeof COMMANDS[0])
 
-static void ordered(const cJSON *order)
+static void on_command(const cJSON *order)
 {
     const cJSON *id = cJSON_GetObjectItem(order, "request_id"), *command = cJSON_GetObjectItem(order, "command");
     if (!cJSON_IsString(id) || !cJSON_IsString(command) || strlen(id->valuestring) > REQUEST_ID_MAX) return;
@@ -165,29 +167,29 @@ static void ordered(const cJSON *order)
         answer(request_id, "completed", NULL, NULL);
     } else if (known != NULL) {
         answer(request_id, "failed", "INTERRUPTED", "the device restarted");
-    } else if (is_over(cJSON_GetObjectItem(order, "expires_at"))) {
+    } else if (has_expired(cJSON_GetObjectItem(order, "expires_at"))) {
         answer(request_id, "rejected", "EXPIRED", "the command came too late");
     } else if (at == COMMANDS_KNOWN) {
         answer(request_id, "rejected", "UNKNOWN_COMMAND", "this device can blink");
     } else {
-        // In the flash before it begins, so that it is not carried out twice, whatever happens.
+        // The id is in the flash before the command begins, so that it is never carried out twice.
         kept_command *begun = keep_command(request_id);
         COMMANDS[at].carry_out(cJSON_GetObjectItem(order, "data"));
         begun->done = true;
-        remember_commands();
+        save_commands();
         answer(request_id, "completed", NULL, NULL);
     }
 }
 
-static void desired(const cJSON *message)
+static void on_desired(const cJSON *message)
 {
     const cJSON *version = cJSON_GetObjectItem(message, "version"), *state = cJSON_GetObjectItem(message, "state");
     if (state == NULL) state = cJSON_GetObjectItem(message, "delta");
     if (!cJSON_IsNumber(version) || !cJSON_IsObject(state) || version->valuedouble <= seen_version) return;
     seen_version = version->valuedouble;
     if (state->child == NULL) return;
-    // YOURS: apply it. null removes a field.
-    say("shadow/reported", cJSON_Duplicate(state, true), false);
+    // YOURS: apply the state. null removes a field.
+    publish("shadow/reported", cJSON_Duplicate(state, true), false);
 }
 
 static bool is_topic(const esp_mqtt_event_t *event, const char *suffix)
@@ -196,11 +198,11 @@ static bool is_topic(const esp_mqtt_event_t *event, const char *suffix)
     return event->topic_len == (int)strlen(wanted.text) && memcmp(event->topic, wanted.text, event->topic_len) == 0;
 }
 
-static void received(const esp_mqtt_event_t *event)
+static void on_message(const esp_mqtt_event_t *event)
 {
-    // A message larger than the buffer comes in parts: none of the service's is, but for a very large shadow.
+    // A message that is larger than the buffer arrives in parts. Only a very large shadow can be.
     if (event->data_len != event->total_data_len) {
-        ESP_LOGE(TAG, "a message of %d bytes is too large", event->total_data_len);
+        ESP_LOGE(TAG, "ignored a message of %d bytes, which does not fit into the buffer", event->total_data_len);
         return;
     }
     if (is_topic(event, "error")) {
@@ -209,20 +211,20 @@ static void received(const esp_mqtt_event_t *event)
     }
     cJSON *message = cJSON_ParseWithLength(event->data, event->data_len);
     if (message == NULL) return;
-    if (is_topic(event, "command")) ordered(message);
-    else desired(message);
+    if (is_topic(event, "command")) on_command(message);
+    else on_desired(message);
     cJSON_Delete(message);
 }
 
-static void connected(void)
+static void on_connected(void)
 {
     const char *topics[] = {"command", "shadow/desired", "shadow/get/accepted", "error"};
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
         esp_mqtt_client_subscribe_single(client, topic(topics[i]).text, 1);
-    say("status", status("online", "connect"), true);
+    publish("status", status("online", "connect"), true);
     cJSON *reported = cJSON_CreateObject();
     cJSON_AddStringToObject(reported, "led", "off"); // YOURS: the state of the device.
-    say("shadow/reported", reported, false);
+    publish("shadow/reported", reported, false);
     esp_mqtt_client_enqueue(client, topic("shadow/get").text, "", 0, 1, false, true);
 }
 
@@ -230,21 +232,22 @@ static void on_mqtt(void *arg, esp_event_base_t base, int32_t id, void *data)
 {
     const esp_mqtt_event_t *event = data;
     if (id == MQTT_EVENT_CONNECTED) {
-        connected();
+        on_connected();
         xEventGroupSetBits(happened, MQTT_UP);
     } else if (id == MQTT_EVENT_DISCONNECTED) {
         xEventGroupClearBits(happened, MQTT_UP);
         xEventGroupSetBits(happened, MQTT_LOST);
     } else if (id == MQTT_EVENT_DATA) {
-        received(event);
+        on_message(event);
     } else if (id == MQTT_EVENT_ERROR && event->error_handle->error_type == MQTT_ERROR_TYPE_CONNECTION_REFUSED) {
-        ESP_LOGE(TAG, "refused with code %d: look at `fleet debug %s`", event->error_handle->connect_return_code, device_id);
+        ESP_LOGE(TAG, "the service refused the connection with code %d; run `fleet debug %s` for the reason",
+                 event->error_handle->connect_return_code, device_id);
     }
 }
 
 // --- the connection
 
-/** A new session id for a new connection, and a will that has it. */
+/** Creates a session id and a last will that contains it, for a new connection. */
 static esp_mqtt_client_config_t new_session(void)
 {
     snprintf(session_id, sizeof session_id, "%08" PRIx32 "%08" PRIx32, esp_random(), esp_random());
@@ -283,8 +286,8 @@ static void join_network(void)
 {
     wifi_init_config_t init = WIFI_INIT_CONFIG_DEFAULT();
     wifi_config_t network = {0};
-    recall("wifi_ssid", (char *)network.sta.ssid, sizeof network.sta.ssid);
-    recall("wifi_password", (char *)network.sta.password, sizeof network.sta.password);
+    load_text("wifi_ssid", (char *)network.sta.ssid, sizeof network.sta.ssid);
+    load_text("wifi_password", (char *)network.sta.password, sizeof network.sta.password);
     ESP_ERROR_CHECK(esp_netif_init());
     ESP_ERROR_CHECK(esp_event_loop_create_default());
     esp_netif_create_default_wifi_sta();
@@ -295,7 +298,7 @@ static void join_network(void)
     ESP_ERROR_CHECK(esp_wifi_set_config(WIFI_IF_STA, &network));
     ESP_ERROR_CHECK(esp_wifi_start());
     xEventGroupWaitBits(happened, WIFI_UP, pdFALSE, pdTRUE, portMAX_DELAY);
-    // TLS and the expiry of commands need the time.
+    // TLS and the expiry of commands need the current time.
     esp_sntp_config_t sntp = ESP_NETIF_SNTP_DEFAULT_CONFIG("pool.ntp.org");
     ESP_ERROR_CHECK(esp_netif_sntp_init(&sntp));
     esp_netif_sntp_sync_wait(pdMS_TO_TICKS(15000));
@@ -306,12 +309,12 @@ void app_main(void)
     happened = xEventGroupCreate();
     ESP_ERROR_CHECK(nvs_flash_init());
     ESP_ERROR_CHECK(nvs_open("fleet", NVS_READWRITE, &memory));
-    if (!recall("url", url, sizeof url) || !recall("device_id", device_id, sizeof device_id) ||
-        !recall("token", token, sizeof token)) {
-        ESP_LOGE(TAG, "url, device_id and token are missing in the flash: see README.md");
+    if (!load_text("url", url, sizeof url) || !load_text("device_id", device_id, sizeof device_id) ||
+        !load_text("token", token, sizeof token)) {
+        ESP_LOGE(TAG, "the flash lacks url, device_id or token; README.md explains how to write them");
         return;
     }
-    recall("ca", ca, sizeof ca);
+    load_text("ca", ca, sizeof ca);
     size_t size = sizeof kept;
     if (nvs_get_blob(memory, "commands", kept, &size) != ESP_OK) memset(kept, 0, sizeof kept);
     join_network();
@@ -326,19 +329,20 @@ void app_main(void)
         if ((bits & MQTT_LOST) == 0) {
             if ((bits & MQTT_UP) == 0) continue;
             failures = 0;
-            say("status", status("online", "heartbeat"), true);
+            publish("status", status("online", "heartbeat"), true);
             cJSON *measured = cJSON_CreateObject();
             cJSON_AddNumberToObject(measured, "temperature", 21.5); // YOURS: what the device measures.
-            say("telemetry", measured, false);
+            publish("telemetry", measured, false);
             continue;
         }
-        // Random, so that a fleet does not come back at one moment; never more than six times a minute.
+        // The wait is random, so that a fleet does not reconnect all at once, and at least 10 s.
         failures = failures < 3 ? failures + 1 : 3;
         vTaskDelay(pdMS_TO_TICKS(10000 + esp_random() % (10000 << failures)));
         xEventGroupWaitBits(happened, WIFI_UP, pdFALSE, pdTRUE, portMAX_DELAY);
         config = new_session();
         ESP_ERROR_CHECK(esp_mqtt_set_config(client, &config));
-        // It is not waiting yet, or not any more: then it says so again when it is lost.
+        // The client may not be ready to reconnect yet. If it has connected and lost the connection again, MQTT_LOST is
+        // set again.
         while (esp_mqtt_client_reconnect(client) != ESP_OK && (xEventGroupGetBits(happened) & MQTT_UP) == 0)
             vTaskDelay(pdMS_TO_TICKS(1000));
     }
