@@ -9,7 +9,7 @@ test('small values are exact', () => {
   expect(histogram.percentile(1)).toBe(100)
 })
 
-test('large values are exact to 1.6 per cent', () => {
+test('large values are exact to 1.6 percent', () => {
   const histogram = new Histogram()
   const values = Array.from({ length: 20_000 }, (_, index) => Math.round(1.0007 ** index))
   for (const value of values) histogram.record(value)
@@ -33,7 +33,7 @@ test('the largest value is kept exactly and bounds every percentile', () => {
   })
 })
 
-test('an empty histogram answers zero, and negative and huge values are clamped', () => {
+test('an empty histogram returns zero, and negative and huge values are clamped', () => {
   const histogram = new Histogram()
   expect(histogram.percentile(0.99)).toBe(0)
   histogram.record(-5)

@@ -53,7 +53,7 @@ export class Bridge {
       publish: ({ suffix, body, qos }) => device.publish(suffix, body, qos),
       clock,
       drainHz: config.buffer.drainHz,
-      failed: (error) => log('error', `cannot send the messages that are kept on disk: ${errorText(error)}`),
+      failed: (error) => log('error', `cannot send the messages that were kept on disk: ${errorText(error)}`),
     })
     const failed = (error: unknown) =>
       log('warn', `cannot report the state to the service: ${errorText(error)}`)
@@ -91,7 +91,7 @@ export class Bridge {
         oversized: (topic) => {
           for (const uplink of this.#uplinksOf(topic)) if (uplink.refuse()) this.#silenceEnded(uplink)
         },
-        complaint: (text) => log('warn', `rosbridge reports: ${text}`),
+        complaint: (text) => log('warn', `rosbridge reports a problem: ${text}`),
       },
     )
     for (const route of config.downlinks) this.#handle(route)
@@ -117,7 +117,7 @@ export class Bridge {
       this.#log('warn', `cannot connect to ${this.#config.mqtt.url}: ${whyNot(error)}; trying again`),
     )
     this.#device.on('dropped', (messages) =>
-      this.#log('warn', `dropped ${messages} messages, because too many wait to be sent`),
+      this.#log('warn', `dropped ${messages} messages, because too many are waiting to be sent`),
     )
     this.#device.on('failed', (error) => this.#log('error', errorText(error)))
     await this.#device.connect()
@@ -135,7 +135,7 @@ export class Bridge {
     const { path, bytesMax, ageMsMax } = this.#config.buffer
     if (path === undefined) return
     const failed = (error: unknown) =>
-      this.#log('error', `cannot write the buffer in ${path}, and messages are lost: ${errorText(error)}`)
+      this.#log('error', `cannot write the buffer in ${path}, so messages are lost: ${errorText(error)}`)
     const ports = { now: () => this.#clock.now(), failed }
     // Messages about the bridge itself have normal priority.
     const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])

@@ -42,7 +42,11 @@ export class YamlFile {
     // Aliases are refused because they could expand without bound.
     visit(document, {
       Alias: (_key, { range, source }) => {
-        this.problems.push({ line: lineAt(range?.[0]), path: '', message: `has an alias (*${source})` })
+        this.problems.push({
+          line: lineAt(range?.[0]),
+          path: '',
+          message: `contains an alias (*${source}), and aliases are not allowed`,
+        })
         return visit.BREAK
       },
     })

@@ -32,12 +32,12 @@ const wrong = ({ checks }: Report) =>
     .filter(({ id, result }) => result !== 'pass' && id !== 'OTA-18')
     .map(({ id, reason }) => [id, reason])
 
-test('a device on the library meets everything', async () => {
+test('a device with the device library passes all checks', async () => {
   const report = await examine(program('device.js', '--heartbeat 1 --keepalive 2'))
   expect(wrong(report)).toEqual([])
 })
 
-test('a device of the simulator meets what it can, without a disk and without firmware of its own', async () => {
+test('a simulated device passes the checks that need neither a disk nor firmware', async () => {
   const only = ['CONN', 'TEL', 'CMD', 'SHD']
   const about = { deviceId: 'one-001', only, slowCommand: undefined }
   const report = await examine(program('simulated-device.js'), about)
@@ -46,7 +46,7 @@ test('a device of the simulator meets what it can, without a disk and without fi
   expect(report.checks.flatMap(judged).filter(([, result]) => result !== 'pass')).toEqual([])
 })
 
-test('a device whose shell ends before it has said goodbye is waited for', async () => {
+test('the kit waits for a device whose shell exits before the device does', async () => {
   const run = `${program('device.js').replace('exec ', '')}; exit`
   const report = await examine(run, { only: ['CONN-08'] })
   expect(report.checks.map(({ id, result }) => [id, result])).toEqual([['CONN-08', 'pass']])
@@ -54,28 +54,25 @@ test('a device whose shell ends before it has said goodbye is waited for', async
 
 const HAS_MOSQUITTO = spawnSync('mosquitto_pub', ['--version']).error === undefined
 
-test.skipIf(!HAS_MOSQUITTO)(
-  'the lines for a shell on the pages are a device of the profile basic',
-  async () => {
-    const lineOf = (page: string, name: string) => {
-      const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')
-      const [line = ''] = new RegExp(String.raw`^${name} (?:.*\\\n)*.*`, 'm').exec(text) ?? []
-      expect(line).toContain(name)
-      return line.replaceAll('robot-7', 'thermo-1')
-    }
-    const [port, token] = [`\${FLEET_MQTT_URL##*:}`, '$FLEET_DEVICE_TOKEN']
-    const pub = lineOf('README.md', 'mosquitto_pub')
-    const run = `MQTT_PORT=${port} TOKEN=${token} DEVICE_TOKEN=${token}; ${pub}; exec ${lineOf('api/DEVICES.md', 'mosquitto_sub')}`
-    const report = await examine(run, { deviceId: 'thermo-1', profile: 'basic' })
-    expect(wrong(report)).toEqual([])
-    expect(report.passed).toBe(7)
-  },
-)
+test.skipIf(!HAS_MOSQUITTO)('the shell commands in the documentation pass the profile basic', async () => {
+  const lineOf = (page: string, name: string) => {
+    const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')
+    const [line = ''] = new RegExp(String.raw`^${name} (?:.*\\\n)*.*`, 'm').exec(text) ?? []
+    expect(line).toContain(name)
+    return line.replaceAll('robot-7', 'thermo-1')
+  }
+  const [port, token] = [`\${FLEET_MQTT_URL##*:}`, '$FLEET_DEVICE_TOKEN']
+  const pub = lineOf('README.md', 'mosquitto_pub')
+  const run = `MQTT_PORT=${port} TOKEN=${token} DEVICE_TOKEN=${token}; ${pub}; exec ${lineOf('api/DEVICES.md', 'mosquitto_sub')}`
+  const report = await examine(run, { deviceId: 'thermo-1', profile: 'basic' })
+  expect(wrong(report)).toEqual([])
+  expect(report.passed).toBe(7)
+})
 
 const PYTHON = process.env['TEST_SERVER_PYTHON_WITH_PAHO']
 
 test.skipIf(PYTHON === undefined)(
-  'the Python example meets everything but what it leaves out: log lines and manifests',
+  'the Python example passes all checks except those of log lines and manifests',
   async () => {
     const path = fileURLToPath(new URL('../examples/python/device.py', import.meta.url))
     const environment = { ...process.env, FLEET_TELEMETRY_SEC: '0.2' }
@@ -107,13 +104,13 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
 }
 const TRIED = [...new Set(Object.values(FAULTS).flat())]
 
-test('a device without the library, too', async () => {
+test('a correct device without the device library passes the same checks', async () => {
   const report = await examine(program('broken-device.js'), { only: TRIED, slowCommand: undefined })
   expect(wrong(report)).toEqual([])
 })
 
 test.concurrent.each(Object.entries(FAULTS))(
-  'a device with the fault %s fails for that reason alone',
+  'a device with the fault %s fails only the checks that detect it',
   async (fault, ids) => {
     // These checks must fail, and one check of each other area must pass.
     const only = [...ids, 'CONN-03', 'CMD-02', 'SHD-02']

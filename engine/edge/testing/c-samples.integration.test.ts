@@ -33,12 +33,12 @@ function compile(kind: keyof typeof SAMPLES, text: string, declarations: string)
   }
 }
 
-test.skipIf(!has('gcc'))('the sample for ESP-IDF has no error and no warning', () => {
+test.skipIf(!has('gcc'))('the sample for ESP-IDF compiles without errors and warnings', () => {
   const text = readFileSync(pathOf('../examples/esp-idf/main/main.c'), 'utf8')
   expect(compile('c', text, pathOf('esp-idf.h'))).toBe('')
 })
 
-test.skipIf(!has('g++'))('the sample for Arduino in the guide has no error and no warning', () => {
+test.skipIf(!has('g++'))('the sample for Arduino in the guide compiles without errors and warnings', () => {
   const guide = readFileSync(pathOf('../../../api/DEVICES.md'), 'utf8')
   const [, text = ''] = /```cpp\n([\s\S]*?)\n```/.exec(guide) ?? []
   expect(text).toContain('void loop()')

@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const BOUNDS = { bytesMax: 1024 * 1024, ageMsMax: 1e9 }
 const message = (n: number): BridgeMessage => ({ suffix: 'telemetry', body: { n }, qos: 1 })
 
-test('what was kept is sent by priority, also in the next run, and what comes in meanwhile goes at once', async () => {
+test('kept messages are sent by priority, even in the next run, and new messages are sent at once', async () => {
   const clock = new FakeClock()
   const ports = {
     now: () => clock.now(),

@@ -32,7 +32,7 @@ async function takeAll(ring: DiskRing): Promise<readonly string[]> {
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `line ${from + n}`)
 
-test('lines come back in order, also those that were added while others were taken, and nothing stays behind', async () => {
+test('lines are returned in order, including those added while others are taken, and all files are deleted', async () => {
   const ring = await open()
   for (const line of numbers(0, 300)) ring.add(line)
   const first = await ring.peek(10)
@@ -44,7 +44,7 @@ test('lines come back in order, also those that were added while others were tak
   expect([ring.bytes, ring.isEmpty, readdirSync(folder)]).toEqual([0, true, []])
 })
 
-test('what was not taken is there after a restart', async () => {
+test('lines that were not taken are still in the ring after a restart', async () => {
   const ring = await open()
   for (const line of numbers(0, 50)) ring.add(line)
   await ring.close()
@@ -54,7 +54,7 @@ test('what was not taken is there after a restart', async () => {
   expect(await takeAll(again)).toEqual(numbers(0, 51))
 })
 
-test('a full ring forgets its oldest lines', async () => {
+test('a full ring drops its oldest lines', async () => {
   const ring = await open({ bytesMax: 1_600, ageMsMax: 60_000 })
   for (const line of numbers(0, 1_000)) {
     ring.add(line)
@@ -66,7 +66,7 @@ test('a full ring forgets its oldest lines', async () => {
   expect(lines).toEqual(numbers(1_000 - lines.length, 1_000))
 })
 
-test('lines that are too old are forgotten', async () => {
+test('lines that are too old are dropped', async () => {
   const ring = await open()
   ring.add('old')
   await ring.close()
@@ -76,7 +76,7 @@ test('lines that are too old are forgotten', async () => {
   expect(await takeAll(ring)).toEqual(['new'])
 })
 
-test('files of other programs are left alone', async () => {
+test('files of other programs are not touched', async () => {
   writeFileSync(join(folder, 'notes.txt'), 'mine')
   const ring = await open()
   expect(ring.isEmpty).toBe(true)

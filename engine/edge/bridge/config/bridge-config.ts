@@ -105,14 +105,14 @@ function readToken(mqtt: Section, method: 'token' | 'certificate'): string | und
   const file = readPem(mqtt, 'token_file')?.trim()
   if (token !== undefined && file !== undefined) mqtt.refuse('token_file', 'cannot be combined with token')
   if (method === 'token' && !mqtt.has('token') && !mqtt.has('token_file'))
-    mqtt.refuse('token', 'is required: the token of the device, or token_file')
+    mqtt.refuse('token', 'is required unless token_file contains the token of the device')
   return method === 'token' ? (token ?? file) : undefined
 }
 
 function readRos(ros: Section): BridgeConfig['ros'] {
   const url = ros.text('url') ?? 'ws://127.0.0.1:9090'
   if (!/^wss?:\/\//.test(url) || !URL.canParse(url))
-    ros.refuse('url', 'must be the address of rosbridge, like ws://127.0.0.1:9090')
+    ros.refuse('url', 'must be the address of rosbridge, such as ws://127.0.0.1:9090')
   const token = ros.text('token')
   const connectTimeoutMs = (ros.number('connect_timeout_sec', CONNECT_TIMEOUT_SEC) ?? 10) * 1_000
   ros.end()
@@ -141,8 +141,8 @@ function readFirmware(root: Section): BridgeConfig['firmware'] {
   if (command.length > 0 && version === undefined && versionFile === undefined)
     ota.refuse(
       'command',
-      'needs firmware_version_file, from which the bridge reads the version that runs after an update, ' +
-        'or firmware_version if the update replaces this file, too',
+      'needs firmware_version_file, from which the bridge reads the running version after an update, ' +
+        'or firmware_version if the update also replaces this configuration file',
     )
   ota.end()
   return { version, versionFile, command }
@@ -156,6 +156,6 @@ function readPem(section: Section, key: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return section.refuse(key, `the file ${path} cannot be read (${reason})`)
+    return section.refuse(key, `names the file ${path}, which cannot be read (${reason})`)
   }
 }

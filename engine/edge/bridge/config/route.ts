@@ -78,10 +78,10 @@ export function readRoutes(sections: readonly Section[], deviceId: string): Rout
     if (!section.has('direction')) section.refuse('direction', 'is required: ros_to_mqtt or mqtt_to_ros')
     const rosTopic = section.needed('ros_topic')
     if (rosTopic !== '' && !ROS_NAME.test(rosTopic))
-      section.refuse('ros_topic', 'is not a name that ROS allows for a topic, service or action')
+      section.refuse('ros_topic', 'is not a valid ROS name of a topic, service or action')
     const rosType = section.text('ros_type')
     if (rosType !== undefined && !TYPE.test(rosType))
-      section.refuse('ros_type', 'must be like sensor_msgs/msg/BatteryState')
+      section.refuse('ros_type', 'must be a ROS type such as sensor_msgs/msg/BatteryState')
     const common = { name: freeName(rosTopic, names), rosTopic, rosType }
     const suffix = suffixOf(section, deviceId)
     if (direction === 'ros_to_mqtt') {
@@ -114,7 +114,8 @@ const KEYS = {
 function refuseKeysOf(direction: keyof typeof KEYS, section: Section): void {
   const given = section.keys()
   for (const key of KEYS[direction])
-    if (given.includes(key) && section.has(key)) section.refuse(key, `is for direction ${direction} alone`)
+    if (given.includes(key) && section.has(key))
+      section.refuse(key, `is allowed only for direction ${direction}`)
 }
 
 function readUplink(section: Section, common: Common, suffix: string): UplinkRoute | undefined {
@@ -161,7 +162,7 @@ function readDownlink(section: Section, common: Common, suffix: string): Downlin
   const latch = section.flag('latch')
   if (mode !== 'service' && common.rosType === undefined)
     section.refuse('ros_type', `is required for mode ${mode}`)
-  if (latch && mode !== 'topic') section.refuse('latch', 'is for mode topic only')
+  if (latch && mode !== 'topic') section.refuse('latch', 'is allowed only for mode topic')
   if (suffix === 'shadow/desired') {
     if (mode === 'action') section.refuse('mode', 'must be topic or service for shadow/desired')
     return { ...common, mode, latch, from: { kind: 'desired' } }
@@ -179,7 +180,7 @@ function suffixOf(section: Section, deviceId: string): string {
   const suffix = topic.startsWith(own) ? topic.slice(own.length) : topic
   const isOutside = suffix.startsWith(`${TOPIC_ROOT}/`) || suffix.startsWith('/')
   if (!isOutside && !/[+#\0]/.test(suffix)) return suffix
-  section.refuse('mqtt_topic', `must be relative to ${own} or inside it, and without + and #`)
+  section.refuse('mqtt_topic', `must be relative to ${own} or below it, and must not contain + or #`)
   return ''
 }
 

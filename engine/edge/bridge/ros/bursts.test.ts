@@ -44,7 +44,7 @@ function open(arrivals: readonly number[]) {
   return { bursts, clock, reads, pass, isPaused: () => isPaused }
 }
 
-test('a message that comes alone is read at once', () => {
+test('a single message is read at once', () => {
   const { reads, pass } = open([5, 25, 45])
   pass(100)
   expect(reads).toEqual([
@@ -54,7 +54,7 @@ test('a message that comes alone is read at once', () => {
   ])
 })
 
-test('messages that follow each other fast are read together, until one comes alone again', () => {
+test('messages in quick succession are read together, until a single one arrives again', () => {
   const { reads, pass } = open([1, 3, 5, 10, 20, 28, 30, 40, 50, 53, 70, 90])
   pass(100)
   expect(reads).toEqual([
@@ -67,7 +67,7 @@ test('messages that follow each other fast are read together, until one comes al
   ])
 })
 
-test('a socket that was closed is not read again', () => {
+test('a closed socket is not read again', () => {
   const { bursts, pass, reads, isPaused } = open([1, 2, 5])
   pass(2)
   bursts.stop()
@@ -75,7 +75,7 @@ test('a socket that was closed is not read again', () => {
   expect([reads.length, isPaused()]).toEqual([2, true])
 })
 
-test('a clock that was set back holds nothing', () => {
+test('a clock that was set back holds no message back', () => {
   const { bursts, clock, pass, isPaused } = open([1])
   pass(1)
   clock.pass(-3_600_000)

@@ -75,7 +75,7 @@ function answerTo({ headers }: IncomingMessage): Buffer {
   return Buffer.from([...lines, `Sec-WebSocket-Accept: ${accept}`, '', ''].join('\r\n'))
 }
 
-test('messages arrive whole and in order, wherever the answer to the upgrade and its frames are cut', async () => {
+test('messages arrive whole and in order, wherever the upgrade response and its frames are cut', async () => {
   const frames = framesOf()
   const clock = new FakeClock()
   const heard: string[][] = []

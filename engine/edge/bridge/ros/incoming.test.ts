@@ -29,7 +29,7 @@ test.each([
   expect(parseIncoming(JSON.stringify(frame))).toEqual(expected)
 })
 
-test('numbers that are none, as Python writes them, are null', () => {
+test('NaN and Infinity, as Python writes them, become null', () => {
   const text =
     '{"op":"publish","topic":"/a","msg":{"x":NaN,"y":[-Infinity,Infinity,1],"text":"NaN, \\"Infinity"}}'
   expect(parseIncoming(text)).toMatchObject({
@@ -37,11 +37,11 @@ test('numbers that are none, as Python writes them, are null', () => {
   })
 })
 
-test('what is no JSON object is nothing', () => {
+test('a text that is not a JSON object is undefined', () => {
   expect(['', '[]', '"x"', '{', 'null'].map(parseIncoming)).toEqual(Array(5).fill(undefined))
 })
 
-test('the topic of a large frame is found at its beginning or its end', () => {
+test('the topic of a large frame is found at the beginning or the end', () => {
   const data = 'A'.repeat(100_000)
   const frame = (text: string) => topicOfLarge(Buffer.from(text))
   expect(frame(`{"op":"publish","topic":"/image","msg":{"data":"${data}"}}`)).toBe('/image')

@@ -15,11 +15,11 @@ test.each([
     String.raw`{"t":"a:12345678901234567890, \"b","n":12345678901234567890}`,
     { t: 'a:12345678901234567890, "b', n: '12345678901234567890' },
   ],
-])('%s', (text, expected) => {
+])('%s keeps its large integers as strings', (text, expected) => {
   expect(JSON.parse(quoteLargeIntegers(text))).toEqual(expected)
 })
 
-test('every value stays what it is, and a large integer becomes its digits', () => {
+test('a large integer becomes a string of its digits, and all other values stay the same', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = JSON.stringify({ value, n: 12_345 })

@@ -70,14 +70,14 @@ async function open(more: Partial<RosbridgeOptions> = {}): Promise<{
 const sent = (op: string) => frames.filter((frame) => frame['op'] === op)
 const SCAN = { topic: '/scan', type: undefined, throttleMs: 0, bytesMax: 1_000 }
 
-test('the token is sent as a bearer token, and without one there is no such header', async () => {
+test('a token is sent as a bearer token, and without one no such header is sent', async () => {
   await open({ token: 'secret' })
   ros?.close()
   await open()
   expect(headers).toEqual(['Bearer secret', undefined])
 })
 
-test('a topic is advertised with its type, and latched if its route says so', async () => {
+test('a topic is advertised with its type and the latch setting of its route', async () => {
   const topics = ['', ', latch: true'].map((more, n) =>
     downlinkRoute(
       `ros_topic: /t${n}, mqtt_topic: command/c${n}, direction: mqtt_to_ros, ros_type: std_msgs/msg/Bool${more}`,
@@ -97,24 +97,31 @@ test('a topic is advertised with its type, and latched if its route says so', as
 })
 
 test.each([
-  ['its id', { id: 'fleet:subscribe:/scan', msg: 'type is required' }, 1],
-  ['no id, but its topic', { msg: 'Cannot infer type of topic /scan, as it is not yet advertised' }, 1],
-  ['another topic', { msg: 'Cannot infer type of topic /scan/raw, as it is not yet advertised' }, 0],
-])('a refusal with %s: the subscription is tried every 5 s', async (_, refusal, tries) => {
-  const { complaints } = await open({ subscriptions: [SCAN] })
-  await expect.poll(() => sent('subscribe').length).toBe(1)
-  for (let time = 1; time <= 2; time++) {
-    sockets[0]?.send(JSON.stringify({ op: 'status', level: 'error', ...refusal }))
-    await expect.poll(() => complaints.length).toBe(time)
-    clock.pass(5_000)
-    // When this frame has arrived, all earlier frames have arrived, too.
-    ros?.publish('/after', { time })
-    await expect.poll(() => sent('publish').length).toBe(time)
-    expect(sent('subscribe')).toHaveLength(1 + time * tries)
-  }
-})
+  ['the subscription id', { id: 'fleet:subscribe:/scan', msg: 'type is required' }, 1],
+  ['the topic instead of an id', { msg: 'Cannot infer type of topic /scan, as it is not yet advertised' }, 1],
+  [
+    'the id of no subscription',
+    { msg: 'Cannot infer type of topic /scan/raw, as it is not yet advertised' },
+    0,
+  ],
+])(
+  'after a refusal that names %s, only the refused subscription is repeated after 5 s',
+  async (_, refusal, tries) => {
+    const { complaints } = await open({ subscriptions: [SCAN] })
+    await expect.poll(() => sent('subscribe').length).toBe(1)
+    for (let time = 1; time <= 2; time++) {
+      sockets[0]?.send(JSON.stringify({ op: 'status', level: 'error', ...refusal }))
+      await expect.poll(() => complaints.length).toBe(time)
+      clock.pass(5_000)
+      // When this frame has arrived, all earlier frames have arrived, too.
+      ros?.publish('/after', { time })
+      await expect.poll(() => sent('publish').length).toBe(time)
+      expect(sent('subscribe')).toHaveLength(1 + time * tries)
+    }
+  },
+)
 
-test('a topic for all commands gets their data, or the command as JSON where the data are no text', async () => {
+test('a String topic for all commands gets their text, or the whole command as JSON', async () => {
   const { ros: connection } = await open()
   const route = downlinkRoute(
     'ros_topic: /cmd, mqtt_topic: command, direction: mqtt_to_ros, ros_type: std_msgs/msg/String',

@@ -8,16 +8,16 @@ const MIN = new Map([
 ])
 
 test.each<[string, Json, Json, boolean]>([
-  ['the same', { a: [1, { b: 'c' }] }, { a: [1, { b: 'c' }] }, false],
-  ['another text', { mode: 'idle' }, { mode: 'moving' }, true],
-  ['a number without a bound', { y: 1 }, { y: 1.001 }, true],
-  ['a number below its bound', { pose: { x: 1 } }, { pose: { x: 1.4 } }, false],
-  ['a number at its bound', { pose: { x: 1 } }, { pose: { x: 0.5 } }, true],
-  ['a number of a list below its bound', { ranges: [1, 2] }, { ranges: [1, 11] }, false],
+  ['equal values', { a: [1, { b: 'c' }] }, { a: [1, { b: 'c' }] }, false],
+  ['a different text', { mode: 'idle' }, { mode: 'moving' }, true],
+  ['a number without a minimum change', { y: 1 }, { y: 1.001 }, true],
+  ['a number below its minimum change', { pose: { x: 1 } }, { pose: { x: 1.4 } }, false],
+  ['a number at its minimum change', { pose: { x: 1 } }, { pose: { x: 0.5 } }, true],
+  ['a number in a list below its minimum change', { ranges: [1, 2] }, { ranges: [1, 11] }, false],
   ['a new field', {}, { a: 1 }, true],
-  ['a field that is gone', { a: 1 }, {}, true],
+  ['a removed field', { a: 1 }, {}, true],
   ['a field in place of another', { a: 1 }, { b: 1 }, true],
-  ['another kind of value', { a: 1 }, { a: '1' }, true],
-])('%s', (_, before, after, expected) => {
+  ['a value of a different type', { a: 1 }, { a: '1' }, true],
+])('comparing %s', (_, before, after, expected) => {
   expect(isChanged(before, after, MIN)).toBe(expected)
 })

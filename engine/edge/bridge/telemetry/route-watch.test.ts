@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RouteWatch } from './route-watch.ts'
 
-test('a silence is noticed once, healed by subscribing three times, then by a new socket, then every five minutes', () => {
+test('a silence begins once; the remedies are three subscriptions, a new socket, then a subscription every five minutes', () => {
   const watch = new RouteWatch(30_000, 0)
   expect(watch.check(29_999)).toBeUndefined()
   expect(watch.check(30_000)).toEqual({ remedy: 'subscribe', began: true })
@@ -14,7 +14,7 @@ test('a silence is noticed once, healed by subscribing three times, then by a ne
   expect(watch.isStale).toBe(true)
 })
 
-test('the next message ends the silence, and a new one is noticed again', () => {
+test('the next message ends the silence, and a new silence is detected again', () => {
   const watch = new RouteWatch(30_000, 0)
   watch.check(30_000)
   expect(watch.heard(31_000)).toBe(true)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Throttle } from './throttle.ts'
 
-test('the first goes at once, and of those that follow the newest at the end of the interval', () => {
+test('the first value is sent at once, and the newest of the following ones at the end of the interval', () => {
   const throttle = new Throttle<string>(100)
   expect(throttle.offer('a', 1_000)).toBe('send')
   expect(throttle.offer('b', 1_010)).toBe('held')
@@ -14,12 +14,12 @@ test('the first goes at once, and of those that follow the newest at the end of 
   expect(throttle.offer('d', 1_199)).toBe('held')
 })
 
-test('without an interval everything goes at once', () => {
+test('without an interval every value is sent at once', () => {
   const throttle = new Throttle<number>(0)
   expect([1, 2, 3].map((value) => throttle.offer(value, 5))).toEqual(['send', 'send', 'send'])
 })
 
-test('whatever comes when, two values are an interval apart, and the last one is not lost', () => {
+test('sent values are always at least an interval apart, and the last value is sent', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(250), { minLength: 1, maxLength: 100 }), (gaps) => {
       const throttle = new Throttle<number>(100)

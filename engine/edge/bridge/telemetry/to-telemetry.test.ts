@@ -10,7 +10,7 @@ function converted(about: string, message: JsonObject) {
   return convert(uplinkRoute(`ros_topic: /x/y, direction: ros_to_mqtt, ${about}`), message, NOW * 1_000)
 }
 
-test('a message becomes its fields, with the time of its header to the microsecond', () => {
+test('a message is converted to its fields, with the header time to the microsecond', () => {
   const header = { stamp: { sec: 1_700_000_000, nanosec: 123_456_789 }, frame_id: 'base' }
   expect(converted('mqtt_topic: telemetry/imu', { header, accel: { x: 1, y: null } })).toEqual({
     suffix: 'telemetry/imu',
@@ -21,24 +21,24 @@ test('a message becomes its fields, with the time of its header to the microseco
 test.each([
   ['a stamp of zero', { stamp: { sec: 0, nanosec: 0 } }],
   ['no header', undefined],
-  ['a stamp that is none', { stamp: 'now' }],
-])('%s leaves the time of receipt', (_, header) => {
+  ['an invalid stamp', { stamp: 'now' }],
+])('with %s the time of receipt is used', (_, header) => {
   const message = header === undefined ? { x: 1 } : { header, x: 1 }
   expect(converted('mqtt_topic: telemetry', message)?.body).toEqual({ x: 1, timestamp: AT })
 })
 
-test('the time of receipt may be wanted', () => {
+test('a route may choose the time of receipt', () => {
   const message = { header: { stamp: { sec: 1_700_000_000, nanosec: 0 } }, x: 1 }
   expect(converted('mqtt_topic: telemetry, timestamp: receive', message)?.body['timestamp']).toBe(AT)
 })
 
-test('a message of std_msgs becomes a scalar, with the name of its topic', () => {
+test('a message of std_msgs becomes a scalar that is named after its topic', () => {
   const expected = { suffix: 'telemetry', body: { speed: 1.5, timestamp: AT } }
   expect(converted('mqtt_topic: telemetry/speed', { data: 1.5 })).toEqual(expected)
   expect(converted('mqtt_topic: telemetry', { data: true })?.body).toEqual({ x_y: true, timestamp: AT })
 })
 
-test('fields choose, and keep their paths', () => {
+test('selected fields keep their paths', () => {
   const about = 'mqtt_topic: telemetry, fields: [pose.x, pose.y, joints.1, gone.z, pose.x.w, twist.x, twist]'
   const message = {
     pose: { x: 1, y: 2, z: 3 },
@@ -51,7 +51,7 @@ test('fields choose, and keep their paths', () => {
   expect(converted(about, message)?.body).toEqual({ ...expected, timestamp: AT })
 })
 
-test('what JSON cannot say, bytes, and messages of nothing else are left out', () => {
+test('null values, binary data and messages of nothing else are left out', () => {
   expect(converted('mqtt_topic: telemetry', { a: null, b: { c: null } })).toBeUndefined()
   expect(converted('mqtt_topic: telemetry', { data: 'QUJD'.repeat(100) })).toBeUndefined()
   expect(converted('mqtt_topic: telemetry', { width: 2, data: Array(100).fill(7) })?.body).toEqual({
@@ -62,7 +62,7 @@ test('what JSON cannot say, bytes, and messages of nothing else are left out', (
   expect(converted('mqtt_topic: telemetry', { deep, y: 1 })?.body).toEqual({ y: 1, timestamp: AT })
 })
 
-test('objects in lists lose what JSON cannot say, too, and numbers in lists keep their places', () => {
+test('objects in lists lose their null values, and numbers in lists keep their places', () => {
   const message = {
     points: [
       { x: 1, y: null },
@@ -105,7 +105,7 @@ test.each([
     { name: ['elbow', 'wrist'], position: [0.1, 0.2], velocity: [1], effort: [] },
     { elbow: { position: 0.1, velocity: 1 }, wrist: { position: 0.2 } },
   ],
-])('the preset %s chooses what matters', (preset, message, expected) => {
+])('the preset %s selects the useful fields', (preset, message, expected) => {
   const body = converted(`mqtt_topic: telemetry/name, preset: ${preset}`, message)?.body
   expect(body).toEqual({ ...expected, timestamp: AT })
   const whole = converted(`mqtt_topic: telemetry, preset: ${preset}`, message)?.body
@@ -116,7 +116,7 @@ test.each([
   ['a number', 2],
   ['a character', '\u0002'],
   ['Base64', 'Ag=='],
-])('diagnostics have levels, also where a byte is %s', (_, level) => {
+])('diagnostics have numeric levels if the server sends a byte as %s', (_, level) => {
   const message = { status: [{ level, name: 'motor', message: 'hot', hardware_id: 'm', values: [] }] }
   expect(converted('mqtt_topic: telemetry/diagnostics, preset: diagnostics', message)).toEqual({
     suffix: 'telemetry',
@@ -134,7 +134,7 @@ test.each(['telemetry', 'telemetry/diagnostics'])('a DiagnosticArray on %s needs
   )
 })
 
-test('log lines of ROS become log lines', () => {
+test('log messages of ROS become log lines', () => {
   const message = { stamp: { sec: 1_700_000_000, nanosec: 0 }, level: 30, name: 'nav', msg: 'slow', line: 3 }
   expect(converted('mqtt_topic: log', message)).toEqual({
     suffix: 'log',
@@ -143,7 +143,7 @@ test('log lines of ROS become log lines', () => {
   expect(converted('mqtt_topic: log', { x: 1 })).toBeUndefined()
 })
 
-test('the state of a robot is a patch, or JSON in a text', () => {
+test('the state of a robot is an object, or JSON in a text', () => {
   const about = 'mqtt_topic: shadow/reported'
   const patch = { suffix: 'shadow/reported', body: { led: 'on' } }
   expect(converted(about, { led: 'on' })).toEqual(patch)

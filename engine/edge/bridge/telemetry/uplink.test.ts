@@ -12,7 +12,7 @@ function open(about: string) {
   return { clock, uplink, sent }
 }
 
-test('the newest of fast messages goes out at the end of each interval', () => {
+test('the newest message is sent at the end of each interval', () => {
   const { clock, uplink, sent } = open('throttle_hz: 10')
   for (let v = 0; v < 25; v++) {
     uplink.take({ v, w: 0 }, 50)
@@ -22,7 +22,7 @@ test('the newest of fast messages goes out at the end of each interval', () => {
   expect(sent.map(({ v }) => v)).toEqual([0, 9, 19, 24])
 })
 
-test('only what has changed since it was sent goes out', () => {
+test('only messages that differ from the last sent one are sent', () => {
   const { uplink, sent } = open('min_change: { v: 1 }')
   for (const v of [0, 0.5, 0.9, 1, 1.5, 0]) uplink.take({ v, mode: 'idle' }, 50)
   uplink.take({ v: 0, mode: 'moving' }, 50)
@@ -34,7 +34,7 @@ test('only what has changed since it was sent goes out', () => {
   ])
 })
 
-test('messages that are too large or empty are dropped and counted, and are a sign of life all the same', () => {
+test('messages that are too large or empty are dropped and counted, but still end a silence', () => {
   const { clock, uplink, sent } = open('max_bytes: 100')
   clock.pass(5_000)
   uplink.take({ v: 1, w: 1 }, 101)
@@ -48,7 +48,7 @@ test('messages that are too large or empty are dropped and counted, and are a si
   expect(uplink.status()).toEqual({ hz: 0, age_sec: 15, dropped: 3, stale: 0 })
 })
 
-test('bytes that are left out of a message are counted', () => {
+test('binary values that are left out of a message are counted', () => {
   const { uplink, sent } = open('max_bytes: 1000')
   uplink.take({ width: 2, depth: 1, data: Array(100).fill(7), mask: 'QUJD'.repeat(100) }, 900)
   expect(sent).toEqual([{ width: 2, depth: 1 }])
@@ -64,7 +64,7 @@ test('a message ends a silence once', () => {
   expect(uplink.status()).toMatchObject({ stale: 0 })
 })
 
-test('messages of one millisecond have times of their own', () => {
+test('messages of the same millisecond have different times', () => {
   const clock = new FakeClock()
   const times: unknown[] = []
   const route = uplinkRoute('ros_topic: /x, mqtt_topic: telemetry, direction: ros_to_mqtt')

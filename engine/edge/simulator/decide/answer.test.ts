@@ -23,7 +23,7 @@ test('an unknown command fails at once', () => {
   expect(acks).toMatchObject([{ afterMs: 0, ack: { status: 'failed', error: { code: 'UNKNOWN_COMMAND' } } }])
 })
 
-test('shares fail and are ignored, the same ones with the same seed', () => {
+test('the configured shares of commands fail or are ignored, and the seed decides which', () => {
   const fates = (seed: number) =>
     Array.from({ length: 2_000 }, (_, nth) => {
       return answer(plans({ failPercent: 20, ignorePercent: 10 }), asked({ seed, nth })).fate

@@ -21,7 +21,7 @@ export function answer(plans: ReadonlyMap<string, CommandPlan>, asked: CommandDr
   const { seed, device, command, nth } = asked
   const plan = plans.get(command)
   if (plan === undefined) {
-    const message = `known are ${[...plans.keys()].join(', ')}`
+    const message = `the known commands are ${[...plans.keys()].join(', ')}`
     const error = { code: 'UNKNOWN_COMMAND', message }
     return { fate: 'unknown', acks: [{ afterMs: 0, ack: { status: 'failed', error } }] }
   }
@@ -30,7 +30,7 @@ export function answer(plans: ReadonlyMap<string, CommandPlan>, asked: CommandDr
   const began = plan.ackMs === undefined ? [] : [{ afterMs: plan.ackMs, ack: { status: 'acked' } }]
   const afterMs = (plan.ackMs ?? 0) + plan.runMs
   if (chance < plan.ignorePercent + plan.failPercent) {
-    const error = { code: 'SIMULATED_FAILURE', message: 'as the scenario says' }
+    const error = { code: 'SIMULATED_FAILURE', message: 'the scenario makes this command fail' }
     return { fate: 'failed', acks: [...began, { afterMs, ack: { status: 'failed', error } }] }
   }
   const done = { status: 'completed', result: plan.result }

@@ -9,7 +9,7 @@ const fault = (kind: FaultKind, more: Partial<Fault> = {}): Fault => ({
 const FIELDS = { temperature: 20, mode: 'idle' }
 const MOMENT = { seed: 1, device: 0, nth: 0, sinceSec: 30, last: undefined }
 
-test('faults of sensors change the values', () => {
+test('sensor faults change the values', () => {
   const sent = (kind: FaultKind, last?: object) =>
     distort(fault(kind), FIELDS, { ...MOMENT, ...(last && { last: { ...last } }) })
   expect(sent('spike')).toEqual({ kind: 'sent', fields: { temperature: 200, mode: 'idle' } })
@@ -19,14 +19,14 @@ test('faults of sensors change the values', () => {
   expect(sent('dropout')).toEqual({ kind: 'dropped' })
 })
 
-test('faults of messages make something that the service cannot use', () => {
+test('message faults produce messages that the service refuses', () => {
   const bad = distort(fault('bad_json'), FIELDS, MOMENT)
   expect(() => JSON.parse(bad.kind === 'raw' ? bad.text : '{}')).toThrow(SyntaxError)
   const large = distort(fault('oversize', { bytes: 300_000 }), FIELDS, MOMENT)
   expect(large.kind === 'raw' && large.text.length).toBeGreaterThan(300_000)
 })
 
-test('faults of the connection, the clock and the acks leave the values alone', () => {
+test('faults of the connection, the clock and the acks do not change the values', () => {
   const others = [
     'offline',
     'flap',
@@ -41,7 +41,7 @@ test('faults of the connection, the clock and the acks leave the values alone', 
   expect(others.length + 6).toBe(FAULT_KINDS.length)
 })
 
-test('a share of the messages is hit, the same ones with the same seed', () => {
+test('the configured share of messages is affected, and the seed decides which', () => {
   const dropped = (seed: number) =>
     Array.from({ length: 1_000 }, (_, nth) => {
       return (
@@ -53,7 +53,7 @@ test('a share of the messages is hit, the same ones with the same seed', () => {
   expect(dropped(2)).not.toEqual(dropped(1))
 })
 
-test('a fault lasts as long as it says', () => {
+test('a fault lasts for its configured time', () => {
   const limited = fault('stuck', { atSec: 10, forSec: 5 })
   expect([9, 10, 14.9, 15].map((sec) => isActive(limited, sec))).toEqual([false, true, true, false])
   expect(isActive(fault('stuck'), 1e6)).toBe(true)
@@ -70,7 +70,7 @@ function changes(each: Fault, untilSec: number): readonly string[] {
   return seen
 }
 
-test('a connection is down and back when the fault says so', () => {
+test('a connection goes down and comes back at the times of the fault', () => {
   expect(changes(fault('offline', { atSec: 5, forSec: 7 }), 100)).toEqual(['5 down', '12 up'])
   expect(changes(fault('offline', { atSec: 5 }), 100)).toEqual(['5 down'])
   expect(changes(fault('flap', { atSec: 1, forSec: 20 }), 100)).toEqual([

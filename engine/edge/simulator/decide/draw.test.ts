@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { draw, numberOf, places, shareOf } from './draw.ts'
 
-test('a draw depends on the seed, on what is decided, for whom and how often before, and on nothing else', () => {
+test('a draw depends only on the seed, the decision, the device and the number of earlier draws', () => {
   const first = draw(7, 1, 2, 3)
   expect(draw(7, 1, 2, 3)).toBe(first)
   for (const other of [draw(8, 1, 2, 3), draw(7, 2, 2, 3), draw(7, 1, 3, 3), draw(7, 1, 2, 4)])
     expect(other).not.toBe(first)
 })
 
-test('draws are spread evenly, over devices and over times', () => {
+test('draws are uniform, both over devices and over repetitions', () => {
   const tenths = (numbers: readonly number[]) => {
     const counts = Array.from({ length: 10 }, () => 0)
     for (const number of numbers) counts[Math.floor(number * 10)] = (counts[Math.floor(number * 10)] ?? 0) + 1
@@ -20,7 +20,7 @@ test('draws are spread evenly, over devices and over times', () => {
     expect(Math.abs(count - 1_000)).toBeLessThan(150)
 })
 
-test('shares of a type are exact, and the same with the same seed', () => {
+test('shares of a type are exact, and the seed decides which devices they contain', () => {
   const kindsOf = (seed: number) => {
     const shares = [
       { percent: 10, kind: 'brick' },

@@ -6,7 +6,7 @@ const at = (more: object = {}) => ({ seed: 1, what: 2, device: 0, nth: 0, elapse
 const made = (generator: Generator, more: object = {}) => generate(generator, at(more))
 const BOUNDS = { min: 10, max: 20, digits: 2 }
 
-test('constants stay, counters count messages, ramps run and begin again', () => {
+test('constants never change, counters count messages, and ramps rise and start again', () => {
   expect(made({ kind: 'constant', value: 'a' }, { nth: 9 })).toBe('a')
   expect([0, 1, 5].map((nth) => made({ kind: 'counter', start: 100, step: 2 }, { nth }))).toEqual([
     100, 102, 110,
@@ -15,7 +15,7 @@ test('constants stay, counters count messages, ramps run and begin again', () =>
   expect([0, 5, 9, 10, 12].map((elapsedSec) => made(ramp, { elapsedSec }))).toEqual([0, 25, 45, 0, 10])
 })
 
-test('a sine stays within its bounds, reaches them, and has a phase of its own for each device', () => {
+test('a sine reaches its bounds but does not exceed them, and its phase differs between devices', () => {
   const sine = { kind: 'sine', ...BOUNDS, periodSec: 60 } as const
   const turn = (device: number) =>
     Array.from({ length: 60 }, (_, elapsedSec) => Number(made(sine, { device, elapsedSec })))
@@ -24,7 +24,7 @@ test('a sine stays within its bounds, reaches them, and has a phase of its own f
   expect(turn(1)).not.toEqual(values)
 })
 
-test('a walk begins where it is told, goes on from where it was, in steps, and turns round at its bounds', () => {
+test('a walk starts at its start value, moves in steps and is reflected at its bounds', () => {
   const walk = { kind: 'walk', ...BOUNDS, start: 19.5, step: 1 } as const
   let last = Number(generate(walk, at()))
   expect(last).toBe(19.5)
@@ -40,7 +40,7 @@ test('a walk begins where it is told, goes on from where it was, in steps, and t
   expect(seen.size).toBeGreaterThan(100)
 })
 
-test('an enumeration takes all its values, and holds each for its time', () => {
+test('an enumeration takes all its values and holds each for the configured time', () => {
   const values = ['a', 'b', 'c']
   const each = Array.from({ length: 60 }, (_, nth) => made({ kind: 'enum', values, holdSec: 0 }, { nth }))
   expect(new Set(each)).toEqual(new Set(values))
@@ -60,7 +60,7 @@ test('a position stays on its circle', () => {
   }
 })
 
-test('rows of a file come one after the other, and each device begins at another one', () => {
+test('rows of a file are sent in order, and devices start at different rows', () => {
   const csv = { kind: 'csv', values: [1, 2, 3, 4, 5] } as const
   const rows = (device: number) => Array.from({ length: 6 }, (_, nth) => Number(made(csv, { device, nth })))
   const [first = 0] = rows(0)

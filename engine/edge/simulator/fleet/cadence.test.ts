@@ -18,7 +18,7 @@ function reports(cadence: Cadence, count: number): readonly number[] {
   })
 }
 
-test('a device reports as soon as it is there, and then once in each interval from a phase of its own', () => {
+test('a device reports when it connects, and then once per interval with a phase of its own', () => {
   const phases = new Set<number>()
   for (let index = 0; index < plan.count; index++) {
     const cadence = new Cadence(kin, index)
@@ -31,7 +31,7 @@ test('a device reports as soon as it is there, and then once in each interval fr
   expect(phases.size).toBe(plan.count)
 })
 
-test('a device behind a gateway begins when the others there report', () => {
+test('a device behind a gateway starts at the common send time of its gateway', () => {
   const cadence = new Cadence(kin, 0)
   cadence.begin(NOW, () => NOW + 700)
   expect(reports(cadence, 2)).toEqual([NOW + 700, NOW + 1_700])

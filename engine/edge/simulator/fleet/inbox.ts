@@ -47,7 +47,7 @@ export class Inbox {
     this.#forget()
     if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now()) {
       counts.commands.ignored++
-      const error = { code: 'EXPIRED', message: 'it came too late' }
+      const error = { code: 'EXPIRED', message: 'the command arrived after it had expired' }
       this.#say(requestId, { status: 'rejected', error })
       return
     }

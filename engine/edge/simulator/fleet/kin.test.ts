@@ -25,7 +25,7 @@ function scenario() {
 /** Returns all random decisions about the devices and their first messages. */
 function decided(seed: number): readonly unknown[] {
   const [plan] = scenario().types
-  if (plan === undefined) throw new Error('there is a type')
+  if (plan === undefined) throw new Error('the scenario has no type')
   const kin = new Kin(plan, seed)
   return Array.from({ length: 30 }, (_, index) => [
     ...[kin.behaviourOf(index).kind, kin.faultOf(index)?.kind, kin.isTarget(index, 50)],
@@ -33,7 +33,7 @@ function decided(seed: number): readonly unknown[] {
   ])
 }
 
-test('the same seed decides the same for every device, and another seed does not', () => {
+test('the same seed makes the same decisions for every device, and another seed makes others', () => {
   expect(decided(1)).toEqual(decided(1))
   expect(decided(2)).not.toEqual(decided(1))
   const kinds = decided(1).map((each) => Reflect.get(Object(each), 0))
@@ -41,7 +41,7 @@ test('the same seed decides the same for every device, and another seed does not
   expect(kinds.filter((kind) => kind === 'slow')).toHaveLength(6)
 })
 
-test('gateways are registered before their sub-devices, and only they need sockets', () => {
+test('gateways are registered before their sub-devices, which need no sockets', () => {
   const fleet = new Fleet(scenario())
   expect(fleet.sockets).toBe(2)
   const recruits = fleet.recruits()
@@ -56,9 +56,9 @@ test('gateways are registered before their sub-devices, and only they need socke
   ])
 })
 
-test('the text of a message is JSON with its fields', () => {
+test('the text of a message is a JSON object of its fields', () => {
   const [plan] = scenario().types
-  if (plan === undefined) throw new Error('there is a type')
+  if (plan === undefined) throw new Error('the scenario has no type')
   const kin = new Kin(plan, 1)
   expect(JSON.parse(kin.text(0, 4, { elapsedSec: 1, stamp: 't' }))).toEqual({
     ...{ timestamp: 't', a: expect.any(Number), b: expect.stringMatching(/^[xy]$/), c: 4 },

@@ -220,7 +220,10 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   closed(cause: ErrorKind): void {
     if (cause === 'refused') {
       this.#state = 'off'
-      this.world.log({ deviceId: this.id }, 'the broker refused a simulated device, which does not try again')
+      this.world.log(
+        { deviceId: this.id },
+        'the broker refused a simulated device, which will not connect again; check its token',
+      )
       return
     }
     if (this.#state !== 'live' || this.#isBooting) return

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openFilesMax, sourceAddress, tooFewFiles, tooFewPorts } from './sockets.ts'
 
-test('too few open files are one line with the number needed', () => {
+test('a limit of open files that is too low is reported with the number needed', () => {
   expect(tooFewFiles(15_000, 20_000)).toBeUndefined()
   expect(tooFewFiles(30_000, 20_000)).toMatch(
     /^30000 connections need 30300 open files, .* may have 20000: .*ulimit -n 30300/,
@@ -9,7 +9,7 @@ test('too few open files are one line with the number needed', () => {
   expect(openFilesMax()).toBeGreaterThan(100)
 })
 
-test('beyond the ports of one address, connections come from several loopback addresses', () => {
+test('connections that exceed the ports of one address use several loopback addresses', () => {
   const from = (nth: number, sockets: number) => sourceAddress(nth, sockets, '127.0.0.1')
   expect(from(0, 28_000)).toBeUndefined()
   expect([0, 27_999, 28_000, 56_000].map((nth) => from(nth, 60_000))).toEqual([

@@ -33,7 +33,10 @@ export function sourceAddress(nth: number, sockets: number, host: string): strin
 /** Returns an error message if one address has too few ports for the connections. */
 export function tooFewPorts(sockets: number, host: string): string | undefined {
   if (sockets <= PER_ADDRESS || isLoopback(host)) return undefined
-  return `one address has about ${PER_ADDRESS} connections to ${host}, not ${sockets}: share them among machines, or use via: gateway`
+  return (
+    `one source address allows about ${PER_ADDRESS} connections to ${host}, and ${sockets} are needed: ` +
+    'run several simulators on several machines, or let devices speak through gateways (via: gateway)'
+  )
 }
 
 function isLoopback(host: string): boolean {

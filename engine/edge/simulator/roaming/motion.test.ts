@@ -26,7 +26,7 @@ test('a device moves inside its arena, and every figure stays plausible for a da
   expect(live(createBody(seeded(7)), 86_400).filter((body) => !isPlausible(body))).toEqual([])
 })
 
-test('a device is somewhere else a minute later', () => {
+test('a device has moved after a minute', () => {
   const lived = live(createBody(seeded(3)), 60)
   const path = lived.reduce((sum, { position }, index) => {
     const before = lived[index - 1]?.position ?? position
@@ -35,13 +35,13 @@ test('a device is somewhere else a minute later', () => {
   expect(path).toBeGreaterThan(30)
 })
 
-test('an empty battery is charged, and the device drives again', () => {
+test('a device with a low battery charges it and then drives again', () => {
   const modes = live({ ...createBody(seeded(2)), batteryPercent: 21 }, 1_000).map(({ mode }) => mode)
   expect(modes.indexOf('charging')).toBeGreaterThan(0)
   expect(modes.indexOf('driving', modes.indexOf('charging'))).toBeGreaterThan(0)
 })
 
-test('a device that was sent somewhere arrives there from anywhere and waits', () => {
+test('a device arrives at its target from any position and waits there', () => {
   for (let seed = 1; seed <= 50; seed++) {
     const random = seeded(seed)
     const target = { x: random() * 60 - 30, y: random() * 60 - 30 }

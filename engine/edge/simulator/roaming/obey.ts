@@ -25,7 +25,11 @@ export function obey(body: Body, command: string, data: JsonObject): CommandOutc
     case 'move_to':
       return moveTo(body, data)
     default:
-      return { kind: 'refused', code: 'UNKNOWN_COMMAND', message: `known are ${COMMANDS.join(', ')}` }
+      return {
+        kind: 'refused',
+        code: 'UNKNOWN_COMMAND',
+        message: `the known commands are ${COMMANDS.join(', ')}`,
+      }
   }
 }
 
@@ -36,7 +40,7 @@ function done(body: Body): CommandOutcome {
 function setMode(body: Body, { mode: wanted }: JsonObject): CommandOutcome {
   const mode = MODES.find((known) => known === wanted)
   if (mode === undefined)
-    return { kind: 'refused', code: 'BAD_MODE', message: `mode is one of ${MODES.join(', ')}` }
+    return { kind: 'refused', code: 'BAD_MODE', message: `mode must be one of ${MODES.join(', ')}` }
   return done({ ...body, mode, target: undefined })
 }
 
@@ -45,7 +49,7 @@ function moveTo(body: Body, { x, y }: JsonObject): CommandOutcome {
     return {
       kind: 'refused',
       code: 'BAD_TARGET',
-      message: `x and y are numbers from -${ARENA_M} to ${ARENA_M}`,
+      message: `x and y must be numbers from -${ARENA_M} to ${ARENA_M}`,
     }
   }
   const target = { x, y }

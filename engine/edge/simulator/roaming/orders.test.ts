@@ -56,7 +56,7 @@ test('a cancelled journey ends without an ack', () => {
   expect(orders.finish(cancelled.body, TIME)).toEqual([])
 })
 
-test('a command that is delivered twice is answered twice and done once', () => {
+test('a command that is delivered twice is answered twice and carried out once', () => {
   const orders = new Orders()
   const first = orders.take(body, sent('cmd_1', 'stop'), TIME)
   const resumed = orders.take(first.body, sent('cmd_2', 'resume'), TIME)

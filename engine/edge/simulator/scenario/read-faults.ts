@@ -33,7 +33,7 @@ export function readFaults(type: Section): readonly FaultShare[] {
     return { percent, fault }
   })
   if (shares.reduce((sum, { percent }) => sum + percent, 0) > 100)
-    type.refuse('faults', 'are more than 100 percent together')
+    type.refuse('faults', 'add up to more than 100 percent')
   return shares
 }
 

@@ -29,7 +29,8 @@ export function readFields(section: Section, readFile: (path: string) => string)
     if (!FIELD.test(name)) section.refuse(name, 'must be a name of letters, digits, dots, - and _')
     return { name, generator: readGenerator(section, name, readFile) }
   })
-  if (names.length > FIELDS_MAX) section.refuse(names[FIELDS_MAX] ?? '', `is beyond ${FIELDS_MAX} fields`)
+  if (names.length > FIELDS_MAX)
+    section.refuse(names[FIELDS_MAX] ?? '', `exceeds the limit of ${FIELDS_MAX} fields`)
   section.end()
   return fields.length > 0 ? fields : DEFAULT_FIELDS
 }
@@ -136,7 +137,7 @@ function readColumn(options: Section, readFile: (path: string) => string): reado
       .split(',')
       .map((name) => name.trim())
       .indexOf(column)
-    if (at < 0) options.refuse('column', `is not in the file, which has ${header}`)
+    if (at < 0) options.refuse('column', `is not in the file, whose columns are ${header}`)
     else if (rows.length === 0) options.refuse('file', `${path} has no rows`)
     else return rows.slice(0, VALUES_MAX).map((row) => toValue(row.split(',')[at]?.trim() ?? ''))
   } catch (error) {

@@ -18,7 +18,7 @@ const KINDS = [...UPDATE_KINDS, 'stall'] as const
 export function readFirmware(section: Section): FirmwarePlan {
   const behaviours = section.anySections('behaviours', BEHAVIOURS_MAX).map(readBehaviour)
   if (behaviours.reduce((sum, { percent }) => sum + percent, 0) > 100)
-    section.refuse('behaviours', 'are more than 100 percent together')
+    section.refuse('behaviours', 'add up to more than 100 percent')
   const plan: FirmwarePlan = {
     version: section.text('version') ?? FIRMWARE_VERSION_DEFAULT,
     download: section.oneOf('download', ['real', 'fake']) ?? 'real',

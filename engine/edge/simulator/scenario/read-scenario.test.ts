@@ -23,7 +23,7 @@ function problemsOf(text: string, readFile = noFile) {
 const ofType = (more: string) =>
   problemsOf(`types:\n  - type: a\n    count: 1\n    ${more.replaceAll('\n', '\n    ')}\n`)
 
-test('the least file has the defaults of everything else', () => {
+test('a minimal file gets defaults for everything else', () => {
   const scenario = read(MINIMAL)
   expect(scenario).toMatchObject({ name: 'scenario', seed: 1, durationSec: undefined, connectPerSec: 500 })
   const [type] = scenario.types
@@ -37,7 +37,7 @@ test('the least file has the defaults of everything else', () => {
   expect(type?.group(1)).toBeUndefined()
 })
 
-test('the sample is right, and says what it means', () => {
+test('the sample file is read as its comments describe it', () => {
   const folder = new URL('../../examples/simulator/', import.meta.url)
   const readFile = (path: string) => readFileSync(new URL(path, folder), 'utf8')
   const { types, timeline, expect: expected } = read(readFile('site.yaml'), readFile)
@@ -64,7 +64,7 @@ test('the sample is right, and says what it means', () => {
   expect(expected).toHaveLength(3)
 })
 
-test('mistakes are told with their lines, all of them at once', () => {
+test('all mistakes are reported at once, with their lines', () => {
   const text = `
 name: wrong
 sed: 7
@@ -101,23 +101,23 @@ expect:
   expect(problemsOf(text)).toEqual([
     '7: types[0].count must be a whole number from 1 to 250000',
     expect.stringMatching(/^8: types\[0\]\.id_prefix must be 1 to 40 letters/),
-    expect.stringMatching(/^9: types\[0\]\.group may have \{n\}, \{n%10\}/),
+    expect.stringMatching(/^9: types\[0\]\.group may contain \{n\}, \{n%10\}/),
     '10: types[0].per_gateway has no effect without via: gateway',
     '12: types[0].telemetry.qos must be one of 0, 1',
     expect.stringMatching(/^14: types\[0\]\.telemetry\.fields\.a\.kind must be one of constant, walk/),
     '15: types[0].telemetry.fields.b.max must not be less than min',
     expect.stringMatching(/^15: types\[0\]\.telemetry\.fields\.b\.stop is not known; did you mean step\?/),
     expect.stringMatching(/^16: types\[0\]\.telemetry\.fields\.c must be one of constant, walk/),
-    '18: types[0].commands.dock.fail_percent is more than 100 together with ignore_percent',
+    '18: types[0].commands.dock.fail_percent and ignore_percent add up to more than 100',
     expect.stringMatching(/^21: types\[0\]\.firmware\.behaviours\[0\]\.kind must be one of ok, quiet/),
     expect.stringMatching(/^22: types\[0\]\.firmware\.behaviours\[1\]\.n is not known/),
-    '21: types[0].firmware.behaviours are more than 100 percent together',
+    '21: types[0].firmware.behaviours add up to more than 100 percent',
     expect.stringMatching(/^24: types\[0\]\.faults\[0\]\.times is not known/),
     '4: duration_sec must be a number from 0.1 to 31536000',
-    '26: timeline[0].at is required: seconds from the beginning',
+    '26: timeline[0].at is required: seconds since the start',
     expect.stringMatching(/^27: timeline\[1\]\.do must be one of disconnect, connect, storm/),
     '28: timeline[2].interval_sec is required',
-    expect.stringMatching(/^29: timeline\[3\]\.type must be a type or an id_prefix of this file/),
+    expect.stringMatching(/^29: timeline\[3\]\.type must be a type or an id_prefix in this file/),
     expect.stringMatching(/^31: expect\[0\]\.metric is not known; did you mean published\?/),
     expect.stringMatching(/^32: expect\[1\]\.op must be one of ==/),
     expect.stringMatching(/^32: expect\[1\]\.value must be a number/),
@@ -126,7 +126,7 @@ expect:
 })
 
 test.each([
-  ['no YAML', problemsOf('types: ['), /^1: |^2: /],
+  ['a text that is not YAML', problemsOf('types: ['), /^1: |^2: /],
   ['no types', problemsOf('name: x'), /types must be a list of 1 to 100/],
   [
     'two types with the same ids',
@@ -136,7 +136,7 @@ test.each([
   [
     'too many devices',
     problemsOf('types:\n  - { type: a, count: 200000 }\n  - { type: b, count: 60000 }'),
-    /^3: types\[1\]\.count makes more/,
+    /^3: types\[1\]\.count brings the total to more/,
   ],
   [
     'an unknown key of a type',
@@ -149,25 +149,25 @@ test.each([
     /^4: .*a enum needs its values/,
   ],
   [
-    'a file that is not there',
+    'a missing CSV file',
     ofType('telemetry: { fields: { a: { kind: csv, file: x.csv, column: b } } }'),
     /^4: .*x\.csv cannot be read \(ENOENT\)/,
   ],
-  ['a group that is no path', ofType('group: "a//{n}"'), /^4: types\[0\]\.group must be a path/],
-  ['a division by nothing', ofType('group: "a/{n%0}"'), /^4: types\[0\]\.group may have/],
+  ['a group that is not a path', ofType('group: "a//{n}"'), /^4: types\[0\]\.group must be a path/],
+  ['a division by zero', ofType('group: "a/{n%0}"'), /^4: types\[0\]\.group may contain/],
 ])('%s is refused', (_, problems, expected) => {
   expect(problems.join('\n')).toMatch(expected)
 })
 
-test('a column must be in the file', () => {
+test('a column must exist in its CSV file', () => {
   const text =
     'types:\n  - type: a\n    count: 1\n    telemetry: { fields: { a: { kind: csv, file: f, column: c } } }\n'
   expect(problemsOf(text, () => 'a,b\n1,2\n')).toEqual([
-    expect.stringMatching(/^4: .*column is not in the file, which has a,b/),
+    expect.stringMatching(/^4: .*column is not in the file, whose columns are a,b/),
   ])
 })
 
-test('a fault, a stall and a share of the devices are read', () => {
+test('faults and update behaviours are read with their shares', () => {
   const [type] = read(
     'types:\n  - type: a\n    count: 2\n    faults: [{ percent: 50, kind: offline, at_sec: 5, for_sec: 2 }]\n' +
       '    firmware: { behaviours: [{ percent: 10, kind: stall, phase: installing }, { percent: 5, kind: stall }] }\n',

@@ -53,11 +53,11 @@ function readTypes(root: Section, readFile: (path: string) => string): readonly 
   return root.sections('types', TYPES_MAX).map((section) => {
     const type = readType(section, readFile)
     if (prefixes.has(type.idPrefix))
-      section.refuse('id_prefix', `${type.idPrefix} is that of another type already`)
+      section.refuse('id_prefix', `${type.idPrefix} is already used by another type`)
     prefixes.add(type.idPrefix)
     devices += type.count
     if (devices > DEVICES_MAX && devices - type.count <= DEVICES_MAX)
-      section.refuse('count', `makes more than ${DEVICES_MAX} devices together`)
+      section.refuse('count', `brings the total to more than ${DEVICES_MAX} devices`)
     return type
   })
 }

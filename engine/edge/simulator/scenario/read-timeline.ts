@@ -8,11 +8,11 @@ const INTERVAL_SEC = { min: 0.05, max: 86_400 }
 
 export function readStep(section: Section, types: readonly TypePlan[]): Step {
   const atSec = section.number('at', AT_SEC) ?? 0
-  if (!section.has('at')) section.refuse('at', 'is required: seconds from the beginning')
+  if (!section.has('at')) section.refuse('at', 'is required: seconds since the start')
   const of = section.text('type')
   const names = types.flatMap(({ type, idPrefix }) => [type, idPrefix])
   if (of !== undefined && !names.includes(of))
-    section.refuse('type', `must be a type or an id_prefix of this file: ${[...new Set(names)].join(', ')}`)
+    section.refuse('type', `must be a type or an id_prefix in this file: ${[...new Set(names)].join(', ')}`)
   const target = { of, percent: section.number('percent', { min: 0, max: 100 }) ?? 100 }
   return { atSec, target, act: readAct(section, atSec) }
 }

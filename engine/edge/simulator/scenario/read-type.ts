@@ -55,9 +55,9 @@ function readGroup(section: Section): TypePlan['group'] {
   if (text === undefined) return () => undefined
   const pattern = parsePattern(text)
   if (pattern === undefined)
-    section.refuse('group', 'may have {n}, {n%10} or {n/100}, where n is the number of the device')
+    section.refuse('group', 'may contain {n}, {n%10} or {n/100}, where n is the number of the device')
   else if (!SEGMENTS.test(pattern(1)))
-    section.refuse('group', 'must be a path of letters, digits, dots, - and _ like site/a')
+    section.refuse('group', 'must be a path of letters, digits, dots, - and _, such as site/a')
   return pattern ?? (() => undefined)
 }
 
@@ -98,7 +98,7 @@ function readCommand(section: Section): CommandPlan {
     result: readResult(section),
   }
   if (plan.failPercent + plan.ignorePercent > 100)
-    section.refuse('fail_percent', 'is more than 100 together with ignore_percent')
+    section.refuse('fail_percent', 'and ignore_percent add up to more than 100')
   section.end()
   return plan
 }

@@ -15,7 +15,7 @@ function summary() {
   return summaryOf({ name: 'x', seed: 1, elapsedMs: 1_234 }, counts, latency)
 }
 
-test('devices count by the last state of their updates, and errors by kind', () => {
+test('devices are counted by their latest update status, and errors by kind', () => {
   expect(summary()).toMatchObject({
     ...{ published: 12, duration_sec: 1.2, ota: { succeeded: 1, rejected: 1 } },
     errors: { total: 3, disconnected: 2, refused: 1 },
@@ -24,7 +24,7 @@ test('devices count by the last state of their updates, and errors by kind', () 
   expect(summary().ota).not.toHaveProperty('downloading')
 })
 
-test('expectations are judged, and what was not counted is zero', () => {
+test('expectations are compared with the summary, in which a missing count is zero', () => {
   const judged = (metric: string, op: '==' | '<' | '>=', value: number) =>
     judge({ metric, op, value }, summary())
   expect(judged('published', '>=', 12)).toMatchObject({ met: true, actual: 12 })
@@ -34,7 +34,7 @@ test('expectations are judged, and what was not counted is zero', () => {
   expect(judged('errors.total', '==', 3).met).toBe(true)
 })
 
-test('names of metrics are known', () => {
+test('valid names of metrics are recognised', () => {
   for (const name of ['p99_ms', 'commands.completed', 'errors.refused', 'ota.timed_out'])
     expect(isMetric(name)).toBe(true)
   for (const name of ['p98', 'commands', 'errors.x', 'ota.', 'ota']) expect(isMetric(name)).toBe(false)

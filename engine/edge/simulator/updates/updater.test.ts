@@ -52,12 +52,12 @@ test.each<[UpdateKind, string[], string]>([
   ['already_installed', ['already_installed'], '1.0'],
   ['restart_midway', ['downloading', 'boots 1.0'], '1.0'],
   ['crash_loop', [...LOAD, 'rebooting', ...Array.from({ length: 10 }, () => 'boots 2.0')], '2.0'],
-])('a device of the kind %s does %j', async (kind, expected, version) => {
+])('a device with the behaviour %s does %j', async (kind, expected, version) => {
   const done = await updated(kind)
   expect(done).toEqual({ log: expected, version })
 })
 
-test('a message that comes again is answered with how far it is, and begins nothing', async () => {
+test('a repeated message is answered with the last report and starts no new update', async () => {
   const { log } = await updated('ok', [order(), order({ seq: 2 })])
   expect(log.filter((line) => line === 'rebooting')).toHaveLength(1)
   expect(log.slice(-2)).toEqual(['succeeded', 'succeeded'])
@@ -68,7 +68,7 @@ test.each<[UpdateKind, string]>([
   ['rollback_self', '1.0'],
   ['wrong_version', '0.0.0-other'],
 ])(
-  'a device of the kind %s begins again if it comes back and is told the same attempt once more',
+  'a device with the behaviour %s starts again if it gets the same attempt after its restart',
   async (kind, version) => {
     const { log } = await updated(kind, [order(), order({ seq: 2 })])
     expect(log.filter((line) => line === 'installing')).toHaveLength(2)
@@ -76,14 +76,14 @@ test.each<[UpdateKind, string]>([
   },
 )
 
-test('another attempt begins anew, and a rollback is carried out well by all', async () => {
+test('another attempt starts from the beginning, and every device carries out a rollback', async () => {
   const failing = await updated('download_fail', [order(), order({ attempt: 2 })])
   expect(failing.log.at(-1)).toBe('succeeded')
   const back = order({ deployment_id: 'dep_2', action: 'rollback', version: '0.9', reports_as: '0.9' })
   expect((await updated('liar', [order(), back])).log.at(-1)).toBe('rolled_back')
 })
 
-test('shares are read', () => {
+test('shares are parsed', () => {
   expect(parseShares('brick=5, slow=20')).toEqual({ brick: 5, slow: 20 })
   for (const text of ['', 'brick', 'melt=5', 'brick=60,slow=50', 'brick=1,brick=2'])
     expect(parseShares(text)).toBeUndefined()

@@ -99,7 +99,7 @@ export class Updater {
   #declines(message: FirmwareMessage, kind: UpdateKind): boolean {
     const { version } = this
     if (kind === 'reject')
-      this.#say(message, 'rejected', { error: { code: 'LOW_BATTERY', message: 'at 4 %' } })
+      this.#say(message, 'rejected', { error: { code: 'LOW_BATTERY', message: 'the battery is at 4 %' } })
     else if (kind === 'defer' && !this.#hasDeferred) {
       this.#hasDeferred = true
       this.#say(message, 'deferred', { retry_after_sec: DEFER_SEC })
@@ -111,7 +111,7 @@ export class Updater {
 
   async #download(message: FirmwareMessage, kind: UpdateKind): Promise<boolean> {
     const failed = (code: string) =>
-      this.#say(message, 'failed', { error: { code, message: 'as simulated' } })
+      this.#say(message, 'failed', { error: { code, message: 'the simulator makes this download fail' } })
     if (kind === 'download_fail' && this.#failedDownloads < this.#pace.downloadsFailing) {
       this.#failedDownloads++
       failed('DOWNLOAD_FAILED')

@@ -20,7 +20,7 @@ export function cutFrames(
       size |= (byte & 0x7f) << shift
       if (byte < 0x80) break
       shift += 7
-      if (shift > 21) throw new RangeError('a packet has a length that no packet has')
+      if (shift > 21) throw new RangeError('the length field of a packet has more than four bytes')
     }
     if (start + size > length) return bytes.subarray(at, length)
     take(bytes, at, start + size)

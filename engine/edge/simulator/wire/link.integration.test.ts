@@ -52,7 +52,7 @@ async function open() {
   return { link, peers, heard, texts, say, counts }
 }
 
-test('what was not acknowledged is sent again in its order over the next connection, before what waited', async () => {
+test('unacknowledged messages are sent again in order over the next connection, before those that waited', async () => {
   const { link, peers, heard, texts, say, counts } = await open()
   say('1', '2', '3', '4', '5', '6', '7')
   await expect.poll(texts).toEqual(['1', '2', '3', '4'])
@@ -69,7 +69,7 @@ test('what was not acknowledged is sent again in its order over the next connect
   link.leave()
 })
 
-test('a message of QoS 0 is sent or forgotten, and one of QoS 1 waits for the connection', async () => {
+test('a message of QoS 0 is sent or dropped, and one of QoS 1 waits for the connection', async () => {
   const { link, texts, say } = await open()
   link.publish('fleet/a/telemetry', 'grüße', { qos: 0, retain: false })
   say('1')

@@ -20,7 +20,7 @@ class RecordingSink implements Sink {
   }
 }
 
-test('what one link says in a row goes out in one write, and others in their own', () => {
+test('packets that one link sends in a row leave in one write, and those of another link in a separate write', () => {
   const tray = new Tray()
   const [a, b] = [new RecordingSink(), new RecordingSink()]
   tray.publish(a, { topic: 'fleet/a/telemetry', payload: '{"x":1}', head: 0x32, packetId: 1 })
@@ -48,7 +48,7 @@ test.each([10, 200, 20_000, 65_500, 300_000])('a payload of %i bytes arrives who
   ])
 })
 
-test('packets are found wherever a read ends', () => {
+test('packets are recognised wherever a read ends', () => {
   const publish = mqttPacket.generate({
     cmd: 'publish',
     topic: 't',

@@ -5,7 +5,7 @@ import { TELEMETRY_CHECKS } from './telemetry.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-test('a message that was acknowledged in the millisecond in which a check began need not come again', async () => {
+test('a message that was acknowledged in the millisecond in which a check began need not be sent again', async () => {
   const ending = new AbortController()
   const bench = await Bench.open(
     {
