@@ -79,7 +79,7 @@ test.skipIf(PYTHON === undefined)(
     const signal = AbortSignal.timeout(PYTHON_MS)
     const report = await examine(`exec "${PYTHON}" "${path}"`, { environment, signal })
     expect(wrong(report)).toEqual([
-      ['LOG-01', 'the device logged nothing'],
+      ['LOG-01', 'the device sent no log line'],
       ['OTA-15', 'the device does not check manifests'],
     ])
   },

@@ -50,7 +50,7 @@ export function toText({ id, level, title, clause, result, reason, evidence }: F
   const word = result === 'fail' && level === 'SHOULD' ? 'warn' : result
   const lines = [`${word.padEnd(7)} ${id.padEnd(8)} ${title}`]
   if (reason !== undefined) lines.push(`        ${reason}`)
-  if (result === 'fail') lines.push(`        It is asked for in: ${clause}`)
+  if (result === 'fail') lines.push(`        Required by: ${clause}`)
   if (result === 'fail' && evidence !== undefined) lines.push(`        ${evidence}`)
   return `${lines.join('\n')}\n`
 }

@@ -118,7 +118,9 @@ export class Bench {
   /** The device program. Throws `SkippedCheck` if the user runs the device, because the kit cannot stop it then. */
   get program(): Program {
     if (this.#program === undefined)
-      throw new SkippedCheck('the kit must start the device for this: give it the line with --run')
+      throw new SkippedCheck(
+        'the kit must start the device for this check: use --run with the command that starts it',
+      )
     return this.#program
   }
 

@@ -31,7 +31,7 @@ const CHECKS: readonly Check[] = [
 export async function examineDevice(examination: Examination): Promise<Report> {
   const { deviceId: subject, profile, run, port, signal } = examination
   const checks = chosen(examination)
-  if (checks.length === 0) throw new RangeError(`no check is called ${examination.only.join(', ')}`)
+  if (checks.length === 0) throw new RangeError(`no check matches ${examination.only.join(', ')}`)
   const benches: Bench[] = []
   const findings: Finding[] = []
   try {

@@ -93,7 +93,7 @@ function runningVersion({ broker }: Bench): string | undefined {
 
 export async function knownVersion(bench: Bench): Promise<string> {
   await bench.ready()
-  return bench.until('status says firmware_version', () => runningVersion(bench), 30_000)
+  return bench.until('firmware_version on status', () => runningVersion(bench), 30_000)
 }
 
 /** Resolves once the device runs the version, over a connection that began after the order was created. */
@@ -105,10 +105,10 @@ export async function installed(bench: Bench, order: Order, withinMs = UPDATED_M
     const version = runningVersion(bench)
     return version !== undefined && isSameVersion(version, order.version) ? true : undefined
   }
-  await bench.until(`status says firmware_version ${order.version} after a restart`, isDone, withinMs)
+  await bench.until(`firmware_version ${order.version} on status after a restart`, isDone, withinMs)
   const since = Date.parse(String(order.message['issued_at']))
   if ((bench.broker.current?.openedAt ?? 0) < since)
-    throw new UnmetCheck('it says the new version without having connected anew')
+    throw new UnmetCheck('it reports the new version without a new connection')
 }
 
 /** Checks that the device does not install the order. The device may refuse it or ignore it for `quietMs`. */
@@ -125,7 +125,7 @@ export async function refuses(
   if (wrong !== undefined) {
     // Lets the installation end, so that the next check finds the device idle.
     await installed(bench, order, SETTLED_MS).catch(() => undefined)
-    throw new UnmetCheck('it installs what it should refuse', shown(wrong))
+    throw new UnmetCheck('it installs an update that it should refuse', shown(wrong))
   }
   const after = await knownVersion(bench)
   if (!isSameVersion(before, after)) throw new UnmetCheck(`it runs ${after} now, and ran ${before} before`)

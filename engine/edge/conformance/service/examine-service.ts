@@ -28,7 +28,7 @@ export async function examineService(examination: ServiceExamination): Promise<R
   const checks = SERVICE_CHECKS.filter((each) => {
     return isOf(level, each) && (only.length === 0 || isChosen(each.id, only))
   })
-  if (checks.length === 0) throw new RangeError(`no check of this level is called ${only.join(', ')}`)
+  if (checks.length === 0) throw new RangeError(`no check of this level matches ${only.join(', ')}`)
   const run = await Run.open(examination)
   const findings: Finding[] = []
   const tell = (finding: Finding) => {
@@ -76,14 +76,14 @@ async function cleanUp(run: Run): Promise<Finding> {
   const [fault] = run.faults
   const reason =
     fault !== undefined
-      ? `it answered ${fault.status} to ${run.faults.length} requests`
+      ? `the service answered ${run.faults.length} requests with 5xx; the first status was ${fault.status}`
       : left.length > 0
-        ? 'not everything that the examination made could be removed'
+        ? 'not everything that the examination created could be removed'
         : undefined
   const evidence = fault === undefined ? left.join('; ') : JSON.stringify(fault.body)
   return {
     ...{ id: 'OPS-99', level: 'MUST', clause: 'api/README.md, Errors' },
-    title: 'nothing is answered 5xx, and nothing of the examination is left',
+    title: 'the service never answers 5xx, and everything that the examination created is removed',
     ...(reason === undefined ? { result: 'pass' } : { result: 'fail', reason, evidence }),
     duration_ms: Date.now() - begun,
   }

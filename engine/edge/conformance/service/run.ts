@@ -79,7 +79,7 @@ export class Run {
     const { body } = await probe.get('//readyz?verbose')
     const found = service.mqttUrl ?? body['mqtt_url']
     if (typeof found !== 'string')
-      throw new RangeError('the service does not say its MQTT address: use --mqtt-url')
+      throw new RangeError('the service does not publish its MQTT address: use --mqtt-url')
     const { status } = await probe.get('/users?per_page=1')
     if (status !== 200) throw new RangeError(`the token is not an admin's: GET /users answers ${status}`)
     return new Run(service, found)
@@ -152,7 +152,7 @@ export class Run {
   async restart(): Promise<void> {
     const { restartLine } = this.#service
     if (restartLine === undefined)
-      throw new SkippedCheck('no line was given that restarts the service (--restart)')
+      throw new SkippedCheck('this needs a command that restarts the service (--restart)')
     await promisify(exec)(restartLine, { timeout: RESTART_MS, signal: this.signal })
     // This request bypasses `rest`, which would count the 503 of a starting service as a fault.
     const isReady = async () => (await fetch(`${this.url}/readyz`)).ok

@@ -33,8 +33,8 @@ export async function isRefused(run: Run, device: Device): Promise<void> {
   const session = await run.connect(device).catch(() => undefined)
   if (session === undefined) return
   const isOut = () => (session.client.connected ? undefined : true)
-  await run.until('its end', isOut, OUT_MS).catch(() => {
-    throw new UnmetCheck(`it lets in ${device.id}, which it should refuse`)
+  await run.until('the session ends', isOut, OUT_MS).catch(() => {
+    throw new UnmetCheck(`it accepts ${device.id}, which it should refuse`)
   })
 }
 

@@ -16,19 +16,23 @@ const FINAL: readonly unknown[] = ['completed', 'failed', 'rejected']
 const NOT_DONE: readonly unknown[] = ['failed', 'rejected']
 
 export const COMMAND_CHECKS: readonly Check[] = [
-  check('CMD-02', 'it answers a command under the same request id', async (bench) => {
+  check('CMD-02', 'the device answers a command with its request id', async (bench) => {
     await ask(bench, bench.device.command)
   }),
-  check('CMD-03', 'the same request id twice: it carries it out once and answers twice', async (bench) => {
-    const order = orderOf(bench.device.command)
-    const first = await obeyed(bench, order)
-    await isTheSame(bench, { order, first })
-  }),
-  check('CMD-04', 'the same after it was killed in between', async (bench) => {
+  check(
+    'CMD-03',
+    'the device carries out a command that is delivered twice once, and answers twice',
+    async (bench) => {
+      const order = orderOf(bench.device.command)
+      const first = await obeyed(bench, order)
+      await isTheSame(bench, { order, first })
+    },
+  ),
+  check('CMD-04', 'the device does so even if it was killed between the deliveries', async (bench) => {
     await diesAfter(bench)
     await diesDuring(bench)
   }),
-  check('CMD-05', 'it does not carry out a command that has expired', async (bench) => {
+  check('CMD-05', 'the device does not carry out an expired command', async (bench) => {
     const order = {
       ...orderOf(bench.device.command),
       issued_at: new Date(Date.now() - 120_000).toISOString(),
@@ -37,16 +41,16 @@ export const COMMAND_CHECKS: readonly Check[] = [
     await bench.ready()
     await bench.broker.send('command', order)
     const done = await bench.never(() => answer(bench, order, ['completed']), QUIET_MS)
-    if (done !== undefined) throw new UnmetCheck('it carried out a command that had expired', shown(done))
+    if (done !== undefined) throw new UnmetCheck('it carried out an expired command', shown(done))
     await ask(bench, bench.device.command)
   }),
-  check('CMD-06', 'it says failed or rejected to a command that it does not know', async (bench) => {
+  check('CMD-06', 'the device answers failed or rejected to an unknown command', async (bench) => {
     const answer = await obeyed(bench, orderOf('no_such_command'))
     if (!NOT_DONE.includes(answer.body?.['status']))
-      throw new UnmetCheck('it does not refuse a command that it cannot know', shown(answer))
+      throw new UnmetCheck('it did not refuse an unknown command', shown(answer))
   }),
-  check('CMD-07', 'a command that is cancelled ends without completing', cancels),
-  check('CMD-08', 'it ignores what is no command, and stays connected', ignoresNonsense),
+  check('CMD-07', 'a cancelled command does not complete', cancels),
+  check('CMD-08', 'the device ignores malformed commands and stays connected', ignoresNonsense),
   {
     ...check('CMD-09', 'a result has at most 64 KiB', async (bench) => {
       await ask(bench, bench.device.command)
@@ -58,7 +62,7 @@ export const COMMAND_CHECKS: readonly Check[] = [
     }),
   },
   {
-    ...check('CMD-10', 'it carries commands out in the order in which they came', keepsOrder),
+    ...check('CMD-10', 'the device carries out commands in the order in which they arrive', keepsOrder),
     level: 'SHOULD',
   },
 ]
@@ -95,7 +99,7 @@ async function obeyed(bench: Bench, order: JsonObject): Promise<PublishedMessage
   const since = bench.broker.messages
   await bench.broker.send('command', order)
   return bench.until(
-    `completed, failed or rejected on command/ack for ${String(order['command'])}, with its request_id`,
+    `an answer to ${String(order['command'])} on command/ack with its request_id and completed, failed or rejected`,
     () => answer(bench, order, FINAL, since),
     ANSWER_MS,
   )
@@ -105,7 +109,7 @@ async function ask(bench: Bench, command: string): Promise<void> {
   const done = await obeyed(bench, orderOf(command))
   if (done.body?.['status'] === 'rejected')
     throw new UnmetCheck(
-      `it does not know ${command}; name a command that it knows with --command`,
+      `it does not know ${command}; use --command to name a command that it knows`,
       shown(done),
     )
 }
@@ -122,7 +126,7 @@ async function isTheSame(bench: Bench, { order, first }: SentOrder): Promise<voi
     JSON.stringify([body?.['status'], body?.['executed_at'], body?.['result'], body?.['error']])
   if (core(first) !== core(second))
     throw new UnmetCheck(
-      'it carried a command out twice: its second answer is not the first one again',
+      'it carried out a command twice: its second answer differs from the first one',
       `${shown(first)}; then ${shown(second)}`,
     )
 }
@@ -142,20 +146,22 @@ async function diesDuring(bench: Bench): Promise<void> {
   await bench.ready()
   await bench.broker.send('command', order)
   await bench.until(
-    `an answer to ${slow.command} that says it has begun`,
+    `an answer to ${slow.command} with acked, accepted or in_progress`,
     () => answer(bench, order, ['acked', 'accepted', 'in_progress']),
     ANSWER_MS,
   )
   await bench.killAndStart()
   const again = await obeyed(bench, order)
   if (again.body?.['status'] === 'completed')
-    throw new UnmetCheck('it was killed during a command, and carried it out once more', shown(again))
+    throw new UnmetCheck('it was killed during a command and carried it out again', shown(again))
 }
 
 async function cancels(bench: Bench): Promise<void> {
   const { slowCommand: slow } = bench.device
   if (slow === undefined)
-    throw new SkippedCheck('name a command that takes some seconds, like --slow-command \'drive={"sec":5}\'')
+    throw new SkippedCheck(
+      'this needs a command that takes some seconds, such as --slow-command \'drive={"sec":5}\'',
+    )
   const order = orderOf(slow.command, slow.data)
   await bench.ready()
   await bench.broker.send('command', order)
@@ -169,7 +175,7 @@ async function cancels(bench: Bench): Promise<void> {
   // The device must not be blocked by the cancelled command, so it carries out the next one at once.
   await ask(bench, bench.device.command)
   const done = answer(bench, order, ['completed'])
-  if (done !== undefined) throw new UnmetCheck('it completed a command that was cancelled', shown(done))
+  if (done !== undefined) throw new UnmetCheck('it completed a cancelled command', shown(done))
 }
 
 async function ignoresNonsense(bench: Bench): Promise<void> {
@@ -190,7 +196,7 @@ async function ignoresNonsense(bench: Bench): Promise<void> {
   for (const payload of bad) await bench.broker.send('command', payload)
   await ask(bench, bench.device.command)
   if (connection.closedAt !== undefined)
-    throw new UnmetCheck('it disconnected because of a message that is no command')
+    throw new UnmetCheck('it disconnected because of a malformed command')
 }
 
 async function keepsOrder(bench: Bench): Promise<void> {
@@ -206,5 +212,5 @@ async function keepsOrder(bench: Bench): Promise<void> {
   const acks = bench.broker.published('command/ack')
   const places = ends().map((end) => (end === undefined ? -1 : acks.indexOf(end)))
   if (places.some((place, index) => index > 0 && place < (places[index - 1] ?? 0)))
-    throw new UnmetCheck('it ended a later command before an earlier one')
+    throw new UnmetCheck('it finished a later command before an earlier one')
 }

@@ -22,7 +22,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'connection',
     clause: CLAUSE,
-    title: 'after a reset it is back, after waits that differ, and tries at most once a second',
+    title: 'the device reconnects after random waits, and tries at most once a second',
     run: comesBack,
   },
   {
@@ -30,7 +30,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'refused',
     clause: CLAUSE,
-    title: 'while it is refused it tries at most six times a minute',
+    title: 'the device tries at most six times a minute while the broker refuses it',
     run: staysPolite,
   },
   {
@@ -38,7 +38,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'connection',
     clause: 'DEVICES.md, What a device publishes',
-    title: 'on SIGTERM it says goodbye before it disconnects',
+    title: 'the device publishes offline on status before it disconnects on SIGTERM',
     run: saysGoodbye,
   },
   {
@@ -46,7 +46,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'silence',
     clause: CLAUSE,
-    title: 'it notices a dead network within one and a half keep-alives and 10 s',
+    title: 'the device notices a dead network within one and a half keep-alives plus 10 s',
     run: noticesSilence,
   },
 ]
@@ -64,7 +64,7 @@ async function comesBack(bench: Bench): Promise<void> {
   const spread = Math.max(...waits) - Math.min(...waits)
   if (spread < SPREAD_LEAST_MS)
     throw new UnmetCheck(
-      'it waits the same time before each connect, so a whole fleet would come back at one moment',
+      'it waits the same time before each connect, so a whole fleet would reconnect at the same moment',
       `waits in ms: ${waits.join(', ')}`,
     )
   const { manners, recordings } = bench.broker
@@ -78,7 +78,7 @@ async function comesBack(bench: Bench): Promise<void> {
   if (tries > forMs / 1_000 + 2)
     throw new UnmetCheck(
       `it tried to connect ${tries} times within ${forMs / 1_000} s`,
-      `tries after ms: ${bench.broker.recordings.slice(before).map(({ openedAt }) => openedAt - cutStart(bench, before))}`,
+      `attempts after ms: ${bench.broker.recordings.slice(before).map(({ openedAt }) => openedAt - cutStart(bench, before))}`,
     )
   await bench.ready()
 }
@@ -93,19 +93,15 @@ async function staysPolite(bench: Bench): Promise<void> {
   const before = bench.broker.recordings.length
   bench.broker.manners.door = 'refuse'
   bench.broker.cut()
-  const first = await bench.until(
-    'the device connects again, to be refused',
-    () => bench.broker.recordings[before],
-    60_000,
-  )
+  const first = await bench.until('the device connects again', () => bench.broker.recordings[before], 60_000)
   const forMs = REFUSED_MS * bench.device.pace
   await bench.wait(forMs)
   const tries = bench.broker.recordings.slice(before)
   const allowed = Math.ceil((REFUSED_TRIES_A_MINUTE * forMs) / 60_000)
   if (tries.length > allowed)
     throw new UnmetCheck(
-      `it tried ${tries.length} times within ${forMs / 1_000} s although it was refused; ${allowed} are allowed`,
-      `tries after s: ${tries.map(({ openedAt }) => Math.round((openedAt - first.openedAt) / 100) / 10)}`,
+      `it tried ${tries.length} times within ${forMs / 1_000} s while it was refused; ${allowed} attempts are allowed`,
+      `attempts after s: ${tries.map(({ openedAt }) => Math.round((openedAt - first.openedAt) / 100) / 10)}`,
     )
 }
 
@@ -116,14 +112,14 @@ async function saysGoodbye(bench: Bench): Promise<void> {
   await program.stop('SIGTERM', FAREWELL_MS)
   // The shell that started the device may exit before the device, and the last bytes may arrive after that.
   const isOver = () => (connection.closedAt === undefined ? undefined : true)
-  await bench.until('its connection ends after SIGTERM', isOver, FAREWELL_MS)
+  await bench.until('the connection ends after SIGTERM', isOver, FAREWELL_MS)
   const topic = bench.broker.topic('status')
   const last = connection.published.findLast((message) => message.topic === topic)
   const evidence = last?.payload.toString('utf8')
   if (last?.body?.['status'] !== 'offline')
-    throw new UnmetCheck('its last word on status is not offline', evidence)
+    throw new UnmetCheck('its last message on status does not say offline', evidence)
   if (last.body['session_id'] !== sessionId)
-    throw new UnmetCheck('its farewell names another session than its first message', evidence)
+    throw new UnmetCheck('its offline message has another session_id than its first message', evidence)
   await bench.ready()
 }
 
@@ -131,12 +127,13 @@ async function noticesSilence(bench: Bench): Promise<void> {
   const connection = await bench.ready()
   await isGreeted(bench)
   const keepaliveSec = connection.connect?.keepalive ?? 0
-  if (keepaliveSec === 0) throw new UnmetCheck('it connects with a keep-alive of 0, so it notices nothing')
+  if (keepaliveSec === 0)
+    throw new UnmetCheck('it connects with a keep-alive of 0, so it cannot notice a dead network')
   bench.broker.manners.answers = false
   const withinMs = keepaliveSec * 1_500 + NOTICE_EXTRA_MS
   const before = bench.broker.recordings.length
   await bench.until(
-    `it gives up a connection over which nothing comes back (its keep-alive is ${keepaliveSec} s)`,
+    `the device closes a connection without responses (its keep-alive is ${keepaliveSec} s)`,
     () => (connection.closedAt !== undefined || bench.broker.recordings.length > before ? true : undefined),
     withinMs,
   )
@@ -149,14 +146,14 @@ async function isGreeted(bench: Bench): Promise<{ readonly sessionId: unknown }>
   const topic = bench.broker.topic('status')
   try {
     const birth = await bench.until(
-      'it says that it is online',
+      'online on status',
       () => connection.published.find((message) => message.topic === topic),
       BIRTH_MS,
     )
     return { sessionId: birth.body?.['session_id'] }
   } catch (error) {
     if (error instanceof UnmetCheck)
-      throw new SkippedCheck('the device does not say that it is online: see CONN-03')
+      throw new SkippedCheck('the device does not publish that it is online: see CONN-03')
     throw error
   }
 }

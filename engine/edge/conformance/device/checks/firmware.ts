@@ -38,17 +38,21 @@ const BESIDE: Readonly<Record<string, Track>> = {
 }
 
 export const FIRMWARE_CHECKS: readonly Check[] = [
-  check('OTA-02', 'it downloads, installs, restarts and says the new version', async (bench) => {
+  check('OTA-02', 'the device downloads, installs, restarts and reports the new version', async (bench) => {
     await updates(bench, {})
   }),
-  check('OTA-03', 'it refuses an image with another SHA-256, and stays as it is', async (bench) => {
-    const order = makeOrder(bench, { version: await other(bench) })
-    // This image has the same size and other bytes.
-    const bytes = imageOf(order.version)
-    bench.downloads.serve(order.image, { bytes, etag: '"corrupt"' })
-    await refuses(bench, order, { quietMs: REFUSED_MS })
-  }),
-  check('OTA-04', 'it refuses an image that is larger than announced', async (bench) => {
+  check(
+    'OTA-03',
+    'the device refuses an image with a different SHA-256 and keeps its version',
+    async (bench) => {
+      const order = makeOrder(bench, { version: await other(bench) })
+      // This image has the same size and other bytes.
+      const bytes = imageOf(order.version)
+      bench.downloads.serve(order.image, { bytes, etag: '"corrupt"' })
+      await refuses(bench, order, { quietMs: REFUSED_MS })
+    },
+  ),
+  check('OTA-04', 'the device refuses an image that is larger than announced', async (bench) => {
     const version = await other(bench)
     const bytes = imageOf(version)
     const order = makeOrder(bench, {
@@ -58,54 +62,66 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
     })
     await refuses(bench, order, { quietMs: REFUSED_MS })
   }),
-  check('OTA-05', 'a download that breaks in the middle goes on where it ended', async (bench) => {
+  check('OTA-05', 'the device resumes a download that breaks in the middle', async (bench) => {
     const order = await updates(bench, { cutAt: 0.5 })
     const [, second] = bench.downloads.requests.filter(({ name }) => name === order.image)
     if (second === undefined || !/^bytes=[1-9]\d*-/.test(second.range ?? ''))
       throw new UnmetCheck(
-        'it began anew instead of asking for the rest of the image',
+        'it downloaded the whole image again instead of the rest',
         `GET with Range: ${second?.range ?? 'none'}`,
       )
   }),
-  check('OTA-06', 'a server without ranges: it begins the download anew', async (bench) => {
-    await updates(bench, { cutAt: 0.5, isRangeless: true })
-  }),
-  check('OTA-07', 'on 429 and 503 it waits for as long as Retry-After says', waits),
-  check('OTA-08', 'an address that has expired: it asks for another one', refreshes),
-  check('OTA-09', 'the same message again: it installs nothing twice and says where it is', async (bench) => {
-    const order = await updates(bench, {})
-    const installs = () => count(bench, order, 'installing', 'rebooting')
-    const before = { reports: reportsOf(bench, order).length, installs: installs() }
-    await offer(bench, order)
-    await bench.until(
-      'a report on ota/status that answers the message',
-      () => (reportsOf(bench, order).length > before.reports ? true : undefined),
-      SOON_MS,
-    )
-    await bench.never(() => (installs() > before.installs ? true : undefined), QUIET_MS)
-    if (installs() > before.installs) throw new UnmetCheck('it installed the same firmware twice')
-  }),
+  check(
+    'OTA-06',
+    'the device starts the download again if the server does not support ranges',
+    async (bench) => {
+      await updates(bench, { cutAt: 0.5, isRangeless: true })
+    },
+  ),
+  check('OTA-07', 'the device waits for the time in Retry-After on 429 and 503', waits),
+  check('OTA-08', 'the device requests another download address if its own has expired', refreshes),
+  check(
+    'OTA-09',
+    'the device answers a repeated message with its status and installs nothing twice',
+    async (bench) => {
+      const order = await updates(bench, {})
+      const installs = () => count(bench, order, 'installing', 'rebooting')
+      const before = { reports: reportsOf(bench, order).length, installs: installs() }
+      await offer(bench, order)
+      await bench.until(
+        'a report on ota/status that answers the repeated message',
+        () => (reportsOf(bench, order).length > before.reports ? true : undefined),
+        SOON_MS,
+      )
+      await bench.never(() => (installs() > before.installs ? true : undefined), QUIET_MS)
+      if (installs() > before.installs) throw new UnmetCheck('it installed the same firmware twice')
+    },
+  ),
   check(
     'OTA-10',
-    'killed in a download and in an installation it comes up and says which version it runs',
+    'the device reports its version after it was killed during a download or an installation',
     dies,
   ),
-  check('OTA-11', 'cancelled before it installs, it installs nothing', cancels),
-  check('OTA-12', 'a rollback brings the version before back', async (bench) => {
+  check(
+    'OTA-11',
+    'the device does not install an update that was cancelled before the installation',
+    cancels,
+  ),
+  check('OTA-12', 'a rollback restores the previous version', async (bench) => {
     const before = await knownVersion(bench)
     await updates(bench, {})
     await updates(bench, {}, { version: before, action: 'rollback' })
   }),
-  check('OTA-13', 'what it runs already it does not load', async (bench) => {
+  check('OTA-13', 'the device does not download the version that it already runs', async (bench) => {
     const order = makeOrder(bench, { version: await knownVersion(bench) })
     await offer(bench, order)
     const find = () => said(bench, order, 'already_installed', 'succeeded')
     await bench.until('already_installed on ota/status', find, SOON_MS)
-    if (isAskedFor(bench, order)) throw new UnmetCheck('it downloads what it runs already')
+    if (isAskedFor(bench, order)) throw new UnmetCheck('it downloads the version that it already runs')
   }),
   check(
     'OTA-14',
-    'it refuses firmware for another type or, by its manifest, for another device',
+    'the device refuses firmware for another type or with a manifest for another device',
     async (bench) => {
       const order = makeOrder(bench, { version: await other(bench), fields: { device_type: 'another_type' } })
       await refuses(bench, order, { quietMs: REFUSED_MS })
@@ -114,15 +130,19 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
       await refuses(bench, stray, { quietMs: REFUSED_MS })
     },
   ),
-  check('OTA-15', 'it refuses a manifest that is wrongly signed or old, if it checks manifests', distrusts),
-  check('OTA-16', 'it does not begin an update that has expired', async (bench) => {
+  check(
+    'OTA-15',
+    'the device refuses a manifest that is outdated or wrongly signed, if it checks manifests',
+    distrusts,
+  ),
+  check('OTA-16', 'the device does not start an expired update', async (bench) => {
     const past = new Date(Date.now() - 60_000).toISOString()
     const order = makeOrder(bench, { version: await other(bench), fields: { expires_at: past } })
     await refuses(bench, order, { quietMs: QUIET_MS })
-    if (isAskedFor(bench, order)) throw new UnmetCheck('it downloads an image that it was offered too late')
+    if (isAskedFor(bench, order)) throw new UnmetCheck('it downloads the image of an expired update')
   }),
-  { ...check('OTA-18', 'a device that puts an update off says until when', defers), level: 'SHOULD' },
-  check('OTA-19', 'a download that stands still for a minute goes on', async (bench) => {
+  { ...check('OTA-18', 'a device that defers an update reports until when', defers), level: 'SHOULD' },
+  check('OTA-19', 'the device completes a download that stalls for a minute', async (bench) => {
     await updates(bench, { stall: { at: 0.5, ms: 60_000 * bench.device.pace } })
   }),
 ]
@@ -175,7 +195,7 @@ async function waits(bench: Bench): Promise<void> {
   for (const [index, at] of times.entries()) {
     const waited = at - (times[index - 1] ?? 0)
     if (index > 0 && index < 3 && waited < RETRY_AFTER_SEC * 1_000 - EARLY_MS)
-      throw new UnmetCheck(`it asked again after ${waited} ms; Retry-After was ${RETRY_AFTER_SEC} s`)
+      throw new UnmetCheck(`it tried again after ${waited} ms; Retry-After was ${RETRY_AFTER_SEC} s`)
   }
 }
 
@@ -197,12 +217,16 @@ async function dies(bench: Bench): Promise<void> {
   const serving = { bytes: imageOf(goal), bytesPerSec: SLOW_BYTES_PER_SEC }
   const order = makeOrder(bench, { version: goal, serving })
   await offer(bench, order)
-  await bench.until('it downloads', () => (isAskedFor(bench, order) ? true : undefined), SOON_MS)
+  await bench.until(
+    'the device downloads the image',
+    () => (isAskedFor(bench, order) ? true : undefined),
+    SOON_MS,
+  )
   await bench.wait(500)
   await bench.killAndStart()
   const after = await knownVersion(bench)
   if (!isSameVersion(after, before))
-    throw new UnmetCheck(`killed in a download it runs ${after}, and ran ${before} before`)
+    throw new UnmetCheck(`it runs ${after} after it was killed during a download, and ran ${before} before`)
   await offer(bench, order)
   await installed(bench, order)
   const next = makeOrder(bench, { version: nextVersion(goal) })
@@ -212,7 +236,9 @@ async function dies(bench: Bench): Promise<void> {
   await bench.ready()
   const now = await knownVersion(bench)
   if (!isSameVersion(now, goal) && !isSameVersion(now, next.version))
-    throw new UnmetCheck(`killed in an installation it runs ${now}, neither ${goal} nor ${next.version}`)
+    throw new UnmetCheck(
+      `it runs ${now} after it was killed during an installation, which is neither ${goal} nor ${next.version}`,
+    )
 }
 
 async function cancels(bench: Bench): Promise<void> {
@@ -221,7 +247,11 @@ async function cancels(bench: Bench): Promise<void> {
   const serving = { bytes: imageOf(version), bytesPerSec: SLOW_BYTES_PER_SEC }
   const order = makeOrder(bench, { version, serving })
   await offer(bench, order)
-  await bench.until('it downloads', () => (isAskedFor(bench, order) ? true : undefined), SOON_MS)
+  await bench.until(
+    'the device downloads the image',
+    () => (isAskedFor(bench, order) ? true : undefined),
+    SOON_MS,
+  )
   const { message } = makeOrder(bench, {
     version,
     fields: { ...order.message, action: 'cancel', seq: Number(order.message['seq']) + 1 },
@@ -233,7 +263,7 @@ async function cancels(bench: Bench): Promise<void> {
   const until = Date.now() + wholeMs
   while (isOver() === undefined && Date.now() < until) await bench.wait(50)
   const wrong = said(bench, order, 'installing', 'rebooting')
-  if (wrong !== undefined) throw new UnmetCheck('it installs although it was told to stop', shown(wrong))
+  if (wrong !== undefined) throw new UnmetCheck('it installs a cancelled update', shown(wrong))
   const after = await knownVersion(bench)
   if (!isSameVersion(before, after)) throw new UnmetCheck(`it runs ${after} now, and ran ${before} before`)
 }
@@ -275,11 +305,11 @@ async function defers(bench: Bench): Promise<void> {
   const deferred = bench.broker
     .published('ota/status')
     .filter(({ body }) => String(body?.['status']).toLowerCase() === 'deferred')
-  if (deferred.length === 0) throw new SkippedCheck('the device put nothing off')
+  if (deferred.length === 0) throw new SkippedCheck('the device deferred no update')
   for (const message of deferred) {
     const { until, retry_after_sec: after } = message.body ?? {}
     const isTime = typeof until === 'string' && !Number.isNaN(Date.parse(until))
     if (!isTime && !(typeof after === 'number' && after >= 0))
-      throw new UnmetCheck('it puts an update off and does not say for how long', shown(message))
+      throw new UnmetCheck('it defers an update and does not report for how long', shown(message))
   }
 }

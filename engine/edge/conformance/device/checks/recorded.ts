@@ -23,7 +23,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     isBasic: true,
     track: 'last',
     clause: CONNECT,
-    title: 'its client id is its device id',
+    title: 'the client id of the device is its device id',
     run: async (bench, recordings) => {
       await bench.ready()
       for (const { connect } of both(bench, recordings))
@@ -39,7 +39,8 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: STATUS,
-    title: 'its last will is on its own status, QoS 1, retained, and names the session',
+    title:
+      'the last will of the device is on its own status with QoS 1, is retained and contains the session_id',
     run: hasWill,
   },
   {
@@ -47,7 +48,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: STATUS,
-    title: 'within 5 s of its connect it says that it is online, with the session of its will',
+    title: 'the device publishes online within 5 s of its connect, with the session_id of its last will',
     run: isBorn,
   },
   {
@@ -55,7 +56,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: STATUS,
-    title: 'each connect has a session id of its own',
+    title: 'each connection of the device has a session_id of its own',
     run: hasNewSessions,
   },
   {
@@ -63,7 +64,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: STATUS,
-    title: 'it gives a sign of life at least every 30 s, if only on status',
+    title: 'the device publishes a message at least every 30 s, if only on status',
     run: beats,
   },
   {
@@ -72,7 +73,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     isBasic: true,
     track: 'last',
     clause: TOPICS,
-    title: 'it publishes and subscribes below its own topic only',
+    title: 'the device publishes and subscribes only below its own topic',
     run: async (bench, recordings) => {
       await bench.ready()
       const own = bench.broker.topic('')
@@ -91,11 +92,11 @@ export const RECORDED_CHECKS: readonly Check[] = [
     isBasic: true,
     track: 'last',
     clause: TOPICS,
-    title: 'it never publishes on the topics of the service: command, ota, shadow/desired',
+    title: 'the device never publishes on the topics of the service: command, ota, shadow/desired',
     run: (bench, recordings) =>
       noneOf(bench, recordings, {
         wrong: ({ topic }) => FROM_SERVICE.test(suffixOf(bench, topic)),
-        reason: 'it publishes on a topic on which only the service speaks',
+        reason: 'it publishes on a topic on which only the service may publish',
       }),
   },
   {
@@ -104,11 +105,11 @@ export const RECORDED_CHECKS: readonly Check[] = [
     isBasic: true,
     track: 'last',
     clause: TOPICS,
-    title: 'it retains nothing but status and shadow/reported',
+    title: 'the device retains messages only on status and shadow/reported',
     run: (bench, recordings) =>
       noneOf(bench, recordings, {
         wrong: ({ topic, retain }) => retain && !RETAINED.includes(lastPart(suffixOf(bench, topic))),
-        reason: 'it retains a message that is outdated as soon as the next one comes',
+        reason: 'it retains a message on another topic, where retained messages are soon outdated',
       }),
   },
   {
@@ -116,7 +117,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: CONNECT,
-    title: 'it subscribes again after each connect',
+    title: 'the device subscribes again after each connect',
     run: subscribesAgain,
   },
   {
@@ -124,7 +125,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: 'DEVICES.md, What a device is sent',
-    title: 'it subscribes to its commands within 5 s, with QoS 1 or 2',
+    title: 'the device subscribes to its commands within 5 s, with QoS 1 or 2',
     run: (bench, recordings) => subscribes(bench, { recordings, suffix: 'command' }),
   },
   {
@@ -132,7 +133,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: 'DEVICES.md, What a device is sent',
-    title: 'it subscribes to its updates within 5 s, with QoS 1 or 2',
+    title: 'the device subscribes to its updates within 5 s, with QoS 1 or 2',
     run: (bench, recordings) => subscribes(bench, { recordings, suffix: 'ota' }),
   },
   {
@@ -140,7 +141,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     level: 'MUST',
     track: 'last',
     clause: 'DEVICES.md, What a device is sent',
-    title: 'it tells its progress at most once a second',
+    title: 'the device reports its progress at most once a second',
     run: tellsSeldom,
   },
 ]
@@ -176,7 +177,7 @@ async function hasWill(bench: Bench, recordings: readonly Recording[]): Promise<
     if (will.topic !== bench.broker.topic('status'))
       throw new UnmetCheck('its last will is not on its own status', evidence)
     if (will.qos !== 1 || will.retain !== true)
-      throw new UnmetCheck('its last will is not of QoS 1 and retained', evidence)
+      throw new UnmetCheck('its last will does not have QoS 1 or is not retained', evidence)
     if (typeof sessionOf(text) !== 'string') throw new UnmetCheck('its last will has no session_id', evidence)
     if (field(text, 'status') !== 'offline')
       throw new UnmetCheck('its last will does not say offline', evidence)
@@ -187,23 +188,27 @@ async function isBorn(bench: Bench, recordings: readonly Recording[]): Promise<v
   const connection = await bench.ready()
   const topic = bench.broker.topic('status')
   const find = () => connection.published.find((message) => message.topic === topic)
-  await bench.until('it says that it is online', find, BIRTH_MS)
+  await bench.until('online on status', find, BIRTH_MS)
   for (const recording of accepted(bench, recordings)) {
     const { acceptedAt = 0, published, connect } = recording
     const birth = published.find((message) => message.topic === topic)
     if (birth === undefined) {
       const lasted = calmUntil(recording, Date.now()) - acceptedAt
       if (lasted > BIRTH_MS + GRACE_MS)
-        throw new UnmetCheck('it was connected and never said that it is online')
+        throw new UnmetCheck('it was connected and never published online on status')
       continue
     }
-    if (birth.at - acceptedAt > BIRTH_MS) throw new UnmetCheck('it says late that it is online', shown(birth))
+    if (birth.at - acceptedAt > BIRTH_MS)
+      throw new UnmetCheck(
+        'it published its first message on status more than 5 s after its connect',
+        shown(birth),
+      )
     if (birth.body?.['status'] !== 'online')
       throw new UnmetCheck('its first message on status does not say online', shown(birth))
     const will = connect?.will?.payload.toString()
     if (will !== undefined && birth.body['session_id'] !== sessionOf(will))
       throw new UnmetCheck(
-        'its first message names another session than its last will',
+        'its first message on status has another session_id than its last will',
         `${shown(birth)}; will: ${will}`,
       )
   }
@@ -214,10 +219,10 @@ async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): P
   await bench.connectAnew()
   const ids = accepted(bench, recordings).map(({ connect }) => sessionOf(connect?.will?.payload.toString()))
   const known = ids.filter((id) => typeof id === 'string')
-  if (known.length < 2) throw new SkippedCheck('its last wills name no session: see CONN-02')
+  if (known.length < 2) throw new SkippedCheck('its last wills have no session_id: see CONN-02')
   if (new Set(known).size < known.length)
     throw new UnmetCheck(
-      'two connects have the same session id, so the service cannot tell an old last will from a new one',
+      'two connections have the same session_id, so the service cannot tell an old last will from a new one',
       `session ids: ${known.join(', ')}`,
     )
 }
@@ -229,7 +234,7 @@ async function beats(bench: Bench, recordings: readonly Recording[]): Promise<vo
   // At least one connection must be observed for as long as a device may be silent.
   const isAgain = () => isWatched() || connection.published.length > 1
   const withinMs = HEARTBEAT_MS + GRACE_MS
-  await bench.until('a second message over its connection', () => (isAgain() ? true : undefined), withinMs)
+  await bench.until('a second message over the connection', () => (isAgain() ? true : undefined), withinMs)
   for (const recording of accepted(bench, recordings)) {
     const times = [recording.acceptedAt ?? 0, ...recording.published.map(({ at }) => at)]
     const end = calmUntil(recording, Date.now())
@@ -237,7 +242,7 @@ async function beats(bench: Bench, recordings: readonly Recording[]): Promise<vo
       const gap = Math.min(times[index + 1] ?? end, end) - at
       if (gap > HEARTBEAT_MS + GRACE_MS)
         throw new UnmetCheck(
-          `it published nothing for ${Math.round(gap / 1_000)} s, so it counts as offline soon`,
+          `it published nothing for ${Math.round(gap / 1_000)} s, so it would soon count as offline`,
         )
     }
   }
@@ -249,7 +254,7 @@ async function tellsSeldom(bench: Bench, recordings: readonly Recording[]): Prom
   const told = both(bench, recordings).flatMap(({ published }) =>
     published.filter(({ topic: at, body }) => at === topic && body?.['progress'] !== undefined),
   )
-  if (told.length === 0) throw new SkippedCheck('the device told no progress')
+  if (told.length === 0) throw new SkippedCheck('the device reported no progress')
   for (const message of told) {
     const { at, body } = message
     const near = told.filter((other) => {
@@ -258,7 +263,7 @@ async function tellsSeldom(bench: Bench, recordings: readonly Recording[]): Prom
     })
     if (near.length > PROGRESS_MAX)
       throw new UnmetCheck(
-        `it told its progress ${near.length} times within ${PROGRESS_MS / 1_000} s`,
+        `it reported its progress ${near.length} times within ${PROGRESS_MS / 1_000} s`,
         shown(message),
       )
   }
@@ -269,21 +274,21 @@ async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): 
   await subscribedOnce(bench, recordings)
   const connection = await bench.connectAnew()
   const [first] = accepted(bench, recordings).filter(({ subscribed }) => subscribed.length > 0)
-  if (first === undefined) throw new SkippedCheck('the device subscribes to nothing')
+  if (first === undefined) throw new SkippedCheck('the device has no subscriptions')
   const wanted = new Set(first.subscribed.map(({ topic }) => topic))
   const missing = ({ subscribed }: Recording) => {
     const topics = new Set(subscribed.map(({ topic }) => topic))
     return [...wanted].filter((topic) => !topics.has(topic))
   }
   await bench
-    .until('it subscribes', () => (missing(connection).length === 0 ? true : undefined), BIRTH_MS)
+    .until('the device subscribes', () => (missing(connection).length === 0 ? true : undefined), BIRTH_MS)
     .catch(() => undefined)
   for (const recording of accepted(bench, recordings)) {
     const lasted = calmUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
     const [topic] = missing(recording)
     if (topic !== undefined && lasted >= BIRTH_MS)
       throw new UnmetCheck(
-        'after a later connect it did not subscribe to what it subscribed to before',
+        'it did not repeat its subscriptions after a later connect',
         `no SUBSCRIBE for ${topic} within 5 s of CONNACK`,
       )
   }
@@ -303,7 +308,8 @@ async function subscribes(
   for (const { subscribed, acceptedAt = 0 } of accepted(bench, about.recordings)) {
     const found = subscribed.find((subscription) => subscription.topic === topic)
     if (found === undefined) continue
-    if (found.at - acceptedAt > BIRTH_MS) throw new UnmetCheck(`it subscribes to ${topic} late`)
+    if (found.at - acceptedAt > BIRTH_MS)
+      throw new UnmetCheck(`it subscribed to ${topic} more than 5 s after its connect`)
     if (found.qos < 1)
       throw new UnmetCheck('it subscribes with QoS 0, so a message may be lost', `SUBSCRIBE ${topic} QoS 0`)
   }
@@ -318,7 +324,7 @@ function suffixOf(bench: Bench, topic: string): string {
 async function subscribedOnce(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   const isSeen = () => accepted(bench, recordings).some(({ subscribed }) => subscribed.length > 0)
   await bench
-    .until('it subscribes', () => (isSeen() ? true : undefined), BIRTH_MS)
+    .until('the device subscribes', () => (isSeen() ? true : undefined), BIRTH_MS)
     .catch((error: unknown) => {
       if (!(error instanceof UnmetCheck)) throw error
     })

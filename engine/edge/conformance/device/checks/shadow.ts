@@ -12,33 +12,32 @@ const IN_A_ROW = 10
 const SUBSCRIBED_MS = 300
 
 export const SHADOW_CHECKS: readonly Check[] = [
-  check('SHD-01', 'it reports its state after it has connected', async (bench) => {
+  check('SHD-01', 'the device reports its state after each connect', async (bench) => {
     const connection = await bench.connectAnew()
     const topic = bench.broker.topic('shadow/reported')
     const find = () => connection.published.find((message) => message.topic === topic)
     await bench.until('a report on shadow/reported', find, REPORT_MS)
   }),
-  check('SHD-02', 'it applies a difference and reports it', async (bench) => {
+  check('SHD-02', 'the device applies a delta and reports it', async (bench) => {
     await begin(bench)
     await apply(bench, bench.nextValue())
   }),
-  check('SHD-03', 'it ignores a version that is not above the last one', ignoresOlder),
-  check('SHD-04', 'an empty difference is nothing to do', async (bench) => {
+  check('SHD-03', 'the device ignores a version that is not greater than the last one', ignoresOlder),
+  check('SHD-04', 'the device reports nothing in response to an empty delta', async (bench) => {
     await begin(bench)
     await apply(bench, bench.nextValue())
     const since = bench.broker.messages
     bench.shadow.forget()
     await bench.broker.send('shadow/desired', bench.shadow.message(bench.shadow.version, {}))
     const report = await bench.never(() => reports(bench, since)[0], QUIET_MS)
-    if (report !== undefined)
-      throw new UnmetCheck('it reports although there was nothing to do', shown(report))
+    if (report !== undefined) throw new UnmetCheck('it reports in response to an empty delta', shown(report))
   }),
   check(
     'SHD-05',
-    'a report that is refused as outdated: it reads the shadow and reports again',
+    'the device reads the shadow and reports again if a report is refused as outdated',
     reportsAgain,
   ),
-  check('SHD-06', 'null removes a field', async (bench) => {
+  check('SHD-06', 'the device removes a field that is desired as null', async (bench) => {
     const { name } = bench.device.field
     await begin(bench)
     await apply(bench, bench.nextValue())
@@ -51,10 +50,10 @@ export const SHADOW_CHECKS: readonly Check[] = [
   }),
   check(
     'SHD-07',
-    'what changed while it was away wins over an older message that comes at the connect',
+    'a change during a disconnection wins over an older message that arrives after the connect',
     comesBack,
   ),
-  check('SHD-08', 'ten changes in a row end with the last', async (bench) => {
+  check('SHD-08', 'the device ends with the last of ten changes in a row', async (bench) => {
     await begin(bench)
     for (let change = 0; change < IN_A_ROW; change++) await bench.shadow.desire(fieldOf(bench))
     const last = fieldOf(bench)
@@ -91,7 +90,7 @@ function stateOf({ body }: PublishedMessage): JsonObject {
 async function isReported(bench: Bench, wanted: JsonObject): Promise<void> {
   const [[name, value] = ['', null]] = Object.entries(wanted)
   await bench.until(
-    `shadow/reported says ${JSON.stringify(wanted)}`,
+    `${JSON.stringify(wanted)} on shadow/reported`,
     () => (same(bench.shadow.reported[name], value) ? true : undefined),
     REPORT_MS,
   )
@@ -124,7 +123,11 @@ async function ignoresOlder(bench: Bench): Promise<void> {
 async function reportsAgain(bench: Bench): Promise<void> {
   const connection = await bench.ready()
   const desired = bench.broker.topic('shadow/desired')
-  await bench.until(`it subscribes to ${desired}`, () => connection.takes(desired) || undefined, REPORT_MS)
+  await bench.until(
+    `the device subscribes to ${desired}`,
+    () => connection.takes(desired) || undefined,
+    REPORT_MS,
+  )
   // The subscriptions of the device may arrive in several packets.
   await bench.wait(SUBSCRIBED_MS)
   const canHear = connection.takes(bench.broker.topic('shadow/reported/rejected'))
@@ -132,9 +135,9 @@ async function reportsAgain(bench: Bench): Promise<void> {
     return isObject(body?.['state']) && typeof body['version'] === 'number'
   })
   if (!canHear && named === undefined)
-    throw new SkippedCheck('the device names no version in its reports, so none is refused as outdated')
+    throw new SkippedCheck('the reports of the device have no version, so none can be refused as outdated')
   if (!canHear)
-    throw new UnmetCheck('its reports name a version, and it does not subscribe to shadow/reported/rejected')
+    throw new UnmetCheck('its reports have a version, but it does not subscribe to shadow/reported/rejected')
   bench.shadow.forget()
   const wanted = fieldOf(bench)
   bench.shadow.refusesNext = 1
@@ -169,5 +172,5 @@ async function comesBack(bench: Bench): Promise<void> {
   const find = () =>
     reports(bench, since).find((message) => same(stateOf(message)[name], Object(stale['state'])[name]))
   const report = await bench.never(find, QUIET_MS)
-  if (report !== undefined) throw new UnmetCheck('it ended with what was outdated', shown(report))
+  if (report !== undefined) throw new UnmetCheck('it applied the outdated message in the end', shown(report))
 }

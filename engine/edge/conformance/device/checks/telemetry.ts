@@ -23,31 +23,31 @@ const TIME_WITH_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]00:?00)$/i
 
 export const TELEMETRY_CHECKS: readonly Check[] = [
   {
-    ...check('TEL-01', 'its measurements are objects, or arrays of objects'),
+    ...check('TEL-01', 'measurements are objects or arrays of objects'),
     isBasic: true,
     run: async (bench, recordings) => {
       for (const message of await measured(bench, recordings)) isReadable(bench, message)
     },
   },
   {
-    ...check('TEL-02', 'its numbers are finite, and its times are UTC'),
+    ...check('TEL-02', 'numbers are finite, and timestamps are in UTC'),
     isBasic: true,
     run: async (bench, recordings) => {
       for (const message of await measured(bench, recordings)) isPlausible(message)
     },
   },
   {
-    ...check('TEL-03', 'what was not acknowledged comes again after a cut'),
+    ...check('TEL-03', 'the device sends unacknowledged messages again after its connection broke'),
     track: 'telemetry',
     run: comesAgain,
   },
   {
-    ...check('TEL-04', 'what comes again has the time of its measurement'),
+    ...check('TEL-04', 'messages that are sent again have the time of their measurement'),
     track: 'telemetry',
     run: hasOwnTime,
   },
   {
-    ...check('TEL-05', 'no message has more than 256 KiB'),
+    ...check('TEL-05', 'no message is larger than 256 KiB'),
     isBasic: true,
     run: async (bench, recordings) => {
       await measured(bench, recordings)
@@ -57,7 +57,7 @@ export const TELEMETRY_CHECKS: readonly Check[] = [
     },
   },
   {
-    ...check('TEL-06', 'it has a bounded number of messages under way'),
+    ...check('TEL-06', 'the device has a bounded number of unacknowledged messages'),
     track: 'telemetry',
     run: isBounded,
   },
@@ -95,13 +95,16 @@ function isReadable(bench: Bench, message: PublishedMessage): void {
   if (isObject(value)) return
   if (isNamed && ['number', 'string', 'boolean'].includes(typeof value)) return
   if (Array.isArray(value) && value.length > 0 && value.every(isObject)) return
-  throw new UnmetCheck('it sends measurements that cannot be read', shown(message))
+  throw new UnmetCheck('its measurements are not objects or arrays of objects', shown(message))
 }
 
 function isPlausible(message: PublishedMessage): void {
   const text = message.payload.toString('utf8')
   if (NOT_FINITE.test(text) && !isJson(text))
-    throw new UnmetCheck('it sends a number that is none: leave out what was not measured', shown(message))
+    throw new UnmetCheck(
+      'it sends NaN or infinity; it should leave out values that were not measured',
+      shown(message),
+    )
   const value = parse(message)
   for (const report of Array.isArray(value) ? value : [value]) {
     const { timestamp } = isObject(report) ? report : {}
@@ -109,11 +112,14 @@ function isPlausible(message: PublishedMessage): void {
     const at = typeof timestamp === 'number' ? timestamp : Date.parse(String(timestamp))
     if (typeof timestamp === 'string' && !TIME_WITH_ZONE.test(timestamp))
       throw new UnmetCheck(
-        'a timestamp is not ISO 8601 in UTC, like 2026-03-01T08:30:00.000Z',
+        'a timestamp is not in ISO 8601 and UTC, such as 2026-03-01T08:30:00.000Z',
         shown(message),
       )
     if (!(at > EARLIEST && at < message.at + AHEAD_MS))
-      throw new UnmetCheck('a timestamp is no milliseconds since 1970, or the clock is wrong', shown(message))
+      throw new UnmetCheck(
+        'a timestamp is not in milliseconds since 1970, or the clock of the device is wrong',
+        shown(message),
+      )
   }
 }
 
@@ -139,7 +145,7 @@ async function interrupted(bench: Bench): Promise<{
   const withheld = find()
   const weak = withheld.find(({ qos }) => qos === 0)
   if (weak !== undefined)
-    throw new UnmetCheck('it measures with QoS 0, so what is lost on the way is lost for good', shown(weak))
+    throw new UnmetCheck('it sends measurements with QoS 0, so messages can be lost', shown(weak))
   manners.door = 'cut'
   bench.broker.cut()
   await bench.wait(CUT_MS * bench.device.pace)
@@ -153,7 +159,7 @@ async function interrupted(bench: Bench): Promise<{
     )
   const isThere = (wanted: PublishedMessage) => came().some((message) => isAlike(wanted, message))
   await bench
-    .until('what was under way comes again', () => (withheld.every(isThere) ? true : undefined), AGAIN_MS)
+    .until('all unacknowledged messages again', () => (withheld.every(isThere) ? true : undefined), AGAIN_MS)
     .catch((error: unknown) => {
       if (!(error instanceof UnmetCheck)) throw error
     })
@@ -169,7 +175,7 @@ async function comesAgain(bench: Bench): Promise<void> {
   const lost = withheld.filter((wanted) => !again.some((message) => isAlike(wanted, message)))
   if (lost[0] !== undefined)
     throw new UnmetCheck(
-      `${lost.length} of ${withheld.length} messages that were never acknowledged did not come again`,
+      `${lost.length} of ${withheld.length} unacknowledged messages were not sent again`,
       shown(lost[0]),
     )
 }
@@ -183,7 +189,7 @@ async function hasOwnTime(bench: Bench): Promise<void> {
   const reports = Array.isArray(value) ? value : [value]
   if (!reports.every((report) => isObject(report) && report['timestamp'] !== undefined))
     throw new UnmetCheck(
-      'its measurements have no timestamp, so what is sent late gets a wrong time',
+      'its measurements have no timestamp, so messages that are sent late get a wrong time',
       shown(message),
     )
 }
@@ -196,9 +202,7 @@ async function isBounded(bench: Bench): Promise<void> {
   for (const { qos, isAcknowledged, messageId } of connection.published)
     if (qos > 0 && !isAcknowledged && messageId !== undefined) ids.add(messageId)
   if (ids.size > IN_FLIGHT_MAX)
-    throw new UnmetCheck(
-      `it sent ${ids.size} messages without waiting for an acknowledgement; ${IN_FLIGHT_MAX} at most are right`,
-    )
+    throw new UnmetCheck(`it had ${ids.size} unacknowledged messages; at most ${IN_FLIGHT_MAX} are allowed`)
   await bench.ready()
 }
 
@@ -206,12 +210,12 @@ async function logsWell(bench: Bench, recordings: readonly Recording[]): Promise
   await bench.ready()
   const topic = bench.broker.topic('log')
   const lines = all(bench, recordings).filter((message) => message.topic === topic)
-  if (lines.length === 0) throw new SkippedCheck('the device logged nothing')
+  if (lines.length === 0) throw new SkippedCheck('the device sent no log line')
   for (const message of lines) {
     const value = parse(message)
     const entries = Array.isArray(value) ? value : [value]
     const isWell = entries.length <= LINES_MAX && entries.every(isLine)
-    if (!isWell) throw new UnmetCheck('a log line has no level and message that can be read', shown(message))
+    if (!isWell) throw new UnmetCheck('a log line has no valid level or no message', shown(message))
   }
 }
 

@@ -10,7 +10,7 @@ const REVOKED_MS = 2_000
 
 export const ACCOUNTS: readonly ServiceCheck[] = [
   {
-    ...check('AUTH-01', 'Accounts', 'without a token, or with a wrong one, it answers 401'),
+    ...check('AUTH-01', 'Accounts', 'requests without a token or with a wrong one are answered 401'),
     isRead: true,
     run: async ({ rest }) => {
       for (const token of [null, 'wrong'])
@@ -19,7 +19,7 @@ export const ACCOUNTS: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('AUTH-02', 'Accounts', 'a device whose tokens are revoked is out within 2 s'),
+    ...check('AUTH-02', 'Accounts', 'the session of a device ends within 2 s after its tokens are revoked'),
     run: async (run) => {
       const device = await run.register()
       const { client } = await run.connect(device)
@@ -27,23 +27,23 @@ export const ACCOUNTS: readonly ServiceCheck[] = [
       const revoked = await run.rest.post(`/auth/devices/${device.id}/revoke`, {})
       if (revoked.status >= 300) expectStatus(revoked, 200, 'POST /auth/devices/{id}/revoke')
       await run.until('the session ends', () => (client.connected ? undefined : true))
-      if (Date.now() - at > REVOKED_MS) throw new UnmetCheck(`its session ended after ${Date.now() - at} ms`)
+      if (Date.now() - at > REVOKED_MS) throw new UnmetCheck(`the session ended after ${Date.now() - at} ms`)
       await isRefused(run, { ...device })
     },
   },
   {
-    ...check('AUTH-03', 'Accounts', 'a login lasts by its refresh token until the logout'),
+    ...check('AUTH-03', 'Accounts', 'a login can be renewed with its refresh token until the logout'),
     run: logins,
   },
   {
-    ...check('AUTH-04', 'Accounts', 'each role may do what it may, in its groups, and nothing else'),
+    ...check('AUTH-04', 'Accounts', 'each role has exactly its rights, and only in its groups'),
     run: roles,
   },
   {
     ...check(
       'AUTH-05',
       'Accounts',
-      'a device renews its own token, and a new one voids those before if told to',
+      'a device can renew its token, and a new token can revoke the earlier ones',
     ),
     run: tokens,
   },
@@ -91,7 +91,7 @@ function saysWhatItIsFor(token: string, id: string): void {
   const isOwn = [publish, subscribe].every((list) => JSON.stringify(list) === `["fleet/${id}/#"]`)
   const lastsSec = Number(exp) - Number(iat)
   if (sub !== id || scope !== 'device' || !isOwn || !(lastsSec > 0 && lastsSec <= TTL_SEC))
-    throw new UnmetCheck('the claims of a token are not those of its device, its topics and its time', claims)
+    throw new UnmetCheck('the claims of a token do not match its device, its topics or its lifetime', claims)
 }
 
 async function logins(run: Run): Promise<void> {
@@ -119,7 +119,7 @@ async function logins(run: Run): Promise<void> {
   const me = await rest.get('/auth/me', { token })
   expectStatus(me, 200, 'GET /auth/me')
   if (me.body['role'] !== 'viewer')
-    throw new UnmetCheck('it says another role than the user was given', me.body)
+    throw new UnmetCheck('GET /auth/me has another role than the user was given', me.body)
   const last = refreshOf(second.body)
   const left = await rest.post('/auth/logout', last, { token })
   if (left.status >= 300) expectStatus(left, 204, 'POST /auth/logout')

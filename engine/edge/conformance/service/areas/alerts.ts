@@ -12,7 +12,7 @@ const WAIT_SEC = 2
 
 export const ALERTS: readonly ServiceCheck[] = [
   {
-    ...check('ALR-01', 'Alerts', 'a rule fires on a value, and is resolved by another'),
+    ...check('ALR-01', 'Alerts', 'an alert fires on one value and is resolved by another'),
     run: async (run) => {
       const { device, session } = await ruled(run, {})
       await session.say('telemetry', { heat: 90 })
@@ -23,7 +23,11 @@ export const ALERTS: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('ALR-02', 'Alerts', 'what does not last leaves no trace, and what lasts fires by itself'),
+    ...check(
+      'ALR-02',
+      'Alerts',
+      'a condition with for_sec that ends early leaves no alert, and one that lasts fires by itself',
+    ),
     isSlow: true,
     run: async (run) => {
       const { device, session } = await ruled(run, { for_sec: WAIT_SEC })
@@ -37,7 +41,11 @@ export const ALERTS: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('ALR-03', 'Alerts', 'an alert that recovers and comes back is the same one, counted twice'),
+    ...check(
+      'ALR-03',
+      'Alerts',
+      'an alert that fires again while it is recovering stays the same alert and counts twice',
+    ),
     isSlow: true,
     run: async (run) => {
       const { device, session } = await ruled(run, { keep_firing_for_sec: WAIT_SEC })
@@ -48,7 +56,7 @@ export const ALERTS: readonly ServiceCheck[] = [
       await session.say('telemetry', { heat: 91 })
       const [again] = await has(run, device, 'firing', 1)
       if (again?.['alert_id'] !== first?.['alert_id'] || again?.['count'] !== 2)
-        throw new UnmetCheck('it is another alert, or not counted again', JSON.stringify([first, again]))
+        throw new UnmetCheck('it is another alert, or its count is not 2', JSON.stringify([first, again]))
       await session.say('telemetry', { heat: 20 })
       const [resolved] = await has(run, device, 'resolved', 1)
       if (resolved?.['reason'] !== 'recovered')
@@ -59,7 +67,7 @@ export const ALERTS: readonly ServiceCheck[] = [
     ...check(
       'ALR-04',
       'Alerts',
-      'who resolves an alert by hand hears no more of it until its condition was false',
+      'an alert that a user resolved does not fire again until its condition was false',
     ),
     isSlow: true,
     run: async (run) => {
@@ -74,7 +82,7 @@ export const ALERTS: readonly ServiceCheck[] = [
       await session.say('telemetry', { heat: 93 })
       const [next] = await has(run, device, 'firing', 1)
       if (next?.['alert_id'] === alert?.['alert_id'])
-        throw new UnmetCheck('a resolved alert fires again', next)
+        throw new UnmetCheck('a resolved alert fires again instead of a new one', next)
       await has(run, device, 'resolved', 1)
     },
   },
@@ -82,18 +90,22 @@ export const ALERTS: readonly ServiceCheck[] = [
     ...check(
       'ALR-05',
       'Alerts',
-      'alerts of one rule are one message to a webhook, with a signature that holds',
+      'alerts of one rule are sent to a webhook in one message with a valid signature',
     ),
     isSlow: true,
     run: webhook,
   },
   {
-    ...check('ALR-06', 'Alerts', 'what flaps stays one open alert until it has been quiet for long'),
+    ...check(
+      'ALR-06',
+      'Alerts',
+      'a flapping condition stays one open alert until it has been false for long enough',
+    ),
     isSlow: true,
     run: flapping,
   },
   {
-    ...check('ALR-07', 'Alerts', 'a silence mutes what is told of an alert, and not the alert'),
+    ...check('ALR-07', 'Alerts', 'a silence mutes the notifications of an alert, but not the alert itself'),
     isSlow: true,
     run: silence,
   },
@@ -147,14 +159,15 @@ async function flapping(run: Run): Promise<void> {
   await session.say('telemetry', { heat: 91 })
   const [second] = await has(run, device, 'firing', 1)
   if (second?.['alert_id'] === first?.['alert_id'])
-    throw new UnmetCheck('a resolved alert fires again', second)
+    throw new UnmetCheck('a resolved alert fires again instead of a new one', second)
   await session.say('telemetry', { heat: 20 })
   const [quiet] = await has(run, device, 'recovering', 1)
-  if (quiet?.['flapping'] !== true) throw new UnmetCheck('the second episode is not said to flap', quiet)
+  if (quiet?.['flapping'] !== true)
+    throw new UnmetCheck('the second episode is not marked as flapping', quiet)
   await session.say('telemetry', { heat: 92 })
   const [again] = await has(run, device, 'firing', 1)
   if (again?.['alert_id'] !== second?.['alert_id'] || !(Number(again?.['count']) > 1))
-    throw new UnmetCheck('what flaps is another alert, or is not counted', again)
+    throw new UnmetCheck('a flapping condition opens another alert, or is not counted', again)
   await session.say('telemetry', { heat: 20 })
   await has(run, device, 'recovering', 1)
   await has(run, device, 'resolved', 2, 3 * HOLD_SEC * 1_000)
@@ -206,7 +219,9 @@ async function webhook(run: Run): Promise<void> {
     const about = { type: 'webhook', url, group: run.group, group_wait_sec: WAIT_SEC }
     const made = await run.rest.post('/alerts/channels', about)
     if (made.body['code'] === 'WEBHOOK_TARGET_FORBIDDEN')
-      throw new SkippedCheck(`FLEET_WEBHOOK_ALLOW of the service does not name 127.0.0.1:${port}`)
+      throw new SkippedCheck(
+        `the setting FLEET_WEBHOOK_ALLOW of the service does not contain 127.0.0.1:${port}`,
+      )
     expectStatus(made, 201, 'POST /alerts/channels')
     const channel = String(made.body['channel_id'])
     run.later(() => run.rest.call('DELETE', `/alerts/channels/${channel}`))
@@ -220,9 +235,10 @@ async function webhook(run: Run): Promise<void> {
     )
     const isSigned = signatureOf(String(made.body['secret']), fired)
     if (!String(fired.headers['webhook-signature']).split(' ').includes(isSigned))
-      throw new UnmetCheck('the signature is not that of the secret', JSON.stringify(fired.headers))
+      throw new UnmetCheck('the signature does not match the secret', JSON.stringify(fired.headers))
     const count = seen.filter(({ text }) => text.includes('"alert.fired"')).length
-    if (count !== 1) throw new UnmetCheck(`${count} messages tell of alerts that fired together`)
+    if (count !== 1)
+      throw new UnmetCheck(`${count} messages were sent about alerts that fired together, not one`)
   } finally {
     sink.close()
   }

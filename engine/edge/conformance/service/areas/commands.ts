@@ -18,7 +18,7 @@ export const COMMANDS: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('CMD-02', 'Commands', 'nobody answers: it expires; a late answer counts all the same'),
+    ...check('CMD-02', 'Commands', 'a command without an answer expires, and a late answer still counts'),
     run: async (run) => {
       const about = await ordered(run, { command: 'go', timeout_sec: 1 })
       const { session, order } = about
@@ -28,7 +28,11 @@ export const COMMANDS: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('CMD-03', 'Commands', 'failed, rejected and in progress are kept with what the device said'),
+    ...check(
+      'CMD-03',
+      'Commands',
+      'the answers failed, rejected and in_progress are kept with their details',
+    ),
     isSlow: true,
     run: async (run) => {
       const error = { code: 'NO_BAY', message: 'no bay is free' }
@@ -42,12 +46,13 @@ export const COMMANDS: readonly ServiceCheck[] = [
         await hasCommand(run, about, 'acked')
         await about.session.say('command/ack', { request_id: about.order, status: word, error })
         const body = await hasCommand(run, about, word)
-        if (!JSON.stringify(body).includes('NO_BAY')) throw new UnmetCheck('the device’s error is lost', body)
+        if (!JSON.stringify(body).includes('NO_BAY'))
+          throw new UnmetCheck('the error of the device is lost', body)
       }
     },
   },
   {
-    ...check('CMD-04', 'Commands', 'a command is cancelled, and the device is told so'),
+    ...check('CMD-04', 'Commands', 'a command can be cancelled, and the device gets $cancel'),
     run: async (run) => {
       const about = await ordered(run, { command: 'dock' })
       const path = `/commands/${about.device.id}/${about.id}`
@@ -61,11 +66,15 @@ export const COMMANDS: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('CMD-05', 'Commands', 'a device that did not acknowledge a command gets it again, with its id'),
+    ...check(
+      'CMD-05',
+      'Commands',
+      'a device that did not acknowledge a command gets it again with the same id',
+    ),
     run: redelivery,
   },
   {
-    ...check('CMD-06', 'Commands', 'a device that is away gets its command when it is back'),
+    ...check('CMD-06', 'Commands', 'a disconnected device gets its command after its next connect'),
     isSlow: true,
     run: async (run) => {
       const device = await run.register()
@@ -80,16 +89,12 @@ export const COMMANDS: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check(
-      'CMD-07',
-      'Commands',
-      'a broadcast reaches each member of its group, and counts what came of it',
-    ),
+    ...check('CMD-07', 'Commands', 'a broadcast reaches each device of its group and counts the outcomes'),
     isSlow: true,
     run: broadcast,
   },
   {
-    ...check('GW-01', 'Gateways', 'a gateway speaks for its sub-device, and for no other device'),
+    ...check('GW-01', 'Gateways', 'a gateway can publish for its sub-devices and for no other device'),
     run: async (run) => {
       const gateway = await run.register({ type: 'gateway' })
       const child = await run.register({ parent_id: gateway.id })
@@ -103,11 +108,11 @@ export const COMMANDS: readonly ServiceCheck[] = [
       })
       const { body } = await run.rest.get(`/telemetry/${stranger.id}`)
       if (Object(body['data']).n !== undefined)
-        throw new UnmetCheck('a gateway spoke for a device that is not its own', body)
+        throw new UnmetCheck('a gateway published for a device that is not its sub-device', body)
     },
   },
   {
-    ...check('GW-02', 'Gateways', 'a command for a sub-device goes to its gateway, which answers for it'),
+    ...check('GW-02', 'Gateways', 'a command for a sub-device is sent to its gateway, which answers it'),
     isSlow: true,
     run: async (run) => {
       const gateway = await run.register({ type: 'gateway' })
@@ -172,5 +177,5 @@ async function broadcast(run: Run): Promise<void> {
     return counts['completed'] === 2 && counts['failed'] === 1 ? true : undefined
   })
   const failed = rowsOf((await run.rest.get(`${path}/devices?status=failed`)).body)
-  if (failed.length !== 1) throw new UnmetCheck(`it lists ${failed.length} devices that failed, not one`)
+  if (failed.length !== 1) throw new UnmetCheck(`the list contains ${failed.length} failed devices, not one`)
 }

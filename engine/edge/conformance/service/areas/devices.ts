@@ -33,7 +33,7 @@ export const DEVICES: readonly ServiceCheck[] = [
     ...check(
       'MQTT-01',
       'Writing a device',
-      'it refuses a wrong token, an unknown device, another client id and a device that is decommissioned',
+      'the broker refuses a wrong token, an unknown device, a foreign client id and a decommissioned device',
     ),
     run: async (run) => {
       const device = await run.register()
@@ -45,30 +45,30 @@ export const DEVICES: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check(
-      'MQTT-02',
-      'Writing a device',
-      'a device speaks and hears in its own namespace alone, whatever it tries',
-    ),
+    ...check('MQTT-02', 'Writing a device', 'a device can publish and subscribe only below its own topic'),
     run: namespace,
   },
   {
     ...check(
       'MQTT-03',
       'Writing a device',
-      'what cannot be used is a dead letter, and the device is told why',
+      'a message that cannot be used becomes a dead letter, and the device gets the reason',
     ),
     isSlow: true,
     run: feedback,
   },
   {
-    ...check('MQTT-04', 'Writing a device', 'what was acknowledged survives a restart of the service'),
+    ...check('MQTT-04', 'Writing a device', 'acknowledged messages survive a restart of the service'),
     isSlow: true,
     isLast: true,
     run: durability,
   },
   {
-    ...check('PRES-01', 'Presence', 'birth, farewell and last will make a device online and offline'),
+    ...check(
+      'PRES-01',
+      'Presence',
+      'birth message, offline message and last will make a device online and offline',
+    ),
     run: async (run) => {
       const device = await run.register()
       const topic = `fleet/${device.id}/status`
@@ -90,7 +90,7 @@ export const DEVICES: readonly ServiceCheck[] = [
     ...check(
       'PRES-02',
       'Presence',
-      'a second session of a device ends the first one, whose will changes nothing',
+      'a second session of a device ends the first one, whose last will has no effect',
     ),
     run: async (run) => {
       const device = await run.register()
@@ -107,7 +107,7 @@ export const DEVICES: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('PRES-03', 'Presence', 'a silent device is offline within 1 s of its deadline'),
+    ...check('PRES-03', 'Presence', 'a silent device becomes offline within 1 s of its deadline'),
     // The check has a tight time limit, which would often fail on a machine that also runs a test suite.
     isSlow: true,
     run: async (run) => {
@@ -121,8 +121,9 @@ export const DEVICES: readonly ServiceCheck[] = [
       // The times are those of the service, so that network delays do not count.
       const silentMs = Date.parse(String(body['updated_at'])) - Date.parse(String(body['last_seen_at']))
       const lateMs = silentMs - SILENCE_SEC * 1_000
-      if (lateMs < 0) throw new UnmetCheck(`it is offline ${-lateMs} ms before its deadline`, body)
-      if (lateMs > LATE_MS) throw new UnmetCheck(`it is offline ${lateMs} ms after its deadline`, body)
+      if (lateMs < 0) throw new UnmetCheck(`the device is offline ${-lateMs} ms before its deadline`, body)
+      if (lateMs > LATE_MS)
+        throw new UnmetCheck(`the device is offline ${lateMs} ms after its deadline`, body)
     },
   },
 ]
@@ -148,15 +149,15 @@ async function namespace(run: Run): Promise<void> {
       ([answer]) => (answer?.qos ?? 128) < 128,
       () => false,
     )
-    if (granted) throw new UnmetCheck(`it grants ${device.id} the subscription ${filter}`)
+    if (granted) throw new UnmetCheck(`the broker lets ${device.id} subscribe to ${filter}`)
   }
   await secret.say('telemetry', { last: true })
-  await run.until('the other device’s own value', async () => {
+  await run.until('the value of the other device', async () => {
     const { body } = await run.rest.get(`/telemetry/${other.id}`)
     return Object(body['data']).last === true ? true : undefined
   })
   const { body } = await run.rest.get(`/telemetry/${other.id}`)
-  if (Object(body['data']).n !== 1) throw new UnmetCheck('a device spoke for another one', body)
+  if (Object(body['data']).n !== 1) throw new UnmetCheck('a device published telemetry of another one', body)
 }
 
 async function feedback(run: Run): Promise<void> {
@@ -172,10 +173,10 @@ async function feedback(run: Run): Promise<void> {
     await run.subscribe(session, device, 'error')
     await session.say(suffix, text)
     const error = await told(run, session, 'error').catch(() => {
-      throw new UnmetCheck(`a device is told nothing of its mistake on ${suffix}`)
+      throw new UnmetCheck(`a device gets no message on error about its mistake on ${suffix}`)
     })
     if (code !== undefined && error['code'] !== code)
-      throw new UnmetCheck(`it is told ${error['code']}, not ${code}`, error)
+      throw new UnmetCheck(`the message on error has the code ${error['code']}, not ${code}`, error)
     for (const word of ['code', 'detail', 'topic', 'advice', 'timestamp'])
       if (typeof error[word] !== 'string') throw new UnmetCheck(`the message on error has no ${word}`, error)
     await run.until(`the dead letter of ${suffix}`, async () => {

@@ -13,17 +13,21 @@ const BOOTED = 2
 
 export const FIRMWARE_WAYS: readonly ServiceCheck[] = [
   {
-    ...check('OTA-05', 'Firmware', 'a device that is lost again and again after its update is unstable'),
+    ...check(
+      'OTA-05',
+      'Firmware',
+      'the job of a device that repeatedly disconnects after its update fails as unstable',
+    ),
     isSlow: true,
     run: unstable,
   },
   {
-    ...check('OTA-06', 'Firmware', 'a rollback brings a device back to the image that it ran before'),
+    ...check('OTA-06', 'Firmware', 'a rollback restores the previous image of a device'),
     isSlow: true,
     run: rollback,
   },
   {
-    ...check('OTA-07', 'Firmware', 'an update that a device never acknowledges has failed'),
+    ...check('OTA-07', 'Firmware', 'the job of a device that never acknowledges its update fails'),
     isSlow: true,
     run: unacknowledged,
   },
@@ -46,7 +50,7 @@ async function unstable(run: Run): Promise<void> {
       return job !== undefined && is(job) ? true : undefined
     })
   for (let boot = BOOTED; ; boot++) {
-    await isNow('it has to stay connected', ({ status }) => status === 'confirming')
+    await isNow('the job is confirming', ({ status }) => status === 'confirming')
     await session.say('status', { status: 'offline', session_id: `s${boot}` })
     await session.client.endAsync()
     // If the device came back once more, the job would have succeeded late.
@@ -54,7 +58,7 @@ async function unstable(run: Run): Promise<void> {
     session = await run.connect(one.device)
     await session.say('status', statusOf(version, boot + 1))
   }
-  await isNow('the job of a device that was lost three times has failed', ({ status, error }) => {
+  await isNow('the job of a device that disconnected three times has failed', ({ status, error }) => {
     return status === 'failed' && Object(error)['code'] === 'UNSTABLE'
   })
 }
@@ -74,7 +78,7 @@ async function unacknowledged(run: Run): Promise<void> {
   })
   const path = `/ota/deployments/${deployment}/devices`
   const ended = await run.until(
-    'the job that nobody acknowledged has ended',
+    'the unacknowledged job has ended',
     async () => {
       const job = await jobOf(run, path, device)
       return job === undefined || job['status'] === 'pending' ? undefined : job
@@ -105,7 +109,7 @@ async function rollback(run: Run): Promise<void> {
   expectStatus(asked, 202, 'POST /ota/rollback/{device_id}')
   const deployment = String(asked.body['deployment_id'])
   if (asked.body['to_version'] !== before)
-    throw new UnmetCheck(`it goes back to ${asked.body['to_version']}, not to ${before}`, asked.body)
+    throw new UnmetCheck(`the rollback goes to ${asked.body['to_version']}, not to ${before}`, asked.body)
   const order = await run.until('the message on ota', () =>
     session.inbox.find(({ topic, body }) => topic === 'ota' && body?.['deployment_id'] === deployment),
   )

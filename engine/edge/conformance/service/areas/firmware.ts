@@ -15,25 +15,21 @@ export const FIRMWARE: readonly ServiceCheck[] = [
     ...check(
       'OTA-01',
       'Firmware',
-      'an image is uploaded, told to a device, loaded by ranges, and proved by a new session',
+      'an uploaded image is offered to a device, can be downloaded in ranges and is confirmed by a new session',
     ),
     run: update,
   },
   {
-    ...check('OTA-02', 'Firmware', 'an upload is streamed and checked: its size, its hash, its version'),
+    ...check('OTA-02', 'Firmware', 'an upload is streamed, and its size, hash and version are checked'),
     run: uploads,
   },
   {
-    ...check('OTA-03', 'Firmware', 'what a device makes of its update is what the deployment says of it'),
+    ...check('OTA-03', 'Firmware', 'the status of each job matches what its device does'),
     isSlow: true,
     run: rows,
   },
   {
-    ...check(
-      'OTA-04',
-      'Firmware',
-      'a canary goes first and alone, and no more at once than there are places',
-    ),
+    ...check('OTA-04', 'Firmware', 'a canary is updated first and alone, and max_concurrent is respected'),
     isSlow: true,
     run: canary,
   },
@@ -127,8 +123,9 @@ async function update(run: Run): Promise<void> {
 async function ranges(url: string, image: string): Promise<void> {
   const whole = await fetch(url)
   const etag = whole.headers.get('etag')
-  if (whole.status !== 200 || (await whole.text()) !== image) throw new UnmetCheck('the image is another one')
-  if (etag === null) throw new UnmetCheck('the image has no ETag, so a download cannot go on safely')
+  if (whole.status !== 200 || (await whole.text()) !== image)
+    throw new UnmetCheck('the downloaded image differs from the uploaded one')
+  if (etag === null) throw new UnmetCheck('the image has no ETag, so a download cannot be resumed safely')
   const last = image.length - 1
   const table: readonly (readonly [Readonly<Record<string, string>>, number, string])[] = [
     [{ range: 'bytes=0-0' }, 206, image.slice(0, 1)],
@@ -148,7 +145,7 @@ async function ranges(url: string, image: string): Promise<void> {
   // The last letter is left alone, because some of its bits have no meaning in Base64.
   const forged = url.replace(/.(?=.{9}$)/, (letter) => (letter === 'a' ? 'b' : 'a'))
   const { status: refused } = await fetch(forged)
-  if (refused !== 403) throw new UnmetCheck(`an address that was changed is answered ${refused}, not 403`)
+  if (refused !== 403) throw new UnmetCheck(`a modified download address is answered ${refused}, not 403`)
 }
 
 async function uploads(run: Run): Promise<void> {
@@ -157,10 +154,10 @@ async function uploads(run: Run): Promise<void> {
   const sha256 = createHash('sha256').update(image).digest('hex')
   const wrong = await uploadOf(run, { version, image: 'other bytes', fields: { sha256 } })
   if (hasNoImages(wrong)) throw new SkippedCheck('the service has no storage for images')
-  expectStatus(wrong, 422, 'an upload whose hash is another one')
+  expectStatus(wrong, 422, 'an upload with a wrong hash')
   const made = await upload(run, { version, image, fields: { sha256 } })
   if (made['sha256'] !== sha256 || made['size_bytes'] !== STREAMED_BYTES)
-    throw new UnmetCheck('size or hash of the image are not those of the upload', made)
+    throw new UnmetCheck('the size or the hash of the image differs from the upload', made)
   expectStatus(
     await uploadOf(run, { version, image: 'other bytes' }),
     409,
@@ -302,12 +299,12 @@ async function isRetried(
   const retried = await run.rest.post(`${path}/${device.id}/retry`, {})
   if (retried.status >= 300) expectStatus(retried, 200, 'POST …/devices/{id}/retry')
   const { attempt = 0 } = await told(run, session, 'ota')
-  if (!(Number(attempt) > 1)) throw new UnmetCheck(`the retry is told as attempt ${attempt}`)
+  if (!(Number(attempt) > 1)) throw new UnmetCheck(`the retry has the attempt ${attempt}`)
   for (const report of INSTALLED)
     await session.say('ota/status', { deployment_id: deployment, attempt, ...report })
   await session.client.endAsync()
   await (await run.connect(device)).say('status', statusOf(version, 8))
-  await run.until('the job that was tried again has succeeded', async () => {
+  await run.until('the retried job has succeeded', async () => {
     return (await jobOf(run, path, device))?.['status'] === 'succeeded' ? true : undefined
   })
 }
@@ -367,13 +364,13 @@ async function canary(run: Run): Promise<void> {
   })
   const isTold = ({ session }: Updatable): boolean => session.inbox.some(({ topic }) => topic === 'ota')
   for (let round = 0; waiting.length > 0; round++) {
-    const one = await run.until('a device that is told', () => waiting.find(isTold))
-    if (round === 0 && one !== first) throw new UnmetCheck('another device than the canary is told first')
+    const one = await run.until('a device gets the update', () => waiting.find(isTold))
+    if (round === 0 && one !== first) throw new UnmetCheck('another device gets the update before the canary')
     await restart(run, one, { deployment, version })
     waiting.splice(waiting.indexOf(one), 1)
     const tooMany = waiting.filter(isTold)
     if (tooMany.length > 1)
-      throw new UnmetCheck(`${tooMany.length} devices are told at once, and there is one place`)
+      throw new UnmetCheck(`${tooMany.length} devices get the update at once although max_concurrent is 1`)
   }
   await completed(run, deployment)
 }

@@ -10,7 +10,7 @@ const UNAUTHENTICATED = 4401
 
 export const LIVE: readonly ServiceCheck[] = [
   {
-    ...check('WS-01', 'Live: /ws', 'telemetry arrives on /ws as soon as it is acknowledged'),
+    ...check('WS-01', 'Live: /ws', 'acknowledged telemetry arrives on /ws'),
     run: async (run) => {
       const device = await run.register()
       const { say } = await run.connect(device)
@@ -27,11 +27,19 @@ export const LIVE: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('WS-02', 'Live: /ws', 'a token is taken in each of its places, a ticket once, and nothing else'),
+    ...check(
+      'WS-02',
+      'Live: /ws',
+      '/ws accepts a token in each documented place and a ticket once, and refuses any other login',
+    ),
     run: logins,
   },
   {
-    ...check('WS-03', 'Live: /ws', 'a subscription is told what its filter matches, beginning with what is'),
+    ...check(
+      'WS-03',
+      'Live: /ws',
+      'a subscription gets the current state and then all events that match its filter',
+    ),
     isSlow: true,
     run: filters,
   },
@@ -39,7 +47,7 @@ export const LIVE: readonly ServiceCheck[] = [
     ...check(
       'WS-04',
       'Live: /ws',
-      'who reads too slowly gets the newest value and is told how many were left out',
+      'a client that reads too slowly gets the newest value and the number of dropped messages',
     ),
     isSlow: true,
     isLast: true,
@@ -49,13 +57,13 @@ export const LIVE: readonly ServiceCheck[] = [
     ...check(
       'ERR-01',
       'Errors',
-      'a wrong request is answered by a problem document with a code of the catalogue, and never by 5xx',
+      'a malformed request is answered by a problem document with a published code, never by 5xx',
     ),
     isRead: true,
     run: hostile,
   },
   {
-    ...check('OPS-01', 'Operation', 'it says that it lives and that it is ready'),
+    ...check('OPS-01', 'Operation', 'the service reports that it is alive and ready'),
     isRead: true,
     run: async ({ rest }) => {
       for (const path of ['//livez', '//readyz'])
@@ -63,18 +71,18 @@ export const LIVE: readonly ServiceCheck[] = [
     },
   },
   {
-    ...check('OPS-02', 'Operation', 'metrics are there, and name no device'),
+    ...check('OPS-02', 'Operation', 'the service has metrics, and none of them contains a device id'),
     isRead: true,
     run: async (run) => {
       const answer = await fetch(`${run.url}/metrics`)
       const text = await answer.text()
       if ([401, 404].includes(answer.status))
-        throw new SkippedCheck('its metrics are not on this port, or need a token')
+        throw new SkippedCheck('the metrics are on another port or need a token')
       if (answer.status !== 200) throw new UnmetCheck(`GET /metrics is answered ${answer.status}`)
       if (!/^fleet_ingest_messages_total\{/m.test(text))
         throw new UnmetCheck('no metric counts messages', text.slice(0, 500))
       const named = text.split('\n').find((line) => line.includes('conf-'))
-      if (named !== undefined) throw new UnmetCheck('a metric names a device', named)
+      if (named !== undefined) throw new UnmetCheck('a metric contains a device id', named)
     },
   },
 ]
@@ -103,7 +111,7 @@ async function open(run: Run, hello: Hello): Promise<Live> {
   const next = (what: string, is: (frame: JsonObject) => boolean) => run.until(what, () => frames.find(is))
   const isIn = () => (frames.some(({ type }) => type === 'auth_ok') ? ('in' as const) : undefined)
   const came = await run.until('auth_ok on /ws', () => isIn() ?? closed())
-  if (came !== 'in') throw new UnmetCheck(`/ws closes a good login with ${came}`)
+  if (came !== 'in') throw new UnmetCheck(`/ws closes a valid login with ${came}`)
   let count = 0
   return {
     socket,
@@ -149,10 +157,10 @@ async function logins(run: Run): Promise<void> {
     { frame: { type: 'auth', token: 'wrong' } },
   ]) {
     const { socket, closed, frames } = dial(run, hello)
-    const code = await run.until('the end of a login that is wrong', closed)
+    const code = await run.until('the connection of a wrong login ends', closed)
     socket.terminate()
     if (![UNAUTHENTICATED, 401].includes(code) || frames.some(({ type }) => type === 'auth_ok'))
-      throw new UnmetCheck(`/ws ends ${JSON.stringify(Object.keys(hello))} of a wrong login with ${code}`)
+      throw new UnmetCheck(`/ws ends a wrong login by ${Object.keys(hello).join()} with ${code}`)
   }
 }
 
@@ -168,7 +176,7 @@ async function filters(run: Run): Promise<void> {
     const filter = { group: run.group, tag: 'conf-a' }
     await live.subscribe({ channel: 'telemetry', filter, snapshot: true })
     await live.next(
-      'the present value',
+      'the current value',
       ({ type, ...frame }) => type !== 'subscribed' && JSON.stringify(frame).includes(one.id),
     )
     await second.say('telemetry', { n: 8 })
@@ -176,14 +184,11 @@ async function filters(run: Run): Promise<void> {
     await live.next('the new value', (frame) => JSON.stringify(frame).includes('"last"'))
     const wrong = live.frames.find((frame) => JSON.stringify(frame).includes(other.id))
     if (wrong !== undefined)
-      throw new UnmetCheck('a subscription is told of a device that its filter leaves out', wrong)
+      throw new UnmetCheck('a subscription gets an event of a device that does not match its filter', wrong)
     live.socket.send(
       JSON.stringify({ type: 'subscribe', id: 'x', channel: 'telemetry', filter: { tga: 'a' } }),
     )
-    await live.next(
-      'an error for a filter that is misspelt',
-      ({ type, id }) => type === 'error' && id === 'x',
-    )
+    await live.next('an error for a misspelt filter', ({ type, id }) => type === 'error' && id === 'x')
   } finally {
     live.socket.terminate()
   }
@@ -208,10 +213,10 @@ async function slowReader(run: Run): Promise<void> {
     }
     await say('telemetry', { ...PAYLOAD, n: 'last' })
     live.socket.resume()
-    await run.until('the newest value, after the pause', () => live.frames.find(isLast), BEHIND_MS)
+    await run.until('the newest value after the pause', () => live.frames.find(isLast), BEHIND_MS)
     const resync = live.frames.find(({ type }) => type === 'resync')
     if (!(Number(resync?.['dropped']) > 0))
-      throw new UnmetCheck('it is not told that messages were left out', resync)
+      throw new UnmetCheck('the client is not informed that messages were dropped', resync)
   } finally {
     live.socket.terminate()
   }

@@ -10,7 +10,7 @@ const POINTS = 400
 
 export const TELEMETRY: readonly ServiceCheck[] = [
   {
-    ...check('TEL-01', 'Telemetry', 'what is acknowledged is in the latest values, and in the history'),
+    ...check('TEL-01', 'Telemetry', 'acknowledged telemetry appears in the latest values and in the history'),
     run: async (run) => {
       const device = await run.register()
       const { say } = await run.connect(device)
@@ -28,7 +28,7 @@ export const TELEMETRY: readonly ServiceCheck[] = [
       })
       const range = `from=${new Date(from).toISOString()}&to=${new Date(from + 10_000).toISOString()}`
       const path = `/telemetry/${device.id}/history?metric=n&interval=10s&${range}`
-      await run.until('buckets that say count 3, min 1, max 3, avg 2', async () => {
+      await run.until('buckets with count 3, min 1 and max 3', async () => {
         const { body } = await run.rest.get(path)
         const buckets = Array.isArray(body['data']) ? body['data'].map(Object) : []
         const counts = buckets.reduce((sum, bucket) => sum + Number(bucket.count ?? 0), 0)
@@ -50,7 +50,7 @@ export const TELEMETRY: readonly ServiceCheck[] = [
         { batch: 1, timestamp: ago(2_000) },
       ])
       await say('telemetry/engine', { rpm: 900 })
-      await run.until('each of them in the latest values', async () => {
+      await run.until('all values in the latest values', async () => {
         const { body } = await run.rest.get(`/telemetry/${device.id}`)
         const latest = Object(body['data'])
         const isThere = latest.a?.b?.c === 1 && latest.flag === false && latest.word === 'x'
@@ -62,7 +62,7 @@ export const TELEMETRY: readonly ServiceCheck[] = [
     ...check(
       'TEL-03',
       'Telemetry',
-      'buckets are what adding up says, although the points came late and out of order',
+      'buckets have the right sums even if points arrive late and out of order',
     ),
     run: buckets,
   },
@@ -70,7 +70,7 @@ export const TELEMETRY: readonly ServiceCheck[] = [
     ...check(
       'SHD-01',
       'Shadow',
-      'of a hundred writers with the same version one wins, and the device ends in sync',
+      'one of a hundred concurrent writers with the same version wins, and the device gets in sync',
     ),
     run: async (run) => {
       const device = await run.register()
@@ -83,9 +83,9 @@ export const TELEMETRY: readonly ServiceCheck[] = [
       )
       const won = (await Promise.all(writes)).filter((answer) => answer.status === 200)
       if (won.length !== 1)
-        throw new UnmetCheck(`${won.length} of 100 writers of the same version won, not one`)
+        throw new UnmetCheck(`${won.length} of 100 writers with the same version won, not one`)
       const wanted = Object((await run.rest.get(path)).body['desired']) as JsonObject
-      await run.until('the device is told what is desired', () =>
+      await run.until('the device gets the desired state', () =>
         session.inbox.some(({ body }) => Object(body?.['state']).n === wanted['n']) ? true : undefined,
       )
       await session.say('shadow/reported', wanted)
@@ -132,7 +132,7 @@ async function buckets(run: Run): Promise<void> {
 }
 
 function isSame(row: JsonObject, wanted: Bucket | undefined): void {
-  if (wanted === undefined) throw new UnmetCheck('a bucket where no point is', row)
+  if (wanted === undefined) throw new UnmetCheck('a bucket exists where there are no points', row)
   const { count, min, max, sum } = wanted
   const isNear = (name: string, value: number): boolean => Math.abs(Number(row[name]) - value) < 1e-9
   if (
@@ -142,7 +142,7 @@ function isSame(row: JsonObject, wanted: Bucket | undefined): void {
     !isNear('avg', sum / count)
   )
     throw new UnmetCheck(
-      `a bucket should say count ${count}, min ${min}, max ${max}, avg ${sum / count}`,
+      `a bucket should have count ${count}, min ${min}, max ${max}, avg ${sum / count}`,
       row,
     )
 }
