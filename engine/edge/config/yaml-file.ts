@@ -13,6 +13,7 @@ export interface Problem {
 }
 
 const PROBLEMS_MAX = 50
+const BYTES_MAX = 256 * 1024
 
 export class YamlFile {
   readonly problems: Problem[] = []
@@ -25,7 +26,10 @@ export class YamlFile {
     this.#environment = environment
     const lines = new LineCounter()
     const lineAt = (offset: number | undefined) => lines.linePos(offset ?? 0).line
-    const document = parseDocument(text, {
+    const isTooLarge = Buffer.byteLength(text) > BYTES_MAX
+    if (isTooLarge)
+      this.problems.push({ line: 1, path: '', message: `the file is larger than ${BYTES_MAX} bytes` })
+    const document = parseDocument(isTooLarge ? '' : text, {
       ...{ lineCounter: lines, schema: 'core', merge: false, uniqueKeys: true, prettyErrors: false },
       logLevel: 'error',
     })

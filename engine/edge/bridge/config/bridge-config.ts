@@ -41,7 +41,6 @@ export type ReadConfig =
 
 /** The metrics of this many routes fit into one message. */
 const ROUTES_MAX = 200
-const BYTES_MAX = 256 * 1024
 const WORDS_MAX = 64
 const PORT = { min: 1, max: 65_535, isWhole: true }
 const KEEPALIVE_SEC = { min: 1, max: 1_200, isWhole: true }
@@ -54,10 +53,6 @@ export function readBridgeConfig(
   text: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): ReadConfig {
-  if (Buffer.byteLength(text) > BYTES_MAX) {
-    const message = `the file is larger than ${BYTES_MAX} bytes`
-    return { kind: 'refused', problems: [{ line: 1, path: '', message }] }
-  }
   const file = new YamlFile(text, environment)
   if (file.problems.length > 0) return { kind: 'refused', problems: file.problems }
   const root = file.section(file.root, [])

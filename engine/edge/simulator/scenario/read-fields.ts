@@ -109,7 +109,8 @@ function readBounds(options: Section): readonly [number, number] {
   return [min, Math.max(min, max)]
 }
 
-function readValue(options: Section): Json {
+/** Reads the key `value`, which may be a number, a text or a flag. */
+export function readValue(options: Section): Json {
   const value = options.value('value')
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value
   options.refuse('value', 'is required: a number, a text, true or false')

@@ -15,7 +15,6 @@ export interface ScenarioSource {
   readonly readFile: (path: string) => string
 }
 
-const BYTES_MAX = 256 * 1024
 const TYPES_MAX = 100
 const STEPS_MAX = 1_000
 const EXPECTATIONS_MAX = 100
@@ -26,10 +25,6 @@ const CONNECT_PER_SEC = { min: 1, max: 100_000 }
 const CONNECT_PER_SEC_DEFAULT = 500
 
 export function readScenario({ text, readFile }: ScenarioSource): ReadScenario {
-  if (Buffer.byteLength(text) > BYTES_MAX) {
-    const message = `the file is larger than ${BYTES_MAX} bytes`
-    return { kind: 'refused', problems: [{ line: 1, path: '', message }] }
-  }
   const file = new YamlFile(text, {})
   if (file.problems.length > 0) return { kind: 'refused', problems: file.problems }
   const root = file.section(file.root, [])

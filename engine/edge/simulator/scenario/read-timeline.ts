@@ -1,6 +1,7 @@
 // Reads one entry of `timeline`: a time, the affected devices and what happens to them.
 import type { Section } from '../../config/yaml-file.ts'
 import { readFault } from './read-faults.ts'
+import { readValue } from './read-fields.ts'
 import { type Act, STEP_KINDS, type Step, type TypePlan } from './scenario.ts'
 
 const AT_SEC = { min: 0, max: 31_536_000 }
@@ -41,11 +42,4 @@ function readAct(section: Section, atSec: number): Act {
       section.end()
       return { kind }
   }
-}
-
-function readValue(section: Section): number | boolean | string {
-  const value = section.value('value')
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value
-  section.refuse('value', 'is required: a number, a text, true or false')
-  return 0
 }
