@@ -4,7 +4,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eachAtOnce } from '../../../schemas/each-at-once.ts'
 
-export interface Recruit {
+export interface Registration {
   readonly id: string
   readonly type: string
   readonly group: string | undefined
@@ -31,20 +31,20 @@ const TOKEN_TTL_HOURS = 8_760
  *  `skipped` is called for each device that cannot be used. */
 export async function enrol(
   registry: Registry,
-  recruits: readonly Recruit[],
+  registrations: readonly Registration[],
   skipped: (id: string, reason: string) => void,
 ): Promise<ReadonlyMap<string, string>> {
   const tokens = new Map<string, string>()
-  const known: Recruit[] = []
-  for (let from = 0; from < recruits.length; from += ROWS_PER_CALL) {
-    const some = recruits.slice(from, from + ROWS_PER_CALL)
+  const known: Registration[] = []
+  for (let from = 0; from < registrations.length; from += ROWS_PER_CALL) {
+    const some = registrations.slice(from, from + ROWS_PER_CALL)
     const rows = await register(registry, some)
-    for (const [at, recruit] of some.entries()) {
+    for (const [at, registration] of some.entries()) {
       const { access_token: token, error } = rows[at] ?? {}
-      if (token !== undefined) tokens.set(recruit.id, token)
-      else if (error?.code !== 'ALREADY_EXISTS') skipped(recruit.id, error?.message ?? 'no answer')
-      else if (recruit.parentId !== undefined) tokens.set(recruit.id, '')
-      else known.push(recruit)
+      if (token !== undefined) tokens.set(registration.id, token)
+      else if (error?.code !== 'ALREADY_EXISTS') skipped(registration.id, error?.message ?? 'no answer')
+      else if (registration.parentId !== undefined) tokens.set(registration.id, '')
+      else known.push(registration)
     }
   }
   await eachAtOnce(known, TOKENS_AT_ONCE, async ({ id }) => {
@@ -60,8 +60,8 @@ interface Row {
   readonly error?: { readonly code: string; readonly message: string }
 }
 
-async function register(registry: Registry, recruits: readonly Recruit[]): Promise<readonly Row[]> {
-  const lines = recruits.map(({ id, type, group, tags, parentId }) =>
+async function register(registry: Registry, registrations: readonly Registration[]): Promise<readonly Row[]> {
+  const lines = registrations.map(({ id, type, group, tags, parentId }) =>
     JSON.stringify({
       ...{ device_id: id, name: `Simulated ${type} ${/\d+$/.exec(id)?.[0] ?? id}`, type, tags },
       ...(group !== undefined && { group }),
@@ -77,7 +77,7 @@ async function register(registry: Registry, recruits: readonly Recruit[]): Promi
   // The schema of this response is tested elsewhere.
   if (status === 200 && Array.isArray(results)) return results as readonly Row[]
   const error = { code: String(code ?? status), message: `HTTP ${status} ${message ?? code ?? ''}`.trim() }
-  return recruits.map(() => ({ error }))
+  return registrations.map(() => ({ error }))
 }
 
 type TokenAnswer =

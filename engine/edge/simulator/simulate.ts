@@ -37,8 +37,9 @@ export class TooManyDevices extends Error {
 
 const SETTLE_MS_MAX = 10_000
 const SETTLE_LOOK_MS = 20
+const LOGGED_MAX = 5
 /** The time that the last messages get to leave the process. */
-const GOODBYE_MS = 200
+const LAST_MESSAGES_MS = 200
 
 /** Resolves once the devices are registered and have begun to connect. Aborting the signal ends the simulation. */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
@@ -59,16 +60,16 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   }
   const tokens = await enrol(
     { httpUrl: options.httpUrl, token: options.token, signal },
-    fleet.recruits(),
+    fleet.registrations(),
     skipped,
   )
   const world = new World({ seed: scenario.seed, signal, log })
   world.counts.error('not_registered', refused.length)
-  const { counts, latency, tray, parser } = world
+  const { counts, latency, writeBuffer, parser } = world
   const now = (): number => world.now()
   fleet.begin(
     world,
-    { host, port: Number(port) || (isTls ? 8883 : 1883), isTls, counts, latency, tray, parser, now },
+    { host, port: Number(port) || (isTls ? 8883 : 1883), isTls, counts, latency, writeBuffer, parser, now },
     tokens,
   )
   const timer = setInterval(() => {
@@ -78,19 +79,20 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   return {
     devices: fleet.devices.length,
     connected: () => fleet.connected(),
-    over: scenario.durationSec === undefined ? ended(signal) : lasted(scenario.durationSec * 1_000, signal),
+    over:
+      scenario.durationSec === undefined
+        ? aborted(signal)
+        : sleepUnlessAborted(scenario.durationSec * 1_000, signal),
     conclude: () => conclude(fleet, world, scenario),
     stop: async () => {
       if (ending.signal.aborted) return
       ending.abort()
       clearInterval(timer)
       fleet.stop()
-      await sleep(GOODBYE_MS)
+      await sleep(LAST_MESSAGES_MS)
     },
   }
 }
-
-const LOGGED_MAX = 5
 
 async function conclude(fleet: Fleet, world: World, scenario: Scenario): Promise<Summary> {
   const elapsedMs = world.elapsedSec() * 1_000
@@ -103,11 +105,11 @@ async function conclude(fleet: Fleet, world: World, scenario: Scenario): Promise
   return { ...summary, expect: expect.map((expectation) => judge(expectation, summary)) }
 }
 
-async function lasted(ms: number, signal: AbortSignal): Promise<void> {
+async function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined)
 }
 
-function ended(signal: AbortSignal): Promise<void> {
+function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

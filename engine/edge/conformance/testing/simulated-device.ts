@@ -21,12 +21,12 @@ const read = readScenario({ text: TEXT, readFile: () => '' })
 if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems))
 const fleet = new Fleet(read.scenario)
 const world = new World({ seed: 1, signal: new AbortController().signal, log: () => undefined })
-const { counts, latency, tray, parser } = world
+const { counts, latency, writeBuffer, parser } = world
 const { hostname: host, port } = new URL(url)
 const now = () => world.now()
 fleet.begin(
   world,
-  { host, port: Number(port), isTls: false, counts, latency, tray, parser, now },
+  { host, port: Number(port), isTls: false, counts, latency, writeBuffer, parser, now },
   new Map([[id, token]]),
 )
 setInterval(() => {
@@ -35,6 +35,6 @@ setInterval(() => {
 }, SLOT_MS)
 process.once('SIGTERM', () => {
   fleet.stop()
-  world.tray.flush()
+  world.writeBuffer.flush()
   setTimeout(() => process.exit(0), FLUSH_MS)
 })

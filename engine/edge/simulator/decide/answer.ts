@@ -1,7 +1,7 @@
 // Decides how a simulated device answers a command. Pure.
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { CommandFate, CommandPlan } from '../scenario/scenario.ts'
-import { draw, numberOf } from './draw.ts'
+import { draw, hashOf } from './draw.ts'
 
 export interface Answer {
   readonly fate: CommandFate
@@ -25,7 +25,7 @@ export function answer(plans: ReadonlyMap<string, CommandPlan>, asked: CommandDr
     const error = { code: 'UNKNOWN_COMMAND', message }
     return { fate: 'unknown', acks: [{ afterMs: 0, ack: { status: 'failed', error } }] }
   }
-  const chance = 100 * draw(seed, numberOf(command), device, nth)
+  const chance = 100 * draw(seed, hashOf(command), device, nth)
   if (chance < plan.ignorePercent) return { fate: 'ignored', acks: [] }
   const began = plan.ackMs === undefined ? [] : [{ afterMs: plan.ackMs, ack: { status: 'acked' } }]
   const afterMs = (plan.ackMs ?? 0) + plan.runMs

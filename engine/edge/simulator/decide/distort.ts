@@ -1,7 +1,7 @@
 // Applies a fault to a telemetry message. Pure: the seed decides which messages are affected.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Fault } from '../scenario/scenario.ts'
-import { draw, numberOf } from './draw.ts'
+import { draw, hashOf } from './draw.ts'
 
 export type DistortedMessage =
   | { readonly kind: 'sent'; readonly fields: JsonObject }
@@ -19,7 +19,7 @@ export interface DistortedMoment {
   readonly last: JsonObject | undefined
 }
 
-const WHAT = numberOf('fault')
+const DECISION = hashOf('fault')
 
 export function isActive(fault: Fault, elapsedSec: number): boolean {
   return elapsedSec >= fault.atSec && (fault.forSec === undefined || elapsedSec < fault.atSec + fault.forSec)
@@ -27,7 +27,7 @@ export function isActive(fault: Fault, elapsedSec: number): boolean {
 
 export function distort(fault: Fault, fields: JsonObject, moment: DistortedMoment): DistortedMessage {
   const { seed, device, nth, sinceSec, last } = moment
-  const isHit = 100 * draw(seed, WHAT, device, nth) < fault.messagePercent
+  const isHit = 100 * draw(seed, DECISION, device, nth) < fault.messagePercent
   switch (fault.kind) {
     case 'bad_json':
       return isHit ? { kind: 'raw', text: `${JSON.stringify(fields).slice(0, -1)},` } : sent(fields)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { draw, numberOf, places, shareOf } from './draw.ts'
+import { draw, hashOf, permutation, shareOf } from './draw.ts'
 
 test('a draw depends only on the seed, the decision, the device and the number of earlier draws', () => {
   const first = draw(7, 1, 2, 3)
@@ -14,8 +14,8 @@ test('draws are uniform, both over devices and over repetitions', () => {
     for (const number of numbers) counts[Math.floor(number * 10)] = (counts[Math.floor(number * 10)] ?? 0) + 1
     return counts
   }
-  const devices = Array.from({ length: 10_000 }, (_, device) => draw(1, numberOf('x'), device, 0))
-  const times = Array.from({ length: 10_000 }, (_, nth) => draw(1, numberOf('x'), 5, nth))
+  const devices = Array.from({ length: 10_000 }, (_, device) => draw(1, hashOf('x'), device, 0))
+  const times = Array.from({ length: 10_000 }, (_, nth) => draw(1, hashOf('x'), 5, nth))
   for (const count of [...tenths(devices), ...tenths(times)])
     expect(Math.abs(count - 1_000)).toBeLessThan(150)
 })
@@ -26,7 +26,7 @@ test('shares of a type are exact, and the seed decides which devices they contai
       { percent: 10, kind: 'brick' },
       { percent: 25, kind: 'slow' },
     ]
-    return [...places(seed, 1, 40)].map((place) => shareOf(shares, place, 40)?.kind ?? 'ok')
+    return [...permutation(seed, 1, 40)].map((place) => shareOf(shares, place, 40)?.kind ?? 'ok')
   }
   const count = (kind: string) => kindsOf(3).filter((each) => each === kind).length
   expect([count('brick'), count('slow'), count('ok')]).toEqual([4, 10, 26])

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Generator } from '../scenario/scenario.ts'
 import { generate } from './generate.ts'
 
-const at = (more: object = {}) => ({ seed: 1, what: 2, device: 0, nth: 0, elapsedSec: 0, ...more })
+const at = (more: object = {}) => ({ seed: 1, decision: 2, device: 0, nth: 0, elapsedSec: 0, ...more })
 const made = (generator: Generator, more: object = {}) => generate(generator, at(more))
 const BOUNDS = { min: 10, max: 20, digits: 2 }
 

@@ -7,7 +7,7 @@ import { draw } from './draw.ts'
 export interface Moment {
   readonly seed: number
   /** The hash of the field name. */
-  readonly what: number
+  readonly decision: number
   readonly device: number
   /** The number of earlier messages of this device. */
   readonly nth: number
@@ -18,7 +18,7 @@ const METRES_PER_DEGREE = 111_320
 
 /** `walked` is the previous value of a walk. NaN at the start. */
 export function generate(generator: Generator, moment: Moment, walked = Number.NaN): Json {
-  const { seed, what, device, nth, elapsedSec } = moment
+  const { seed, decision, device, nth, elapsedSec } = moment
   switch (generator.kind) {
     case 'constant':
       return generator.value
@@ -26,7 +26,7 @@ export function generate(generator: Generator, moment: Moment, walked = Number.N
       return walk(generator, moment, walked)
     case 'sine': {
       const { min, max, periodSec, digits } = generator
-      const turn = elapsedSec / periodSec + draw(seed, what, device, 0)
+      const turn = elapsedSec / periodSec + draw(seed, decision, device, 0)
       return round((min + max) / 2 + ((max - min) / 2) * Math.sin(2 * Math.PI * turn), digits)
     }
     case 'ramp': {
@@ -36,26 +36,28 @@ export function generate(generator: Generator, moment: Moment, walked = Number.N
     case 'enum': {
       const { values, holdSec } = generator
       const turn = holdSec > 0 ? Math.floor(elapsedSec / holdSec) : nth
-      return values[Math.floor(draw(seed, what, device, turn) * values.length)] ?? null
+      return values[Math.floor(draw(seed, decision, device, turn) * values.length)] ?? null
     }
     case 'counter':
       return generator.start + generator.step * nth
     case 'gps':
-      return position(generator, draw(seed, what, device, 0), elapsedSec)
+      return position(generator, draw(seed, decision, device, 0), elapsedSec)
     case 'csv': {
       const { values } = generator
-      return values[(Math.floor(draw(seed, what, device, 0) * values.length) + nth) % values.length] ?? null
+      return (
+        values[(Math.floor(draw(seed, decision, device, 0) * values.length) + nth) % values.length] ?? null
+      )
     }
   }
 }
 
 function walk(
   { start, step, min, max, digits }: Extract<Generator, { kind: 'walk' }>,
-  { seed, what, device, nth }: Moment,
+  { seed, decision, device, nth }: Moment,
   walked: number,
 ): number {
-  if (Number.isNaN(walked)) return round(start ?? min + (max - min) * draw(seed, what, device, 0), digits)
-  const moved = walked + (draw(seed, what, device, nth + 1) * 2 - 1) * step
+  if (Number.isNaN(walked)) return round(start ?? min + (max - min) * draw(seed, decision, device, 0), digits)
+  const moved = walked + (draw(seed, decision, device, nth + 1) * 2 - 1) * step
   // The walk is reflected at its bounds.
   const inside = moved > max ? 2 * max - moved : moved < min ? 2 * min - moved : moved
   return round(Math.min(max, Math.max(min, inside)), digits)

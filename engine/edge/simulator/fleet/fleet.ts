@@ -1,22 +1,22 @@
 // All devices of a simulation: how they are connected, when they connect, and how the timeline affects them.
-import type { Recruit } from '../enrol.ts'
+import type { Registration } from '../enrol.ts'
 import type { Scenario, Step, TypePlan } from '../scenario/scenario.ts'
-import type { Wire } from '../wire/link.ts'
-import { Kin } from './kin.ts'
+import type { LinkPorts } from '../wire/link.ts'
+import { DeviceCohort } from './device-cohort.ts'
 import { SimDevice } from './sim-device.ts'
 import { sourceAddress } from './sockets.ts'
 import { SLOT_MS, type World } from './world.ts'
 
-/** The devices of one type and the gateways that they are connected through. */
-interface Clan {
-  readonly kin: Kin
-  readonly gateways: Kin | undefined
+/** The devices of one entry of `types`, and the gateways that they are connected through. */
+interface FleetPart {
+  readonly cohort: DeviceCohort
+  readonly gateways: DeviceCohort | undefined
   readonly perGateway: number
 }
 
 export class Fleet {
   readonly #scenario: Scenario
-  readonly #clans: readonly Clan[]
+  readonly #parts: readonly FleetPart[]
   readonly #devices: SimDevice[] = []
   readonly #gateways: SimDevice[] = []
   /** The devices that have yet to connect, at the rate of the scenario. */
@@ -26,16 +26,16 @@ export class Fleet {
 
   constructor(scenario: Scenario) {
     this.#scenario = scenario
-    this.#clans = scenario.types.map((plan) => ({
-      kin: new Kin(plan, scenario.seed),
-      gateways: plan.perGateway === undefined ? undefined : new Kin(gatewaysOf(plan), scenario.seed),
+    this.#parts = scenario.types.map((plan) => ({
+      cohort: new DeviceCohort(plan, scenario.seed),
+      gateways: plan.perGateway === undefined ? undefined : new DeviceCohort(gatewaysOf(plan), scenario.seed),
       perGateway: plan.perGateway ?? 1,
     }))
   }
 
   /** The number of connections that the fleet needs. */
   get sockets(): number {
-    return this.#clans.reduce((sum, { kin, gateways }) => sum + (gateways ?? kin).plan.count, 0)
+    return this.#parts.reduce((sum, { cohort, gateways }) => sum + (gateways ?? cohort).plan.count, 0)
   }
 
   get devices(): readonly SimDevice[] {
@@ -43,48 +43,56 @@ export class Fleet {
   }
 
   /** Returns all devices to register, gateways before their sub-devices. */
-  recruits(): readonly Recruit[] {
-    const gateways = this.#clans.flatMap((clan) =>
-      clan.gateways === undefined ? [] : recruitsOf(clan.gateways),
+  registrations(): readonly Registration[] {
+    const gateways = this.#parts.flatMap((part) =>
+      part.gateways === undefined ? [] : registrationsOf(part.gateways),
     )
-    const others = this.#clans.flatMap(({ kin, gateways: over, perGateway }) =>
-      recruitsOf(kin, (index) => over?.idOf(Math.floor(index / perGateway))),
+    const others = this.#parts.flatMap(({ cohort, gateways: over, perGateway }) =>
+      registrationsOf(cohort, (index) => over?.idOf(Math.floor(index / perGateway))),
     )
     return [...gateways, ...others]
   }
 
   /** Creates the devices that were registered and begins to connect them. */
-  begin(world: World, wire: Wire, tokens: ReadonlyMap<string, string>): void {
+  begin(world: World, ports: LinkPorts, tokens: ReadonlyMap<string, string>): void {
     let nth = 0
-    const make = (kin: Kin, index: number, isGateway: boolean): SimDevice | undefined => {
-      const token = tokens.get(kin.idOf(index))
+    const createDevice = (cohort: DeviceCohort, index: number, isGateway: boolean): SimDevice | undefined => {
+      const token = tokens.get(cohort.idOf(index))
       if (token === undefined) return undefined
-      const localAddress = sourceAddress(nth++, this.sockets, wire.host)
-      return new SimDevice({ world, kin, index, over: { kind: 'own', wire, token, localAddress, isGateway } })
+      const localAddress = sourceAddress(nth++, this.sockets, ports.host)
+      return new SimDevice({
+        world,
+        cohort,
+        index,
+        connection: { kind: 'own', ports, token, localAddress, isGateway },
+      })
     }
-    for (const { kin, gateways, perGateway } of this.#clans) {
+    for (const { cohort, gateways, perGateway } of this.#parts) {
       const over = Array.from({ length: gateways?.plan.count ?? 0 }, (_, at) =>
-        gateways === undefined ? undefined : make(gateways, at, true),
+        gateways === undefined ? undefined : createDevice(gateways, at, true),
       )
       this.#gateways.push(...over.filter((gateway) => gateway !== undefined))
-      for (let at = 0; at < kin.plan.count; at++) {
+      for (let at = 0; at < cohort.plan.count; at++) {
         const gateway = over[Math.floor(at / perGateway)]
-        const isKnown = gateway !== undefined && tokens.has(kin.idOf(at))
-        const place = { world, kin, index: at }
+        const isKnown = gateway !== undefined && tokens.has(cohort.idOf(at))
+        const options = { world, cohort, index: at }
         const device =
           gateways === undefined
-            ? make(kin, at, false)
+            ? createDevice(cohort, at, false)
             : isKnown
-              ? new SimDevice({ ...place, over: { kind: 'gateway', gateway } })
+              ? new SimDevice({ ...options, connection: { kind: 'gateway', gateway } })
               : undefined
         if (device !== undefined) this.#devices.push(device)
       }
     }
     world.counts.devices = this.#devices.length
     // Sub-devices of different gateways alternate, because each gateway has a rate limit of its own.
-    const turnOf = (device: SimDevice): number =>
-      device.isSub ? device.index % (device.kin.plan.perGateway ?? 1) : 0
-    this.#connect([...this.#gateways, ...this.#devices.toSorted((a, b) => turnOf(a) - turnOf(b))])
+    const indexWithinGateway = (device: SimDevice): number =>
+      device.isSub ? device.index % (device.cohort.plan.perGateway ?? 1) : 0
+    this.#connect([
+      ...this.#gateways,
+      ...this.#devices.toSorted((a, b) => indexWithinGateway(a) - indexWithinGateway(b)),
+    ])
     for (const step of this.#scenario.timeline) world.after(step.atSec * 1_000, () => this.#act(step))
   }
 
@@ -124,39 +132,39 @@ export class Fleet {
   }
 
   #act({ target: { of, percent }, act }: Step): void {
-    const meant = this.#devices.filter(
-      ({ kin, index }) =>
-        (of === undefined || of === kin.plan.type || of === kin.plan.idPrefix) &&
-        kin.isTarget(index, percent),
+    const targets = this.#devices.filter(
+      ({ cohort, index }) =>
+        (of === undefined || of === cohort.plan.type || of === cohort.plan.idPrefix) &&
+        cohort.isTarget(index, percent),
     )
     switch (act.kind) {
       case 'connect':
-        this.#connect(meant)
+        this.#connect(targets)
         return
       case 'disconnect':
       case 'storm':
       case 'stop':
-        for (const device of meant) device[act.kind]()
+        for (const device of targets) device[act.kind]()
         return
       case 'set':
-        for (const device of meant) device.override(act.field, act.value)
+        for (const device of targets) device.override(act.field, act.value)
         return
       case 'rate':
-        for (const device of meant) device.setInterval(act.intervalSec * 1_000)
+        for (const device of targets) device.setInterval(act.intervalSec * 1_000)
         return
       case 'fault':
-        for (const device of meant) device.break(act.fault)
+        for (const device of targets) device.setFault(act.fault)
     }
   }
 }
 
-function recruitsOf(
-  kin: Kin,
+function registrationsOf(
+  cohort: DeviceCohort,
   parentOf: (index: number) => string | undefined = () => undefined,
-): readonly Recruit[] {
-  const { count, type, group, tags, numberAt } = kin.plan
+): readonly Registration[] {
+  const { count, type, group, tags, numberAt } = cohort.plan
   return Array.from({ length: count }, (_, index) => ({
-    ...{ id: kin.idOf(index), type, group: group(numberAt(index)), tags, parentId: parentOf(index) },
+    ...{ id: cohort.idOf(index), type, group: group(numberAt(index)), tags, parentId: parentOf(index) },
   }))
 }
 

@@ -6,23 +6,23 @@ import type { World } from './world.ts'
 
 const KEPT_MAX = 64
 
-export interface Addressee {
+export interface InboxOwner {
   readonly world: World
   readonly seed: number
   readonly index: number
   readonly commands: ReadonlyMap<string, CommandPlan>
   /** Returns the fault that is active now. */
-  fault(): Fault | undefined
-  say(ack: JsonObject): void
+  activeFault(): Fault | undefined
+  publish(ack: JsonObject): void
 }
 
 export class Inbox {
-  readonly #owner: Addressee
+  readonly #owner: InboxOwner
   /** The last answer to each command. Undefined while there is none, `cancelled` if there will be none. */
   readonly #answers = new Map<string, JsonObject | 'cancelled' | undefined>()
   #count = 0
 
-  constructor(owner: Addressee) {
+  constructor(owner: InboxOwner) {
     this.#owner = owner
   }
 
@@ -39,8 +39,8 @@ export class Inbox {
     counts.commands.received++
     if (this.#answers.has(requestId)) {
       counts.commands.repeated++
-      const given = this.#answers.get(requestId)
-      if (isObject(given)) this.#owner.say(given)
+      const last = this.#answers.get(requestId)
+      if (isObject(last)) this.#owner.publish(last)
       return
     }
     this.#answers.set(requestId, undefined)
@@ -48,36 +48,36 @@ export class Inbox {
     if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now()) {
       counts.commands.ignored++
       const error = { code: 'EXPIRED', message: 'the command arrived after it had expired' }
-      this.#say(requestId, { status: 'rejected', error })
+      this.#publish(requestId, { status: 'rejected', error })
       return
     }
     const { fate, acks } = answer(commands, { seed, device: index, command, nth: this.#count++ })
     counts.commands[fate]++
-    for (const { afterMs, ack } of acks) this.#sayLater(requestId, ack, afterMs)
+    for (const { afterMs, ack } of acks) this.#publishLater(requestId, ack, afterMs)
   }
 
-  #sayLater(requestId: string, ack: JsonObject, afterMs: number): void {
-    const fault = this.#owner.fault()
+  #publishLater(requestId: string, ack: JsonObject, afterMs: number): void {
+    const fault = this.#owner.activeFault()
     const lateMs = fault?.kind === 'late_acks' ? fault.delaySec * 1_000 : 0
-    if (afterMs + lateMs === 0) this.#say(requestId, ack)
-    else this.#owner.world.after(afterMs + lateMs, () => this.#say(requestId, ack))
+    if (afterMs + lateMs === 0) this.#publish(requestId, ack)
+    else this.#owner.world.after(afterMs + lateMs, () => this.#publish(requestId, ack))
   }
 
-  #say(requestId: string, fields: JsonObject): void {
+  #publish(requestId: string, fields: JsonObject): void {
     if (this.#answers.get(requestId) === 'cancelled') return
     const { world } = this.#owner
     const ack = { request_id: requestId, ...fields, executed_at: world.stamp() }
     this.#answers.set(requestId, ack)
-    const fault = this.#owner.fault()
+    const fault = this.#owner.activeFault()
     const times = fault?.kind === 'duplicate_acks' ? fault.times : 1
-    for (let time = 0; time < times; time++) this.#owner.say(ack)
+    for (let time = 0; time < times; time++) this.#owner.publish(ack)
   }
 
   #cancel(data: unknown): void {
     const { request_id: requestId } = isObject(data) ? data : {}
     if (typeof requestId !== 'string' || !this.#answers.has(requestId)) return
-    const given = this.#answers.get(requestId)
-    const isOver = isObject(given) && given['status'] !== 'acked'
+    const last = this.#answers.get(requestId)
+    const isOver = isObject(last) && last['status'] !== 'acked'
     if (!isOver) this.#answers.set(requestId, 'cancelled')
   }
 

@@ -3,27 +3,27 @@ import type { JsonObject } from '../../../../schemas/json.ts'
 import type { FirmwareMessage } from '../../device/firmware-message.ts'
 import { fetchImage } from '../updates/fetch-image.ts'
 import { Updater } from '../updates/updater.ts'
-import type { Kin } from './kin.ts'
+import type { DeviceCohort } from './device-cohort.ts'
 import type { World } from './world.ts'
 
 export interface UpdatedDevice {
   readonly world: World
-  readonly kin: Kin
+  readonly cohort: DeviceCohort
   readonly index: number
   readonly version: string
-  say(suffix: string, body: JsonObject): void
+  publish(suffix: string, body: JsonObject): void
   reboot(version: string | undefined): Promise<void>
-  updating(status: string): void
+  updateStatusChanged(status: string): void
 }
 
 export function openUpdater(device: UpdatedDevice): Updater {
-  const { world, kin, index } = device
-  const { download, rateKibPerSec, installSec } = kin.plan.firmware
-  const { kind, failures } = kin.behaviourOf(index)
+  const { world, cohort, index } = device
+  const { download, rateKibPerSec, installSec } = cohort.plan.firmware
+  const { kind, failures } = cohort.behaviourOf(index)
   const bytesPerSec = rateKibPerSec * 1_024
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => world.after(ms, resolve))
   const ports = {
-    say: (report: JsonObject) => device.say('ota/status', { ...report, timestamp: world.stamp() }),
+    say: (report: JsonObject) => device.publish('ota/status', { ...report, timestamp: world.stamp() }),
     download: async (message: FirmwareMessage, progress: (percent: number) => void) => {
       if (download === 'fake') {
         await sleep(bytesPerSec > 0 ? (message.sizeBytes * 1_000) / bytesPerSec : 0)
@@ -35,7 +35,7 @@ export function openUpdater(device: UpdatedDevice): Updater {
     },
     sleep,
     reboot: (version: string | undefined) => device.reboot(version),
-    moved: (status: string) => device.updating(status),
+    statusChanged: (status: string) => device.updateStatusChanged(status),
   }
   return new Updater(device.version, kind, ports, {
     installMs: installSec * 1_000,

@@ -10,25 +10,25 @@ import { draw } from '../decide/draw.ts'
 import { COMMANDS } from '../roaming/obey.ts'
 import type { Fault } from '../scenario/scenario.ts'
 import type { ErrorKind } from '../scenario/summary.ts'
-import { Link, type LinkOwner, type Wire } from '../wire/link.ts'
-import { type Breakable, Breakage } from './breakage.ts'
+import { Link, type LinkOwner, type LinkPorts } from '../wire/link.ts'
 import { Cadence } from './cadence.ts'
-import { Duties, type Dutiful } from './duties.ts'
-import type { Kin } from './kin.ts'
-import { Measures } from './measures.ts'
+import { ConnectionFault, type FaultyDevice } from './connection-fault.ts'
+import type { DeviceCohort } from './device-cohort.ts'
+import { type DownlinkDevice, DownlinkHandler } from './downlink-handler.ts'
 import { Roamer } from './roamer.ts'
-import { Turn, type TurnTaker } from './turn.ts'
+import { type RunOwner, ScheduledRun } from './scheduled-run.ts'
+import { TelemetryGenerator } from './telemetry-generator.ts'
 import type { World } from './world.ts'
 
-export interface Place {
+export interface SimDeviceOptions {
   readonly world: World
-  readonly kin: Kin
+  readonly cohort: DeviceCohort
   /** The index within its type, from 0. */
   readonly index: number
-  readonly over:
+  readonly connection:
     | {
         readonly kind: 'own'
-        readonly wire: Wire
+        readonly ports: LinkPorts
         readonly token: string
         readonly localAddress: string | undefined
         readonly isGateway: boolean
@@ -44,19 +44,19 @@ const GATEWAY_WINDOW = 4_096
 const HELD_MAX = 16
 const INBOX = ['command', 'shadow/desired', 'ota'] as const
 const GATEWAY_INBOX = [...INBOX, ...INBOX.map((suffix) => `sub/+/${suffix}`)]
-const KEPT = { qos: 1, retain: false } as const
+const UNRETAINED = { qos: 1, retain: false } as const
 const RETAINED = { qos: 1, retain: true } as const
-const TELEMETRY = [{ qos: 0, retain: false }, KEPT] as const
+const TELEMETRY = [{ qos: 0, retain: false }, UNRETAINED] as const
 const BACKOFF = 12
 
 /** A device is `away` until it is told to connect. `off` and `stopped` are final. */
 type State = 'new' | 'live' | 'away' | 'off' | 'stopped'
 
-export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
+export class SimDevice implements LinkOwner, FaultyDevice, DownlinkDevice, RunOwner {
   readonly id: string
   readonly index: number
   readonly world: World
-  readonly kin: Kin
+  readonly cohort: DeviceCohort
   readonly link: Link
   readonly subs: Map<string, SimDevice> | undefined
   readonly #prefix: string
@@ -65,50 +65,51 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   version: string
   #state: State = 'new'
   #isBooting = false
-  #isGreeted = false
+  #isAnnounced = false
   #isMute = false
-  #turn: Turn | undefined
+  #scheduledRun: ScheduledRun | undefined
   #sessions = 0
   #boots = 1
   #seq = 0
   #failures = 0
   readonly #cadence: Cadence
-  #spokeAt = 0
+  #publishedAt = 0
   #bootedSec = 0
-  #measures: Measures | undefined
-  #breakage: Breakage | undefined
+  #telemetry: TelemetryGenerator | undefined
+  #connectionFault: ConnectionFault | undefined
   roamer: Roamer | undefined
-  readonly #duties: Duties
-  #ota: string | undefined
-  #held: { readonly suffix: string; readonly payload: Buffer }[] | undefined
-  #onGreeted: (() => void) | undefined
+  readonly #downlinks: DownlinkHandler
+  #updateStatus: string | undefined
+  #heldMessages: { readonly suffix: string; readonly payload: Buffer }[] | undefined
+  #onAnnounced: (() => void) | undefined
 
-  constructor({ world, kin, index, over }: Place) {
-    const { plan } = kin
+  constructor({ world, cohort, index, connection }: SimDeviceOptions) {
+    const { plan } = cohort
     this.world = world
-    this.kin = kin
+    this.cohort = cohort
     this.index = index
-    this.id = kin.idOf(index)
+    this.id = cohort.idOf(index)
     this.version = plan.firmware.version
-    this.#cadence = new Cadence(kin, index)
-    this.#duties = new Duties(this)
-    this.isSub = over.kind === 'gateway'
-    this.#rank = over.kind === 'gateway' ? over.gateway.index + 1 : 0
-    if (over.kind === 'gateway') {
-      this.#prefix = `fleet/${over.gateway.id}/sub/${this.id}/`
-      this.link = over.gateway.link
-      over.gateway.subs?.set(this.id, this)
+    this.#cadence = new Cadence(cohort, index)
+    this.#downlinks = new DownlinkHandler(this)
+    this.isSub = connection.kind === 'gateway'
+    this.#rank = connection.kind === 'gateway' ? connection.gateway.index + 1 : 0
+    if (connection.kind === 'gateway') {
+      this.#prefix = `fleet/${connection.gateway.id}/sub/${this.id}/`
+      this.link = connection.gateway.link
+      connection.gateway.subs?.set(this.id, this)
       return
     }
     this.#prefix = `fleet/${this.id}/`
-    this.subs = over.isGateway ? new Map() : undefined
+    this.subs = connection.isGateway ? new Map() : undefined
     this.link = new Link(
-      over.wire,
+      connection.ports,
       {
-        ...{ clientId: this.id, token: over.token, keepAliveSec: plan.keepAliveSec },
-        ...{ localAddress: over.localAddress, window: over.isGateway ? GATEWAY_WINDOW : WINDOW },
+        ...{ clientId: this.id, token: connection.token, keepAliveSec: plan.keepAliveSec },
+        ...{ localAddress: connection.localAddress, window: connection.isGateway ? GATEWAY_WINDOW : WINDOW },
         nth: index,
-        subscriptions: () => (over.isGateway ? GATEWAY_INBOX : INBOX).map((suffix) => this.#prefix + suffix),
+        subscriptions: () =>
+          (connection.isGateway ? GATEWAY_INBOX : INBOX).map((suffix) => this.#prefix + suffix),
       },
       this,
     )
@@ -116,7 +117,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   }
 
   isConnected(): boolean {
-    return this.#state === 'live' && this.link.isOpen && this.#isGreeted
+    return this.#state === 'live' && this.link.isOpen && this.#isAnnounced
   }
 
   /** Connects the device for the first time or after `disconnect`. */
@@ -124,31 +125,31 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     if (this.#state !== 'new' && this.#state !== 'away') return
     const isNew = this.#state === 'new'
     this.#state = 'live'
-    if (isNew) this.break(this.kin.faultOf(this.index))
-    this.#up()
+    if (isNew) this.setFault(this.cohort.faultOf(this.index))
+    this.#openConnection()
   }
 
   /** Breaks the connection. The device stays away until it is told to connect. */
   disconnect(): void {
     if (this.#state !== 'live') return
-    if (this.isSub) this.#say('status', this.#status('offline', 'lost'), RETAINED)
+    if (this.isSub) this.#publish('status', this.#status('offline', 'lost'), RETAINED)
     this.#state = 'away'
-    this.#down()
+    this.#closeConnection()
   }
 
   /** Breaks the connection and connects again at once. */
   storm(): void {
     if (this.#state === 'stopped' || this.#state === 'off') return
-    this.#down()
+    this.#closeConnection()
     this.#state = 'live'
-    this.#up()
+    this.#openConnection()
   }
 
   /** Publishes that the device is offline and disconnects it for good. */
   stop(): void {
     if (this.#state === 'stopped') return
-    const isThere = this.#state === 'live' && this.#isGreeted
-    if (isThere && this.link.isOpen) this.#say('status', this.#status('offline', 'shutdown'), RETAINED)
+    const isOnline = this.#state === 'live' && this.#isAnnounced
+    if (isOnline && this.link.isOpen) this.#publish('status', this.#status('offline', 'shutdown'), RETAINED)
     this.#state = 'stopped'
     if (!this.isSub) this.link.leave()
   }
@@ -161,21 +162,21 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   }
 
   override(field: string, value: Json): void {
-    this.#measures ??= this.#measure()
-    this.#measures.override(field, value)
+    this.#telemetry ??= this.#createTelemetry()
+    this.#telemetry.override(field, value)
   }
 
   setInterval(ms: number): void {
-    if (!this.#cadence.setInterval(ms) || this.#turn === undefined) return
+    if (!this.#cadence.setInterval(ms) || this.#scheduledRun === undefined) return
     const now = this.world.now()
     this.#cadence.restart(now)
     this.#schedule(now)
   }
 
   /** Replaces the current fault. Undefined means none. */
-  break(fault: Fault | undefined): void {
-    this.#breakage?.end()
-    this.#breakage = fault === undefined ? undefined : new Breakage(this, fault)
+  setFault(fault: Fault | undefined): void {
+    this.#connectionFault?.end()
+    this.#connectionFault = fault === undefined ? undefined : new ConnectionFault(this, fault)
   }
 
   /** Makes the connection half-open: the device neither sends nor receives, and does not notice. */
@@ -188,21 +189,21 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
   }
 
   /** Called when its entry in the wheel is due. */
-  run(turn: Turn, now: number): void {
+  run(run: ScheduledRun, now: number): void {
     // The device has been rescheduled, so this entry is outdated (D1).
-    if (turn !== this.#turn) return
+    if (run !== this.#scheduledRun) return
     if (this.#state === 'stopped' || this.#state === 'off') return
     if (this.roamer !== undefined)
-      this.#duties.answer(this.roamer.move(this.world.elapsedSec(), this.world.stamp()))
-    const canSpeak = this.isConnected() && !this.#isMute && !this.world.isQuiet
+      this.#downlinks.publishAcks(this.roamer.move(this.world.elapsedSec(), this.world.stamp()))
+    const canPublish = this.isConnected() && !this.#isMute && !this.world.isQuiet
     if (now + 1 >= this.#cadence.dueAt) {
       this.#cadence.advance(now)
-      if (canSpeak) this.#report(now)
-    } else if (canSpeak && now - this.#spokeAt >= HEARTBEAT_MS) {
-      this.#spokeAt = now
-      this.#say('status', this.#status('online', 'heartbeat'), RETAINED)
+      if (canPublish) this.#report(now)
+    } else if (canPublish && now - this.#publishedAt >= HEARTBEAT_MS) {
+      this.#publishedAt = now
+      this.#publish('status', this.#status('online', 'heartbeat'), RETAINED)
     }
-    this.#schedule(now, turn)
+    this.#schedule(now, run)
   }
 
   will(): { readonly topic: string; readonly payload: string } {
@@ -212,9 +213,9 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
 
   opened(): void {
     this.#failures = 0
-    this.#greet()
+    this.#announce()
     const subs = this.subs === undefined ? [] : [...this.subs.values()]
-    for (const sub of subs) if (sub.#state === 'live' && !sub.#isGreeted) sub.#greet()
+    for (const sub of subs) if (sub.#state === 'live' && !sub.#isAnnounced) sub.#announce()
   }
 
   closed(cause: ErrorKind): void {
@@ -227,7 +228,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
       return
     }
     if (this.#state !== 'live' || this.#isBooting) return
-    const random = draw(this.kin.seed, BACKOFF, this.index, this.#sessions)
+    const random = draw(this.cohort.seed, BACKOFF, this.index, this.#sessions)
     const waitMs = waitBeforeConnect(++this.#failures, false, random)
     this.world.after(waitMs, () => {
       if (this.#state === 'live' && !this.#isBooting) this.link.open()
@@ -245,120 +246,122 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
     if (sub !== undefined) sub.#receive(suffix.slice(end + 1), payload)
   }
 
-  say(suffix: string, body: JsonObject): void {
-    this.#say(suffix, body, KEPT)
+  publish(suffix: string, body: JsonObject): void {
+    this.#publish(suffix, body, UNRETAINED)
   }
 
-  sayRetained(suffix: string, body: JsonObject): void {
-    this.#say(suffix, body, RETAINED)
+  publishRetained(suffix: string, body: JsonObject): void {
+    this.#publish(suffix, body, RETAINED)
   }
 
-  hurry(): void {
-    if (this.#turn !== undefined) this.#schedule(this.world.now())
+  runNow(): void {
+    if (this.#scheduledRun !== undefined) this.#schedule(this.world.now())
   }
 
   /** Disconnects the device, which comes back on this version after a while. Without a version it never comes back. */
   async reboot(version: string | undefined): Promise<void> {
     if (version === undefined) this.#state = 'off'
     this.#isBooting = true
-    this.#down()
+    this.#closeConnection()
     if (version === undefined) return
     this.version = version
     this.#boots++
     this.#bootedSec = this.world.elapsedSec()
     await new Promise<void>((resolve) => {
-      this.#onGreeted = resolve
-      this.world.after(this.kin.plan.firmware.rebootSec * 1_000, () => {
+      this.#onAnnounced = resolve
+      this.world.after(this.cohort.plan.firmware.rebootSec * 1_000, () => {
         this.#isBooting = false
-        if (this.#state === 'live') this.#up()
+        if (this.#state === 'live') this.#openConnection()
       })
     })
   }
 
   /** Counts the new status of its update. */
-  updating(status: string): void {
-    this.world.counts.moveOta(this.#ota, status)
-    this.#ota = status
+  updateStatusChanged(status: string): void {
+    this.world.counts.moveOta(this.#updateStatus, status)
+    this.#updateStatus = status
   }
 
-  #up(): void {
-    if (this.#state !== 'live' || this.#isBooting || this.#isGreeted) return
+  #openConnection(): void {
+    if (this.#state !== 'live' || this.#isBooting || this.#isAnnounced) return
     if (!this.isSub) this.link.open()
-    else if (this.link.isOpen) this.#greet()
+    else if (this.link.isOpen) this.#announce()
   }
 
-  #down(): void {
-    this.#isGreeted = false
+  #closeConnection(): void {
+    this.#isAnnounced = false
     if (!this.isSub) this.link.cut()
   }
 
-  #greet(): void {
-    this.#isGreeted = true
+  #announce(): void {
+    this.#isAnnounced = true
     if (this.#isBooting) return
-    this.#say('status', this.#status('online', 'connect'), RETAINED)
-    this.#duties.report()
+    this.#publish('status', this.#status('online', 'connect'), RETAINED)
+    this.#downlinks.report()
     const now = this.world.now()
-    this.#spokeAt = now
-    this.#measures ??= this.#measure()
-    if (this.#turn === undefined) {
-      this.#cadence.begin(now, this.isSub ? (at) => this.link.together(at) : undefined)
+    this.#publishedAt = now
+    this.#telemetry ??= this.#createTelemetry()
+    if (this.#scheduledRun === undefined) {
+      this.#cadence.begin(now, this.isSub ? (at) => this.link.nextSendTime(at) : undefined)
       this.#schedule(now)
     }
-    const greeted = this.#onGreeted
-    this.#onGreeted = undefined
-    greeted?.()
-    const held = this.#held ?? []
-    this.#held = undefined
+    const announced = this.#onAnnounced
+    this.#onAnnounced = undefined
+    announced?.()
+    const held = this.#heldMessages ?? []
+    this.#heldMessages = undefined
     for (const { suffix, payload } of held) this.#receive(suffix, payload)
   }
 
-  /** Adds the entry of the device to the wheel. Without `turn` a new entry replaces the current one (D1). */
-  #schedule(now: number, turn: Turn = new Turn(this, this.#rank)): void {
-    const patienceMs = this.roamer?.isBusy ? MOVE_MS : HEARTBEAT_MS
-    turn.dueAt = Math.min(this.#cadence.dueAt, now + patienceMs)
-    this.#turn = turn
-    this.world.add(turn)
+  /** Adds the entry of the device to the wheel. Without `run` a new entry replaces the current one (D1). */
+  #schedule(now: number, run: ScheduledRun = new ScheduledRun(this, this.#rank)): void {
+    const pauseMsMax = this.roamer?.isBusy ? MOVE_MS : HEARTBEAT_MS
+    run.dueAt = Math.min(this.#cadence.dueAt, now + pauseMsMax)
+    this.#scheduledRun = run
+    this.world.add(run)
   }
 
-  #measure(): Measures {
-    const { kin, world, index } = this
-    if (kin.plan.telemetry.source.kind === 'motion')
-      this.roamer ??= new Roamer(index + kin.seed, kin.plan.type, world.elapsedSec())
-    return new Measures(this, this.roamer)
+  #createTelemetry(): TelemetryGenerator {
+    const { cohort, world, index } = this
+    if (cohort.plan.telemetry.source.kind === 'motion')
+      this.roamer ??= new Roamer(index + cohort.seed, cohort.plan.type, world.elapsedSec())
+    return new TelemetryGenerator(this, this.roamer)
   }
 
   #report(now: number): void {
-    this.#spokeAt = now
+    this.#publishedAt = now
     this.#cadence.count++
-    const text = this.#measures?.next(this.fault())
+    const text = this.#telemetry?.next(this.activeFault())
     if (text === undefined) return
-    const { qos } = this.kin.plan.telemetry
+    const { qos } = this.cohort.plan.telemetry
     this.link.publish(`${this.#prefix}telemetry`, text, TELEMETRY[qos])
   }
 
   /** Returns the fault that is active now. */
-  fault(): Fault | undefined {
-    const fault = this.#breakage?.fault
+  activeFault(): Fault | undefined {
+    const fault = this.#connectionFault?.fault
     return fault !== undefined && isActive(fault, this.world.elapsedSec()) ? fault : undefined
   }
 
   #receive(suffix: string, payload: Buffer): void {
-    if (this.#state === 'live' && this.#isGreeted && !this.#isBooting && !this.#isMute)
-      this.#duties.receive(suffix, payload)
+    if (this.#state === 'live' && this.#isAnnounced && !this.#isBooting && !this.#isMute)
+      this.#downlinks.receive(suffix, payload)
     else if (this.isSub && this.#state !== 'off' && this.#state !== 'stopped') {
       // The gateway has acknowledged the message and keeps it until the device is back.
-      this.#held ??= []
-      if (this.#held.length < HELD_MAX) this.#held.push({ suffix, payload: Buffer.from(payload) })
+      this.#heldMessages ??= []
+      if (this.#heldMessages.length < HELD_MAX)
+        this.#heldMessages.push({ suffix, payload: Buffer.from(payload) })
     }
   }
 
-  #say(suffix: string, body: JsonObject, options: typeof KEPT | typeof RETAINED): void {
+  #publish(suffix: string, body: JsonObject, options: typeof UNRETAINED | typeof RETAINED): void {
     this.link.publish(this.#prefix + suffix, JSON.stringify(body), options)
   }
 
   #status(status: 'online' | 'offline', reason: string): JsonObject {
-    const { world, kin } = this
-    const commands = kin.plan.telemetry.source.kind === 'motion' ? COMMANDS : [...kin.plan.commands.keys()]
+    const { world, cohort } = this
+    const commands =
+      cohort.plan.telemetry.source.kind === 'motion' ? COMMANDS : [...cohort.plan.commands.keys()]
     return {
       ...{ status, seq: this.#seq++, timestamp: world.stamp(), reason },
       ...(this.isSub ? {} : { session_id: `${world.runId}-${this.#sessions}` }),
@@ -371,7 +374,7 @@ export class SimDevice implements LinkOwner, Breakable, Dutiful, TurnTaker {
 
   /** Checks the connection regularly until the device is stopped. */
   #keepAlive(): void {
-    const everyMs = this.kin.plan.keepAliveSec * 250
+    const everyMs = this.cohort.plan.keepAliveSec * 250
     const run = (now: number): void => {
       if (this.#state === 'stopped' || this.#state === 'off') return
       this.link.check(now)

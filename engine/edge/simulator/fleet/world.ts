@@ -4,7 +4,7 @@ import { Histogram } from '../../histogram.ts'
 import { type Due, Wheel } from '../decide/wheel.ts'
 import { Counts } from '../scenario/summary.ts'
 import { PublishParser } from '../wire/publish-parser.ts'
-import { Tray } from '../wire/tray.ts'
+import { WriteBuffer } from '../wire/write-buffer.ts'
 
 export interface Task extends Due {
   /** Tasks that are due at the same time run in this order, so that the messages of one connection go out in one
@@ -20,7 +20,7 @@ export class World {
   readonly counts = new Counts()
   /** The time from publishing a message to its PUBACK, in microseconds. */
   readonly latency = new Histogram()
-  readonly tray = new Tray()
+  readonly writeBuffer = new WriteBuffer()
   readonly parser = new PublishParser()
   /** Aborted when the simulation stops. */
   readonly signal: AbortSignal
@@ -76,6 +76,6 @@ export class World {
     const now = this.now()
     const due = this.#wheel.advance(now)
     for (const task of due.toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0))) task.run(now)
-    this.tray.flush()
+    this.writeBuffer.flush()
   }
 }

@@ -8,7 +8,7 @@ export interface OrderOutcome {
   readonly acks: readonly JsonObject[]
 }
 
-interface Errand {
+interface Journey {
   readonly requestId: string
   readonly target: Point
 }
@@ -17,11 +17,11 @@ const ANSWERS_KEPT_MAX = 64
 const INTERRUPTED: JsonObject = { status: 'failed', error: { code: 'INTERRUPTED' } }
 
 export class Orders {
-  #errand: Errand | undefined
+  #journey: Journey | undefined
   readonly #answers = new Map<string, JsonObject>()
 
   get isBusy(): boolean {
-    return this.#errand !== undefined
+    return this.#journey !== undefined
   }
 
   /** Carries out a command. A command that is delivered twice is answered twice and carried out once. */
@@ -43,7 +43,7 @@ export class Orders {
       }
       case 'started': {
         const interrupted = this.#end(INTERRUPTED, time)
-        this.#errand = { requestId, target: obeyed.target }
+        this.#journey = { requestId, target: obeyed.target }
         const ack = this.#answer(requestId, { status: 'acked', progress: 0 }, time)
         return { body: obeyed.body, acks: [...interrupted, ack] }
       }
@@ -52,8 +52,8 @@ export class Orders {
 
   /** Returns the acks that follow from the new position of the device. */
   finish(body: Body, time: string): readonly JsonObject[] {
-    if (this.#errand === undefined) return []
-    if (hasArrived(body, this.#errand.target)) {
+    if (this.#journey === undefined) return []
+    if (hasArrived(body, this.#journey.target)) {
       return this.#end({ status: 'completed', result: { ...body.position } }, time)
     }
     return body.target === undefined ? this.#end(INTERRUPTED, time) : []
@@ -61,15 +61,15 @@ export class Orders {
 
   #cancel(body: Body, data: unknown): Body {
     const { request_id: requestId } = isObject(data) ? data : {}
-    if (this.#errand === undefined || requestId !== this.#errand.requestId) return body
-    this.#errand = undefined
+    if (this.#journey === undefined || requestId !== this.#journey.requestId) return body
+    this.#journey = undefined
     return { ...body, target: undefined }
   }
 
   #end(fields: JsonObject, time: string): readonly JsonObject[] {
-    if (this.#errand === undefined) return []
-    const { requestId } = this.#errand
-    this.#errand = undefined
+    if (this.#journey === undefined) return []
+    const { requestId } = this.#journey
+    this.#journey = undefined
     return [this.#answer(requestId, fields, time)]
   }
 

@@ -16,7 +16,7 @@ export interface UpdaterPorts {
    *  back. */
   readonly reboot: (version: string | undefined) => Promise<void>
   /** Called with each new status, even of a device that reports none. */
-  readonly moved?: (status: string) => void
+  readonly statusChanged?: (status: string) => void
 }
 
 export interface UpdatePace {
@@ -40,7 +40,7 @@ export class Updater {
   #message: FirmwareMessage | undefined
   #last: JsonObject | undefined
   /** Grows with each new update. An update that finds a greater number than its own stops. */
-  #turn = 0
+  #updateNumber = 0
   #hasDeferred = false
   #hasRestarted = false
   #failedDownloads = 0
@@ -59,8 +59,8 @@ export class Updater {
     const current = this.#message
     if (message.action === 'cancel') {
       if (current?.deploymentId !== message.deploymentId || this.#isInstalling()) return
-      this.#turn++
-      this.#say(message, 'cancelled')
+      this.#updateNumber++
+      this.#report(message, 'cancelled')
       this.#message = undefined
     } else if (current !== undefined && isSame(current, message)) {
       // A repeated message is answered with the last report.
@@ -68,7 +68,7 @@ export class Updater {
     } else if (!this.#isInstalling()) {
       this.#message = message
       this.#last = undefined
-      void this.#update(message, ++this.#turn)
+      void this.#update(message, ++this.#updateNumber)
     }
   }
 
@@ -77,48 +77,48 @@ export class Updater {
     return status === 'installing' || status === 'rebooting'
   }
 
-  async #update(message: FirmwareMessage, turn: number): Promise<void> {
+  async #update(message: FirmwareMessage, updateNumber: number): Promise<void> {
     const kind = message.action === 'rollback' ? 'ok' : this.#kind
-    if (this.#declines(message, kind)) return
-    this.#say(message, 'downloading', { progress: 0 })
+    if (this.#decline(message, kind)) return
+    this.#report(message, 'downloading', { progress: 0 })
     if (kind === 'stall_downloading') return
     if (kind === 'restart_midway' && !this.#hasRestarted) {
       this.#hasRestarted = true
       this.#message = undefined
       return this.#ports.reboot(this.version)
     }
-    if (!(await this.#download(message, kind)) || turn !== this.#turn) return
-    this.#say(message, 'downloaded')
-    this.#say(message, 'installing')
+    if (!(await this.#download(message, kind)) || updateNumber !== this.#updateNumber) return
+    this.#report(message, 'downloaded')
+    this.#report(message, 'installing')
     if (kind === 'stall_installing') return
     await this.#ports.sleep((kind === 'slow' ? SLOW : 1) * this.#pace.installMs)
-    if (turn === this.#turn) await this.#restart(message, kind)
+    if (updateNumber === this.#updateNumber) await this.#restart(message, kind)
   }
 
   /** Returns true if the device does not begin this update. */
-  #declines(message: FirmwareMessage, kind: UpdateKind): boolean {
+  #decline(message: FirmwareMessage, kind: UpdateKind): boolean {
     const { version } = this
     if (kind === 'reject')
-      this.#say(message, 'rejected', { error: { code: 'LOW_BATTERY', message: 'the battery is at 4 %' } })
+      this.#report(message, 'rejected', { error: { code: 'LOW_BATTERY', message: 'the battery is at 4 %' } })
     else if (kind === 'defer' && !this.#hasDeferred) {
       this.#hasDeferred = true
-      this.#say(message, 'deferred', { retry_after_sec: DEFER_SEC })
+      this.#report(message, 'deferred', { retry_after_sec: DEFER_SEC })
     } else if (kind === 'already_installed' || (isSameVersion(version, message.reportsAs) && !message.force))
-      this.#say(message, 'already_installed', { version })
+      this.#report(message, 'already_installed', { version })
     else return false
     return true
   }
 
   async #download(message: FirmwareMessage, kind: UpdateKind): Promise<boolean> {
     const failed = (code: string) =>
-      this.#say(message, 'failed', { error: { code, message: 'the simulator makes this download fail' } })
+      this.#report(message, 'failed', { error: { code, message: 'the simulator makes this download fail' } })
     if (kind === 'download_fail' && this.#failedDownloads < this.#pace.downloadsFailing) {
       this.#failedDownloads++
       failed('DOWNLOAD_FAILED')
       return false
     }
     const isRight = await this.#ports.download(message, (progress) =>
-      this.#say(message, 'downloading', { progress }),
+      this.#report(message, 'downloading', { progress }),
     )
     if (isRight && kind !== 'corrupt') return true
     if (this.#message === message) failed('CHECKSUM_MISMATCH')
@@ -128,40 +128,40 @@ export class Updater {
   async #restart(message: FirmwareMessage, kind: UpdateKind): Promise<void> {
     const { reboot, sleep } = this.#ports
     const goal = message.reportsAs
-    if (kind === 'power_cut') return this.#lostTo(this.version)
-    if (kind === 'liar') return this.#say(message, 'succeeded', { version: goal })
-    this.#say(message, 'rebooting')
+    if (kind === 'power_cut') return this.#rebootAndForget(this.version)
+    if (kind === 'liar') return this.#report(message, 'succeeded', { version: goal })
+    this.#report(message, 'rebooting')
     if (kind === 'brick') return reboot(undefined)
-    if (kind === 'rollback_self') return this.#lostTo(this.version)
-    if (kind === 'wrong_version') return this.#lostTo(OTHER_VERSION)
-    await this.#back(goal)
+    if (kind === 'rollback_self') return this.#rebootAndForget(this.version)
+    if (kind === 'wrong_version') return this.#rebootAndForget(OTHER_VERSION)
+    await this.#rebootTo(goal)
     for (let crash = 1; kind === 'crash_loop' && crash < CRASHES; crash++) {
       await sleep(CRASH_AFTER_MS)
       await reboot(goal)
     }
     // The device connected with the new version first, so the service sees the version before this report.
     if (kind !== 'crash_loop')
-      this.#say(message, message.action === 'rollback' ? 'rolled_back' : 'succeeded', { version: goal })
+      this.#report(message, message.action === 'rollback' ? 'rolled_back' : 'succeeded', { version: goal })
   }
 
   /** Restarts and forgets the update, so that a repeated message starts it again. A service that missed the restart
    *  would otherwise wait for a report until its timeout. */
-  async #lostTo(version: string): Promise<void> {
+  async #rebootAndForget(version: string): Promise<void> {
     this.#message = undefined
-    return this.#back(version)
+    return this.#rebootTo(version)
   }
 
   /** Restarts with this version. The last report is forgotten, so that another attempt starts from the beginning. */
-  async #back(version: string): Promise<void> {
+  async #rebootTo(version: string): Promise<void> {
     this.version = version
     await this.#ports.reboot(version)
     this.#last = undefined
   }
 
-  #say(message: FirmwareMessage, status: string, more: JsonObject = {}): void {
+  #report(message: FirmwareMessage, status: string, more: JsonObject = {}): void {
     const { deploymentId, attempt, action } = message
     this.#last = { deployment_id: deploymentId, attempt, status, ...more }
-    this.#ports.moved?.(status)
+    this.#ports.statusChanged?.(status)
     if (this.#kind !== 'quiet' || action === 'rollback') this.#ports.say(this.#last)
   }
 }

@@ -27,10 +27,10 @@ async function open() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = Object(server.address()) as { port: number }
   const world = new World({ seed: 1, signal: new AbortController().signal, log: () => undefined })
-  const { counts, latency, tray, parser } = world
+  const { counts, latency, writeBuffer, parser } = world
   const now = () => world.now()
   const link: Link = new Link(
-    { host: '127.0.0.1', port, isTls: false, tray, parser, counts, latency, now },
+    { host: '127.0.0.1', port, isTls: false, writeBuffer, parser, counts, latency, now },
     {
       ...{ clientId: 'a', token: 't', keepAliveSec: 60, localAddress: undefined, window: 4, nth: 0 },
       subscriptions: () => ['fleet/a/command'],
@@ -46,7 +46,7 @@ async function open() {
   await expect.poll(() => link.isOpen).toBe(true)
   const say = (...texts: readonly string[]) => {
     for (const text of texts) link.publish('fleet/a/telemetry', text, MESSAGE)
-    tray.flush()
+    writeBuffer.flush()
   }
   const texts = () => heard.map(({ payload }) => String(payload))
   return { link, peers, heard, texts, say, counts }

@@ -12,13 +12,13 @@ import { toWord } from '../../publish-packet.ts'
 import type { Counts, ErrorKind } from '../scenario/summary.ts'
 import { cutFrames } from './frames.ts'
 import type { PublishParser } from './publish-parser.ts'
-import type { Sink, Tray } from './tray.ts'
+import type { Sink, WriteBuffer } from './write-buffer.ts'
 
-export interface Wire {
+export interface LinkPorts {
   readonly host: string
   readonly port: number
   readonly isTls: boolean
-  readonly tray: Tray
+  readonly writeBuffer: WriteBuffer
   readonly parser: PublishParser
   readonly counts: Counts
   readonly latency: Histogram
@@ -57,9 +57,9 @@ interface SentMessage extends KeptMessage {
 }
 
 const CONNECT_MS_MAX = 20_000
-const WAITING_MAX = 10_000
-const TOGETHER_MS = 200
-const APART_MS = 20
+const QUEUED_MAX = 10_000
+const SEND_INTERVAL_MS = 200
+const SEND_OFFSET_MS = 20
 /** The return codes of CONNACK for a rejected client identifier, a bad user name or password, and a client that is not
  *  authorised. */
 const REFUSALS: readonly number[] = [2, 4, 5]
@@ -71,7 +71,7 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 type Phase = 'closed' | 'connecting' | 'open'
 
 export class Link implements Sink {
-  readonly #wire: Wire
+  readonly #ports: LinkPorts
   readonly #options: LinkOptions
   readonly #owner: LinkOwner
   /** The unacknowledged messages. A message with packet id n is at index n - 1. */
@@ -79,7 +79,7 @@ export class Link implements Sink {
   #unacked = 0
   /** The index for the next message. If all places are taken, the oldest message is here. */
   #next = 0
-  #waiting: KeptMessage[] | undefined
+  #queued: KeptMessage[] | undefined
   #socket: Socket | undefined
   #phase: Phase = 'closed'
   #rest: Buffer | undefined
@@ -88,8 +88,8 @@ export class Link implements Sink {
   /** True for a half-open connection, which neither sends nor receives. */
   #isMute = false
 
-  constructor(wire: Wire, options: LinkOptions, owner: LinkOwner) {
-    this.#wire = wire
+  constructor(ports: LinkPorts, options: LinkOptions, owner: LinkOwner) {
+    this.#ports = ports
     this.#options = options
     this.#owner = owner
     this.#sent = new Array<SentMessage | undefined>(options.window).fill(undefined)
@@ -97,8 +97,11 @@ export class Link implements Sink {
 
   /** Moves a time to the next common send time of this link, so that devices behind one gateway are sent in one
    *  write. */
-  together(at: number): number {
-    return Math.ceil(at / TOGETHER_MS) * TOGETHER_MS + ((this.#options.nth * APART_MS) % TOGETHER_MS)
+  nextSendTime(at: number): number {
+    return (
+      Math.ceil(at / SEND_INTERVAL_MS) * SEND_INTERVAL_MS +
+      ((this.#options.nth * SEND_OFFSET_MS) % SEND_INTERVAL_MS)
+    )
   }
 
   get isOpen(): boolean {
@@ -106,15 +109,15 @@ export class Link implements Sink {
   }
 
   get unacked(): number {
-    return this.#unacked + (this.#waiting?.length ?? 0)
+    return this.#unacked + (this.#queued?.length ?? 0)
   }
 
   open(): void {
     if (this.#phase !== 'closed') return
-    const { host, port, isTls } = this.#wire
+    const { host, port, isTls } = this.#ports
     const { localAddress } = this.#options
     this.#phase = 'connecting'
-    this.#heardAt = this.#wire.now()
+    this.#heardAt = this.#ports.now()
     this.#isMute = false
     const local = localAddress === undefined ? {} : { localAddress }
     const callback = (length: number): boolean => this.#read(socket, readBuffer, length)
@@ -133,23 +136,23 @@ export class Link implements Sink {
    *  dropped. */
   publish(topic: string, payload: string, { qos, retain }: PublishOptions): void {
     const isOpen = this.#phase === 'open' && !this.#isMute
-    const { counts, tray, now } = this.#wire
+    const { counts, writeBuffer, now } = this.#ports
     if (qos === 0) {
       if (!isOpen) return
       counts.published++
-      tray.publish(this, { topic, payload, head: retain ? 0x31 : 0x30, packetId: 0 })
+      writeBuffer.publish(this, { topic, payload, head: retain ? 0x31 : 0x30, packetId: 0 })
       return
     }
     const slot = this.#next
     if (!isOpen || this.#sent[slot] !== undefined) {
-      this.#wait({ topic, payload, retain })
+      this.#queue({ topic, payload, retain })
       return
     }
     this.#next = (slot + 1) % this.#sent.length
     this.#sent[slot] = { topic, payload, retain, at: now() }
     this.#unacked++
     counts.published++
-    tray.publish(this, { topic, payload, head: retain ? 0x33 : 0x32, packetId: slot + 1 })
+    writeBuffer.publish(this, { topic, payload, head: retain ? 0x33 : 0x32, packetId: slot + 1 })
   }
 
   /** Sends a ping if one is due, and ends a connection that has been silent for too long. The owner calls it
@@ -160,7 +163,7 @@ export class Link implements Sink {
     if (this.#phase !== 'open' || this.#isMute) return
     if (now - this.#heardAt > keepAliveSec * 1_500) this.#end('silent')
     else if (now - Math.min(this.#writtenAt, this.#heardAt) > keepAliveSec * 400)
-      this.#wire.tray.add(this, PINGREQ)
+      this.#ports.writeBuffer.add(this, PINGREQ)
   }
 
   /** Breaks the connection without DISCONNECT, so that the broker publishes the last will. */
@@ -172,8 +175,8 @@ export class Link implements Sink {
   leave(): void {
     const socket = this.#socket
     if (this.#phase === 'open' && !this.#isMute) {
-      this.#wire.tray.add(this, DISCONNECT)
-      this.#wire.tray.flush()
+      this.#ports.writeBuffer.add(this, DISCONNECT)
+      this.#ports.writeBuffer.flush()
     }
     this.#close()
     socket?.end()
@@ -182,16 +185,16 @@ export class Link implements Sink {
 
   mute(isMute: boolean): void {
     this.#isMute = isMute
-    this.read(!isMute)
+    this.setReading(!isMute)
   }
 
-  read(isReading: boolean): void {
+  setReading(isReading: boolean): void {
     if (isReading) this.#socket?.resume()
     else this.#socket?.pause()
   }
 
   write(bytes: string): void {
-    this.#writtenAt = this.#wire.now()
+    this.#writtenAt = this.#ports.now()
     this.#socket?.write(bytes, 'latin1')
   }
 
@@ -209,7 +212,7 @@ export class Link implements Sink {
   /** Always returns true. Returning false would pause the socket. */
   #read(socket: Socket, chunk: Buffer, length: number): boolean {
     if (socket !== this.#socket || this.#isMute) return true
-    this.#heardAt = this.#wire.now()
+    this.#heardAt = this.#ports.now()
     const begun = this.#rest?.length ?? 0
     const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk], begun + length)
     try {
@@ -220,7 +223,7 @@ export class Link implements Sink {
       // Bytes that are not MQTT end the connection, like any other fault of the broker.
       this.#end('disconnected')
     }
-    this.#wire.tray.flush()
+    this.#ports.writeBuffer.flush()
     return true
   }
 
@@ -237,21 +240,21 @@ export class Link implements Sink {
       return
     }
     this.#phase = 'open'
-    this.#wire.counts.connects++
+    this.#ports.counts.connects++
     const subscriptions = this.#options.subscriptions().map((topic) => ({ topic, qos: 1 as const }))
     // The packet ids of messages go from 1 to the window size, so this id is never one of them.
     const messageId = 0xffff
     const packet = mqttPacket.generate({ cmd: 'subscribe', messageId, subscriptions })
-    this.#wire.tray.add(this, packet.toString('latin1'))
+    this.#ports.writeBuffer.add(this, packet.toString('latin1'))
     this.#owner.opened()
     this.#drain()
   }
 
   #received(packet: Buffer): void {
-    const parsed = this.#wire.parser.parse(packet)
+    const parsed = this.#ports.parser.parse(packet)
     if (parsed === undefined) return
     const { topic, payload, qos, messageId = 0 } = parsed
-    if (qos > 0) this.#wire.tray.add(this, PUBACK + toWord(messageId))
+    if (qos > 0) this.#ports.writeBuffer.add(this, PUBACK + toWord(messageId))
     this.#owner.message(topic, typeof payload === 'string' ? Buffer.from(payload) : payload)
   }
 
@@ -261,23 +264,23 @@ export class Link implements Sink {
     if (sent === undefined) return
     this.#sent[slot] = undefined
     this.#unacked--
-    const { counts, latency, now } = this.#wire
+    const { counts, latency, now } = this.#ports
     counts.acked++
     latency.record((now() - sent.at) * 1_000)
-    if (this.#waiting !== undefined) this.#drain()
+    if (this.#queued !== undefined) this.#drain()
   }
 
-  #wait(message: KeptMessage): void {
-    this.#waiting ??= []
-    if (this.#waiting.length < WAITING_MAX) this.#waiting.push(message)
-    else this.#wire.counts.error('held_back')
+  #queue(message: KeptMessage): void {
+    this.#queued ??= []
+    if (this.#queued.length < QUEUED_MAX) this.#queued.push(message)
+    else this.#ports.counts.error('held_back')
   }
 
   #drain(): void {
-    const waiting = this.#waiting
-    if (waiting === undefined) return
-    this.#waiting = undefined
-    for (const { topic, payload, retain } of waiting) this.publish(topic, payload, { qos: 1, retain })
+    const queued = this.#queued
+    if (queued === undefined) return
+    this.#queued = undefined
+    for (const { topic, payload, retain } of queued) this.publish(topic, payload, { qos: 1, retain })
   }
 
   #ended(socket: Socket, cause: ErrorKind): void {
@@ -288,12 +291,12 @@ export class Link implements Sink {
   /** `cause` is undefined if the owner ended the connection itself. */
   #end(cause: ErrorKind | undefined): void {
     if (this.#phase === 'closed') return
-    this.#wire.tray.flush()
+    this.#ports.writeBuffer.flush()
     const socket = this.#socket
     this.#close()
     socket?.destroy()
     if (cause !== undefined) {
-      this.#wire.counts.error(cause)
+      this.#ports.counts.error(cause)
       this.#owner.closed(cause)
     }
   }
@@ -305,11 +308,11 @@ export class Link implements Sink {
     this.#isMute = false
     // Unacknowledged messages are sent first over the next connection, the oldest first, and are counted as published
     // again (L2).
-    this.#wire.counts.error('unacknowledged', this.#unacked)
+    this.#ports.counts.error('unacknowledged', this.#unacked)
     const kept = [...this.#sent.slice(this.#next), ...this.#sent.slice(0, this.#next)].filter(
       (message) => message !== undefined,
     )
-    this.#waiting = kept.length > 0 ? [...kept, ...(this.#waiting ?? [])] : this.#waiting
+    this.#queued = kept.length > 0 ? [...kept, ...(this.#queued ?? [])] : this.#queued
     this.#unacked = 0
     this.#next = 0
     this.#sent.fill(undefined)

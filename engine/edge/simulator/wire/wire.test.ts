@@ -1,7 +1,7 @@
 import mqttPacket, { type Packet } from 'mqtt-packet'
 import { expect, test } from 'vitest'
 import { cutFrames } from './frames.ts'
-import { type Sink, Tray } from './tray.ts'
+import { type Sink, WriteBuffer } from './write-buffer.ts'
 
 class RecordingSink implements Sink {
   readonly writes: Buffer[] = []
@@ -21,13 +21,13 @@ class RecordingSink implements Sink {
 }
 
 test('packets that one link sends in a row leave in one write, and those of another link in a separate write', () => {
-  const tray = new Tray()
+  const writeBuffer = new WriteBuffer()
   const [a, b] = [new RecordingSink(), new RecordingSink()]
-  tray.publish(a, { topic: 'fleet/a/telemetry', payload: '{"x":1}', head: 0x32, packetId: 1 })
-  tray.publish(a, { topic: 'fleet/a/status', payload: '{"mode":"größer"}', head: 0x33, packetId: 300 })
-  tray.publish(b, { topic: 'fleet/b/telemetry', payload: '{}', head: 0x30, packetId: 0 })
-  tray.add(b, '\xc0\0')
-  tray.flush()
+  writeBuffer.publish(a, { topic: 'fleet/a/telemetry', payload: '{"x":1}', head: 0x32, packetId: 1 })
+  writeBuffer.publish(a, { topic: 'fleet/a/status', payload: '{"mode":"größer"}', head: 0x33, packetId: 300 })
+  writeBuffer.publish(b, { topic: 'fleet/b/telemetry', payload: '{}', head: 0x30, packetId: 0 })
+  writeBuffer.add(b, '\xc0\0')
+  writeBuffer.flush()
   expect([a.writes.length, b.writes.length]).toEqual([1, 1])
   expect(a.packets()).toMatchObject([
     { cmd: 'publish', topic: 'fleet/a/telemetry', qos: 1, retain: false, messageId: 1 },
@@ -38,11 +38,11 @@ test('packets that one link sends in a row leave in one write, and those of anot
 })
 
 test.each([10, 200, 20_000, 65_500, 300_000])('a payload of %i bytes arrives whole', (size) => {
-  const tray = new Tray()
+  const writeBuffer = new WriteBuffer()
   const sink = new RecordingSink()
   for (let packetId = 1; packetId <= 3; packetId++)
-    tray.publish(sink, { topic: 't', payload: 'x'.repeat(size), head: 0x32, packetId })
-  tray.flush()
+    writeBuffer.publish(sink, { topic: 't', payload: 'x'.repeat(size), head: 0x32, packetId })
+  writeBuffer.flush()
   expect(sink.packets().map((packet) => [Reflect.get(packet, 'payload').length, packet.messageId])).toEqual([
     ...[1, 2, 3].map((id) => [size, id]),
   ])

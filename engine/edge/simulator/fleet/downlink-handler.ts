@@ -8,26 +8,26 @@ import { Inbox } from './inbox.ts'
 import { openUpdater, type UpdatedDevice } from './open-updater.ts'
 import type { Roamer } from './roamer.ts'
 
-export interface Dutiful extends UpdatedDevice {
+export interface DownlinkDevice extends UpdatedDevice {
   readonly roamer: Roamer | undefined
   /** Returns the fault that is active now. */
-  fault(): Fault | undefined
-  sayRetained(suffix: string, body: JsonObject): void
+  activeFault(): Fault | undefined
+  publishRetained(suffix: string, body: JsonObject): void
   setInterval(ms: number): void
   /** Runs the device soon, because it has started to move. */
-  hurry(): void
+  runNow(): void
 }
 
-export class Duties {
-  readonly #device: Dutiful
+export class DownlinkHandler {
+  readonly #device: DownlinkDevice
   #reported: JsonObject
   /** The last version of the desired state that the device has received. */
-  #seen = 0
+  #seenVersion = 0
   #inbox: Inbox | undefined
   #updater: Updater | undefined
 
-  constructor(device: Dutiful) {
-    const { telemetry, firmware } = device.kin.plan
+  constructor(device: DownlinkDevice) {
+    const { telemetry, firmware } = device.cohort.plan
     this.#device = device
     const isRoaming = telemetry.source.kind === 'motion'
     this.#reported = isRoaming ? createReported(firmware.version, telemetry.intervalSec) : NO_STATE
@@ -36,14 +36,14 @@ export class Duties {
   /** Publishes the whole reported state. The device does so after each connect. */
   report(more: JsonObject = this.#reported): void {
     const state = { ...more, firmware_version: this.#device.version }
-    this.#device.sayRetained('shadow/reported', state)
+    this.#device.publishRetained('shadow/reported', state)
   }
 
   receive(suffix: string, payload: Buffer): void {
     const message = parsePayload(payload)
     if (message === undefined) return
-    if (suffix === 'command') this.#command(message)
-    else if (suffix === 'shadow/desired') this.#desire(message)
+    if (suffix === 'command') this.#onCommand(message)
+    else if (suffix === 'shadow/desired') this.#onDesired(message)
     else if (suffix === 'ota') {
       this.#updater ??= openUpdater(this.#device)
       this.#updater.take(message)
@@ -51,39 +51,39 @@ export class Duties {
   }
 
   /** Publishes the acks of a device that moves. */
-  answer(acks: readonly JsonObject[]): void {
+  publishAcks(acks: readonly JsonObject[]): void {
     for (const ack of acks) {
       const { status } = ack
       if (status === 'completed' || status === 'failed') this.#device.world.counts.commands[status]++
-      this.#device.say('command/ack', ack)
+      this.#device.publish('command/ack', ack)
     }
   }
 
-  #command(message: JsonObject): void {
-    const { world, index, kin, roamer } = this.#device
+  #onCommand(message: JsonObject): void {
+    const { world, index, cohort, roamer } = this.#device
     if (roamer !== undefined) {
       world.counts.commands.received++
-      this.answer(roamer.take(message, world.stamp()))
-      if (roamer.isBusy) this.#device.hurry()
+      this.publishAcks(roamer.take(message, world.stamp()))
+      if (roamer.isBusy) this.#device.runNow()
       return
     }
     this.#inbox ??= new Inbox({
-      ...{ world, seed: kin.seed, index, commands: kin.plan.commands },
-      fault: () => this.#device.fault(),
-      say: (ack) => this.#device.say('command/ack', ack),
+      ...{ world, seed: cohort.seed, index, commands: cohort.plan.commands },
+      activeFault: () => this.#device.activeFault(),
+      publish: (ack) => this.#device.publish('command/ack', ack),
     })
     this.#inbox.take(message)
   }
 
-  #desire(message: JsonObject): void {
-    const { kin, world, roamer } = this.#device
-    const { follow, delayMs } = kin.plan.shadow
+  #onDesired(message: JsonObject): void {
+    const { cohort, world, roamer } = this.#device
+    const { follow, delayMs } = cohort.plan.shadow
     const { state, version } = message
     if (!follow || !isObject(state)) return
     if (typeof version === 'number') {
       // The message is outdated, or it was delivered again after a reconnect.
-      if (version <= this.#seen) return
-      this.#seen = version
+      if (version <= this.#seenVersion) return
+      this.#seenVersion = version
     }
     const apply = (): void => {
       const applied = applyDesired(this.#reported, message)

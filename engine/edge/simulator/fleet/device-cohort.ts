@@ -1,12 +1,12 @@
-// The devices of one type: the random decisions for each of them, and the values that they measure.
+// The devices of one entry of `types`: the random decisions for each of them, and the values that they measure.
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { numberOf, places, shareOf } from '../decide/draw.ts'
+import { hashOf, permutation, shareOf } from '../decide/draw.ts'
 import { generate } from '../decide/generate.ts'
 import type { Behaviour, Fault, Field, TypePlan } from '../scenario/scenario.ts'
 
-const WELL: Behaviour = { percent: 100, kind: 'ok', failures: 0 }
+const SUCCEEDS: Behaviour = { percent: 100, kind: 'ok', failures: 0 }
 
-export class Kin {
+export class DeviceCohort {
   readonly plan: TypePlan
   readonly seed: number
   readonly #fields: readonly PlannedField[]
@@ -19,19 +19,19 @@ export class Kin {
 
   constructor(plan: TypePlan, seed: number) {
     this.plan = plan
-    this.seed = seed ^ numberOf(`${plan.idPrefix} ${plan.type}`)
+    this.seed = seed ^ hashOf(`${plan.idPrefix} ${plan.type}`)
     const fields = plan.telemetry.source.kind === 'fields' ? plan.telemetry.source.fields : []
     let walks = 0
     this.#fields = fields.map(({ name, generator }) => ({
-      ...{ name, generator, label: `,${JSON.stringify(name)}:`, what: numberOf(name) },
+      ...{ name, generator, label: `,${JSON.stringify(name)}:`, decision: hashOf(name) },
       walkAt: generator.kind === 'walk' ? walks++ : -1,
     }))
     this.#walkCount = walks
     this.#walks = new Float64Array(walks * plan.count).fill(Number.NaN)
     const { firmware, faults, count } = plan
-    this.#behaviours = firmware.behaviours.length > 0 ? places(this.seed, 1, count) : EMPTY
-    this.#faults = faults.length > 0 ? places(this.seed, 2, count) : EMPTY
-    this.#targets = places(this.seed, 3, count)
+    this.#behaviours = firmware.behaviours.length > 0 ? permutation(this.seed, 1, count) : EMPTY
+    this.#faults = faults.length > 0 ? permutation(this.seed, 2, count) : EMPTY
+    this.#targets = permutation(this.seed, 3, count)
   }
 
   /** `index` counts from 0. */
@@ -42,7 +42,7 @@ export class Kin {
 
   behaviourOf(index: number): Behaviour {
     const { firmware, count } = this.plan
-    return shareOf(firmware.behaviours, this.#behaviours[index] ?? count, count) ?? WELL
+    return shareOf(firmware.behaviours, this.#behaviours[index] ?? count, count) ?? SUCCEEDS
   }
 
   faultOf(index: number): Fault | undefined {
@@ -73,11 +73,11 @@ export class Kin {
   }
 
   #value(
-    { generator, what, walkAt }: PlannedField,
+    { generator, decision, walkAt }: PlannedField,
     device: number,
     { nth, elapsedSec }: { readonly nth: number; readonly elapsedSec: number },
   ): Json {
-    const moment = { seed: this.seed, what, device, nth, elapsedSec }
+    const moment = { seed: this.seed, decision, device, nth, elapsedSec }
     if (walkAt < 0) return generate(generator, moment)
     const place = device * this.#walkCount + walkAt
     const value = generate(generator, moment, this.#walks[place])
@@ -89,7 +89,7 @@ export class Kin {
 /** A field, and the data that all its messages share. */
 interface PlannedField extends Field {
   readonly label: string
-  readonly what: number
+  readonly decision: number
   /** The index among the walks of a device. -1 if the field is not a walk. */
   readonly walkAt: number
 }

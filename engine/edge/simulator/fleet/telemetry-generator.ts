@@ -2,13 +2,13 @@
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { distort } from '../decide/distort.ts'
 import type { Fault } from '../scenario/scenario.ts'
-import type { Kin } from './kin.ts'
+import type { DeviceCohort } from './device-cohort.ts'
 import type { Roamer } from './roamer.ts'
 import type { World } from './world.ts'
 
-export class Measures {
+export class TelemetryGenerator {
   readonly #world: World
-  readonly #kin: Kin
+  readonly #cohort: DeviceCohort
   readonly #index: number
   readonly #roamer: Roamer | undefined
   #nth = 0
@@ -16,9 +16,12 @@ export class Measures {
   /** The fields that a stuck sensor keeps sending. */
   #stuck: JsonObject | undefined
 
-  constructor(about: { readonly world: World; readonly kin: Kin; readonly index: number }, roamer?: Roamer) {
+  constructor(
+    about: { readonly world: World; readonly cohort: DeviceCohort; readonly index: number },
+    roamer?: Roamer,
+  ) {
     this.#world = about.world
-    this.#kin = about.kin
+    this.#cohort = about.cohort
     this.#index = about.index
     this.#roamer = roamer
   }
@@ -33,16 +36,16 @@ export class Measures {
     if (fault !== undefined || this.#overrides !== undefined) return this.#unusual(nth, fault)
     const stamp = this.#world.stamp()
     if (this.#roamer !== undefined) return JSON.stringify(this.#roamer.report(stamp))
-    return this.#kin.text(this.#index, nth, { elapsedSec: this.#world.elapsedSec(), stamp })
+    return this.#cohort.text(this.#index, nth, { elapsedSec: this.#world.elapsedSec(), stamp })
   }
 
   #unusual(nth: number, fault: Fault | undefined): string | undefined {
     const elapsedSec = this.#world.elapsedSec()
     const stamp = this.#world.stamp(fault?.kind === 'clock_skew' ? fault.delaySec * 1_000 : 0)
-    const measured = this.#roamer?.report(stamp) ?? this.#kin.fields(this.#index, nth, elapsedSec)
+    const measured = this.#roamer?.report(stamp) ?? this.#cohort.fields(this.#index, nth, elapsedSec)
     const fields = { ...measured, ...this.#overrides, timestamp: stamp }
     if (fault === undefined) return JSON.stringify(fields)
-    const about = { seed: this.#kin.seed, device: this.#index, nth, sinceSec: elapsedSec - fault.atSec }
+    const about = { seed: this.#cohort.seed, device: this.#index, nth, sinceSec: elapsedSec - fault.atSec }
     const distorted = distort(fault, fields, { ...about, last: this.#stuck })
     this.#stuck = fault.kind === 'stuck' ? (this.#stuck ?? fields) : undefined
     if (distorted.kind === 'dropped') return undefined

@@ -2,16 +2,16 @@
 // ignored when it becomes due.
 import type { Task } from './world.ts'
 
-export interface TurnTaker {
-  run(turn: Turn, now: number): void
+export interface RunOwner {
+  run(scheduled: ScheduledRun, now: number): void
 }
 
-export class Turn implements Task {
+export class ScheduledRun implements Task {
   dueAt = 0
   readonly rank: number
-  readonly #owner: TurnTaker
+  readonly #owner: RunOwner
 
-  constructor(owner: TurnTaker, rank: number) {
+  constructor(owner: RunOwner, rank: number) {
     this.#owner = owner
     this.rank = rank
   }

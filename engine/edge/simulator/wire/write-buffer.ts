@@ -9,7 +9,7 @@ export interface Sink {
 /** A longer write is no cheaper per byte. */
 const WRITE_BYTES_MAX = 64 * 1024
 
-export class Tray {
+export class WriteBuffer {
   #bytes = ''
   #owner: Sink | undefined
 

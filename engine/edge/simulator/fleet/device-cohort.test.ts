@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readScenario } from '../scenario/read-scenario.ts'
+import { DeviceCohort } from './device-cohort.ts'
 import { Fleet } from './fleet.ts'
-import { Kin } from './kin.ts'
 
 const TEXT = `
 types:
@@ -26,10 +26,10 @@ function scenario() {
 function decided(seed: number): readonly unknown[] {
   const [plan] = scenario().types
   if (plan === undefined) throw new Error('the scenario has no type')
-  const kin = new Kin(plan, seed)
+  const cohort = new DeviceCohort(plan, seed)
   return Array.from({ length: 30 }, (_, index) => [
-    ...[kin.behaviourOf(index).kind, kin.faultOf(index)?.kind, kin.isTarget(index, 50)],
-    ...[0, 1, 2].map((nth) => kin.text(index, nth, { elapsedSec: nth, stamp: '' })),
+    ...[cohort.behaviourOf(index).kind, cohort.faultOf(index)?.kind, cohort.isTarget(index, 50)],
+    ...[0, 1, 2].map((nth) => cohort.text(index, nth, { elapsedSec: nth, stamp: '' })),
   ])
 }
 
@@ -44,12 +44,14 @@ test('the same seed makes the same decisions for every device, and another seed 
 test('gateways are registered before their sub-devices, which need no sockets', () => {
   const fleet = new Fleet(scenario())
   expect(fleet.sockets).toBe(2)
-  const recruits = fleet.recruits()
-  expect(recruits.slice(0, 2).map(({ id, type, parentId }) => [id, type, parentId])).toEqual([
+  const registrations = fleet.registrations()
+  expect(registrations.slice(0, 2).map(({ id, type, parentId }) => [id, type, parentId])).toEqual([
     ['s-gw-001', 'gateway', undefined],
     ['s-gw-002', 'gateway', undefined],
   ])
-  expect([2, 21, 22].map((at) => recruits[at]).map((one) => [one?.id, one?.parentId, one?.group])).toEqual([
+  expect(
+    [2, 21, 22].map((at) => registrations[at]).map((one) => [one?.id, one?.parentId, one?.group]),
+  ).toEqual([
     ['s-001', 's-gw-001', 'site/1'],
     ['s-020', 's-gw-001', 'site/2'],
     ['s-021', 's-gw-002', 'site/0'],
@@ -59,8 +61,8 @@ test('gateways are registered before their sub-devices, which need no sockets', 
 test('the text of a message is a JSON object of its fields', () => {
   const [plan] = scenario().types
   if (plan === undefined) throw new Error('the scenario has no type')
-  const kin = new Kin(plan, 1)
-  expect(JSON.parse(kin.text(0, 4, { elapsedSec: 1, stamp: 't' }))).toEqual({
+  const cohort = new DeviceCohort(plan, 1)
+  expect(JSON.parse(cohort.text(0, 4, { elapsedSec: 1, stamp: 't' }))).toEqual({
     ...{ timestamp: 't', a: expect.any(Number), b: expect.stringMatching(/^[xy]$/), c: 4 },
   })
 })

@@ -4,7 +4,7 @@ import type { Fault } from '../scenario/scenario.ts'
 import type { Link } from '../wire/link.ts'
 import type { World } from './world.ts'
 
-export interface Breakable {
+export interface FaultyDevice {
   readonly world: World
   readonly link: Link
   /** True if the device is connected through a gateway. */
@@ -19,33 +19,33 @@ const READS_MS = 100
 /** Each change is applied this much later, so that rounding cannot place the check before it. */
 const SOON_MS = 2
 
-export class Breakage {
+export class ConnectionFault {
   readonly fault: Fault
-  readonly #device: Breakable
-  #isOver = false
+  readonly #device: FaultyDevice
+  #hasEnded = false
   /** True while the fault keeps the connection down, silent or unread. */
   #isApplied = false
 
-  constructor(device: Breakable, fault: Fault) {
+  constructor(device: FaultyDevice, fault: Fault) {
     this.#device = device
     this.fault = fault
-    this.#next()
+    this.#update()
   }
 
   /** Ends the fault, because another one or none replaces it. */
   end(): void {
-    this.#isOver = true
+    this.#hasEnded = true
     this.#apply(false)
   }
 
-  #next(): void {
-    if (this.#isOver) return
+  #update(): void {
+    if (this.#hasEnded) return
     const { world } = this.#device
     const { fault } = this
     const elapsedSec = world.elapsedSec()
     this.#apply(this.#isWanted(elapsedSec))
     const next = nextChangeSec(fault, elapsedSec)
-    if (next !== undefined) world.after((next - elapsedSec) * 1_000 + SOON_MS, () => this.#next())
+    if (next !== undefined) world.after((next - elapsedSec) * 1_000 + SOON_MS, () => this.#update())
   }
 
   #isWanted(elapsedSec: number): boolean {
@@ -67,10 +67,10 @@ export class Breakage {
   #pause(): void {
     const { link, world, isSub } = this.#device
     if (isSub) return
-    link.read(!this.#isApplied)
+    link.setReading(!this.#isApplied)
     if (!this.#isApplied) return
     world.after(this.fault.everySec * 1_000, () => {
-      link.read(true)
+      link.setReading(true)
       if (this.#isApplied) world.after(READS_MS, () => this.#pause())
     })
   }
