@@ -28,7 +28,7 @@ export interface BridgeOptions {
 }
 
 const STATUS_EVERY_MS = 10_000
-const LOOK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 export class Bridge {
   readonly #config: BridgeConfig
@@ -79,7 +79,7 @@ export class Bridge {
         ),
       },
       {
-        opened: () => this.#rosIsOpen(),
+        opened: () => this.#onRosOpened(),
         closed: (reason) =>
           log('warn', `lost the connection to ROS at ${config.ros.url}: ${reason}; connecting again`),
         unreachable: (reason) =>
@@ -94,15 +94,15 @@ export class Bridge {
         complaint: (text) => log('warn', `rosbridge reports a problem: ${text}`),
       },
     )
-    for (const route of config.downlinks) this.#handle(route)
+    for (const route of config.downlinks) this.#addCommandRoute(route)
   }
 
   /** Resolves once the service has accepted the device. Rejects if the service refuses it. */
   async start(): Promise<void> {
     await this.#openBuffer()
     this.#ros.open()
-    this.#every(STATUS_EVERY_MS, () => this.#tellStatus())
-    this.#every(LOOK_EVERY_MS, () => this.#lookForSilence())
+    this.#every(STATUS_EVERY_MS, () => this.#publishStatus())
+    this.#every(CHECK_EVERY_MS, () => this.#checkForSilence())
     this.#device.on('connected', () => {
       this.#log('info', `connected to ${this.#config.mqtt.url}`)
       this.#delivery.connected()
@@ -114,7 +114,7 @@ export class Bridge {
       ),
     )
     this.#device.on('unreachable', (error) =>
-      this.#log('warn', `cannot connect to ${this.#config.mqtt.url}: ${whyNot(error)}; trying again`),
+      this.#log('warn', `cannot connect to ${this.#config.mqtt.url}: ${reasonOf(error)}; trying again`),
     )
     this.#device.on('dropped', (messages) =>
       this.#log('warn', `dropped ${messages} messages, because too many are waiting to be sent`),
@@ -139,10 +139,10 @@ export class Bridge {
     const ports = { now: () => this.#clock.now(), failed }
     // Messages about the bridge itself have normal priority.
     const priorities = new Set(['normal' as const, ...this.#config.uplinks.map(({ priority }) => priority)])
-    this.#delivery.keepIn(await openRings(path, { bytesMax, ageMsMax, priorities }, ports))
+    this.#delivery.useRings(await openRings(path, { bytesMax, ageMsMax, priorities }, ports))
   }
 
-  #handle(route: DownlinkRoute): void {
+  #addCommandRoute(route: DownlinkRoute): void {
     if (route.from.kind === 'desired') {
       this.#followDesired(route)
       return
@@ -173,7 +173,7 @@ export class Bridge {
     return new Promise((resolve) => this.#rosOpened.push(resolve))
   }
 
-  #rosIsOpen(): void {
+  #onRosOpened(): void {
     this.#log('info', `connected to ROS at ${this.#config.ros.url}`)
     for (const resolve of this.#rosOpened.splice(0)) resolve()
   }
@@ -182,7 +182,7 @@ export class Bridge {
     return this.#byTopic.get(topicKey(topic)) ?? []
   }
 
-  #lookForSilence(): void {
+  #checkForSilence(): void {
     const now = this.#clock.now()
     for (const uplink of this.#uplinks) {
       const found = uplink.watch.check(now)
@@ -201,30 +201,30 @@ export class Bridge {
       : `rosbridge at ${this.#config.ros.url} cannot be reached`
     const text = `ROS_BRIDGE_TIMEOUT: no message on ${rosTopic}${type} for ${timeoutMs / 1_000} s; ${cause}`
     this.#log('error', text)
-    this.#say({ level: 'error', message: text, code: 'ROS_BRIDGE_TIMEOUT', ros_topic: rosTopic })
-    this.#tellFault(route.name, route.isTimeoutAFault ? 2 : undefined, text)
+    this.#publishLog({ level: 'error', message: text, code: 'ROS_BRIDGE_TIMEOUT', ros_topic: rosTopic })
+    this.#publishFault(route.name, route.isTimeoutAFault ? 2 : undefined, text)
   }
 
   #silenceEnded({ route }: Uplink): void {
     const text = `messages arrive on ${route.rosTopic} again`
     this.#log('info', text)
-    this.#say({ level: 'info', message: text, ros_topic: route.rosTopic })
-    this.#tellFault(route.name, route.isTimeoutAFault ? 0 : undefined, text)
+    this.#publishLog({ level: 'info', message: text, ros_topic: route.rosTopic })
+    this.#publishFault(route.name, route.isTimeoutAFault ? 0 : undefined, text)
   }
 
-  #say(body: JsonObject): void {
+  #publishLog(body: JsonObject): void {
     const timestamp = new Date(this.#clock.now()).toISOString()
     this.#send('log', { ...body, logger: 'ros_bridge', timestamp })
   }
 
-  #tellFault(name: string, level: number | undefined, message: string): void {
+  #publishFault(name: string, level: number | undefined, message: string): void {
     if (level === undefined) return
     const timestamp = new Date(this.#clock.now()).toISOString()
     const diagnostics = [{ level, name: `ros_bridge/${name}`, message }]
     this.#send('telemetry', { timestamp, diagnostics })
   }
 
-  #tellStatus(): void {
+  #publishStatus(): void {
     const routes = Object.fromEntries(this.#uplinks.map((uplink) => [uplink.route.name, uplink.status()]))
     const bridge = {
       routes,
@@ -271,7 +271,7 @@ function toSubscription(uplinks: readonly Uplink[]): Subscription {
 }
 
 /** Returns why a connect failed, with the code that the guide explains if there is one. */
-function whyNot(error: (Error & { readonly code?: unknown }) | undefined): string {
+function reasonOf(error: (Error & { readonly code?: unknown }) | undefined): string {
   if (error === undefined) return 'the connection was closed'
   const name = error.code === 'CERT_HAS_EXPIRED' ? 'CERTIFICATE_EXPIRED: ' : ''
   return name + (error.message || String(error.code))

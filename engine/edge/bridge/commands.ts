@@ -14,9 +14,9 @@ export function commandHandler(route: DownlinkRoute, ros: Rosbridge, clock: Cloc
     case 'topic':
       return (data, context) => ros.publish(route.rosTopic, messageFor(route, data, context))
     case 'service':
-      return (data, context) => call(route, data, { ros, clock, context })
+      return (data, context) => callService(route, data, { ros, clock, context })
     case 'action':
-      return (data, context) => pursue(route, data, { ros, clock, context })
+      return (data, context) => sendGoal(route, data, { ros, clock, context })
   }
 }
 
@@ -37,34 +37,34 @@ export function isStringType(type: string | undefined): boolean {
   return type === 'std_msgs/msg/String' || type === 'std_msgs/String'
 }
 
-interface Surroundings {
+interface CallPorts {
   readonly ros: Rosbridge
   readonly clock: Clock
   readonly context: CommandContext
 }
 
-async function call(route: DownlinkRoute, data: JsonObject, around: Surroundings): Promise<Json> {
-  const { ros } = around
+async function callService(route: DownlinkRoute, data: JsonObject, ports: CallPorts): Promise<Json> {
+  const { ros } = ports
   const { ended, giveUp } = ros.callService({ service: route.rosTopic, type: route.rosType, args: data })
-  return await bounded(ended, giveUp, around)
+  return await withDeadline(ended, giveUp, ports)
 }
 
-async function pursue(route: DownlinkRoute, data: JsonObject, around: Surroundings): Promise<Json> {
-  const { ros, context } = around
+async function sendGoal(route: DownlinkRoute, data: JsonObject, ports: CallPorts): Promise<Json> {
+  const { ros, context } = ports
   const goal = { action: route.rosTopic, type: route.rosType ?? '', args: data }
   const { ended, cancel } = ros.sendGoal(goal, (feedback) => context.progress(percentOf(feedback)))
-  return await bounded(ended, cancel, around)
+  return await withDeadline(ended, cancel, ports)
 }
 
 /** Waits for the result. Gives up when the command expires or is cancelled. */
-async function bounded(
+async function withDeadline(
   ended: Promise<Json>,
   giveUp: (error: RosError) => void,
-  { clock, context }: Surroundings,
+  { clock, context }: CallPorts,
 ): Promise<Json> {
   const { expiresAt, signal } = context
   const leftMs = expiresAt === undefined ? TIMEOUT_MS : expiresAt.getTime() - clock.now()
-  const stop = clock.after(Math.min(Math.max(0, leftMs), LONGEST_MS), () =>
+  const stop = clock.after(Math.min(Math.max(0, leftMs), TIMER_MS_MAX), () =>
     giveUp(new RosError('TIMEOUT', 'ROS did not finish this within the time of the command')),
   )
   const cancel = () => giveUp(new RosError('CANCELED', 'the command was cancelled'))
@@ -78,7 +78,7 @@ async function bounded(
 }
 
 /** The longest delay of a Node timer. */
-const LONGEST_MS = 2_147_483_647
+const TIMER_MS_MAX = 2_147_483_647
 
 /** Returns the percentage in the feedback. Feedback without one still counts as progress. */
 function percentOf(feedback: Json): number | undefined {

@@ -13,7 +13,7 @@ export interface InstallPorts {
   readonly reconnect: () => void
 }
 
-const LOOK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 const ERROR_CHARS_MAX = 512
 
 /** `command` is the program with its arguments. Images are downloaded below `folder`. */
@@ -29,11 +29,11 @@ export function installHandlers(
     // The program may restart the machine and thus this process. Otherwise the version file changes once the update is
     // active.
     reboot: ({ reportsAs }) => {
-      const look = () => {
+      const check = () => {
         if (isSameVersion(version(), reportsAs)) reconnect()
-        else clock.after(LOOK_EVERY_MS, look)
+        else clock.after(CHECK_EVERY_MS, check)
       }
-      look()
+      check()
     },
   }
 }
@@ -41,14 +41,14 @@ export function installHandlers(
 function run(program: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
+    let errorOutput = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-ERROR_CHARS_MAX)
+      errorOutput = (errorOutput + text).slice(-ERROR_CHARS_MAX)
     })
     child.once('error', reject)
     child.once('close', (code, signal) => {
       if (code === 0) resolve()
-      else reject(new Error(`${program} ended with ${code ?? signal}: ${said.trim()}`))
+      else reject(new Error(`${program} ended with ${code ?? signal}: ${errorOutput.trim()}`))
     })
   })
 }

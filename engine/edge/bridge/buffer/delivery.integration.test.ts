@@ -28,7 +28,7 @@ test('kept messages are sent by priority, even in the next run, and new messages
       ...{ isConnected: () => isConnected, clock, drainHz: 10, failed: ports.failed },
       publish: async ({ body }) => void sent.push(body['n']),
     })
-    delivery.keepIn(await openRings(folder, { ...BOUNDS, priorities: new Set(priorities) }, ports))
+    delivery.useRings(await openRings(folder, { ...BOUNDS, priorities: new Set(priorities) }, ports))
     const connect = () => {
       isConnected = true
       delivery.connected()

@@ -39,7 +39,7 @@ export class Delivery {
   }
 
   /** Sets the rings that keep the messages that cannot be sent. */
-  keepIn(rings: RingsByPriority): void {
+  useRings(rings: RingsByPriority): void {
     this.#rings = rings
     if (this.#ports.isConnected()) this.connected()
   }

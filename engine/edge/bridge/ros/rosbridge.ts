@@ -60,7 +60,7 @@ export class Rosbridge {
   readonly #calls = new Calls()
   readonly #bytesMax: number
   /** The functions that cancel the next attempt to subscribe, by subscription id. */
-  readonly #again = new Map<string, () => void>()
+  readonly #retries = new Map<string, () => void>()
   #socket: WebSocket | undefined
   #isOpen = false
   #isClosed = false
@@ -98,7 +98,7 @@ export class Rosbridge {
     socket.on('open', () => this.#opened())
     socket.on('message', (data) => {
       bursts.heard()
-      this.#take(asBuffer(data))
+      this.#onFrame(asBuffer(data))
     })
     socket.on('pong', () => {
       this.#isAlive = true
@@ -125,8 +125,8 @@ export class Rosbridge {
 
   subscribe(topic: string): void {
     const id = subscriptionId(topic)
-    this.#again.get(id)?.()
-    this.#again.delete(id)
+    this.#retries.get(id)?.()
+    this.#retries.delete(id)
     const subscription = this.#options.subscriptions.find((each) => each.topic === topic)
     if (!this.#isOpen || subscription === undefined) return
     this.#send({ op: 'unsubscribe', id, topic })
@@ -208,7 +208,7 @@ export class Rosbridge {
     })
   }
 
-  #take(bytes: Buffer): void {
+  #onFrame(bytes: Buffer): void {
     this.#isAlive = true
     if (bytes.length > this.#bytesMax + ENVELOPE_BYTES) {
       const topic = topicOfLarge(bytes)
@@ -220,28 +220,28 @@ export class Rosbridge {
     const incoming = parseIncoming(bytes.toString('utf8'))
     if (incoming === undefined) this.#events.complaint('the server sent a message that is not a JSON object')
     else if (incoming.kind === 'message') this.#events.message(incoming.topic, incoming.message, bytes.length)
-    else if (!this.#calls.take(incoming) && incoming.kind === 'status') this.#heed(incoming)
+    else if (!this.#calls.take(incoming) && incoming.kind === 'status') this.#onStatus(incoming)
   }
 
-  #heed(status: Incoming & { readonly kind: 'status' }): void {
+  #onStatus(status: Incoming & { readonly kind: 'status' }): void {
     if (status.level !== 'error' && status.level !== 'warning') return
     this.#events.complaint(status.text)
     if (status.level !== 'error') return
     const { id, text } = status
     // Some servers name only the topic of the refused request and not its id.
-    const isMeant = ({ topic }: Subscription): boolean =>
+    const isRefused = ({ topic }: Subscription): boolean =>
       id === undefined ? namesTopic(text, topic) : subscriptionId(topic) === id
-    for (const { topic } of this.#options.subscriptions.filter(isMeant)) this.#subscribeLater(topic)
+    for (const { topic } of this.#options.subscriptions.filter(isRefused)) this.#subscribeLater(topic)
   }
 
   /** Subscribes again later. The topic may not exist yet, or it may have another type until its publisher restarts. */
   #subscribeLater(topic: string): void {
     const id = subscriptionId(topic)
-    this.#again.get(id)?.()
-    this.#again.set(
+    this.#retries.get(id)?.()
+    this.#retries.set(
       id,
       this.#options.clock.after(SUBSCRIBE_AGAIN_MS, () => {
-        this.#again.delete(id)
+        this.#retries.delete(id)
         const subscription = this.#options.subscriptions.find((each) => each.topic === topic)
         if (this.#isOpen && subscription !== undefined) this.#subscribe(subscription)
       }),
@@ -252,8 +252,8 @@ export class Rosbridge {
     const wasOpen = this.#isOpen
     this.#isOpen = false
     this.#stopTimer()
-    for (const stop of this.#again.values()) stop()
-    this.#again.clear()
+    for (const stop of this.#retries.values()) stop()
+    this.#retries.clear()
     const error = 'the connection to ROS broke, and it is unknown whether this was carried out'
     this.#calls.failAll(new RosError('ROS_DISCONNECTED', error))
     if (wasOpen) this.#events.closed(reason)
