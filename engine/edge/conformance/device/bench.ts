@@ -32,9 +32,9 @@ export interface DeviceUnderTest {
   readonly signal: AbortSignal
 }
 
-const CONNECTED_WITHIN_MS = 60_000
-const LONGEST_WITHOUT_PERSON_MS = 600_000
-const QUIET_LEAST_MS = 400
+const CONNECT_MS_MAX = 60_000
+const STARTED_BY_USER_MS_MAX = 600_000
+const OBSERVE_MS_MIN = 400
 
 export class Bench {
   readonly device: DeviceUnderTest
@@ -71,25 +71,25 @@ export class Bench {
 
   /** Restores the normal behaviour of the broker. Resolves once the device is connected. */
   async ready(): Promise<BrokerConnection> {
-    this.broker.calm()
+    this.broker.reset()
     const program = this.#program
     program?.start()
-    const isPerson = program === undefined && this.broker.recordings.length === 0
+    const isStartedByUser = program === undefined && this.broker.recordings.length === 0
     try {
       return await this.until(
         'the device connects',
         () => this.broker.current,
-        isPerson ? LONGEST_WITHOUT_PERSON_MS : CONNECTED_WITHIN_MS,
+        isStartedByUser ? STARTED_BY_USER_MS_MAX : CONNECT_MS_MAX,
       )
     } catch (error) {
       if (!(error instanceof UnmetCheck) || program === undefined) throw error
-      const said = program.output === '' ? 'nothing' : program.output
-      throw new UnmetCheck(`${error.message}; the program wrote: ${said.slice(-500)}`)
+      const reportWith = program.output === '' ? 'nothing' : program.output
+      throw new UnmetCheck(`${error.message}; the program wrote: ${reportWith.slice(-500)}`)
     }
   }
 
   /** Breaks the connection. Resolves once the device has connected again. */
-  async connectAnew(): Promise<BrokerConnection> {
+  async reconnect(): Promise<BrokerConnection> {
     await this.ready()
     this.broker.cut()
     return this.ready()
@@ -101,8 +101,8 @@ export class Bench {
 
   /** Observes for a time that the kit chooses, and returns early with the first value of `find`. Undefined means that
    *  nothing was found. */
-  async never<T>(find: () => T | undefined, ms: number): Promise<T | undefined> {
-    const until = Date.now() + Math.max(QUIET_LEAST_MS, ms * this.device.pace)
+  async observe<T>(find: () => T | undefined, ms: number): Promise<T | undefined> {
+    const until = Date.now() + Math.max(OBSERVE_MS_MIN, ms * this.device.pace)
     while (Date.now() < until) {
       const found = find()
       if (found !== undefined) return found
@@ -125,7 +125,7 @@ export class Bench {
   }
 
   /** Kills the program and starts it again. */
-  async killAndStart(): Promise<BrokerConnection> {
+  async killAndRestart(): Promise<BrokerConnection> {
     await this.program.stop('SIGKILL')
     await this.until(
       'the connection of the killed program ends',

@@ -2,11 +2,11 @@
 import type { Socket } from 'node:net'
 import { generate, type IConnectPacket, type IPublishPacket, type Packet, parser } from 'mqtt-packet'
 import { parsePayload } from '../../payload.ts'
-import type { Manners } from './manners.ts'
-import { type PublishedMessage, type Recording, type SubscribedTopic, takes } from './recording.ts'
+import type { BrokerBehaviour } from './broker-behaviour.ts'
+import { matchesFilter, type PublishedMessage, type Recording, type SubscribedTopic } from './recording.ts'
 
 export interface BrokerConnectionPorts {
-  readonly manners: Readonly<Manners>
+  readonly behaviour: Readonly<BrokerBehaviour>
   readonly seen: () => void
   readonly nextNumber: () => number
   readonly published: (message: PublishedMessage) => void
@@ -24,7 +24,7 @@ export class BrokerConnection implements Recording {
   connect: IConnectPacket | undefined
   acceptedAt: number | undefined
   closedAt: number | undefined
-  disturbedAt: number | undefined
+  alteredAt: number | undefined
   readonly published: ReceivedPublish[] = []
   readonly subscribed: SubscribedTopic[] = []
   readonly #socket: Socket
@@ -36,11 +36,11 @@ export class BrokerConnection implements Recording {
     this.#socket = socket
     this.#ports = ports
     this.#parser = parser()
-    this.#parser.on('packet', (packet: Packet) => this.#take(packet))
+    this.#parser.on('packet', (packet: Packet) => this.#onPacket(packet))
     this.#parser.on('error', () => this.cut())
     socket.setNoDelay(true)
     socket.on('data', (bytes) => {
-      if (!ports.manners.answers) this.disturbedAt ??= Date.now()
+      if (!ports.behaviour.answers) this.alteredAt ??= Date.now()
       this.#parser.parse(bytes)
     })
     socket.on('error', () => undefined)
@@ -60,8 +60,8 @@ export class BrokerConnection implements Recording {
     return this.published.some(({ qos, isAcknowledged }) => qos > 0 && !isAcknowledged)
   }
 
-  takes(topic: string): boolean {
-    return this.subscribed.some((subscription) => takes(subscription.topic, topic))
+  isSubscribedTo(topic: string): boolean {
+    return this.subscribed.some((subscription) => matchesFilter(subscription.topic, topic))
   }
 
   send(topic: string, payload: Buffer): void {
@@ -78,43 +78,47 @@ export class BrokerConnection implements Recording {
     else this.#socket.resetAndDestroy()
   }
 
-  #take(packet: Packet): void {
-    const { manners, seen } = this.#ports
-    if (packet.cmd === 'connect') this.#welcome(packet)
-    else if (packet.cmd === 'publish') this.#keep(packet)
+  #onPacket(packet: Packet): void {
+    const { behaviour, seen } = this.#ports
+    if (packet.cmd === 'connect') this.#onConnect(packet)
+    else if (packet.cmd === 'publish') this.#onPublish(packet)
     else if (packet.cmd === 'subscribe') {
       const at = Date.now()
       for (const { topic, qos } of packet.subscriptions) this.subscribed.push({ at, topic, qos })
       const { messageId } = packet
-      if (manners.answers)
+      if (behaviour.answers)
         this.#write({
           cmd: 'suback',
-          ...given(messageId),
+          ...withMessageId(messageId),
           granted: packet.subscriptions.map(({ qos }) => Math.min(qos, 1)),
         })
-    } else if (manners.answers) this.#answer(packet)
+    } else if (behaviour.answers) this.#respond(packet)
     seen()
   }
 
-  #answer(packet: Packet): void {
+  #respond(packet: Packet): void {
     const { messageId } = packet
     if (packet.cmd === 'pingreq') this.#write({ cmd: 'pingresp' })
-    else if (packet.cmd === 'pubrel') this.#write({ cmd: 'pubcomp', ...given(messageId) })
+    else if (packet.cmd === 'pubrel') this.#write({ cmd: 'pubcomp', ...withMessageId(messageId) })
     else if (packet.cmd === 'unsubscribe')
-      this.#write({ cmd: 'unsuback', ...given(messageId), granted: packet.unsubscriptions.map(() => 0) })
+      this.#write({
+        cmd: 'unsuback',
+        ...withMessageId(messageId),
+        granted: packet.unsubscriptions.map(() => 0),
+      })
     else if (packet.cmd === 'disconnect') this.#socket.end()
   }
 
-  #welcome(packet: IConnectPacket): void {
+  #onConnect(packet: IConnectPacket): void {
     this.connect = packet
-    const { door, answers } = this.#ports.manners
+    const { onConnect, answers } = this.#ports.behaviour
     if (!answers) return
-    if (door === 'cut') {
+    if (onConnect === 'cut') {
       this.cut()
       return
     }
     const isV5 = packet.protocolVersion === 5
-    const code = door === 'refuse' ? (isV5 ? NOT_AUTHORISED.v5 : NOT_AUTHORISED.v3) : 0
+    const code = onConnect === 'refuse' ? (isV5 ? NOT_AUTHORISED.v5 : NOT_AUTHORISED.v3) : 0
     const how = isV5 ? { reasonCode: code } : { returnCode: code }
     this.#write({ cmd: 'connack', sessionPresent: false, ...how })
     if (code !== 0) return void this.#socket.end()
@@ -122,21 +126,21 @@ export class BrokerConnection implements Recording {
     this.#ports.accepted(this)
   }
 
-  #keep(packet: IPublishPacket): void {
+  #onPublish(packet: IPublishPacket): void {
     const { topic, qos, retain, dup, messageId } = packet
     const payload = Buffer.from(packet.payload)
-    const { manners, nextNumber, published } = this.#ports
+    const { behaviour, nextNumber, published } = this.#ports
     const message: ReceivedPublish = {
       ...{ number: nextNumber(), at: Date.now(), topic, payload, qos, retain, dup, messageId },
       body: parsePayload(payload),
       isAcknowledged: false,
     }
     this.published.push(message)
-    if (manners.answers && qos > 0) {
-      if (manners.acknowledges(message)) {
+    if (behaviour.answers && qos > 0) {
+      if (behaviour.acknowledges(message)) {
         message.isAcknowledged = true
-        this.#write({ cmd: qos === 2 ? 'pubrec' : 'puback', ...given(messageId) })
-      } else this.disturbedAt ??= Date.now()
+        this.#write({ cmd: qos === 2 ? 'pubrec' : 'puback', ...withMessageId(messageId) })
+      } else this.alteredAt ??= Date.now()
     }
     published(message)
   }
@@ -147,6 +151,6 @@ export class BrokerConnection implements Recording {
   }
 }
 
-function given(messageId: number | undefined): { readonly messageId?: number } {
+function withMessageId(messageId: number | undefined): { readonly messageId?: number } {
   return messageId === undefined ? {} : { messageId }
 }

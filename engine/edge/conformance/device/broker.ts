@@ -4,8 +4,8 @@ import { EventEmitter } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import { UnmetCheck } from '../verdict.ts'
+import type { BrokerBehaviour } from './broker-behaviour.ts'
 import { BrokerConnection } from './broker-connection.ts'
-import type { Manners } from './manners.ts'
 import type { PublishedMessage, Recording } from './recording.ts'
 
 export interface BrokerOptions {
@@ -24,7 +24,7 @@ interface BrokerSignals {
 const SUBSCRIBED_WITHIN_MS = 10_000
 
 export class Broker extends EventEmitter<BrokerSignals> {
-  readonly manners: Manners = { door: 'open', answers: true, acknowledges: () => true }
+  readonly behaviour: BrokerBehaviour = { onConnect: 'accept', answers: true, acknowledges: () => true }
   readonly #deviceId: string
   readonly #server: Server
   readonly #connections: BrokerConnection[] = []
@@ -34,7 +34,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
     super({ captureRejections: false })
     this.setMaxListeners(0)
     this.#deviceId = deviceId
-    this.#server = createServer((socket) => this.#take(socket))
+    this.#server = createServer((socket) => this.#onSocket(socket))
   }
 
   static async open({ deviceId, host, port }: BrokerOptions): Promise<Broker> {
@@ -85,7 +85,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
     const topic = this.topic(suffix)
     const connection = await this.until(
       `the device subscribes to ${topic}`,
-      () => (this.current?.takes(topic) === true ? this.current : undefined),
+      () => (this.current?.isSubscribedTo(topic) === true ? this.current : undefined),
       SUBSCRIBED_WITHIN_MS,
     )
     const payload = Buffer.isBuffer(body)
@@ -105,12 +105,12 @@ export class Broker extends EventEmitter<BrokerSignals> {
     if (found !== undefined) return found
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
-        this.off('seen', look)
+        this.off('seen', check)
         clearTimeout(timer)
         signal?.removeEventListener('abort', stop)
         settle()
       }
-      const look = () => {
+      const check = () => {
         try {
           const now = find()
           if (now !== undefined) end(() => resolve(now))
@@ -119,11 +119,11 @@ export class Broker extends EventEmitter<BrokerSignals> {
         }
       }
       const timer = setTimeout(() => {
-        look()
+        check()
         end(() => reject(new UnmetCheck(`not seen within ${withinMs / 1_000} s: ${what}`)))
       }, withinMs)
       const stop = () => end(() => reject(signal?.reason))
-      this.on('seen', look)
+      this.on('seen', check)
       signal?.addEventListener('abort', stop)
     })
   }
@@ -134,12 +134,12 @@ export class Broker extends EventEmitter<BrokerSignals> {
   }
 
   /** Restores the normal behaviour. Ends the current connection if it was affected by another one. */
-  calm(): void {
-    const wasOdd = !this.manners.answers
-    this.manners.door = 'open'
-    this.manners.answers = true
-    this.manners.acknowledges = () => true
-    if (wasOdd || this.current?.hasWithheld === true) this.cut()
+  reset(): void {
+    const wasSilent = !this.behaviour.answers
+    this.behaviour.onConnect = 'accept'
+    this.behaviour.answers = true
+    this.behaviour.acknowledges = () => true
+    if (wasSilent || this.current?.hasWithheld === true) this.cut()
   }
 
   async close(): Promise<void> {
@@ -147,9 +147,9 @@ export class Broker extends EventEmitter<BrokerSignals> {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  #take(socket: Socket): void {
+  #onSocket(socket: Socket): void {
     const connection = new BrokerConnection(socket, {
-      manners: this.manners,
+      behaviour: this.behaviour,
       seen: () => this.emit('seen'),
       nextNumber: () => ++this.#messages,
       published: (message) => this.emit('published', message),

@@ -127,7 +127,7 @@ export class Downloads {
     response.setHeader('content-length', bytes.length - start)
     if (from !== undefined)
       response.setHeader('content-range', `bytes ${start}-${bytes.length - 1}/${bytes.length}`)
-    await pour(image, response, start)
+    await sendImage(image, response, start)
   }
 }
 
@@ -139,7 +139,7 @@ interface DownloadRequest {
 }
 
 /** Sends the image from the byte `start`, with the configured faults. */
-async function pour(image: Image, response: ServerResponse, start: number): Promise<void> {
+async function sendImage(image: Image, response: ServerResponse, start: number): Promise<void> {
   const { bytes, bytesPerSec, cutAt, stall } = image.serving
   const fault = cutAt ?? stall?.at
   const faultAt = fault === undefined || image.isDisturbed ? undefined : Math.floor(bytes.length * fault)

@@ -5,7 +5,7 @@ import { isSameVersion } from '../../../../schemas/same-version.ts'
 import { UnmetCheck } from '../verdict.ts'
 import type { Bench } from './bench.ts'
 import type { ServedImage } from './downloads.ts'
-import { type PublishedMessage, shown } from './recording.ts'
+import { type PublishedMessage, toEvidence } from './recording.ts'
 
 export interface Order {
   readonly message: JsonObject
@@ -78,7 +78,11 @@ export function reportsOf({ broker }: Bench, { deploymentId }: Order): readonly 
   return broker.published('ota/status').filter(({ body }) => body?.['deployment_id'] === deploymentId)
 }
 
-export function said(bench: Bench, order: Order, ...words: readonly string[]): PublishedMessage | undefined {
+export function reportWith(
+  bench: Bench,
+  order: Order,
+  ...words: readonly string[]
+): PublishedMessage | undefined {
   return reportsOf(bench, order).find(({ body }) => words.includes(String(body?.['status']).toLowerCase()))
 }
 
@@ -97,11 +101,11 @@ export async function knownVersion(bench: Bench): Promise<string> {
 }
 
 /** Resolves once the device runs the version, over a connection that began after the order was created. */
-export async function installed(bench: Bench, order: Order, withinMs = UPDATED_MS): Promise<void> {
+export async function untilInstalled(bench: Bench, order: Order, withinMs = UPDATED_MS): Promise<void> {
   const isDone = () => {
-    const refused = said(bench, order, 'failed', 'rejected')
+    const refused = reportWith(bench, order, 'failed', 'rejected')
     if (refused !== undefined)
-      throw new UnmetCheck(`it did not install version ${order.version}`, shown(refused))
+      throw new UnmetCheck(`it did not install version ${order.version}`, toEvidence(refused))
     const version = runningVersion(bench)
     return version !== undefined && isSameVersion(version, order.version) ? true : undefined
   }
@@ -112,20 +116,20 @@ export async function installed(bench: Bench, order: Order, withinMs = UPDATED_M
 }
 
 /** Checks that the device does not install the order. The device may refuse it or ignore it for `quietMs`. */
-export async function refuses(
+export async function expectRefusal(
   bench: Bench,
   order: Order,
   about: { readonly quietMs: number },
 ): Promise<void> {
   const before = await knownVersion(bench)
   await offer(bench, order)
-  const isOver = () => said(bench, order, 'failed', 'rejected', 'installing', 'rebooting', 'succeeded')
-  await bench.never(isOver, about.quietMs)
-  const wrong = said(bench, order, 'installing', 'rebooting', 'succeeded')
+  const isOver = () => reportWith(bench, order, 'failed', 'rejected', 'installing', 'rebooting', 'succeeded')
+  await bench.observe(isOver, about.quietMs)
+  const wrong = reportWith(bench, order, 'installing', 'rebooting', 'succeeded')
   if (wrong !== undefined) {
     // Lets the installation end, so that the next check finds the device idle.
-    await installed(bench, order, SETTLED_MS).catch(() => undefined)
-    throw new UnmetCheck('it installs an update that it should refuse', shown(wrong))
+    await untilInstalled(bench, order, SETTLED_MS).catch(() => undefined)
+    throw new UnmetCheck('it installs an update that it should refuse', toEvidence(wrong))
   }
   const after = await knownVersion(bench)
   if (!isSameVersion(before, after)) throw new UnmetCheck(`it runs ${after} now, and ran ${before} before`)

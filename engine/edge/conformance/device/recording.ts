@@ -32,24 +32,24 @@ export interface Recording {
   readonly acceptedAt: number | undefined
   readonly closedAt: number | undefined
   /** The time from which the kit left something unanswered. */
-  readonly disturbedAt: number | undefined
+  readonly alteredAt: number | undefined
   readonly published: readonly PublishedMessage[]
   readonly subscribed: readonly SubscribedTopic[]
 }
 
 /** Returns the time until which the kit treated the connection normally. */
-export function calmUntil({ closedAt, disturbedAt }: Recording, now: number): number {
-  return Math.min(closedAt ?? now, disturbedAt ?? now)
+export function unalteredUntil({ closedAt, alteredAt }: Recording, now: number): number {
+  return Math.min(closedAt ?? now, alteredAt ?? now)
 }
 
 /** Returns one line that describes the packet. */
-export function shown({ topic, qos, retain, payload }: PublishedMessage): string {
+export function toEvidence({ topic, qos, retain, payload }: PublishedMessage): string {
   const text = payload.subarray(0, 300).toString('utf8')
   return `PUBLISH ${topic} (QoS ${qos}${retain ? ', retained' : ''}): ${text}`
 }
 
 /** Returns true if the topic matches the filter of a subscription. */
-export function takes(filter: string, topic: string): boolean {
+export function matchesFilter(filter: string, topic: string): boolean {
   const wanted = filter.split('/')
   const parts = topic.split('/')
   for (const [index, part] of wanted.entries()) {

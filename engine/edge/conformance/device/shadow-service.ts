@@ -93,6 +93,6 @@ export class ShadowService {
   #tell(suffix: string, body: JsonObject): void {
     const topic = this.#broker.topic(suffix)
     const { current } = this.#broker
-    if (current?.takes(topic) === true) current.send(topic, Buffer.from(JSON.stringify(body)))
+    if (current?.isSubscribedTo(topic) === true) current.send(topic, Buffer.from(JSON.stringify(body)))
   }
 }

@@ -4,14 +4,14 @@ import { ALERTS } from './areas/alerts.ts'
 import { COMMANDS } from './areas/commands.ts'
 import { DEVICES } from './areas/devices.ts'
 import { FIRMWARE } from './areas/firmware.ts'
-import { FIRMWARE_WAYS } from './areas/firmware-ways.ts'
+import { FIRMWARE_OUTCOMES } from './areas/firmware-outcomes.ts'
 import { LIVE } from './areas/live.ts'
 import { TELEMETRY } from './areas/telemetry.ts'
 import type { ServiceCheck } from './steps.ts'
 
 export const SERVICE_CHECKS: readonly ServiceCheck[] = [
   ...FIRMWARE,
-  ...FIRMWARE_WAYS,
+  ...FIRMWARE_OUTCOMES,
   ...ALERTS,
   ...ACCOUNTS,
   ...DEVICES,

@@ -21,33 +21,33 @@ export interface ServiceExamination extends ServiceUnderTest {
 }
 
 /** The number of checks that run concurrently. They spend most of their time waiting. */
-const BESIDE_MAX = 4
+const CHECKS_AT_ONCE_MAX = 4
 
 export async function examineService(examination: ServiceExamination): Promise<Report> {
   const { url, level, only, signal, found } = examination
   const checks = SERVICE_CHECKS.filter((each) => {
-    return isOf(level, each) && (only.length === 0 || isChosen(each.id, only))
+    return isInLevel(level, each) && (only.length === 0 || isChosen(each.id, only))
   })
   if (checks.length === 0) throw new RangeError(`no check of this level matches ${only.join(', ')}`)
   const run = await Run.open(examination)
   const findings: Finding[] = []
-  const tell = (finding: Finding) => {
+  const report = (finding: Finding) => {
     findings.push(finding)
     found?.(finding)
   }
   const waiting = checks.filter(({ isLast }) => isLast !== true)
   try {
-    await eachAtOnce(waiting, BESIDE_MAX, async (check) => tell(await examineOne(check, run)))
-    for (const last of checks.filter(({ isLast }) => isLast === true)) tell(await examineOne(last, run))
+    await eachAtOnce(waiting, CHECKS_AT_ONCE_MAX, async (check) => report(await examineOne(check, run)))
+    for (const last of checks.filter(({ isLast }) => isLast === true)) report(await examineOne(last, run))
   } finally {
-    tell(await cleanUp(run))
+    report(await cleanUp(run))
   }
   signal.throwIfAborted()
   findings.sort((a, b) => (a.id < b.id ? -1 : 1))
   return toReport({ subject: url, profile: level }, findings)
 }
 
-function isOf(level: ServiceLevel, { isRead, isSlow }: ServiceCheck): boolean {
+function isInLevel(level: ServiceLevel, { isRead, isSlow }: ServiceCheck): boolean {
   return level === 'full' || isRead === true || (level === 'quick' && isSlow !== true)
 }
 

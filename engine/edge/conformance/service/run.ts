@@ -37,14 +37,14 @@ export interface Session {
   readonly inbox: { readonly topic: string; readonly body: JsonObject | undefined }[]
   /** Returns the number of received messages, acknowledged or not. */
   received(): number
-  say(suffix: string, body: Json | string): Promise<void>
+  publish(suffix: string, body: Json | string): Promise<void>
 }
 
 /** The limit is generous because a slow response on a busy machine is no fault of the service. */
-const WITHIN_MS = 60_000
-const RESTART_MS = 120_000
-const PURGED_MS = 180_000
-const PURGE_LOOK_MS = 200
+const WAIT_MS_MAX = 60_000
+const RESTART_MS_MAX = 120_000
+const PURGE_MS_MAX = 180_000
+const PURGE_CHECK_MS = 200
 
 export class Run {
   readonly id = randomBytes(4).toString('hex')
@@ -86,7 +86,7 @@ export class Run {
   }
 
   /** Registers a cleanup function. All of them run at the end, the newest first, even if checks fail. */
-  later(undo: () => Promise<unknown>): void {
+  atEnd(undo: () => Promise<unknown>): void {
     this.#undo.push(undo)
   }
 
@@ -105,7 +105,7 @@ export class Run {
   async connect({ id, token }: Device, options: IClientOptions = {}): Promise<Session> {
     const client = mqtt.connect(this.#mqttUrl, {
       ...{ clientId: id, username: id, password: token, clean: true, reconnectPeriod: 0 },
-      ...{ protocolVersion: 4, connectTimeout: WITHIN_MS, ...options },
+      ...{ protocolVersion: 4, connectTimeout: WAIT_MS_MAX, ...options },
     })
     client.on('error', () => undefined)
     this.#clients.push(client)
@@ -119,12 +119,12 @@ export class Run {
       if (cmd === 'publish') received++
     })
     // Listeners must be added before this wait, because queued messages can arrive in the same segment as the CONNACK.
-    await isConnected(client)
-    const say = async (suffix: string, body: Json | string) => {
+    await untilConnected(client)
+    const publish = async (suffix: string, body: Json | string) => {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       await client.publishAsync(own + suffix, text, { qos: 1, retain: suffix === 'status' })
     }
-    return { client, inbox, say, received: () => received }
+    return { client, inbox, publish, received: () => received }
   }
 
   async subscribe({ client }: Session, { id }: Device, ...suffixes: readonly string[]): Promise<void> {
@@ -138,7 +138,7 @@ export class Run {
   async until<T>(
     what: string,
     find: () => T | undefined | Promise<T | undefined>,
-    withinMs: number = WITHIN_MS,
+    withinMs: number = WAIT_MS_MAX,
   ): Promise<T> {
     for (const end = Date.now() + withinMs; ; ) {
       const found = await find()
@@ -153,13 +153,13 @@ export class Run {
     const { restartLine } = this.#service
     if (restartLine === undefined)
       throw new SkippedCheck('this needs a command that restarts the service (--restart)')
-    await promisify(exec)(restartLine, { timeout: RESTART_MS, signal: this.signal })
+    await promisify(exec)(restartLine, { timeout: RESTART_MS_MAX, signal: this.signal })
     // This request bypasses `rest`, which would count the 503 of a starting service as a fault.
     const isReady = async () => (await fetch(`${this.url}/readyz`)).ok
     await this.until(
       'the service is ready again',
       async () => ((await isReady().catch(() => false)) ? true : undefined),
-      RESTART_MS,
+      RESTART_MS_MAX,
     )
   }
 
@@ -167,11 +167,11 @@ export class Run {
   async close(): Promise<readonly string[]> {
     await Promise.all(this.#clients.map((client) => client.endAsync(true).catch(() => undefined)))
     const left: string[] = []
-    const tried = (undo: () => Promise<unknown>) =>
+    const attempt = (undo: () => Promise<unknown>) =>
       undo().catch((error: unknown) => {
         left.push(errorText(error))
       })
-    for (const undo of this.#undo.toReversed()) await tried(undo)
+    for (const undo of this.#undo.toReversed()) await attempt(undo)
     left.push(...(await this.#purge()))
     return left
   }
@@ -179,7 +179,7 @@ export class Run {
   /** Purges the devices of the group repeatedly, because a gateway cannot be purged before its sub-devices. */
   async #purge(): Promise<readonly string[]> {
     const path = `/devices?group=${encodeURIComponent(this.group)}&per_page=200`
-    for (const end = Date.now() + PURGED_MS; ; await sleep(PURGE_LOOK_MS)) {
+    for (const end = Date.now() + PURGE_MS_MAX; ; await sleep(PURGE_CHECK_MS)) {
       const { body } = await this.rest.get(path)
       const devices = Array.isArray(body['data']) ? body['data'].map(Object) : []
       if (devices.length === 0) return []
@@ -193,7 +193,7 @@ export class Run {
 }
 
 /** Resolves once the client is connected. Rejects if the broker refuses it or the connection ends first. */
-async function isConnected(client: MqttClient): Promise<void> {
+async function untilConnected(client: MqttClient): Promise<void> {
   await new Promise<unknown>((resolve, reject) => {
     client.once('connect', resolve)
     client.once('error', reject)

@@ -27,18 +27,18 @@ export function status(word: 'online' | 'offline', sessionId: string, version = 
 }
 
 /** A broker that checks only the signature of a token accepts a revoked one, until the service ends the session. */
-const OUT_MS = 2_000
+const END_MS_MAX = 2_000
 
-export async function isRefused(run: Run, device: Device): Promise<void> {
+export async function expectRefused(run: Run, device: Device): Promise<void> {
   const session = await run.connect(device).catch(() => undefined)
   if (session === undefined) return
-  const isOut = () => (session.client.connected ? undefined : true)
-  await run.until('the session ends', isOut, OUT_MS).catch(() => {
+  const hasEnded = () => (session.client.connected ? undefined : true)
+  await run.until('the session ends', hasEnded, END_MS_MAX).catch(() => {
     throw new UnmetCheck(`it accepts ${device.id}, which it should refuse`)
   })
 }
 
-export async function hasStatus(run: Run, id: string, wanted: string): Promise<void> {
+export async function untilStatus(run: Run, id: string, wanted: string): Promise<void> {
   await run.until(`the status ${wanted}`, async () => {
     return (await run.rest.get(`/devices/${id}`)).body['status'] === wanted ? true : undefined
   })
@@ -50,7 +50,7 @@ export function rowsOf(body: JsonObject): readonly JsonObject[] {
 }
 
 /** Returns the latest message with this suffix that the session received. Waits for one if there is none. */
-export async function told(run: Run, { inbox }: Session, suffix: string): Promise<JsonObject> {
+export async function messageOn(run: Run, { inbox }: Session, suffix: string): Promise<JsonObject> {
   const { body } = await run.until(`a message on ${suffix}`, () =>
     inbox.findLast(({ topic }) => topic === suffix),
   )
@@ -63,28 +63,28 @@ export interface SentCommand {
   /** The id of the command in REST. */
   readonly id: string
   /** The id of the command on MQTT. */
-  readonly order: string
+  readonly requestId: string
 }
 
 /** Registers and connects a device, and sends it a command. */
-export async function ordered(run: Run, body: JsonObject): Promise<SentCommand> {
+export async function deviceWithCommand(run: Run, body: JsonObject): Promise<SentCommand> {
   const device = await run.register()
   const session = await run.connect(device)
   await run.subscribe(session, device, 'command')
-  await session.say('status', status('online', 's1'))
-  const id = await send(run, device, body)
-  const { request_id: order } = await told(run, session, 'command')
-  return { device, session, id, order: String(order) }
+  await session.publish('status', status('online', 's1'))
+  const id = await sendCommand(run, device, body)
+  const { request_id: requestId } = await messageOn(run, session, 'command')
+  return { device, session, id, requestId: String(requestId) }
 }
 
 /** Sends a command. Resolves with its id once it was accepted. */
-export async function send(run: Run, { id }: Device, body: JsonObject): Promise<string> {
+export async function sendCommand(run: Run, { id }: Device, body: JsonObject): Promise<string> {
   const made = await run.rest.post(`/commands/${id}`, body)
   if (made.status >= 300) expectStatus(made, 202, 'POST /commands/{id}')
   return String(made.body['command_id'])
 }
 
-export async function hasCommand(
+export async function untilCommand(
   run: Run,
   { device, id }: Pick<SentCommand, 'device' | 'id'>,
   wanted: string,

@@ -16,12 +16,12 @@ const {
   FLEET_STATE_DIR: folder = 'state',
 } = process.env
 const HOURLY_MS = 3_600_000
-const is = (fault: string): boolean => values.fault === fault
+const hasFault = (fault: string): boolean => values.fault === fault
 const topic = (suffix: string): string => `fleet/${deviceId}/${suffix}`
 
-const memory = join(folder, 'answers.json')
+const answersFile = join(folder, 'answers.json')
 const answers: Record<string, JsonObject> =
-  existsSync(memory) && !is('forgetful') ? JSON.parse(readFileSync(memory, 'utf8')) : {}
+  existsSync(answersFile) && !hasFault('forgetful') ? JSON.parse(readFileSync(answersFile, 'utf8')) : {}
 const constantSession = randomUUID()
 let sessionId = constantSession
 let seenVersion = -1
@@ -34,89 +34,90 @@ function status(word: 'online' | 'offline'): string {
   return JSON.stringify({ status: word, session_id: sessionId, timestamp: new Date().toISOString() })
 }
 
-function say(suffix: string, body: JsonObject | string, retain = false): void {
+function publish(suffix: string, body: JsonObject | string, retain = false): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   client.publish(topic(suffix), text, { qos: 1, retain })
 }
 
 function connect(): void {
-  if (!is('old-session')) sessionId = randomUUID()
-  const retain = !is('volatile-will')
+  if (!hasFault('old-session')) sessionId = randomUUID()
+  const retain = !hasFault('volatile-will')
   client = mqtt.connect(url, {
-    ...{ clientId: is('other-name') ? `${deviceId}-2` : deviceId, username: deviceId, password: token },
+    ...{ clientId: hasFault('other-name') ? `${deviceId}-2` : deviceId, username: deviceId, password: token },
     ...{ clean: false, reconnectPeriod: 0, resubscribe: false, keepalive: 2, protocolVersion: 4 },
     will: { topic: topic('status'), payload: Buffer.from(status('offline')), qos: 1, retain },
   })
-  client.on('connect', greet)
+  client.on('connect', onConnected)
   client.on('error', () => undefined)
-  client.on('close', comeBack)
-  client.on('message', (name, payload) => take(name.slice(topic('').length), payload))
+  client.on('close', reconnect)
+  client.on('message', (name, payload) => onMessage(name.slice(topic('').length), payload))
 }
 
-function comeBack(): void {
+function reconnect(): void {
   client.end(true)
   const longest = Math.min(30_000, 500 * 2 ** failures++)
-  setTimeout(connect, is('hasty') ? 20 : Math.max(failures > 1 ? 1_000 : 0, Math.random() * longest))
+  setTimeout(connect, hasFault('hasty') ? 20 : Math.max(failures > 1 ? 1_000 : 0, Math.random() * longest))
 }
 
-function greet(): void {
+function onConnected(): void {
   failures = 0
-  const topics = is('forgets-topics') && connects++ > 0 ? ['shadow/desired'] : ['command', 'shadow/desired']
+  const topics =
+    hasFault('forgets-topics') && connects++ > 0 ? ['shadow/desired'] : ['command', 'shadow/desired']
   client.subscribe(topics.map(topic), { qos: 1 })
-  say('status', status('online'), true)
-  say('shadow/reported', reported)
+  publish('status', status('online'), true)
+  publish('shadow/reported', reported)
   measure()
 }
 
 function measure(): void {
   if (!client.connected) return
   const late = new Date().toISOString().slice(0, -1)
-  const timestamp = is('local-time') ? late : new Date().toISOString()
-  say('telemetry', { timestamp, temperature: 20 + Math.random() }, is('retains'))
+  const timestamp = hasFault('local-time') ? late : new Date().toISOString()
+  publish('telemetry', { timestamp, temperature: 20 + Math.random() }, hasFault('retains'))
 }
 
-function take(suffix: string, payload: Buffer): void {
+function onMessage(suffix: string, payload: Buffer): void {
   const body = parsePayload(payload)
   if (body === undefined) {
-    if (is('fragile')) process.exit(1)
+    if (hasFault('fragile')) process.exit(1)
     return
   }
-  if (suffix === 'command') obey(body)
-  if (suffix === 'shadow/desired') follow(body)
+  if (suffix === 'command') onCommand(body)
+  if (suffix === 'shadow/desired') onDesired(body)
 }
 
-function obey({ request_id: id, command, expires_at: expires }: JsonObject): void {
+function onCommand({ request_id: id, command, expires_at: expires }: JsonObject): void {
   if (typeof id !== 'string' || typeof command !== 'string') return
   const before = answers[id]
-  if (before !== undefined && !is('obeys-twice')) {
-    say('command/ack', before)
+  if (before !== undefined && !hasFault('obeys-twice')) {
+    publish('command/ack', before)
     return
   }
   const isOver = typeof expires === 'string' && Date.parse(expires) <= Date.now()
-  const isRefused = (isOver && !is('obeys-late')) || (command !== 'ping' && !is('knows-all'))
+  const isRefused = (isOver && !hasFault('obeys-late')) || (command !== 'ping' && !hasFault('knows-all'))
   const result = { request_id: id, status: isRefused ? 'rejected' : 'completed' }
   const answer = { ...result, executed_at: new Date(Date.now()).toISOString(), result: { run: randomUUID() } }
   answers[id] = answer
-  writeFileSync(memory, JSON.stringify(answers))
-  say('command/ack', answer)
+  writeFileSync(answersFile, JSON.stringify(answers))
+  publish('command/ack', answer)
 }
 
-function follow({ version, state }: JsonObject): void {
+function onDesired({ version, state }: JsonObject): void {
   if (typeof version !== 'number' || !isObject(state)) return
-  if (version <= seenVersion && !is('any-version')) return
+  if (version <= seenVersion && !hasFault('any-version')) return
   seenVersion = version
   if (Object.keys(state).length === 0) return
   reported = Object.fromEntries(
     Object.entries({ ...reported, ...state }).filter(([, value]) => value !== null),
   )
-  say('shadow/reported', state)
+  publish('shadow/reported', state)
 }
 
 process.once('SIGTERM', () => {
-  if (is('rude')) process.exit(0)
+  if (hasFault('rude')) process.exit(0)
   client.publish(topic('status'), status('offline'), { qos: 1, retain: true }, () => process.exit(0))
 })
 connect()
 setInterval(measure, 300)
-setInterval(() => client.connected && say('status', status('online'), true), 5_000)
+setInterval(() => client.connected && publish('status', status('online'), true), 5_000)
 setTimeout(() => process.exit(0), HOURLY_MS)

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../../schemas/json.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { type PublishedMessage, shown } from '../recording.ts'
+import { type PublishedMessage, toEvidence } from '../recording.ts'
 
 const CLAUSE = 'DEVICES.md, What a device is sent'
 const ANSWER_MS = 10_000
@@ -17,20 +17,20 @@ const NOT_DONE: readonly unknown[] = ['failed', 'rejected']
 
 export const COMMAND_CHECKS: readonly Check[] = [
   check('CMD-02', 'the device answers a command with its request id', async (bench) => {
-    await ask(bench, bench.device.command)
+    await carryOut(bench, bench.device.command)
   }),
   check(
     'CMD-03',
     'the device carries out a command that is delivered twice once, and answers twice',
     async (bench) => {
       const order = orderOf(bench.device.command)
-      const first = await obeyed(bench, order)
-      await isTheSame(bench, { order, first })
+      const first = await finalAnswer(bench, order)
+      await expectSameAnswer(bench, { order, first })
     },
   ),
   check('CMD-04', 'the device does so even if it was killed between the deliveries', async (bench) => {
-    await diesAfter(bench)
-    await diesDuring(bench)
+    await killAfterAnswer(bench)
+    await killDuringCommand(bench)
   }),
   check('CMD-05', 'the device does not carry out an expired command', async (bench) => {
     const order = {
@@ -40,24 +40,24 @@ export const COMMAND_CHECKS: readonly Check[] = [
     }
     await bench.ready()
     await bench.broker.send('command', order)
-    const done = await bench.never(() => answer(bench, order, ['completed']), QUIET_MS)
-    if (done !== undefined) throw new UnmetCheck('it carried out an expired command', shown(done))
-    await ask(bench, bench.device.command)
+    const done = await bench.observe(() => answer(bench, order, ['completed']), QUIET_MS)
+    if (done !== undefined) throw new UnmetCheck('it carried out an expired command', toEvidence(done))
+    await carryOut(bench, bench.device.command)
   }),
   check('CMD-06', 'the device answers failed or rejected to an unknown command', async (bench) => {
-    const answer = await obeyed(bench, orderOf('no_such_command'))
+    const answer = await finalAnswer(bench, orderOf('no_such_command'))
     if (!NOT_DONE.includes(answer.body?.['status']))
-      throw new UnmetCheck('it did not refuse an unknown command', shown(answer))
+      throw new UnmetCheck('it did not refuse an unknown command', toEvidence(answer))
   }),
-  check('CMD-07', 'a cancelled command does not complete', cancels),
-  check('CMD-08', 'the device ignores malformed commands and stays connected', ignoresNonsense),
+  check('CMD-07', 'a cancelled command does not complete', cancel),
+  check('CMD-08', 'the device ignores malformed commands and stays connected', ignoresMalformed),
   {
     ...check('CMD-09', 'a result has at most 64 KiB', async (bench) => {
-      await ask(bench, bench.device.command)
+      await carryOut(bench, bench.device.command)
       for (const message of bench.broker.published('command/ack')) {
         const result = message.body?.['result']
         const size = result === undefined ? 0 : Buffer.byteLength(JSON.stringify(result))
-        if (size > RESULT_BYTES_MAX) throw new UnmetCheck(`a result has ${size} bytes`, shown(message))
+        if (size > RESULT_BYTES_MAX) throw new UnmetCheck(`a result has ${size} bytes`, toEvidence(message))
       }
     }),
   },
@@ -94,7 +94,7 @@ function answer(
 }
 
 /** Sends the command and waits for its final answer. */
-async function obeyed(bench: Bench, order: JsonObject): Promise<PublishedMessage> {
+async function finalAnswer(bench: Bench, order: JsonObject): Promise<PublishedMessage> {
   await bench.ready()
   const since = bench.broker.messages
   await bench.broker.send('command', order)
@@ -105,12 +105,12 @@ async function obeyed(bench: Bench, order: JsonObject): Promise<PublishedMessage
   )
 }
 
-async function ask(bench: Bench, command: string): Promise<void> {
-  const done = await obeyed(bench, orderOf(command))
+async function carryOut(bench: Bench, command: string): Promise<void> {
+  const done = await finalAnswer(bench, orderOf(command))
   if (done.body?.['status'] === 'rejected')
     throw new UnmetCheck(
       `it does not know ${command}; use --command to name a command that it knows`,
-      shown(done),
+      toEvidence(done),
     )
 }
 
@@ -120,26 +120,26 @@ interface SentOrder {
 }
 
 /** Checks that a repeated command gets the same answer. A different answer would mean that it was carried out again. */
-async function isTheSame(bench: Bench, { order, first }: SentOrder): Promise<void> {
-  const second = await obeyed(bench, order)
+async function expectSameAnswer(bench: Bench, { order, first }: SentOrder): Promise<void> {
+  const second = await finalAnswer(bench, order)
   const core = ({ body }: PublishedMessage) =>
     JSON.stringify([body?.['status'], body?.['executed_at'], body?.['result'], body?.['error']])
   if (core(first) !== core(second))
     throw new UnmetCheck(
       'it carried out a command twice: its second answer differs from the first one',
-      `${shown(first)}; then ${shown(second)}`,
+      `${toEvidence(first)}; then ${toEvidence(second)}`,
     )
 }
 
-async function diesAfter(bench: Bench): Promise<void> {
+async function killAfterAnswer(bench: Bench): Promise<void> {
   const order = orderOf(bench.device.command)
-  const first = await obeyed(bench, order)
-  await bench.killAndStart()
-  await isTheSame(bench, { order, first })
+  const first = await finalAnswer(bench, order)
+  await bench.killAndRestart()
+  await expectSameAnswer(bench, { order, first })
 }
 
 /** Checks that a device that is killed during a command does not carry it out again. It may report a failure. */
-async function diesDuring(bench: Bench): Promise<void> {
+async function killDuringCommand(bench: Bench): Promise<void> {
   const { slowCommand: slow } = bench.device
   if (slow === undefined) return
   const order = orderOf(slow.command, slow.data)
@@ -150,13 +150,13 @@ async function diesDuring(bench: Bench): Promise<void> {
     () => answer(bench, order, ['acked', 'accepted', 'in_progress']),
     ANSWER_MS,
   )
-  await bench.killAndStart()
-  const again = await obeyed(bench, order)
+  await bench.killAndRestart()
+  const again = await finalAnswer(bench, order)
   if (again.body?.['status'] === 'completed')
-    throw new UnmetCheck('it was killed during a command and carried it out again', shown(again))
+    throw new UnmetCheck('it was killed during a command and carried it out again', toEvidence(again))
 }
 
-async function cancels(bench: Bench): Promise<void> {
+async function cancel(bench: Bench): Promise<void> {
   const { slowCommand: slow } = bench.device
   if (slow === undefined)
     throw new SkippedCheck(
@@ -173,12 +173,12 @@ async function cancels(bench: Bench): Promise<void> {
   }
   await bench.broker.send('command', cancel)
   // The device must not be blocked by the cancelled command, so it carries out the next one at once.
-  await ask(bench, bench.device.command)
+  await carryOut(bench, bench.device.command)
   const done = answer(bench, order, ['completed'])
-  if (done !== undefined) throw new UnmetCheck('it completed a cancelled command', shown(done))
+  if (done !== undefined) throw new UnmetCheck('it completed a cancelled command', toEvidence(done))
 }
 
-async function ignoresNonsense(bench: Bench): Promise<void> {
+async function ignoresMalformed(bench: Bench): Promise<void> {
   const connection = await bench.ready()
   const bad: readonly (string | Buffer | JsonObject)[] = [
     '',
@@ -194,7 +194,7 @@ async function ignoresNonsense(bench: Bench): Promise<void> {
     Buffer.from([0xff, 0xfe, 0x00, 0x80]),
   ]
   for (const payload of bad) await bench.broker.send('command', payload)
-  await ask(bench, bench.device.command)
+  await carryOut(bench, bench.device.command)
   if (connection.closedAt !== undefined)
     throw new UnmetCheck('it disconnected because of a malformed command')
 }

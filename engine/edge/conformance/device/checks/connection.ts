@@ -23,7 +23,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     track: 'connection',
     clause: CLAUSE,
     title: 'the device reconnects after random waits, and tries at most once a second',
-    run: comesBack,
+    run: reconnects,
   },
   {
     id: 'CONN-07',
@@ -31,7 +31,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     track: 'refused',
     clause: CLAUSE,
     title: 'the device tries at most six times a minute while the broker refuses it',
-    run: staysPolite,
+    run: limitsAttempts,
   },
   {
     id: 'CONN-08',
@@ -39,7 +39,7 @@ export const CONNECTION_CHECKS: readonly Check[] = [
     track: 'connection',
     clause: 'DEVICES.md, What a device publishes',
     title: 'the device publishes offline on status before it disconnects on SIGTERM',
-    run: saysGoodbye,
+    run: publishesOffline,
   },
   {
     id: 'CONN-09',
@@ -51,11 +51,11 @@ export const CONNECTION_CHECKS: readonly Check[] = [
   },
 ]
 
-async function comesBack(bench: Bench): Promise<void> {
+async function reconnects(bench: Bench): Promise<void> {
   const waits: number[] = []
   for (let trial = 0; trial < TRIALS; trial++) {
     await bench.ready()
-    await isGreeted(bench)
+    await untilOnline(bench)
     const cutAt = Date.now()
     bench.broker.cut()
     await bench.ready()
@@ -67,9 +67,9 @@ async function comesBack(bench: Bench): Promise<void> {
       'it waits the same time before each connect, so a whole fleet would reconnect at the same moment',
       `waits in ms: ${waits.join(', ')}`,
     )
-  const { manners, recordings } = bench.broker
+  const { behaviour, recordings } = bench.broker
   const before = recordings.length
-  manners.door = 'cut'
+  behaviour.onConnect = 'cut'
   bench.broker.cut()
   const forMs = Math.max(FAILING_LEAST_MS, FAILING_MS * bench.device.pace)
   await bench.wait(forMs)
@@ -87,11 +87,11 @@ function cutStart({ broker }: Bench, before: number): number {
   return broker.recordings[before]?.openedAt ?? 0
 }
 
-async function staysPolite(bench: Bench): Promise<void> {
+async function limitsAttempts(bench: Bench): Promise<void> {
   await bench.ready()
-  await isGreeted(bench)
+  await untilOnline(bench)
   const before = bench.broker.recordings.length
-  bench.broker.manners.door = 'refuse'
+  bench.broker.behaviour.onConnect = 'refuse'
   bench.broker.cut()
   const first = await bench.until('the device connects again', () => bench.broker.recordings[before], 60_000)
   const forMs = REFUSED_MS * bench.device.pace
@@ -105,10 +105,10 @@ async function staysPolite(bench: Bench): Promise<void> {
     )
 }
 
-async function saysGoodbye(bench: Bench): Promise<void> {
+async function publishesOffline(bench: Bench): Promise<void> {
   const { program } = bench
   const connection = await bench.ready()
-  const { sessionId } = await isGreeted(bench)
+  const { sessionId } = await untilOnline(bench)
   await program.stop('SIGTERM', FAREWELL_MS)
   // The shell that started the device may exit before the device, and the last bytes may arrive after that.
   const isOver = () => (connection.closedAt === undefined ? undefined : true)
@@ -125,11 +125,11 @@ async function saysGoodbye(bench: Bench): Promise<void> {
 
 async function noticesSilence(bench: Bench): Promise<void> {
   const connection = await bench.ready()
-  await isGreeted(bench)
+  await untilOnline(bench)
   const keepaliveSec = connection.connect?.keepalive ?? 0
   if (keepaliveSec === 0)
     throw new UnmetCheck('it connects with a keep-alive of 0, so it cannot notice a dead network')
-  bench.broker.manners.answers = false
+  bench.broker.behaviour.answers = false
   const withinMs = keepaliveSec * 1_500 + NOTICE_EXTRA_MS
   const before = bench.broker.recordings.length
   await bench.until(
@@ -141,7 +141,7 @@ async function noticesSilence(bench: Bench): Promise<void> {
 }
 
 /** Waits for the first status message of the session. */
-async function isGreeted(bench: Bench): Promise<{ readonly sessionId: unknown }> {
+async function untilOnline(bench: Bench): Promise<{ readonly sessionId: unknown }> {
   const connection = await bench.ready()
   const topic = bench.broker.topic('status')
   try {

@@ -2,7 +2,7 @@
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { calmUntil, type PublishedMessage, type Recording, shown } from '../recording.ts'
+import { type PublishedMessage, type Recording, toEvidence, unalteredUntil } from '../recording.ts'
 
 const CONNECT = 'DEVICES.md, Connect'
 const STATUS = 'DEVICES.md, What a device publishes'
@@ -26,7 +26,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     title: 'the client id of the device is its device id',
     run: async (bench, recordings) => {
       await bench.ready()
-      for (const { connect } of both(bench, recordings))
+      for (const { connect } of allRecordings(bench, recordings))
         if (connect !== undefined && connect.clientId !== bench.device.deviceId)
           throw new UnmetCheck(
             `it connects as ${JSON.stringify(connect.clientId)}, not as ${bench.device.deviceId}`,
@@ -49,7 +49,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     track: 'last',
     clause: STATUS,
     title: 'the device publishes online within 5 s of its connect, with the session_id of its last will',
-    run: isBorn,
+    run: publishesOnline,
   },
   {
     id: 'CONN-04',
@@ -65,7 +65,7 @@ export const RECORDED_CHECKS: readonly Check[] = [
     track: 'last',
     clause: STATUS,
     title: 'the device publishes a message at least every 30 s, if only on status',
-    run: beats,
+    run: sendsHeartbeats,
   },
   {
     id: 'CONN-10',
@@ -77,9 +77,10 @@ export const RECORDED_CHECKS: readonly Check[] = [
     run: async (bench, recordings) => {
       await bench.ready()
       const own = bench.broker.topic('')
-      for (const { published, subscribed } of both(bench, recordings)) {
+      for (const { published, subscribed } of allRecordings(bench, recordings)) {
         const stray = published.find(({ topic }) => !topic.startsWith(own))
-        if (stray !== undefined) throw new UnmetCheck('it publishes outside its own topics', shown(stray))
+        if (stray !== undefined)
+          throw new UnmetCheck('it publishes outside its own topics', toEvidence(stray))
         const filter = subscribed.find(({ topic }) => !topic.startsWith(own))
         if (filter !== undefined)
           throw new UnmetCheck('it subscribes outside its own topics', `SUBSCRIBE ${filter.topic}`)
@@ -142,17 +143,17 @@ export const RECORDED_CHECKS: readonly Check[] = [
     track: 'last',
     clause: 'DEVICES.md, What a device is sent',
     title: 'the device reports its progress at most once a second',
-    run: tellsSeldom,
+    run: limitsProgressReports,
   },
 ]
 
 /** Returns the earlier recordings and those that this bench has made since. */
-function both(bench: Bench, recordings: readonly Recording[]): readonly Recording[] {
+function allRecordings(bench: Bench, recordings: readonly Recording[]): readonly Recording[] {
   return [...new Set([...recordings, ...bench.broker.recordings])]
 }
 
-function accepted(bench: Bench, recordings: readonly Recording[]): readonly Recording[] {
-  return both(bench, recordings).filter(({ acceptedAt }) => acceptedAt !== undefined)
+function acceptedRecordings(bench: Bench, recordings: readonly Recording[]): readonly Recording[] {
+  return allRecordings(bench, recordings).filter(({ acceptedAt }) => acceptedAt !== undefined)
 }
 
 async function noneOf(
@@ -161,15 +162,15 @@ async function noneOf(
   { wrong, reason }: { readonly wrong: (message: PublishedMessage) => boolean; readonly reason: string },
 ): Promise<void> {
   await bench.ready()
-  const found = both(bench, recordings)
+  const found = allRecordings(bench, recordings)
     .flatMap(({ published }) => published)
     .find(wrong)
-  if (found !== undefined) throw new UnmetCheck(reason, shown(found))
+  if (found !== undefined) throw new UnmetCheck(reason, toEvidence(found))
 }
 
 async function hasWill(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   await bench.ready()
-  for (const { connect } of accepted(bench, recordings)) {
+  for (const { connect } of acceptedRecordings(bench, recordings)) {
     const will = connect?.will
     if (will === undefined) throw new UnmetCheck('it connects without a last will')
     const text = will.payload.toString()
@@ -184,16 +185,16 @@ async function hasWill(bench: Bench, recordings: readonly Recording[]): Promise<
   }
 }
 
-async function isBorn(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+async function publishesOnline(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   const connection = await bench.ready()
   const topic = bench.broker.topic('status')
   const find = () => connection.published.find((message) => message.topic === topic)
   await bench.until('online on status', find, BIRTH_MS)
-  for (const recording of accepted(bench, recordings)) {
+  for (const recording of acceptedRecordings(bench, recordings)) {
     const { acceptedAt = 0, published, connect } = recording
     const birth = published.find((message) => message.topic === topic)
     if (birth === undefined) {
-      const lasted = calmUntil(recording, Date.now()) - acceptedAt
+      const lasted = unalteredUntil(recording, Date.now()) - acceptedAt
       if (lasted > BIRTH_MS + GRACE_MS)
         throw new UnmetCheck('it was connected and never published online on status')
       continue
@@ -201,23 +202,25 @@ async function isBorn(bench: Bench, recordings: readonly Recording[]): Promise<v
     if (birth.at - acceptedAt > BIRTH_MS)
       throw new UnmetCheck(
         'it published its first message on status more than 5 s after its connect',
-        shown(birth),
+        toEvidence(birth),
       )
     if (birth.body?.['status'] !== 'online')
-      throw new UnmetCheck('its first message on status does not say online', shown(birth))
+      throw new UnmetCheck('its first message on status does not say online', toEvidence(birth))
     const will = connect?.will?.payload.toString()
     if (will !== undefined && birth.body['session_id'] !== sessionOf(will))
       throw new UnmetCheck(
         'its first message on status has another session_id than its last will',
-        `${shown(birth)}; will: ${will}`,
+        `${toEvidence(birth)}; will: ${will}`,
       )
   }
 }
 
 async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   // Tracks may be separate programs, so one of them must connect twice.
-  await bench.connectAnew()
-  const ids = accepted(bench, recordings).map(({ connect }) => sessionOf(connect?.will?.payload.toString()))
+  await bench.reconnect()
+  const ids = acceptedRecordings(bench, recordings).map(({ connect }) =>
+    sessionOf(connect?.will?.payload.toString()),
+  )
   const known = ids.filter((id) => typeof id === 'string')
   if (known.length < 2) throw new SkippedCheck('its last wills have no session_id: see CONN-02')
   if (new Set(known).size < known.length)
@@ -227,17 +230,17 @@ async function hasNewSessions(bench: Bench, recordings: readonly Recording[]): P
     )
 }
 
-async function beats(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+async function sendsHeartbeats(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   const connection = await bench.ready()
-  const lasted = (recording: Recording) => calmUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
-  const isWatched = () => accepted(bench, recordings).some((each) => lasted(each) > HEARTBEAT_MS)
+  const lasted = (recording: Recording) => unalteredUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
+  const isWatched = () => acceptedRecordings(bench, recordings).some((each) => lasted(each) > HEARTBEAT_MS)
   // At least one connection must be observed for as long as a device may be silent.
   const isAgain = () => isWatched() || connection.published.length > 1
   const withinMs = HEARTBEAT_MS + GRACE_MS
   await bench.until('a second message over the connection', () => (isAgain() ? true : undefined), withinMs)
-  for (const recording of accepted(bench, recordings)) {
+  for (const recording of acceptedRecordings(bench, recordings)) {
     const times = [recording.acceptedAt ?? 0, ...recording.published.map(({ at }) => at)]
-    const end = calmUntil(recording, Date.now())
+    const end = unalteredUntil(recording, Date.now())
     for (const [index, at] of times.entries()) {
       const gap = Math.min(times[index + 1] ?? end, end) - at
       if (gap > HEARTBEAT_MS + GRACE_MS)
@@ -248,23 +251,23 @@ async function beats(bench: Bench, recordings: readonly Recording[]): Promise<vo
   }
 }
 
-async function tellsSeldom(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+async function limitsProgressReports(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   await bench.ready()
   const topic = bench.broker.topic('ota/status')
-  const told = both(bench, recordings).flatMap(({ published }) =>
+  const reports = allRecordings(bench, recordings).flatMap(({ published }) =>
     published.filter(({ topic: at, body }) => at === topic && body?.['progress'] !== undefined),
   )
-  if (told.length === 0) throw new SkippedCheck('the device reported no progress')
-  for (const message of told) {
+  if (reports.length === 0) throw new SkippedCheck('the device reported no progress')
+  for (const message of reports) {
     const { at, body } = message
-    const near = told.filter((other) => {
+    const near = reports.filter((other) => {
       const isSame = other.body?.['deployment_id'] === body?.['deployment_id']
       return isSame && other.at >= at && other.at < at + PROGRESS_MS
     })
     if (near.length > PROGRESS_MAX)
       throw new UnmetCheck(
         `it reported its progress ${near.length} times within ${PROGRESS_MS / 1_000} s`,
-        shown(message),
+        toEvidence(message),
       )
   }
 }
@@ -272,8 +275,8 @@ async function tellsSeldom(bench: Bench, recordings: readonly Recording[]): Prom
 async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   await bench.ready()
   await subscribedOnce(bench, recordings)
-  const connection = await bench.connectAnew()
-  const [first] = accepted(bench, recordings).filter(({ subscribed }) => subscribed.length > 0)
+  const connection = await bench.reconnect()
+  const [first] = acceptedRecordings(bench, recordings).filter(({ subscribed }) => subscribed.length > 0)
   if (first === undefined) throw new SkippedCheck('the device has no subscriptions')
   const wanted = new Set(first.subscribed.map(({ topic }) => topic))
   const missing = ({ subscribed }: Recording) => {
@@ -283,8 +286,8 @@ async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): 
   await bench
     .until('the device subscribes', () => (missing(connection).length === 0 ? true : undefined), BIRTH_MS)
     .catch(() => undefined)
-  for (const recording of accepted(bench, recordings)) {
-    const lasted = calmUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
+  for (const recording of acceptedRecordings(bench, recordings)) {
+    const lasted = unalteredUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
     const [topic] = missing(recording)
     if (topic !== undefined && lasted >= BIRTH_MS)
       throw new UnmetCheck(
@@ -302,10 +305,10 @@ async function subscribes(
   const topic = bench.broker.topic(about.suffix)
   await bench.until(
     `the device subscribes to ${topic}`,
-    () => (connection.takes(topic) ? true : undefined),
+    () => (connection.isSubscribedTo(topic) ? true : undefined),
     BIRTH_MS,
   )
-  for (const { subscribed, acceptedAt = 0 } of accepted(bench, about.recordings)) {
+  for (const { subscribed, acceptedAt = 0 } of acceptedRecordings(bench, about.recordings)) {
     const found = subscribed.find((subscription) => subscription.topic === topic)
     if (found === undefined) continue
     if (found.at - acceptedAt > BIRTH_MS)
@@ -322,7 +325,7 @@ function suffixOf(bench: Bench, topic: string): string {
 
 /** Waits for the first subscription if none was recorded yet. */
 async function subscribedOnce(bench: Bench, recordings: readonly Recording[]): Promise<void> {
-  const isSeen = () => accepted(bench, recordings).some(({ subscribed }) => subscribed.length > 0)
+  const isSeen = () => acceptedRecordings(bench, recordings).some(({ subscribed }) => subscribed.length > 0)
   await bench
     .until('the device subscribes', () => (isSeen() ? true : undefined), BIRTH_MS)
     .catch((error: unknown) => {

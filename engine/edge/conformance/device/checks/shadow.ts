@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../../../../../schemas/jso
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { type PublishedMessage, shown } from '../recording.ts'
+import { type PublishedMessage, toEvidence } from '../recording.ts'
 
 const CLAUSE = 'DEVICES.md, What a device is sent'
 const REPORT_MS = 10_000
@@ -13,7 +13,7 @@ const SUBSCRIBED_MS = 300
 
 export const SHADOW_CHECKS: readonly Check[] = [
   check('SHD-01', 'the device reports its state after each connect', async (bench) => {
-    const connection = await bench.connectAnew()
+    const connection = await bench.reconnect()
     const topic = bench.broker.topic('shadow/reported')
     const find = () => connection.published.find((message) => message.topic === topic)
     await bench.until('a report on shadow/reported', find, REPORT_MS)
@@ -29,8 +29,9 @@ export const SHADOW_CHECKS: readonly Check[] = [
     const since = bench.broker.messages
     bench.shadow.forget()
     await bench.broker.send('shadow/desired', bench.shadow.message(bench.shadow.version, {}))
-    const report = await bench.never(() => reports(bench, since)[0], QUIET_MS)
-    if (report !== undefined) throw new UnmetCheck('it reports in response to an empty delta', shown(report))
+    const report = await bench.observe(() => reports(bench, since)[0], QUIET_MS)
+    if (report !== undefined)
+      throw new UnmetCheck('it reports in response to an empty delta', toEvidence(report))
   }),
   check(
     'SHD-05',
@@ -51,7 +52,7 @@ export const SHADOW_CHECKS: readonly Check[] = [
   check(
     'SHD-07',
     'a change during a disconnection wins over an older message that arrives after the connect',
-    comesBack,
+    prefersNewest,
   ),
   check('SHD-08', 'the device ends with the last of ten changes in a row', async (bench) => {
     await begin(bench)
@@ -60,7 +61,7 @@ export const SHADOW_CHECKS: readonly Check[] = [
     await bench.shadow.desire(last)
     await isReported(bench, last)
     // No outdated report may follow.
-    await bench.never(() => undefined, QUIET_MS)
+    await bench.observe(() => undefined, QUIET_MS)
     await isReported(bench, last)
   }),
 ]
@@ -91,12 +92,12 @@ async function isReported(bench: Bench, wanted: JsonObject): Promise<void> {
   const [[name, value] = ['', null]] = Object.entries(wanted)
   await bench.until(
     `${JSON.stringify(wanted)} on shadow/reported`,
-    () => (same(bench.shadow.reported[name], value) ? true : undefined),
+    () => (isEqual(bench.shadow.reported[name], value) ? true : undefined),
     REPORT_MS,
   )
 }
 
-function same(one: Json | undefined, other: Json | undefined): boolean {
+function isEqual(one: Json | undefined, other: Json | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
@@ -114,10 +115,10 @@ async function ignoresOlder(bench: Bench): Promise<void> {
   const stale = bench.nextValue()
   const since = bench.broker.messages
   await bench.broker.send('shadow/desired', bench.shadow.message(older, { [name]: stale }))
-  const find = () => reports(bench, since).find((message) => same(stateOf(message)[name], stale))
-  const report = await bench.never(find, QUIET_MS)
+  const find = () => reports(bench, since).find((message) => isEqual(stateOf(message)[name], stale))
+  const report = await bench.observe(find, QUIET_MS)
   if (report !== undefined)
-    throw new UnmetCheck(`it applied version ${older} after a later one`, shown(report))
+    throw new UnmetCheck(`it applied version ${older} after a later one`, toEvidence(report))
 }
 
 async function reportsAgain(bench: Bench): Promise<void> {
@@ -125,12 +126,12 @@ async function reportsAgain(bench: Bench): Promise<void> {
   const desired = bench.broker.topic('shadow/desired')
   await bench.until(
     `the device subscribes to ${desired}`,
-    () => connection.takes(desired) || undefined,
+    () => connection.isSubscribedTo(desired) || undefined,
     REPORT_MS,
   )
   // The subscriptions of the device may arrive in several packets.
   await bench.wait(SUBSCRIBED_MS)
-  const canHear = connection.takes(bench.broker.topic('shadow/reported/rejected'))
+  const canHear = connection.isSubscribedTo(bench.broker.topic('shadow/reported/rejected'))
   const named = bench.broker.published('shadow/reported').find(({ body }) => {
     return isObject(body?.['state']) && typeof body['version'] === 'number'
   })
@@ -152,13 +153,13 @@ async function reportsAgain(bench: Bench): Promise<void> {
     throw new UnmetCheck('it reported again without reading the shadow first')
 }
 
-async function comesBack(bench: Bench): Promise<void> {
+async function prefersNewest(bench: Bench): Promise<void> {
   const { name } = bench.device.field
   await begin(bench)
   await apply(bench, bench.nextValue())
   bench.shadow.desireSilently({ [name]: bench.nextValue() })
   const stale = bench.shadow.message(bench.shadow.version, bench.shadow.delta())
-  bench.broker.manners.door = 'cut'
+  bench.broker.behaviour.onConnect = 'cut'
   bench.broker.cut()
   const wanted = fieldOf(bench)
   bench.shadow.desireSilently(wanted)
@@ -170,7 +171,8 @@ async function comesBack(bench: Bench): Promise<void> {
   await bench.broker.send('shadow/desired', stale)
   await isReported(bench, wanted)
   const find = () =>
-    reports(bench, since).find((message) => same(stateOf(message)[name], Object(stale['state'])[name]))
-  const report = await bench.never(find, QUIET_MS)
-  if (report !== undefined) throw new UnmetCheck('it applied the outdated message in the end', shown(report))
+    reports(bench, since).find((message) => isEqual(stateOf(message)[name], Object(stale['state'])[name]))
+  const report = await bench.observe(find, QUIET_MS)
+  if (report !== undefined)
+    throw new UnmetCheck('it applied the outdated message in the end', toEvidence(report))
 }

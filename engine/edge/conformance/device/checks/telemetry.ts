@@ -4,7 +4,7 @@ import { LOG_LEVELS } from '../../../../../schemas/vocabulary.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
-import { type PublishedMessage, type Recording, shown } from '../recording.ts'
+import { type PublishedMessage, type Recording, toEvidence } from '../recording.ts'
 
 const CLAUSE = 'DEVICES.md, What a device publishes'
 const MEASURED_MS = 120_000
@@ -26,32 +26,32 @@ export const TELEMETRY_CHECKS: readonly Check[] = [
     ...check('TEL-01', 'measurements are objects or arrays of objects'),
     isBasic: true,
     run: async (bench, recordings) => {
-      for (const message of await measured(bench, recordings)) isReadable(bench, message)
+      for (const message of await untilMeasured(bench, recordings)) expectReadable(bench, message)
     },
   },
   {
     ...check('TEL-02', 'numbers are finite, and timestamps are in UTC'),
     isBasic: true,
     run: async (bench, recordings) => {
-      for (const message of await measured(bench, recordings)) isPlausible(message)
+      for (const message of await untilMeasured(bench, recordings)) expectPlausible(message)
     },
   },
   {
     ...check('TEL-03', 'the device sends unacknowledged messages again after its connection broke'),
     track: 'telemetry',
-    run: comesAgain,
+    run: resends,
   },
   {
     ...check('TEL-04', 'messages that are sent again have the time of their measurement'),
     track: 'telemetry',
-    run: hasOwnTime,
+    run: hasTimestamps,
   },
   {
     ...check('TEL-05', 'no message is larger than 256 KiB'),
     isBasic: true,
     run: async (bench, recordings) => {
-      await measured(bench, recordings)
-      const large = all(bench, recordings).find(({ payload }) => payload.length > BYTES_MAX)
+      await untilMeasured(bench, recordings)
+      const large = allMessages(bench, recordings).find(({ payload }) => payload.length > BYTES_MAX)
       if (large !== undefined)
         throw new UnmetCheck(`a message on ${large.topic} has ${large.payload.length} bytes`)
     },
@@ -61,23 +61,23 @@ export const TELEMETRY_CHECKS: readonly Check[] = [
     track: 'telemetry',
     run: isBounded,
   },
-  { ...check('LOG-01', 'a log line has a level and a message'), run: logsWell },
+  { ...check('LOG-01', 'a log line has a level and a message'), run: hasValidLogLines },
 ]
 
 function check(id: string, title: string): Omit<Check, 'run'> {
   return { id, level: 'MUST', track: 'last', clause: CLAUSE, title }
 }
 
-function all(bench: Bench, recordings: readonly Recording[]): readonly PublishedMessage[] {
+function allMessages(bench: Bench, recordings: readonly Recording[]): readonly PublishedMessage[] {
   return [...new Set([...recordings, ...bench.broker.recordings])].flatMap(({ published }) => published)
 }
 
 /** Returns the messages with measurements. Waits for the first one. */
-async function measured(
+async function untilMeasured(
   bench: Bench,
   recordings: readonly Recording[],
 ): Promise<readonly PublishedMessage[]> {
-  const find = () => all(bench, recordings).filter((message) => isTelemetry(bench, message))
+  const find = () => allMessages(bench, recordings).filter((message) => isTelemetry(bench, message))
   if (find().length > 0) return find()
   if (bench.broker.current === undefined) await bench.ready()
   await bench.until('a message on telemetry', () => (find().length > 0 ? true : undefined), MEASURED_MS)
@@ -89,21 +89,21 @@ function isTelemetry(bench: Bench, { topic }: PublishedMessage): boolean {
   return topic === own || topic.startsWith(`${own}/`)
 }
 
-function isReadable(bench: Bench, message: PublishedMessage): void {
+function expectReadable(bench: Bench, message: PublishedMessage): void {
   const value = parse(message)
   const isNamed = message.topic !== bench.broker.topic('telemetry')
   if (isObject(value)) return
   if (isNamed && ['number', 'string', 'boolean'].includes(typeof value)) return
   if (Array.isArray(value) && value.length > 0 && value.every(isObject)) return
-  throw new UnmetCheck('its measurements are not objects or arrays of objects', shown(message))
+  throw new UnmetCheck('its measurements are not objects or arrays of objects', toEvidence(message))
 }
 
-function isPlausible(message: PublishedMessage): void {
+function expectPlausible(message: PublishedMessage): void {
   const text = message.payload.toString('utf8')
   if (NOT_FINITE.test(text) && !isJson(text))
     throw new UnmetCheck(
       'it sends NaN or infinity; it should leave out values that were not measured',
-      shown(message),
+      toEvidence(message),
     )
   const value = parse(message)
   for (const report of Array.isArray(value) ? value : [value]) {
@@ -113,26 +113,26 @@ function isPlausible(message: PublishedMessage): void {
     if (typeof timestamp === 'string' && !TIME_WITH_ZONE.test(timestamp))
       throw new UnmetCheck(
         'a timestamp is not in ISO 8601 and UTC, such as 2026-03-01T08:30:00.000Z',
-        shown(message),
+        toEvidence(message),
       )
     if (!(at > EARLIEST && at < message.at + AHEAD_MS))
       throw new UnmetCheck(
         'a timestamp is not in milliseconds since 1970, or the clock of the device is wrong',
-        shown(message),
+        toEvidence(message),
       )
   }
 }
 
 /** Withholds acknowledgements, then breaks the connection for a while. Returns the unacknowledged messages and those
  *  that came after the interruption. */
-async function interrupted(bench: Bench): Promise<{
+async function interrupt(bench: Bench): Promise<{
   readonly withheld: readonly PublishedMessage[]
   readonly again: readonly PublishedMessage[]
 }> {
   await bench.ready()
-  const { manners } = bench.broker
+  const { behaviour } = bench.broker
   const isMeant = (message: PublishedMessage) => isTelemetry(bench, message)
-  manners.acknowledges = (message) => !isMeant(message)
+  behaviour.acknowledges = (message) => !isMeant(message)
   // Messages are compared by number, because the first of two messages in one millisecond may have been acknowledged.
   // All connections count, because a connection may also break without any fault of the device.
   const before = bench.broker.messages
@@ -145,12 +145,12 @@ async function interrupted(bench: Bench): Promise<{
   const withheld = find()
   const weak = withheld.find(({ qos }) => qos === 0)
   if (weak !== undefined)
-    throw new UnmetCheck('it sends measurements with QoS 0, so messages can be lost', shown(weak))
-  manners.door = 'cut'
+    throw new UnmetCheck('it sends measurements with QoS 0, so messages can be lost', toEvidence(weak))
+  behaviour.onConnect = 'cut'
   bench.broker.cut()
   await bench.wait(CUT_MS * bench.device.pace)
-  manners.door = 'open'
-  manners.acknowledges = () => true
+  behaviour.onConnect = 'accept'
+  behaviour.acknowledges = () => true
   const beforeReturn = bench.broker.messages
   const topics = new Set(withheld.map(({ topic }) => topic))
   const came = () =>
@@ -170,17 +170,17 @@ function isAlike(one: PublishedMessage, other: PublishedMessage): boolean {
   return one.topic === other.topic && one.payload.equals(other.payload)
 }
 
-async function comesAgain(bench: Bench): Promise<void> {
-  const { withheld, again } = await interrupted(bench)
+async function resends(bench: Bench): Promise<void> {
+  const { withheld, again } = await interrupt(bench)
   const lost = withheld.filter((wanted) => !again.some((message) => isAlike(wanted, message)))
   if (lost[0] !== undefined)
     throw new UnmetCheck(
       `${lost.length} of ${withheld.length} unacknowledged messages were not sent again`,
-      shown(lost[0]),
+      toEvidence(lost[0]),
     )
 }
 
-async function hasOwnTime(bench: Bench): Promise<void> {
+async function hasTimestamps(bench: Bench): Promise<void> {
   await bench.ready()
   const { current } = bench.broker
   const find = () => current?.published.find((message) => isTelemetry(bench, message))
@@ -190,13 +190,13 @@ async function hasOwnTime(bench: Bench): Promise<void> {
   if (!reports.every((report) => isObject(report) && report['timestamp'] !== undefined))
     throw new UnmetCheck(
       'its measurements have no timestamp, so messages that are sent late get a wrong time',
-      shown(message),
+      toEvidence(message),
     )
 }
 
 async function isBounded(bench: Bench): Promise<void> {
   const connection = await bench.ready()
-  bench.broker.manners.acknowledges = () => false
+  bench.broker.behaviour.acknowledges = () => false
   await bench.wait(FLOOD_MS * bench.device.pace)
   const ids = new Set<number>()
   for (const { qos, isAcknowledged, messageId } of connection.published)
@@ -206,16 +206,16 @@ async function isBounded(bench: Bench): Promise<void> {
   await bench.ready()
 }
 
-async function logsWell(bench: Bench, recordings: readonly Recording[]): Promise<void> {
+async function hasValidLogLines(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   await bench.ready()
   const topic = bench.broker.topic('log')
-  const lines = all(bench, recordings).filter((message) => message.topic === topic)
+  const lines = allMessages(bench, recordings).filter((message) => message.topic === topic)
   if (lines.length === 0) throw new SkippedCheck('the device sent no log line')
   for (const message of lines) {
     const value = parse(message)
     const entries = Array.isArray(value) ? value : [value]
     const isWell = entries.length <= LINES_MAX && entries.every(isLine)
-    if (!isWell) throw new UnmetCheck('a log line has no valid level or no message', shown(message))
+    if (!isWell) throw new UnmetCheck('a log line has no valid level or no message', toEvidence(message))
   }
 }
 

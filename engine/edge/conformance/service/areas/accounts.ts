@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../../schemas/json.ts'
 import { parsePayload } from '../../../payload.ts'
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
-import { check, isRefused, type ServiceCheck, told } from '../steps.ts'
+import { check, expectRefused, messageOn, type ServiceCheck } from '../steps.ts'
 
 const REVOKED_MS = 2_000
 
@@ -28,7 +28,7 @@ export const ACCOUNTS: readonly ServiceCheck[] = [
       if (revoked.status >= 300) expectStatus(revoked, 200, 'POST /auth/devices/{id}/revoke')
       await run.until('the session ends', () => (client.connected ? undefined : true))
       if (Date.now() - at > REVOKED_MS) throw new UnmetCheck(`the session ended after ${Date.now() - at} ms`)
-      await isRefused(run, { ...device })
+      await expectRefused(run, { ...device })
     },
   },
   {
@@ -60,11 +60,11 @@ async function tokens(run: Run): Promise<void> {
     return String(made.body['mqtt_token'])
   }
   const issued = await issue({})
-  saysWhatItIsFor(issued, id)
+  expectOwnClaims(issued, id)
   const session = await run.connect({ id, token: issued })
   await run.subscribe(session, { id, token: issued }, 'token/accepted')
-  await session.say('token/get', { client_token: 'conformance' })
-  const { mqtt_token: second, client_token } = await told(run, session, 'token/accepted')
+  await session.publish('token/get', { client_token: 'conformance' })
+  const { mqtt_token: second, client_token } = await messageOn(run, session, 'token/accepted')
   if (client_token !== 'conformance') throw new UnmetCheck('the answer does not repeat the client_token')
   await session.client.endAsync()
   const renewed = await rest.post(
@@ -74,16 +74,16 @@ async function tokens(run: Run): Promise<void> {
   )
   expectStatus(renewed, 200, 'POST /auth/devices/token/renew')
   for (const token of [String(second), String(renewed.body['mqtt_token'])]) {
-    saysWhatItIsFor(token, id)
+    expectOwnClaims(token, id)
     await (await run.connect({ id, token })).client.endAsync()
   }
   const last = await issue({ revoke_previous: true })
-  for (const token of [first, issued]) await isRefused(run, { id, token })
+  for (const token of [first, issued]) await expectRefused(run, { id, token })
   await (await run.connect({ id, token: last })).client.endAsync()
 }
 
 /** Checks the claims of a device token, which a broker may verify without the service. */
-function saysWhatItIsFor(token: string, id: string): void {
+function expectOwnClaims(token: string, id: string): void {
   const [, part = ''] = token.split('.')
   const claims = parsePayload(Buffer.from(part, 'base64url')) ?? {}
   const { sub, scope, topics, exp, iat } = claims
@@ -100,7 +100,7 @@ async function logins(run: Run): Promise<void> {
   const account = { email, password: `conf ${randomUUID()}`, name: `conf-${run.id}`, role: 'viewer' }
   const made = await rest.post('/auth/register', account)
   expectStatus(made, 201, 'POST /auth/register by an admin')
-  run.later(() => rest.call('DELETE', `/users/${made.body['id']}`))
+  run.atEnd(() => rest.call('DELETE', `/users/${made.body['id']}`))
   const nobody = { token: null }
   for (const wrong of [
     { email, password: 'wrong' },
@@ -131,7 +131,7 @@ function refreshOf(body: JsonObject): JsonObject {
 }
 
 /** The expected statuses. `outside` is an operator of another group. */
-type Row = readonly [admin: number, operator: number, outside: number, viewer: number]
+type ExpectedStatuses = readonly [admin: number, operator: number, outside: number, viewer: number]
 
 async function roles(run: Run): Promise<void> {
   const { id } = await run.register()
@@ -139,7 +139,7 @@ async function roles(run: Run): Promise<void> {
     const name = `conformance ${run.id}`
     const made = await run.rest.post('/api-keys', { name, role, groups: [...groups] })
     expectStatus(made, 201, 'POST /api-keys')
-    run.later(() => run.rest.call('DELETE', `/api-keys/${made.body['id']}`))
+    run.atEnd(() => run.rest.call('DELETE', `/api-keys/${made.body['id']}`))
     return String(made.body['api_key'])
   }
   const tokens = await Promise.all([
@@ -147,7 +147,7 @@ async function roles(run: Run): Promise<void> {
     ...[keyOf('operator', [`${run.group}-elsewhere`]), keyOf('viewer', [run.group])],
   ])
   const desired: JsonObject = { led: 'on' }
-  const routes: readonly (readonly [string, string, JsonObject | undefined, Row])[] = [
+  const routes: readonly (readonly [string, string, JsonObject | undefined, ExpectedStatuses])[] = [
     ['GET', `/devices/${id}`, undefined, [200, 200, 404, 200]],
     ['GET', `/shadows/${id}`, undefined, [200, 200, 404, 200]],
     ['GET', `/telemetry/${id}`, undefined, [200, 200, 404, 200]],

@@ -14,12 +14,12 @@ export const ALERTS: readonly ServiceCheck[] = [
   {
     ...check('ALR-01', 'Alerts', 'an alert fires on one value and is resolved by another'),
     run: async (run) => {
-      const { device, session } = await ruled(run, {})
-      await session.say('telemetry', { heat: 90 })
-      await has(run, device, 'firing', 1)
-      await session.say('telemetry', { heat: 20 })
-      await has(run, device, 'resolved', 1)
-      await has(run, device, 'firing', 0)
+      const { device, session } = await deviceWithRule(run, {})
+      await session.publish('telemetry', { heat: 90 })
+      await untilAlerts(run, device, 'firing', 1)
+      await session.publish('telemetry', { heat: 20 })
+      await untilAlerts(run, device, 'resolved', 1)
+      await untilAlerts(run, device, 'firing', 0)
     },
   },
   {
@@ -30,14 +30,14 @@ export const ALERTS: readonly ServiceCheck[] = [
     ),
     isSlow: true,
     run: async (run) => {
-      const { device, session } = await ruled(run, { for_sec: WAIT_SEC })
-      await session.say('telemetry', { heat: 90 })
-      await has(run, device, 'pending', 1)
-      await session.say('telemetry', { heat: 20 })
-      await has(run, device, 'pending', 0)
-      await session.say('telemetry', { heat: 95 })
-      await has(run, device, 'firing', 1)
-      await has(run, device, 'resolved', 0)
+      const { device, session } = await deviceWithRule(run, { for_sec: WAIT_SEC })
+      await session.publish('telemetry', { heat: 90 })
+      await untilAlerts(run, device, 'pending', 1)
+      await session.publish('telemetry', { heat: 20 })
+      await untilAlerts(run, device, 'pending', 0)
+      await session.publish('telemetry', { heat: 95 })
+      await untilAlerts(run, device, 'firing', 1)
+      await untilAlerts(run, device, 'resolved', 0)
     },
   },
   {
@@ -48,17 +48,17 @@ export const ALERTS: readonly ServiceCheck[] = [
     ),
     isSlow: true,
     run: async (run) => {
-      const { device, session } = await ruled(run, { keep_firing_for_sec: WAIT_SEC })
-      await session.say('telemetry', { heat: 90 })
-      const [first] = await has(run, device, 'firing', 1)
-      await session.say('telemetry', { heat: 20 })
-      await has(run, device, 'recovering', 1)
-      await session.say('telemetry', { heat: 91 })
-      const [again] = await has(run, device, 'firing', 1)
+      const { device, session } = await deviceWithRule(run, { keep_firing_for_sec: WAIT_SEC })
+      await session.publish('telemetry', { heat: 90 })
+      const [first] = await untilAlerts(run, device, 'firing', 1)
+      await session.publish('telemetry', { heat: 20 })
+      await untilAlerts(run, device, 'recovering', 1)
+      await session.publish('telemetry', { heat: 91 })
+      const [again] = await untilAlerts(run, device, 'firing', 1)
       if (again?.['alert_id'] !== first?.['alert_id'] || again?.['count'] !== 2)
         throw new UnmetCheck('it is another alert, or its count is not 2', JSON.stringify([first, again]))
-      await session.say('telemetry', { heat: 20 })
-      const [resolved] = await has(run, device, 'resolved', 1)
+      await session.publish('telemetry', { heat: 20 })
+      const [resolved] = await untilAlerts(run, device, 'resolved', 1)
       if (resolved?.['reason'] !== 'recovered')
         throw new UnmetCheck('the reason is not `recovered`', resolved)
     },
@@ -71,19 +71,19 @@ export const ALERTS: readonly ServiceCheck[] = [
     ),
     isSlow: true,
     run: async (run) => {
-      const { device, session } = await ruled(run, {})
-      await session.say('telemetry', { heat: 90 })
-      const [alert] = await has(run, device, 'firing', 1)
+      const { device, session } = await deviceWithRule(run, {})
+      await session.publish('telemetry', { heat: 90 })
+      const [alert] = await untilAlerts(run, device, 'firing', 1)
       const resolved = await run.rest.post(`/alerts/${alert?.['alert_id']}/resolve`, {})
       if (resolved.status >= 300) expectStatus(resolved, 200, 'POST /alerts/{id}/resolve')
-      await has(run, device, 'resolved', 1)
-      await session.say('telemetry', { heat: 92 })
-      await session.say('telemetry', { heat: 20 })
-      await session.say('telemetry', { heat: 93 })
-      const [next] = await has(run, device, 'firing', 1)
+      await untilAlerts(run, device, 'resolved', 1)
+      await session.publish('telemetry', { heat: 92 })
+      await session.publish('telemetry', { heat: 20 })
+      await session.publish('telemetry', { heat: 93 })
+      const [next] = await untilAlerts(run, device, 'firing', 1)
       if (next?.['alert_id'] === alert?.['alert_id'])
         throw new UnmetCheck('a resolved alert fires again instead of a new one', next)
-      await has(run, device, 'resolved', 1)
+      await untilAlerts(run, device, 'resolved', 1)
     },
   },
   {
@@ -111,17 +111,17 @@ export const ALERTS: readonly ServiceCheck[] = [
   },
 ]
 
-async function ruled(
+async function deviceWithRule(
   run: Run,
   more: JsonObject,
 ): Promise<{ readonly device: Device; readonly session: Session }> {
   const device = await run.register()
   const session = await run.connect(device)
-  await rule(run, { target: { type: 'device', value: device.id }, channels: [], ...more })
+  await createRule(run, { target: { type: 'device', value: device.id }, channels: [], ...more })
   return { device, session }
 }
 
-async function rule(run: Run, more: JsonObject): Promise<void> {
+async function createRule(run: Run, more: JsonObject): Promise<void> {
   const made = await run.rest.post('/alerts/rules', {
     ...{
       name: `conformance ${run.id}`,
@@ -130,10 +130,10 @@ async function rule(run: Run, more: JsonObject): Promise<void> {
     ...more,
   })
   expectStatus(made, 201, 'POST /alerts/rules')
-  run.later(() => run.rest.call('DELETE', `/alerts/rules/${made.body['rule_id']}`))
+  run.atEnd(() => run.rest.call('DELETE', `/alerts/rules/${made.body['rule_id']}`))
 }
 
-async function has(
+async function untilAlerts(
   run: Run,
   device: Device,
   state: string,
@@ -151,40 +151,40 @@ const HOLD_SEC = 10
 
 async function flapping(run: Run): Promise<void> {
   const flap = { episodes: 2, within_sec: 300, hold_sec: HOLD_SEC }
-  const { device, session } = await ruled(run, { flap })
-  await session.say('telemetry', { heat: 90 })
-  const [first] = await has(run, device, 'firing', 1)
-  await session.say('telemetry', { heat: 20 })
-  await has(run, device, 'resolved', 1)
-  await session.say('telemetry', { heat: 91 })
-  const [second] = await has(run, device, 'firing', 1)
+  const { device, session } = await deviceWithRule(run, { flap })
+  await session.publish('telemetry', { heat: 90 })
+  const [first] = await untilAlerts(run, device, 'firing', 1)
+  await session.publish('telemetry', { heat: 20 })
+  await untilAlerts(run, device, 'resolved', 1)
+  await session.publish('telemetry', { heat: 91 })
+  const [second] = await untilAlerts(run, device, 'firing', 1)
   if (second?.['alert_id'] === first?.['alert_id'])
     throw new UnmetCheck('a resolved alert fires again instead of a new one', second)
-  await session.say('telemetry', { heat: 20 })
-  const [quiet] = await has(run, device, 'recovering', 1)
+  await session.publish('telemetry', { heat: 20 })
+  const [quiet] = await untilAlerts(run, device, 'recovering', 1)
   if (quiet?.['flapping'] !== true)
     throw new UnmetCheck('the second episode is not marked as flapping', quiet)
-  await session.say('telemetry', { heat: 92 })
-  const [again] = await has(run, device, 'firing', 1)
+  await session.publish('telemetry', { heat: 92 })
+  const [again] = await untilAlerts(run, device, 'firing', 1)
   if (again?.['alert_id'] !== second?.['alert_id'] || !(Number(again?.['count']) > 1))
     throw new UnmetCheck('a flapping condition opens another alert, or is not counted', again)
-  await session.say('telemetry', { heat: 20 })
-  await has(run, device, 'recovering', 1)
-  await has(run, device, 'resolved', 2, 3 * HOLD_SEC * 1_000)
+  await session.publish('telemetry', { heat: 20 })
+  await untilAlerts(run, device, 'recovering', 1)
+  await untilAlerts(run, device, 'resolved', 2, 3 * HOLD_SEC * 1_000)
 }
 
 async function silence(run: Run): Promise<void> {
-  const { device, session } = await ruled(run, {})
+  const { device, session } = await deviceWithRule(run, {})
   const made = await run.rest.post('/alerts/silences', {
     ...{ matchers: { device_id: device.id }, comment: `conformance ${run.id}` },
     ends_at: new Date(Date.now() + 3_600_000).toISOString(),
   })
   expectStatus(made, 201, 'POST /alerts/silences')
   const id = String(made.body['silence_id'])
-  run.later(() => run.rest.call('DELETE', `/alerts/silences/${id}`))
-  await session.say('telemetry', { heat: 90 })
+  run.atEnd(() => run.rest.call('DELETE', `/alerts/silences/${id}`))
+  await session.publish('telemetry', { heat: 90 })
   const isMuted = async () => {
-    const [alert] = await has(run, device, 'firing', 1)
+    const [alert] = await untilAlerts(run, device, 'firing', 1)
     const by = alert?.['suppressed_by']
     return Array.isArray(by) && by.includes(`silence:${id}`)
   }
@@ -224,17 +224,21 @@ async function webhook(run: Run): Promise<void> {
       )
     expectStatus(made, 201, 'POST /alerts/channels')
     const channel = String(made.body['channel_id'])
-    run.later(() => run.rest.call('DELETE', `/alerts/channels/${channel}`))
+    run.atEnd(() => run.rest.call('DELETE', `/alerts/channels/${channel}`))
     const group = `${run.group}/webhook`
-    await rule(run, { target: { type: 'group', value: group }, channels: [channel], severity: 'warning' })
+    await createRule(run, {
+      target: { type: 'group', value: group },
+      channels: [channel],
+      severity: 'warning',
+    })
     const devices = await Promise.all(Array.from({ length: 3 }, () => run.register({ group })))
     const sessions = await Promise.all(devices.map((device) => run.connect(device)))
-    await Promise.all(sessions.map((session) => session.say('telemetry', { heat: 99 })))
+    await Promise.all(sessions.map((session) => session.publish('telemetry', { heat: 99 })))
     const fired = await run.until('a message about three alerts', () =>
       seen.find(({ text }) => Object(parsePayload(Buffer.from(text))?.['data']).total === 3),
     )
-    const isSigned = signatureOf(String(made.body['secret']), fired)
-    if (!String(fired.headers['webhook-signature']).split(' ').includes(isSigned))
+    const signature = signatureOf(String(made.body['secret']), fired)
+    if (!String(fired.headers['webhook-signature']).split(' ').includes(signature))
       throw new UnmetCheck('the signature does not match the secret', JSON.stringify(fired.headers))
     const count = seen.filter(({ text }) => text.includes('"alert.fired"')).length
     if (count !== 1)

@@ -2,29 +2,38 @@
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
-import { check, hasCommand, ordered, rowsOf, type ServiceCheck, send, status, told } from '../steps.ts'
+import {
+  check,
+  deviceWithCommand,
+  messageOn,
+  rowsOf,
+  type ServiceCheck,
+  sendCommand,
+  status,
+  untilCommand,
+} from '../steps.ts'
 
 export const COMMANDS: readonly ServiceCheck[] = [
   {
     ...check('CMD-01', 'Commands', 'a command is delivered, acknowledged and completed'),
     run: async (run) => {
-      const about = await ordered(run, { command: 'go', data: { speed: 2 } })
-      const { session, order } = about
-      await hasCommand(run, about, 'delivered')
-      await session.say('command/ack', { request_id: order, status: 'acked' })
-      await hasCommand(run, about, 'acked')
-      await session.say('command/ack', { request_id: order, status: 'completed', result: { far: 3 } })
-      await hasCommand(run, about, 'completed')
+      const about = await deviceWithCommand(run, { command: 'go', data: { speed: 2 } })
+      const { session, requestId } = about
+      await untilCommand(run, about, 'delivered')
+      await session.publish('command/ack', { request_id: requestId, status: 'acked' })
+      await untilCommand(run, about, 'acked')
+      await session.publish('command/ack', { request_id: requestId, status: 'completed', result: { far: 3 } })
+      await untilCommand(run, about, 'completed')
     },
   },
   {
     ...check('CMD-02', 'Commands', 'a command without an answer expires, and a late answer still counts'),
     run: async (run) => {
-      const about = await ordered(run, { command: 'go', timeout_sec: 1 })
-      const { session, order } = about
-      await hasCommand(run, about, 'expired')
-      await session.say('command/ack', { request_id: order, status: 'completed' })
-      await hasCommand(run, about, 'completed')
+      const about = await deviceWithCommand(run, { command: 'go', timeout_sec: 1 })
+      const { session, requestId } = about
+      await untilCommand(run, about, 'expired')
+      await session.publish('command/ack', { request_id: requestId, status: 'completed' })
+      await untilCommand(run, about, 'completed')
     },
   },
   {
@@ -37,15 +46,15 @@ export const COMMANDS: readonly ServiceCheck[] = [
     run: async (run) => {
       const error = { code: 'NO_BAY', message: 'no bay is free' }
       for (const word of ['failed', 'rejected']) {
-        const about = await ordered(run, { command: 'dock' })
-        await about.session.say('command/ack', {
-          request_id: about.order,
+        const about = await deviceWithCommand(run, { command: 'dock' })
+        await about.session.publish('command/ack', {
+          request_id: about.requestId,
           status: 'in_progress',
           progress: 40,
         })
-        await hasCommand(run, about, 'acked')
-        await about.session.say('command/ack', { request_id: about.order, status: word, error })
-        const body = await hasCommand(run, about, word)
+        await untilCommand(run, about, 'acked')
+        await about.session.publish('command/ack', { request_id: about.requestId, status: word, error })
+        const body = await untilCommand(run, about, word)
         if (!JSON.stringify(body).includes('NO_BAY'))
           throw new UnmetCheck('the error of the device is lost', body)
       }
@@ -54,11 +63,11 @@ export const COMMANDS: readonly ServiceCheck[] = [
   {
     ...check('CMD-04', 'Commands', 'a command can be cancelled, and the device gets $cancel'),
     run: async (run) => {
-      const about = await ordered(run, { command: 'dock' })
+      const about = await deviceWithCommand(run, { command: 'dock' })
       const path = `/commands/${about.device.id}/${about.id}`
       const cancelled = await run.rest.call('DELETE', path)
       if (cancelled.status >= 300) expectStatus(cancelled, 200, `DELETE /commands/{id}/{command_id}`)
-      await hasCommand(run, about, 'cancelled')
+      await untilCommand(run, about, 'cancelled')
       await run.until('$cancel on MQTT', () =>
         about.session.inbox.find(({ body }) => body?.['command'] === '$cancel'),
       )
@@ -78,14 +87,14 @@ export const COMMANDS: readonly ServiceCheck[] = [
     isSlow: true,
     run: async (run) => {
       const device = await run.register()
-      const id = await send(run, device, { command: 'go', timeout_sec: 60 })
-      await hasCommand(run, { device, id }, 'pending')
+      const id = await sendCommand(run, device, { command: 'go', timeout_sec: 60 })
+      await untilCommand(run, { device, id }, 'pending')
       const session = await run.connect(device)
       await run.subscribe(session, device, 'command')
-      await session.say('status', status('online', 's1'))
-      const { request_id: order } = await told(run, session, 'command')
-      await session.say('command/ack', { request_id: String(order), status: 'completed' })
-      await hasCommand(run, { device, id }, 'completed')
+      await session.publish('status', status('online', 's1'))
+      const { request_id: requestId } = await messageOn(run, session, 'command')
+      await session.publish('command/ack', { request_id: String(requestId), status: 'completed' })
+      await untilCommand(run, { device, id }, 'completed')
     },
   },
   {
@@ -99,9 +108,9 @@ export const COMMANDS: readonly ServiceCheck[] = [
       const gateway = await run.register({ type: 'gateway' })
       const child = await run.register({ parent_id: gateway.id })
       const stranger = await run.register()
-      const { say } = await run.connect(gateway)
-      await say(`sub/${child.id}/telemetry`, { n: 7 })
-      await say(`sub/${stranger.id}/telemetry`, { n: 8 })
+      const { publish } = await run.connect(gateway)
+      await publish(`sub/${child.id}/telemetry`, { n: 7 })
+      await publish(`sub/${stranger.id}/telemetry`, { n: 8 })
       await run.until('the value of the sub-device', async () => {
         const { body } = await run.rest.get(`/telemetry/${child.id}`)
         return Object(body['data']).n === 7 ? true : undefined
@@ -119,12 +128,15 @@ export const COMMANDS: readonly ServiceCheck[] = [
       const child = await run.register({ parent_id: gateway.id })
       const session = await run.connect(gateway)
       await run.subscribe(session, gateway, 'sub/+/command')
-      await session.say('status', status('online', 's1'))
-      await session.say(`sub/${child.id}/status`, { status: 'online' })
-      const id = await send(run, child, { command: 'go' })
-      const { request_id: order } = await told(run, session, `sub/${child.id}/command`)
-      await session.say(`sub/${child.id}/command/ack`, { request_id: String(order), status: 'completed' })
-      await hasCommand(run, { device: child, id }, 'completed')
+      await session.publish('status', status('online', 's1'))
+      await session.publish(`sub/${child.id}/status`, { status: 'online' })
+      const id = await sendCommand(run, child, { command: 'go' })
+      const { request_id: requestId } = await messageOn(run, session, `sub/${child.id}/command`)
+      await session.publish(`sub/${child.id}/command/ack`, {
+        request_id: String(requestId),
+        status: 'completed',
+      })
+      await untilCommand(run, { device: child, id }, 'completed')
     },
   },
 ]
@@ -136,16 +148,16 @@ async function redelivery(run: Run): Promise<void> {
   // The client receives the message and never acknowledges it.
   first.client.handleMessage = () => undefined
   await run.subscribe(first, device, 'command')
-  await first.say('status', status('online', 's1'))
-  const id = await send(run, device, { command: 'go', timeout_sec: 60 })
+  await first.publish('status', status('online', 's1'))
+  const id = await sendCommand(run, device, { command: 'go', timeout_sec: 60 })
   await run.until('the command', () => (first.received() > 0 ? true : undefined))
   first.client.stream.destroy()
   const second = await run.connect(device, isKept)
   await run.subscribe(second, device, 'command')
-  await second.say('status', status('online', 's2'))
-  const { request_id: order } = await told(run, second, 'command')
-  await second.say('command/ack', { request_id: String(order), status: 'completed' })
-  await hasCommand(run, { device, id }, 'completed')
+  await second.publish('status', status('online', 's2'))
+  const { request_id: requestId } = await messageOn(run, second, 'command')
+  await second.publish('command/ack', { request_id: String(requestId), status: 'completed' })
+  await untilCommand(run, { device, id }, 'completed')
 }
 
 async function broadcast(run: Run): Promise<void> {
@@ -156,16 +168,16 @@ async function broadcast(run: Run): Promise<void> {
       const device = await run.register({ group })
       const session = await run.connect(device)
       await run.subscribe(session, device, 'command')
-      await session.say('status', status('online', 's1'))
+      await session.publish('status', status('online', 's1'))
       return session
     }),
   )
   const made = await run.rest.post('/commands/$broadcast', { group, command: 'go', timeout_sec: 60 })
   expectStatus(made, 202, 'POST /commands/$broadcast')
-  const orders = await Promise.all(sessions.map((session) => told(run, session, 'command')))
+  const orders = await Promise.all(sessions.map((session) => messageOn(run, session, 'command')))
   await Promise.all(
     sessions.map((session, n) =>
-      session.say('command/ack', {
+      session.publish('command/ack', {
         request_id: String(orders[n]?.['request_id']),
         status: words[n] ?? 'failed',
       }),

@@ -1,7 +1,7 @@
 // REG, MQTT and PRES: registration, what a device may do over MQTT, and online and offline status.
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
-import { check, hasStatus, isRefused, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
+import { check, expectRefused, messageOn, rowsOf, type ServiceCheck, status, untilStatus } from '../steps.ts'
 
 const SILENCE_SEC = 2
 const LATE_MS = 1_000
@@ -37,11 +37,11 @@ export const DEVICES: readonly ServiceCheck[] = [
     ),
     run: async (run) => {
       const device = await run.register()
-      await isRefused(run, { id: device.id, token: 'wrong' })
-      await isRefused(run, { id: run.newId(), token: device.token })
-      await isRefused(run, { id: `${device.id}-x`, token: device.token })
+      await expectRefused(run, { id: device.id, token: 'wrong' })
+      await expectRefused(run, { id: run.newId(), token: device.token })
+      await expectRefused(run, { id: `${device.id}-x`, token: device.token })
       expectStatus(await run.rest.call('DELETE', `/devices/${device.id}`), 200, 'DELETE /devices/{id}')
-      await isRefused(run, device)
+      await expectRefused(run, device)
     },
   },
   {
@@ -74,16 +74,16 @@ export const DEVICES: readonly ServiceCheck[] = [
       const topic = `fleet/${device.id}/status`
       const will = { topic, payload: Buffer.from(status('offline', 's2')), qos: 1, retain: true } as const
       const first = await run.connect(device)
-      await first.say('status', status('online', 's1'))
-      await hasStatus(run, device.id, 'online')
-      await first.say('status', status('offline', 's1'))
+      await first.publish('status', status('online', 's1'))
+      await untilStatus(run, device.id, 'online')
+      await first.publish('status', status('offline', 's1'))
       await first.client.endAsync()
-      await hasStatus(run, device.id, 'offline')
+      await untilStatus(run, device.id, 'offline')
       const second = await run.connect(device, { will })
-      await second.say('status', status('online', 's2'))
-      await hasStatus(run, device.id, 'online')
+      await second.publish('status', status('online', 's2'))
+      await untilStatus(run, device.id, 'online')
       second.client.stream.destroy()
-      await hasStatus(run, device.id, 'offline')
+      await untilStatus(run, device.id, 'offline')
     },
   },
   {
@@ -98,12 +98,12 @@ export const DEVICES: readonly ServiceCheck[] = [
       const willOf = (id: string) =>
         ({ topic, payload: Buffer.from(status('offline', id)), qos: 1, retain: true }) as const
       const first = await run.connect(device, { will: willOf('s1') })
-      await first.say('status', status('online', 's1'))
+      await first.publish('status', status('online', 's1'))
       const second = await run.connect(device, { will: willOf('s2') })
-      await second.say('status', status('online', 's2'))
+      await second.publish('status', status('online', 's2'))
       await run.until('the first session ends', () => (first.client.connected ? undefined : true))
-      await second.say('telemetry', { here: 1 })
-      await hasStatus(run, device.id, 'online')
+      await second.publish('telemetry', { here: 1 })
+      await untilStatus(run, device.id, 'online')
     },
   },
   {
@@ -112,11 +112,11 @@ export const DEVICES: readonly ServiceCheck[] = [
     isSlow: true,
     run: async (run) => {
       const device = await run.register({ heartbeat_timeout_sec: SILENCE_SEC })
-      const { say } = await run.connect(device)
-      await say('status', status('online', 's1'))
-      await hasStatus(run, device.id, 'online')
-      await say('telemetry', { last: 'word' })
-      await hasStatus(run, device.id, 'offline')
+      const { publish } = await run.connect(device)
+      await publish('status', status('online', 's1'))
+      await untilStatus(run, device.id, 'online')
+      await publish('telemetry', { last: 'word' })
+      await untilStatus(run, device.id, 'offline')
       const { body } = await run.rest.get(`/devices/${device.id}`)
       // The times are those of the service, so that network delays do not count.
       const silentMs = Date.parse(String(body['updated_at'])) - Date.parse(String(body['last_seen_at']))
@@ -131,7 +131,7 @@ export const DEVICES: readonly ServiceCheck[] = [
 async function namespace(run: Run): Promise<void> {
   const [device, other] = [await run.register(), await run.register()]
   const secret = await run.connect(other)
-  await secret.say('telemetry', { n: 1 })
+  await secret.publish('telemetry', { n: 1 })
   for (const suffix of ['telemetry', 'status', 'shadow/reported']) {
     // Each attempt uses a session of its own, because the broker may end it.
     const { client } = await run.connect(device)
@@ -151,7 +151,7 @@ async function namespace(run: Run): Promise<void> {
     )
     if (granted) throw new UnmetCheck(`the broker lets ${device.id} subscribe to ${filter}`)
   }
-  await secret.say('telemetry', { last: true })
+  await secret.publish('telemetry', { last: true })
   await run.until('the value of the other device', async () => {
     const { body } = await run.rest.get(`/telemetry/${other.id}`)
     return Object(body['data']).last === true ? true : undefined
@@ -171,8 +171,8 @@ async function feedback(run: Run): Promise<void> {
     const device = await run.register()
     const session = await run.connect(device)
     await run.subscribe(session, device, 'error')
-    await session.say(suffix, text)
-    const error = await told(run, session, 'error').catch(() => {
+    await session.publish(suffix, text)
+    const error = await messageOn(run, session, 'error').catch(() => {
       throw new UnmetCheck(`a device gets no message on error about its mistake on ${suffix}`)
     })
     if (code !== undefined && error['code'] !== code)
@@ -188,10 +188,10 @@ async function feedback(run: Run): Promise<void> {
 
 async function durability(run: Run): Promise<void> {
   const device = await run.register()
-  const { say } = await run.connect(device)
+  const { publish } = await run.connect(device)
   const values = Array.from({ length: 50 }, (_, n) => n)
   await Promise.all(
-    values.map((n) => say('telemetry', { n, timestamp: new Date(Date.now() - n * 1_000).toISOString() })),
+    values.map((n) => publish('telemetry', { n, timestamp: new Date(Date.now() - n * 1_000).toISOString() })),
   )
   await run.restart()
   const from = new Date(Date.now() - 600_000).toISOString()

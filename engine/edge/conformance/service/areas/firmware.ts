@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../../../../../schemas/json.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import { type Device, expectStatus, hasNoImages, type Run, type Session } from '../run.ts'
-import { check, rowsOf, type ServiceCheck, status, told } from '../steps.ts'
+import { check, messageOn, rowsOf, type ServiceCheck, status } from '../steps.ts'
 
 /** The timeouts are long enough for devices on a busy machine that do not stop. */
 const TIMEOUTS = { download_sec: 20, install_sec: 15, reboot_sec: 5, confirm_sec: 5 }
@@ -26,7 +26,7 @@ export const FIRMWARE: readonly ServiceCheck[] = [
   {
     ...check('OTA-03', 'Firmware', 'the status of each job matches what its device does'),
     isSlow: true,
-    run: rows,
+    run: outcomes,
   },
   {
     ...check('OTA-04', 'Firmware', 'a canary is updated first and alone, and max_concurrent is respected'),
@@ -44,7 +44,7 @@ export async function updatable(run: Run, more: JsonObject = {}): Promise<Updata
   const device = await run.register(more)
   const session = await run.connect(device)
   await run.subscribe(session, device, 'ota')
-  await session.say('status', statusOf('1.0.0', 1))
+  await session.publish('status', statusOf('1.0.0', 1))
   return { device, session }
 }
 
@@ -71,7 +71,7 @@ export async function upload(run: Run, wanted: Upload): Promise<JsonObject> {
   const made = await uploadOf(run, wanted)
   if (hasNoImages(made)) throw new SkippedCheck('the service has no storage for images')
   expectStatus(made, 201, 'POST /ota/firmware')
-  run.later(() => run.rest.call('DELETE', `/ota/firmware/${made.body['firmware_id']}?force=true`))
+  run.atEnd(() => run.rest.call('DELETE', `/ota/firmware/${made.body['firmware_id']}?force=true`))
   return made.body
 }
 
@@ -82,7 +82,7 @@ export async function deploy(run: Run, body: JsonObject): Promise<string> {
   })
   expectStatus(deployed, 201, 'POST /ota/deployments')
   const id = String(deployed.body['deployment_id'])
-  run.later(() => run.rest.post(`/ota/deployments/${id}/cancel`, {}))
+  run.atEnd(() => run.rest.post(`/ota/deployments/${id}/cancel`, {}))
   return id
 }
 
@@ -94,10 +94,10 @@ export async function restart(
   { deployment, version }: { readonly deployment: string; readonly version: string },
 ): Promise<Session> {
   for (const word of ['downloaded', 'installing', 'rebooting'])
-    await session.say('ota/status', { deployment_id: deployment, attempt: 1, status: word })
+    await session.publish('ota/status', { deployment_id: deployment, attempt: 1, status: word })
   await session.client.endAsync()
   const next = await run.connect(device)
-  await next.say('status', statusOf(version, 2))
+  await next.publish('status', statusOf(version, 2))
   return next
 }
 
@@ -114,7 +114,7 @@ async function update(run: Run): Promise<void> {
   const { firmware_id = null } = await upload(run, { version, image })
   const one = await updatable(run)
   const deployment = await deploy(run, { firmware_id, target: { type: 'device', value: one.device.id } })
-  const { url } = await told(run, one.session, 'ota')
+  const { url } = await messageOn(run, one.session, 'ota')
   await ranges(String(url), image)
   await restart(run, one, { deployment, version })
   await completed(run, deployment)
@@ -220,9 +220,9 @@ const BEHAVIOURS: readonly Behaviour[] = [
 ]
 
 const CANCELLED: Behaviour = { does: [], status: 'cancelled' }
-const ROWS_MS = 60_000
+const JOBS_MS = 60_000
 
-async function rows(run: Run): Promise<void> {
+async function outcomes(run: Run): Promise<void> {
   const version = `0.0.3-conf.${run.id}`
   const { firmware_id = null } = await upload(run, { version, image: `rows of ${run.id}` })
   const registered = async () => ({ device: await run.register(), session: undefined })
@@ -253,29 +253,29 @@ async function rows(run: Run): Promise<void> {
       async () => {
         const jobs = rowsOf((await run.rest.get(`${path}?per_page=100`)).body)
         const found = devices.map(({ device }) => jobs.find(({ device_id }) => device_id === device.id))
-        const at = found.findIndex((job, n) => !isAs(job ?? {}, wanted[n]))
+        const at = found.findIndex((job, n) => !matches(job ?? {}, wanted[n]))
         last = at < 0 ? undefined : `${JSON.stringify(found[at])} should be ${JSON.stringify(wanted[at])}`
         return at < 0 ? true : undefined
       },
-      ROWS_MS,
+      JOBS_MS,
     )
     .catch((error: unknown) => {
       throw last === undefined ? error : new UnmetCheck('a job has not ended as it should', last)
     })
   const deviceOf = (code: string) => devices[BEHAVIOURS.findIndex((each) => each.code === code)]?.device
-  await endsLate(run, deviceOf('TIMED_OUT_REBOOT'), { path, version })
-  await isRetried(run, deviceOf('NO_SPACE'), { path, deployment, version })
+  await expectLateSuccess(run, deviceOf('TIMED_OUT_REBOOT'), { path, version })
+  await expectRetry(run, deviceOf('NO_SPACE'), { path, deployment, version })
 }
 
 /** Checks that a job succeeds late if its device runs the new version after the job has ended. */
-async function endsLate(
+async function expectLateSuccess(
   run: Run,
   device: Device | undefined,
   { path, version }: { readonly path: string; readonly version: string },
 ): Promise<void> {
   if (device === undefined) return
   const session = await run.connect(device)
-  await session.say('status', statusOf(version, 9))
+  await session.publish('status', statusOf(version, 9))
   await run.until('the job that timed out has succeeded late', async () => {
     const job = await jobOf(run, path, device)
     return job?.['status'] === 'succeeded' && job['late'] === true ? true : undefined
@@ -283,7 +283,7 @@ async function endsLate(
 }
 
 /** Checks that a failed job can be retried, as another attempt. */
-async function isRetried(
+async function expectRetry(
   run: Run,
   device: Device | undefined,
   {
@@ -295,15 +295,15 @@ async function isRetried(
   if (device === undefined) return
   const session = await run.connect(device)
   await run.subscribe(session, device, 'ota')
-  await session.say('status', statusOf('1.0.0', 7))
+  await session.publish('status', statusOf('1.0.0', 7))
   const retried = await run.rest.post(`${path}/${device.id}/retry`, {})
   if (retried.status >= 300) expectStatus(retried, 200, 'POST …/devices/{id}/retry')
-  const { attempt = 0 } = await told(run, session, 'ota')
+  const { attempt = 0 } = await messageOn(run, session, 'ota')
   if (!(Number(attempt) > 1)) throw new UnmetCheck(`the retry has the attempt ${attempt}`)
   for (const report of INSTALLED)
-    await session.say('ota/status', { deployment_id: deployment, attempt, ...report })
+    await session.publish('ota/status', { deployment_id: deployment, attempt, ...report })
   await session.client.endAsync()
-  await (await run.connect(device)).say('status', statusOf(version, 8))
+  await (await run.connect(device)).publish('status', statusOf(version, 8))
   await run.until('the retried job has succeeded', async () => {
     return (await jobOf(run, path, device))?.['status'] === 'succeeded' ? true : undefined
   })
@@ -314,7 +314,7 @@ export async function jobOf(run: Run, path: string, { id }: Device): Promise<Jso
   return jobs.find(({ device_id }) => device_id === id)
 }
 
-function isAs(
+function matches(
   job: JsonObject,
   wanted: Pick<Behaviour, 'status' | 'code' | 'held'> = { status: '' },
 ): boolean {
@@ -337,18 +337,18 @@ async function behave(
 ): Promise<void> {
   let session = first
   let boot = 1
-  await told(run, session, 'ota')
+  await messageOn(run, session, 'ota')
   for (const step of about.does) {
     if (step === 'off') await session.client.endAsync()
     else if ('boots' in step) {
       session = await run.connect(device)
       if (step['again'] === true) await run.subscribe(session, device, 'ota')
       const version = step['boots'] === 'new' ? about.version : String(step['boots'])
-      await session.say('status', statusOf(version, ++boot))
-      if (step['again'] === true) await told(run, session, 'ota')
+      await session.publish('status', statusOf(version, ++boot))
+      if (step['again'] === true) await messageOn(run, session, 'ota')
     } else {
       const report: Json = { deployment_id: about.deployment, attempt: 1, ...step }
-      await session.say('ota/status', report)
+      await session.publish('ota/status', report)
     }
   }
 }

@@ -2,7 +2,7 @@
 import { WebSocket } from 'ws'
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
-import { hostile } from '../hostile.ts'
+import { sendMalformedRequests } from '../malformed-requests.ts'
 import { expectStatus, type Run } from '../run.ts'
 import { check, type ServiceCheck } from '../steps.ts'
 
@@ -13,11 +13,11 @@ export const LIVE: readonly ServiceCheck[] = [
     ...check('WS-01', 'Live: /ws', 'acknowledged telemetry arrives on /ws'),
     run: async (run) => {
       const device = await run.register()
-      const { say } = await run.connect(device)
+      const { publish } = await run.connect(device)
       const live = await open(run, await ticketOf(run))
       try {
         await live.subscribe({ channel: 'telemetry', filter: { device_id: device.id } })
-        await say('telemetry', { n: 42 })
+        await publish('telemetry', { n: 42 })
         await live.next('the value on /ws', ({ type, ...frame }) => {
           return type === 'event' && JSON.stringify(frame).includes('42')
         })
@@ -60,7 +60,7 @@ export const LIVE: readonly ServiceCheck[] = [
       'a malformed request is answered by a problem document with a published code, never by 5xx',
     ),
     isRead: true,
-    run: hostile,
+    run: sendMalformedRequests,
   },
   {
     ...check('OPS-01', 'Operation', 'the service reports that it is alive and ready'),
@@ -87,30 +87,30 @@ export const LIVE: readonly ServiceCheck[] = [
   },
 ]
 
-interface Live {
+interface LiveSession {
   readonly socket: WebSocket
   readonly frames: readonly JsonObject[]
   subscribe(about: JsonObject): Promise<void>
   next(what: string, is: (frame: JsonObject) => boolean): Promise<JsonObject>
 }
 
-interface Hello {
+interface Login {
   readonly query?: string
   readonly header?: string
   readonly frame?: JsonObject
 }
 
-async function ticketOf({ rest }: Run): Promise<Hello> {
+async function ticketOf({ rest }: Run): Promise<Login> {
   const { body } = await rest.post('/auth/ws-ticket', {})
   return { query: `?ticket=${body['ticket']}` }
 }
 
 /** Resolves once the login is accepted. */
-async function open(run: Run, hello: Hello): Promise<Live> {
-  const { socket, frames, closed } = dial(run, hello)
+async function open(run: Run, login: Login): Promise<LiveSession> {
+  const { socket, frames, closed } = openSocket(run, login)
   const next = (what: string, is: (frame: JsonObject) => boolean) => run.until(what, () => frames.find(is))
-  const isIn = () => (frames.some(({ type }) => type === 'auth_ok') ? ('in' as const) : undefined)
-  const came = await run.until('auth_ok on /ws', () => isIn() ?? closed())
+  const isAccepted = () => (frames.some(({ type }) => type === 'auth_ok') ? ('in' as const) : undefined)
+  const came = await run.until('auth_ok on /ws', () => isAccepted() ?? closed())
   if (came !== 'in') throw new UnmetCheck(`/ws closes a valid login with ${came}`)
   let count = 0
   return {
@@ -125,7 +125,7 @@ async function open(run: Run, hello: Hello): Promise<Live> {
   }
 }
 
-function dial(run: Run, { query = '', header, frame }: Hello) {
+function openSocket(run: Run, { query = '', header, frame }: Login) {
   const url = `${run.url.replace(/^http/, 'ws')}/ws${query}`
   const socket = new WebSocket(
     url,
@@ -149,25 +149,25 @@ async function logins(run: Run): Promise<void> {
   const { token } = run.rest
   const ticket = await ticketOf(run)
   const good = [{ header: token }, { query: `?token=${token}` }, { frame: { type: 'auth', token } }, ticket]
-  for (const hello of good) (await open(run, hello)).socket.terminate()
-  for (const hello of [
+  for (const login of good) (await open(run, login)).socket.terminate()
+  for (const login of [
     ticket,
     { header: 'wrong' },
     { query: '?token=wrong' },
     { frame: { type: 'auth', token: 'wrong' } },
   ]) {
-    const { socket, closed, frames } = dial(run, hello)
+    const { socket, closed, frames } = openSocket(run, login)
     const code = await run.until('the connection of a wrong login ends', closed)
     socket.terminate()
     if (![UNAUTHENTICATED, 401].includes(code) || frames.some(({ type }) => type === 'auth_ok'))
-      throw new UnmetCheck(`/ws ends a wrong login by ${Object.keys(hello).join()} with ${code}`)
+      throw new UnmetCheck(`/ws ends a wrong login by ${Object.keys(login).join()} with ${code}`)
   }
 }
 
 async function filters(run: Run): Promise<void> {
   const [one, other] = [await run.register({ tags: ['conf-a'] }), await run.register({ tags: ['conf-b'] })]
   const [first, second] = [await run.connect(one), await run.connect(other)]
-  await first.say('telemetry', { n: 7 })
+  await first.publish('telemetry', { n: 7 })
   await run.until('the value', async () => {
     return Object((await run.rest.get(`/telemetry/${one.id}`)).body['data']).n === 7 ? true : undefined
   })
@@ -179,8 +179,8 @@ async function filters(run: Run): Promise<void> {
       'the current value',
       ({ type, ...frame }) => type !== 'subscribed' && JSON.stringify(frame).includes(one.id),
     )
-    await second.say('telemetry', { n: 8 })
-    await first.say('telemetry', { n: 9, last: true })
+    await second.publish('telemetry', { n: 8 })
+    await first.publish('telemetry', { n: 9, last: true })
     await live.next('the new value', (frame) => JSON.stringify(frame).includes('"last"'))
     const wrong = live.frames.find((frame) => JSON.stringify(frame).includes(other.id))
     if (wrong !== undefined)
@@ -201,7 +201,7 @@ const BEHIND_MS = 30_000
 
 async function slowReader(run: Run): Promise<void> {
   const device = await run.register()
-  const { say } = await run.connect(device)
+  const { publish } = await run.connect(device)
   const live = await open(run, await ticketOf(run))
   try {
     await live.subscribe({ channel: 'telemetry', filter: { device_id: device.id } })
@@ -209,9 +209,9 @@ async function slowReader(run: Run): Promise<void> {
     const payloadBytes = JSON.stringify(PAYLOAD).length
     for (let n = 0; n * payloadBytes < UNREAD_BYTES_MAX; n++) {
       run.signal.throwIfAborted()
-      await say('telemetry', { ...PAYLOAD, n })
+      await publish('telemetry', { ...PAYLOAD, n })
     }
-    await say('telemetry', { ...PAYLOAD, n: 'last' })
+    await publish('telemetry', { ...PAYLOAD, n: 'last' })
     live.socket.resume()
     await run.until('the newest value after the pause', () => live.frames.find(isLast), BEHIND_MS)
     const resync = live.frames.find(({ type }) => type === 'resync')

@@ -13,14 +13,14 @@ export const TELEMETRY: readonly ServiceCheck[] = [
     ...check('TEL-01', 'Telemetry', 'acknowledged telemetry appears in the latest values and in the history'),
     run: async (run) => {
       const device = await run.register()
-      const { say } = await run.connect(device)
+      const { publish } = await run.connect(device)
       const from = Date.now() - 60_000
       const points = [3, 1, 2].map((n, index) => ({
         n,
         timestamp: new Date(from + index * 1_000).toISOString(),
       }))
-      await say('telemetry', points)
-      await say('telemetry', { room: { temperature: 21.5 }, on: true, mode: 'eco' })
+      await publish('telemetry', points)
+      await publish('telemetry', { room: { temperature: 21.5 }, on: true, mode: 'eco' })
       await run.until('the latest values', async () => {
         const latest = Object((await run.rest.get(`/telemetry/${device.id}`)).body['data'])
         const isThere = latest.room?.temperature === 21.5 && latest.mode === 'eco' && latest.on === true
@@ -42,14 +42,14 @@ export const TELEMETRY: readonly ServiceCheck[] = [
     ...check('TEL-02', 'Telemetry', 'objects, batches and topics with a name become dotted metrics'),
     run: async (run) => {
       const device = await run.register()
-      const { say } = await run.connect(device)
-      await say('telemetry', { a: { b: { c: 1 } }, flag: false, word: 'x', list: [1, 2] })
+      const { publish } = await run.connect(device)
+      await publish('telemetry', { a: { b: { c: 1 } }, flag: false, word: 'x', list: [1, 2] })
       const ago = (ms: number) => new Date(Date.now() - ms).toISOString()
-      await say('telemetry', [
+      await publish('telemetry', [
         { batch: 2, timestamp: ago(1_000) },
         { batch: 1, timestamp: ago(2_000) },
       ])
-      await say('telemetry/engine', { rpm: 900 })
+      await publish('telemetry/engine', { rpm: 900 })
       await run.until('all values in the latest values', async () => {
         const { body } = await run.rest.get(`/telemetry/${device.id}`)
         const latest = Object(body['data'])
@@ -88,7 +88,7 @@ export const TELEMETRY: readonly ServiceCheck[] = [
       await run.until('the device gets the desired state', () =>
         session.inbox.some(({ body }) => Object(body?.['state']).n === wanted['n']) ? true : undefined,
       )
-      await session.say('shadow/reported', wanted)
+      await session.publish('shadow/reported', wanted)
       await run.until('the shadow is in sync', async () => {
         return (await run.rest.get(path)).body['in_sync'] === true ? true : undefined
       })
@@ -105,7 +105,7 @@ interface Bucket {
 
 async function buckets(run: Run): Promise<void> {
   const device = await run.register()
-  const { say } = await run.connect(device)
+  const { publish } = await run.connect(device)
   const begin = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - (MINUTES + 1) * MINUTE_MS
   const wanted = new Map<number, Bucket>()
   const points = Array.from({ length: POINTS }, (_, n) => {
@@ -121,17 +121,17 @@ async function buckets(run: Run): Promise<void> {
     bucket.max = Math.max(bucket.max, v)
     return { v, timestamp: new Date(at).toISOString() }
   })
-  for (let at = 0; at < POINTS; at += 50) await say('telemetry', points.slice(at, at + 50))
+  for (let at = 0; at < POINTS; at += 50) await publish('telemetry', points.slice(at, at + 50))
   const range = `from=${new Date(begin).toISOString()}&to=${new Date(begin + MINUTES * MINUTE_MS).toISOString()}`
   const path = `/telemetry/${device.id}/history?metric=v&interval=1m&${range}`
   const found = await run.until(`${POINTS} points in buckets`, async () => {
     const rows = rowsOf((await run.rest.get(path)).body)
     return rows.reduce((sum, row) => sum + Number(row['count'] ?? 0), 0) === POINTS ? rows : undefined
   })
-  for (const row of found) isSame(row, wanted.get(Date.parse(String(row['time']))))
+  for (const row of found) expectSameBucket(row, wanted.get(Date.parse(String(row['time']))))
 }
 
-function isSame(row: JsonObject, wanted: Bucket | undefined): void {
+function expectSameBucket(row: JsonObject, wanted: Bucket | undefined): void {
   if (wanted === undefined) throw new UnmetCheck('a bucket exists where there are no points', row)
   const { count, min, max, sum } = wanted
   const isNear = (name: string, value: number): boolean => Math.abs(Number(row[name]) - value) < 1e-9

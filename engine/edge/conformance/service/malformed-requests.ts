@@ -6,7 +6,7 @@ import { rowsOf } from './steps.ts'
 
 const NO_SUCH = 'no-such-device'
 
-export async function hostile(run: Run): Promise<void> {
+export async function sendMalformedRequests(run: Run): Promise<void> {
   const catalogue = await readCatalogue(run)
   const deep = (levels: number): Json => (levels === 0 ? 1 : { a: deep(levels - 1) })
   const bodies: readonly Json[] = [

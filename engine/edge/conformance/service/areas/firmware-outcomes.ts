@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { UnmetCheck } from '../../verdict.ts'
 import { expectStatus, type Run } from '../run.ts'
-import { check, type ServiceCheck, told } from '../steps.ts'
+import { check, messageOn, type ServiceCheck } from '../steps.ts'
 import { completed, deploy, jobOf, restart, statusOf, type Updatable, updatable, upload } from './firmware.ts'
 
 /** The time is longer than this check, so that only a lost session can end it. `confirm_sec` must not be shorter. */
@@ -11,7 +11,7 @@ const LOSSES_MAX = 3
 /** The number of the session in which `restart` brings the device back. */
 const BOOTED = 2
 
-export const FIRMWARE_WAYS: readonly ServiceCheck[] = [
+export const FIRMWARE_OUTCOMES: readonly ServiceCheck[] = [
   {
     ...check(
       'OTA-05',
@@ -41,24 +41,24 @@ async function unstable(run: Run): Promise<void> {
     ...{ firmware_id, target: { type: 'device', value: one.device.id } },
     ...{ stable_sec: STABLE_SEC, retry: { max: 0 }, abort: { min_finished: 1_000 } },
   })
-  await told(run, one.session, 'ota')
+  await messageOn(run, one.session, 'ota')
   let session = await restart(run, one, { deployment, version })
   const path = `/ota/deployments/${deployment}/devices`
-  const isNow = (what: string, is: (job: JsonObject) => boolean) =>
+  const untilJob = (what: string, is: (job: JsonObject) => boolean) =>
     run.until(what, async () => {
       const job = await jobOf(run, path, one.device)
       return job !== undefined && is(job) ? true : undefined
     })
   for (let boot = BOOTED; ; boot++) {
-    await isNow('the job is confirming', ({ status }) => status === 'confirming')
-    await session.say('status', { status: 'offline', session_id: `s${boot}` })
+    await untilJob('the job is confirming', ({ status }) => status === 'confirming')
+    await session.publish('status', { status: 'offline', session_id: `s${boot}` })
     await session.client.endAsync()
     // If the device came back once more, the job would have succeeded late.
     if (boot === BOOTED + LOSSES_MAX - 1) break
     session = await run.connect(one.device)
-    await session.say('status', statusOf(version, boot + 1))
+    await session.publish('status', statusOf(version, boot + 1))
   }
-  await isNow('the job of a device that disconnected three times has failed', ({ status, error }) => {
+  await untilJob('the job of a device that disconnected three times has failed', ({ status, error }) => {
     return status === 'failed' && Object(error)['code'] === 'UNSTABLE'
   })
 }
@@ -101,7 +101,7 @@ async function rollback(run: Run): Promise<void> {
   for (const version of versions) {
     const { firmware_id = null } = await upload(run, { version, image: `${version} of ${run.id}` })
     const deployment = await deploy(run, { firmware_id, target: { type: 'device', value: one.device.id } })
-    session = await installs(run, { ...one, session }, { deployment, version })
+    session = await install(run, { ...one, session }, { deployment, version })
     await completed(run, deployment)
   }
   const [before = ''] = versions
@@ -123,12 +123,12 @@ async function rollback(run: Run): Promise<void> {
 }
 
 /** Installs an update. Resolves with a session that is subscribed to the next one. */
-async function installs(
+async function install(
   run: Run,
   one: Updatable,
   about: { readonly deployment: string; readonly version: string },
 ): Promise<Updatable['session']> {
-  await told(run, one.session, 'ota')
+  await messageOn(run, one.session, 'ota')
   const session = await restart(run, one, about)
   await run.subscribe(session, one.device, 'ota')
   return session

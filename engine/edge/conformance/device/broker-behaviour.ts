@@ -1,9 +1,9 @@
 import type { PublishedMessage } from './recording.ts'
 
 /** The behaviour of the broker towards the device. */
-export interface Manners {
+export interface BrokerBehaviour {
   /** `refuse` answers CONNECT with "not authorised". `cut` breaks the connection without an answer. */
-  door: 'open' | 'refuse' | 'cut'
+  onConnect: 'accept' | 'refuse' | 'cut'
   /** False if the broker answers nothing, as if the network were down. */
   answers: boolean
   acknowledges: (message: PublishedMessage) => boolean
