@@ -88,19 +88,20 @@ test.skipIf(PYTHON === undefined)(
 
 /** The faults of the broken device, with the checks that must detect each. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
-  'other-name': ['CONN-01'],
-  'volatile-will': ['CONN-02'],
-  'old-session': ['CONN-04'],
-  hasty: ['CONN-06'],
-  rude: ['CONN-08'],
-  retains: ['CONN-12'],
+  'wrong-client-id': ['CONN-01'],
+  'unretained-will': ['CONN-02'],
+  'constant-session-id': ['CONN-04'],
+  'no-backoff': ['CONN-06'],
+  'no-offline-message': ['CONN-08'],
+  'retained-telemetry': ['CONN-12'],
+  'missing-resubscription': ['CONN-13'],
   'local-time': ['TEL-02'],
-  'obeys-twice': ['CMD-03', 'CMD-04'],
-  forgetful: ['CMD-04'],
-  'obeys-late': ['CMD-05'],
-  'knows-all': ['CMD-06'],
-  fragile: ['CMD-08'],
-  'any-version': ['SHD-03', 'SHD-07'],
+  'repeated-execution': ['CMD-03', 'CMD-04'],
+  'lost-answers': ['CMD-04'],
+  'expired-execution': ['CMD-05'],
+  'unknown-accepted': ['CMD-06'],
+  'exit-on-bad-json': ['CMD-08'],
+  'ignored-version': ['SHD-03', 'SHD-07'],
 }
 const TRIED = [...new Set(Object.values(FAULTS).flat())]
 

@@ -95,20 +95,20 @@ export class Bench {
     return this.ready()
   }
 
-  until<T>(what: string, find: () => T | undefined, withinMs: number): Promise<T> {
+  until<T>(what: string, find: () => T | false | undefined, withinMs: number): Promise<T> {
     return this.broker.until(what, find, withinMs, this.device.signal)
   }
 
   /** Observes for a time that the kit chooses, and returns early with the first value of `find`. Undefined means that
    *  nothing was found. */
-  async observe<T>(find: () => T | undefined, ms: number): Promise<T | undefined> {
+  async observe<T>(find: () => T | false | undefined, ms: number): Promise<T | undefined> {
     const until = Date.now() + Math.max(OBSERVE_MS_MIN, ms * this.device.pace)
-    while (Date.now() < until) {
+    for (;;) {
       const found = find()
-      if (found !== undefined) return found
+      if (found !== undefined && found !== false) return found
+      if (Date.now() >= until) return undefined
       await this.wait(50)
     }
-    return find()
   }
 
   wait(ms: number): Promise<void> {
@@ -129,7 +129,7 @@ export class Bench {
     await this.program.stop('SIGKILL')
     await this.until(
       'the connection of the killed program ends',
-      () => (this.broker.current === undefined ? true : undefined),
+      () => this.broker.current === undefined,
       10_000,
     )
     return this.ready()

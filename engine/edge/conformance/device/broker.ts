@@ -94,15 +94,15 @@ export class Broker extends EventEmitter<BrokerSignals> {
     connection.send(topic, payload)
   }
 
-  /** Waits until `find` returns a value. Throws `UnmetCheck` with the text `what` if it does not. */
+  /** Waits until `find` returns a value other than false. Throws `UnmetCheck` with the text `what` if it does not. */
   async until<T>(
     what: string,
-    find: () => T | undefined,
+    find: () => T | false | undefined,
     withinMs: number,
     signal?: AbortSignal,
   ): Promise<T> {
     const found = find()
-    if (found !== undefined) return found
+    if (found !== undefined && found !== false) return found
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
         this.off('seen', check)
@@ -113,7 +113,7 @@ export class Broker extends EventEmitter<BrokerSignals> {
       const check = () => {
         try {
           const now = find()
-          if (now !== undefined) end(() => resolve(now))
+          if (now !== undefined && now !== false) end(() => resolve(now))
         } catch (error) {
           end(() => reject(error))
         }

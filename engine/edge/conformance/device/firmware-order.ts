@@ -107,7 +107,7 @@ export async function untilInstalled(bench: Bench, order: Order, withinMs = UPDA
     if (refused !== undefined)
       throw new UnmetCheck(`it did not install version ${order.version}`, toEvidence(refused))
     const version = runningVersion(bench)
-    return version !== undefined && isSameVersion(version, order.version) ? true : undefined
+    return version !== undefined && isSameVersion(version, order.version)
   }
   await bench.until(`firmware_version ${order.version} on status after a restart`, isDone, withinMs)
   const since = Date.parse(String(order.message['issued_at']))

@@ -1,8 +1,8 @@
 // Sends malformed requests, each of which must be refused with a reason.
 import type { Json } from '../../../../schemas/json.ts'
 import { UnmetCheck } from '../verdict.ts'
+import { rowsOf } from './rest.ts'
 import { expectStatus, type Run } from './run.ts'
-import { rowsOf } from './steps.ts'
 
 const NO_SUCH = 'no-such-device'
 

@@ -65,6 +65,11 @@ export class Rest {
   }
 }
 
+/** Returns the rows of one page of a list. */
+export function rowsOf(body: JsonObject): readonly JsonObject[] {
+  return Array.isArray(body['data']) ? body['data'].map((row) => Object(row) as JsonObject) : []
+}
+
 function parse(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text)

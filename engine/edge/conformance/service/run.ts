@@ -11,7 +11,7 @@ import { errorText } from '../../../../schemas/error-text.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { parsePayload } from '../../payload.ts'
 import { SkippedCheck, UnmetCheck } from '../verdict.ts'
-import { type Answer, Rest } from './rest.ts'
+import { type Answer, Rest, rowsOf } from './rest.ts'
 
 export interface ServiceUnderTest {
   /** The origin of the service, such as `https://fleet.example.com`. */
@@ -134,15 +134,15 @@ export class Run {
     )
   }
 
-  /** Waits until `find` returns a value. Throws `UnmetCheck` with the text `what` if it does not. */
+  /** Waits until `find` returns a value other than false. Throws `UnmetCheck` with the text `what` if it does not. */
   async until<T>(
     what: string,
-    find: () => T | undefined | Promise<T | undefined>,
+    find: () => T | false | undefined | Promise<T | false | undefined>,
     withinMs: number = WAIT_MS_MAX,
   ): Promise<T> {
     for (const end = Date.now() + withinMs; ; ) {
       const found = await find()
-      if (found !== undefined) return found
+      if (found !== undefined && found !== false) return found
       if (Date.now() > end) throw new UnmetCheck(`not seen within ${withinMs / 1_000} s: ${what}`)
       await sleep(50, undefined, { signal: this.signal })
     }
@@ -156,11 +156,7 @@ export class Run {
     await promisify(exec)(restartLine, { timeout: RESTART_MS_MAX, signal: this.signal })
     // This request bypasses `rest`, which would count the 503 of a starting service as a fault.
     const isReady = async () => (await fetch(`${this.url}/readyz`)).ok
-    await this.until(
-      'the service is ready again',
-      async () => ((await isReady().catch(() => false)) ? true : undefined),
-      RESTART_MS_MAX,
-    )
+    await this.until('the service is ready again', () => isReady().catch(() => false), RESTART_MS_MAX)
   }
 
   /** Removes everything that the checks created. Resolves with descriptions of what could not be removed. */
@@ -181,7 +177,7 @@ export class Run {
     const path = `/devices?group=${encodeURIComponent(this.group)}&per_page=200`
     for (const end = Date.now() + PURGE_MS_MAX; ; await sleep(PURGE_CHECK_MS)) {
       const { body } = await this.rest.get(path)
-      const devices = Array.isArray(body['data']) ? body['data'].map(Object) : []
+      const devices = rowsOf(body)
       if (devices.length === 0) return []
       if (Date.now() > end) return devices.map((device) => JSON.stringify(device))
       const next = devices.filter(({ status_reason: reason }) => reason !== 'purged')
@@ -205,6 +201,10 @@ async function untilConnected(client: MqttClient): Promise<void> {
  *  way on purpose. */
 export function hasNoImages({ status, body }: Answer): boolean {
   return status === 503 && body['dependency'] === 'blobs'
+}
+
+export function expectSuccess(answer: Answer, what: string): void {
+  if (answer.status >= 300) throw new UnmetCheck(`${what} is answered ${answer.status}`, answer.body)
 }
 
 export function expectStatus(answer: Answer, wanted: number, what: string): void {

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { Level } from '../report.ts'
 import { UnmetCheck } from '../verdict.ts'
-import { type Device, expectStatus, type Run, type Session } from './run.ts'
+import { type Device, expectSuccess, type Run, type Session } from './run.ts'
 
 export interface ServiceCheck {
   readonly id: string
@@ -32,7 +32,7 @@ const END_MS_MAX = 2_000
 export async function expectRefused(run: Run, device: Device): Promise<void> {
   const session = await run.connect(device).catch(() => undefined)
   if (session === undefined) return
-  const hasEnded = () => (session.client.connected ? undefined : true)
+  const hasEnded = () => !session.client.connected
   await run.until('the session ends', hasEnded, END_MS_MAX).catch(() => {
     throw new UnmetCheck(`it accepts ${device.id}, which it should refuse`)
   })
@@ -40,13 +40,8 @@ export async function expectRefused(run: Run, device: Device): Promise<void> {
 
 export async function untilStatus(run: Run, id: string, wanted: string): Promise<void> {
   await run.until(`the status ${wanted}`, async () => {
-    return (await run.rest.get(`/devices/${id}`)).body['status'] === wanted ? true : undefined
+    return (await run.rest.get(`/devices/${id}`)).body['status'] === wanted
   })
-}
-
-/** Returns the rows of one page of a list. */
-export function rowsOf(body: JsonObject): readonly JsonObject[] {
-  return Array.isArray(body['data']) ? body['data'].map((row) => Object(row) as JsonObject) : []
 }
 
 /** Returns the latest message with this suffix that the session received. Waits for one if there is none. */
@@ -80,7 +75,7 @@ export async function deviceWithCommand(run: Run, body: JsonObject): Promise<Sen
 /** Sends a command. Resolves with its id once it was accepted. */
 export async function sendCommand(run: Run, { id }: Device, body: JsonObject): Promise<string> {
   const made = await run.rest.post(`/commands/${id}`, body)
-  if (made.status >= 300) expectStatus(made, 202, 'POST /commands/{id}')
+  expectSuccess(made, 'POST /commands/{id}')
   return String(made.body['command_id'])
 }
 

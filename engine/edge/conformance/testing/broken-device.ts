@@ -21,7 +21,7 @@ const topic = (suffix: string): string => `fleet/${deviceId}/${suffix}`
 
 const answersFile = join(folder, 'answers.json')
 const answers: Record<string, JsonObject> =
-  existsSync(answersFile) && !hasFault('forgetful') ? JSON.parse(readFileSync(answersFile, 'utf8')) : {}
+  existsSync(answersFile) && !hasFault('lost-answers') ? JSON.parse(readFileSync(answersFile, 'utf8')) : {}
 const constantSession = randomUUID()
 let sessionId = constantSession
 let seenVersion = -1
@@ -40,10 +40,14 @@ function publish(suffix: string, body: JsonObject | string, retain = false): voi
 }
 
 function connect(): void {
-  if (!hasFault('old-session')) sessionId = randomUUID()
-  const retain = !hasFault('volatile-will')
+  if (!hasFault('constant-session-id')) sessionId = randomUUID()
+  const retain = !hasFault('unretained-will')
   client = mqtt.connect(url, {
-    ...{ clientId: hasFault('other-name') ? `${deviceId}-2` : deviceId, username: deviceId, password: token },
+    ...{
+      clientId: hasFault('wrong-client-id') ? `${deviceId}-2` : deviceId,
+      username: deviceId,
+      password: token,
+    },
     ...{ clean: false, reconnectPeriod: 0, resubscribe: false, keepalive: 2, protocolVersion: 4 },
     will: { topic: topic('status'), payload: Buffer.from(status('offline')), qos: 1, retain },
   })
@@ -56,13 +60,16 @@ function connect(): void {
 function reconnect(): void {
   client.end(true)
   const longest = Math.min(30_000, 500 * 2 ** failures++)
-  setTimeout(connect, hasFault('hasty') ? 20 : Math.max(failures > 1 ? 1_000 : 0, Math.random() * longest))
+  setTimeout(
+    connect,
+    hasFault('no-backoff') ? 20 : Math.max(failures > 1 ? 1_000 : 0, Math.random() * longest),
+  )
 }
 
 function onConnected(): void {
   failures = 0
   const topics =
-    hasFault('forgets-topics') && connects++ > 0 ? ['shadow/desired'] : ['command', 'shadow/desired']
+    hasFault('missing-resubscription') && connects++ > 0 ? ['shadow/desired'] : ['command', 'shadow/desired']
   client.subscribe(topics.map(topic), { qos: 1 })
   publish('status', status('online'), true)
   publish('shadow/reported', reported)
@@ -73,13 +80,13 @@ function measure(): void {
   if (!client.connected) return
   const late = new Date().toISOString().slice(0, -1)
   const timestamp = hasFault('local-time') ? late : new Date().toISOString()
-  publish('telemetry', { timestamp, temperature: 20 + Math.random() }, hasFault('retains'))
+  publish('telemetry', { timestamp, temperature: 20 + Math.random() }, hasFault('retained-telemetry'))
 }
 
 function onMessage(suffix: string, payload: Buffer): void {
   const body = parsePayload(payload)
   if (body === undefined) {
-    if (hasFault('fragile')) process.exit(1)
+    if (hasFault('exit-on-bad-json')) process.exit(1)
     return
   }
   if (suffix === 'command') onCommand(body)
@@ -89,12 +96,13 @@ function onMessage(suffix: string, payload: Buffer): void {
 function onCommand({ request_id: id, command, expires_at: expires }: JsonObject): void {
   if (typeof id !== 'string' || typeof command !== 'string') return
   const before = answers[id]
-  if (before !== undefined && !hasFault('obeys-twice')) {
+  if (before !== undefined && !hasFault('repeated-execution')) {
     publish('command/ack', before)
     return
   }
   const isOver = typeof expires === 'string' && Date.parse(expires) <= Date.now()
-  const isRefused = (isOver && !hasFault('obeys-late')) || (command !== 'ping' && !hasFault('knows-all'))
+  const isRefused =
+    (isOver && !hasFault('expired-execution')) || (command !== 'ping' && !hasFault('unknown-accepted'))
   const result = { request_id: id, status: isRefused ? 'rejected' : 'completed' }
   const answer = { ...result, executed_at: new Date(Date.now()).toISOString(), result: { run: randomUUID() } }
   answers[id] = answer
@@ -104,7 +112,7 @@ function onCommand({ request_id: id, command, expires_at: expires }: JsonObject)
 
 function onDesired({ version, state }: JsonObject): void {
   if (typeof version !== 'number' || !isObject(state)) return
-  if (version <= seenVersion && !hasFault('any-version')) return
+  if (version <= seenVersion && !hasFault('ignored-version')) return
   seenVersion = version
   if (Object.keys(state).length === 0) return
   reported = Object.fromEntries(
@@ -114,7 +122,7 @@ function onDesired({ version, state }: JsonObject): void {
 }
 
 process.once('SIGTERM', () => {
-  if (hasFault('rude')) process.exit(0)
+  if (hasFault('no-offline-message')) process.exit(0)
   client.publish(topic('status'), status('offline'), { qos: 1, retain: true }, () => process.exit(0))
 })
 connect()

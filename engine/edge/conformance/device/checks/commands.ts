@@ -206,7 +206,7 @@ async function keepsOrder(bench: Bench): Promise<void> {
   const ends = () => orders.map((order) => answer(bench, order))
   await bench.until(
     'answers to five commands in a row',
-    () => (ends().every((end) => end !== undefined) ? true : undefined),
+    () => ends().every((end) => end !== undefined),
     ANSWER_MS,
   )
   const acks = bench.broker.published('command/ack')

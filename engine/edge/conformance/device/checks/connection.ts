@@ -111,7 +111,7 @@ async function publishesOffline(bench: Bench): Promise<void> {
   const { sessionId } = await untilOnline(bench)
   await program.stop('SIGTERM', FAREWELL_MS)
   // The shell that started the device may exit before the device, and the last bytes may arrive after that.
-  const isOver = () => (connection.closedAt === undefined ? undefined : true)
+  const isOver = () => connection.closedAt !== undefined
   await bench.until('the connection ends after SIGTERM', isOver, FAREWELL_MS)
   const topic = bench.broker.topic('status')
   const last = connection.published.findLast((message) => message.topic === topic)
@@ -134,7 +134,7 @@ async function noticesSilence(bench: Bench): Promise<void> {
   const before = bench.broker.recordings.length
   await bench.until(
     `the device closes a connection without responses (its keep-alive is ${keepaliveSec} s)`,
-    () => (connection.closedAt !== undefined || bench.broker.recordings.length > before ? true : undefined),
+    () => connection.closedAt !== undefined || bench.broker.recordings.length > before,
     withinMs,
   )
   await bench.ready()

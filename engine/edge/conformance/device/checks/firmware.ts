@@ -90,10 +90,10 @@ export const FIRMWARE_CHECKS: readonly Check[] = [
       await offer(bench, order)
       await bench.until(
         'a report on ota/status that answers the repeated message',
-        () => (reportsOf(bench, order).length > before.reports ? true : undefined),
+        () => reportsOf(bench, order).length > before.reports,
         SOON_MS,
       )
-      await bench.observe(() => (installs() > before.installs ? true : undefined), QUIET_MS)
+      await bench.observe(() => installs() > before.installs, QUIET_MS)
       if (installs() > before.installs) throw new UnmetCheck('it installed the same firmware twice')
     },
   ),
@@ -223,11 +223,7 @@ async function reportsAfterKill(bench: Bench): Promise<void> {
   const serving = { bytes: imageOf(goal), bytesPerSec: SLOW_BYTES_PER_SEC }
   const order = makeOrder(bench, { version: goal, serving })
   await offer(bench, order)
-  await bench.until(
-    'the device downloads the image',
-    () => (isAskedFor(bench, order) ? true : undefined),
-    SOON_MS,
-  )
+  await bench.until('the device downloads the image', () => isAskedFor(bench, order), SOON_MS)
   await bench.wait(500)
   await bench.killAndRestart()
   const after = await knownVersion(bench)
@@ -257,11 +253,7 @@ async function stopsWhenCancelled(bench: Bench): Promise<void> {
   const serving = { bytes: imageOf(version), bytesPerSec: SLOW_BYTES_PER_SEC }
   const order = makeOrder(bench, { version, serving })
   await offer(bench, order)
-  await bench.until(
-    'the device downloads the image',
-    () => (isAskedFor(bench, order) ? true : undefined),
-    SOON_MS,
-  )
+  await bench.until('the device downloads the image', () => isAskedFor(bench, order), SOON_MS)
   const { message } = makeOrder(bench, {
     version,
     fields: { ...order.message, action: 'cancel', seq: Number(order.message['seq']) + 1 },

@@ -237,7 +237,7 @@ async function sendsHeartbeats(bench: Bench, recordings: readonly Recording[]): 
   // At least one connection must be observed for as long as a device may be silent.
   const isAgain = () => isWatched() || connection.published.length > 1
   const withinMs = HEARTBEAT_MS + GRACE_MS
-  await bench.until('a second message over the connection', () => (isAgain() ? true : undefined), withinMs)
+  await bench.until('a second message over the connection', isAgain, withinMs)
   for (const recording of acceptedRecordings(bench, recordings)) {
     const times = [recording.acceptedAt ?? 0, ...recording.published.map(({ at }) => at)]
     const end = unalteredUntil(recording, Date.now())
@@ -284,7 +284,7 @@ async function subscribesAgain(bench: Bench, recordings: readonly Recording[]): 
     return [...wanted].filter((topic) => !topics.has(topic))
   }
   await bench
-    .until('the device subscribes', () => (missing(connection).length === 0 ? true : undefined), BIRTH_MS)
+    .until('the device subscribes', () => missing(connection).length === 0, BIRTH_MS)
     .catch(() => undefined)
   for (const recording of acceptedRecordings(bench, recordings)) {
     const lasted = unalteredUntil(recording, Date.now()) - (recording.acceptedAt ?? 0)
@@ -303,11 +303,7 @@ async function subscribes(
 ): Promise<void> {
   const connection = await bench.ready()
   const topic = bench.broker.topic(about.suffix)
-  await bench.until(
-    `the device subscribes to ${topic}`,
-    () => (connection.isSubscribedTo(topic) ? true : undefined),
-    BIRTH_MS,
-  )
+  await bench.until(`the device subscribes to ${topic}`, () => connection.isSubscribedTo(topic), BIRTH_MS)
   for (const { subscribed, acceptedAt = 0 } of acceptedRecordings(bench, about.recordings)) {
     const found = subscribed.find((subscription) => subscription.topic === topic)
     if (found === undefined) continue
@@ -326,11 +322,9 @@ function suffixOf(bench: Bench, topic: string): string {
 /** Waits for the first subscription if none was recorded yet. */
 async function subscribedOnce(bench: Bench, recordings: readonly Recording[]): Promise<void> {
   const isSeen = () => acceptedRecordings(bench, recordings).some(({ subscribed }) => subscribed.length > 0)
-  await bench
-    .until('the device subscribes', () => (isSeen() ? true : undefined), BIRTH_MS)
-    .catch((error: unknown) => {
-      if (!(error instanceof UnmetCheck)) throw error
-    })
+  await bench.until('the device subscribes', isSeen, BIRTH_MS).catch((error: unknown) => {
+    if (!(error instanceof UnmetCheck)) throw error
+  })
 }
 
 /** Returns the suffix without the prefix of a sub-device. */

@@ -43,11 +43,7 @@ export const SHADOW_CHECKS: readonly Check[] = [
     await begin(bench)
     await apply(bench, bench.nextValue())
     await bench.shadow.desire({ [name]: null })
-    await bench.until(
-      `a report that removes ${name}`,
-      () => (name in bench.shadow.reported ? undefined : true),
-      REPORT_MS,
-    )
+    await bench.until(`a report that removes ${name}`, () => !(name in bench.shadow.reported), REPORT_MS)
   }),
   check(
     'SHD-07',
@@ -92,7 +88,7 @@ async function isReported(bench: Bench, wanted: JsonObject): Promise<void> {
   const [[name, value] = ['', null]] = Object.entries(wanted)
   await bench.until(
     `${JSON.stringify(wanted)} on shadow/reported`,
-    () => (isEqual(bench.shadow.reported[name], value) ? true : undefined),
+    () => isEqual(bench.shadow.reported[name], value),
     REPORT_MS,
   )
 }
@@ -126,7 +122,7 @@ async function reportsAgain(bench: Bench): Promise<void> {
   const desired = bench.broker.topic('shadow/desired')
   await bench.until(
     `the device subscribes to ${desired}`,
-    () => connection.isSubscribedTo(desired) || undefined,
+    () => connection.isSubscribedTo(desired),
     REPORT_MS,
   )
   // The subscriptions of the device may arrive in several packets.

@@ -80,7 +80,7 @@ async function untilMeasured(
   const find = () => allMessages(bench, recordings).filter((message) => isTelemetry(bench, message))
   if (find().length > 0) return find()
   if (bench.broker.current === undefined) await bench.ready()
-  await bench.until('a message on telemetry', () => (find().length > 0 ? true : undefined), MEASURED_MS)
+  await bench.until('a message on telemetry', () => find().length > 0, MEASURED_MS)
   return find()
 }
 
@@ -140,7 +140,7 @@ async function interrupt(bench: Bench): Promise<{
     bench.broker.recordings.flatMap(({ published }) =>
       published.filter((message) => isMeant(message) && message.number > before),
     )
-  await bench.until('a message on telemetry', () => (find().length > 0 ? true : undefined), MEASURED_MS)
+  await bench.until('a message on telemetry', () => find().length > 0, MEASURED_MS)
   await bench.wait(WITHHELD_MS * bench.device.pace)
   const withheld = find()
   const weak = withheld.find(({ qos }) => qos === 0)
@@ -159,7 +159,7 @@ async function interrupt(bench: Bench): Promise<{
     )
   const isThere = (wanted: PublishedMessage) => came().some((message) => isAlike(wanted, message))
   await bench
-    .until('all unacknowledged messages again', () => (withheld.every(isThere) ? true : undefined), AGAIN_MS)
+    .until('all unacknowledged messages again', () => withheld.every(isThere), AGAIN_MS)
     .catch((error: unknown) => {
       if (!(error instanceof UnmetCheck)) throw error
     })

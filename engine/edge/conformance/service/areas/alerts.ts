@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { parsePayload } from '../../../payload.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
-import { type Device, expectStatus, type Run, type Session } from '../run.ts'
-import { check, rowsOf, type ServiceCheck } from '../steps.ts'
+import { rowsOf } from '../rest.ts'
+import { type Device, expectStatus, expectSuccess, type Run, type Session } from '../run.ts'
+import { check, type ServiceCheck } from '../steps.ts'
 
 const WAIT_SEC = 2
 
@@ -75,7 +76,7 @@ export const ALERTS: readonly ServiceCheck[] = [
       await session.publish('telemetry', { heat: 90 })
       const [alert] = await untilAlerts(run, device, 'firing', 1)
       const resolved = await run.rest.post(`/alerts/${alert?.['alert_id']}/resolve`, {})
-      if (resolved.status >= 300) expectStatus(resolved, 200, 'POST /alerts/{id}/resolve')
+      expectSuccess(resolved, 'POST /alerts/{id}/resolve')
       await untilAlerts(run, device, 'resolved', 1)
       await session.publish('telemetry', { heat: 92 })
       await session.publish('telemetry', { heat: 20 })
@@ -188,9 +189,9 @@ async function silence(run: Run): Promise<void> {
     const by = alert?.['suppressed_by']
     return Array.isArray(by) && by.includes(`silence:${id}`)
   }
-  await run.until('the alert fires, muted by the silence', async () => ((await isMuted()) ? true : undefined))
+  await run.until('the alert fires, muted by the silence', isMuted)
   await run.rest.call('DELETE', `/alerts/silences/${id}`)
-  await run.until('the silence ends', async () => ((await isMuted()) ? undefined : true))
+  await run.until('the silence ends', async () => !(await isMuted()))
 }
 
 interface WebhookRequest {

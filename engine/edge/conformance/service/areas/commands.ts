@@ -1,12 +1,12 @@
 // CMD and GW: every outcome of a command, broadcasts and sub-devices.
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { UnmetCheck } from '../../verdict.ts'
-import { expectStatus, type Run } from '../run.ts'
+import { rowsOf } from '../rest.ts'
+import { expectStatus, expectSuccess, type Run } from '../run.ts'
 import {
   check,
   deviceWithCommand,
   messageOn,
-  rowsOf,
   type ServiceCheck,
   sendCommand,
   status,
@@ -66,7 +66,7 @@ export const COMMANDS: readonly ServiceCheck[] = [
       const about = await deviceWithCommand(run, { command: 'dock' })
       const path = `/commands/${about.device.id}/${about.id}`
       const cancelled = await run.rest.call('DELETE', path)
-      if (cancelled.status >= 300) expectStatus(cancelled, 200, `DELETE /commands/{id}/{command_id}`)
+      expectSuccess(cancelled, `DELETE /commands/{id}/{command_id}`)
       await untilCommand(run, about, 'cancelled')
       await run.until('$cancel on MQTT', () =>
         about.session.inbox.find(({ body }) => body?.['command'] === '$cancel'),
@@ -113,7 +113,7 @@ export const COMMANDS: readonly ServiceCheck[] = [
       await publish(`sub/${stranger.id}/telemetry`, { n: 8 })
       await run.until('the value of the sub-device', async () => {
         const { body } = await run.rest.get(`/telemetry/${child.id}`)
-        return Object(body['data']).n === 7 ? true : undefined
+        return Object(body['data']).n === 7
       })
       const { body } = await run.rest.get(`/telemetry/${stranger.id}`)
       if (Object(body['data']).n !== undefined)
@@ -150,7 +150,7 @@ async function redelivery(run: Run): Promise<void> {
   await run.subscribe(first, device, 'command')
   await first.publish('status', status('online', 's1'))
   const id = await sendCommand(run, device, { command: 'go', timeout_sec: 60 })
-  await run.until('the command', () => (first.received() > 0 ? true : undefined))
+  await run.until('the command', () => first.received() > 0)
   first.client.stream.destroy()
   const second = await run.connect(device, isKept)
   await run.subscribe(second, device, 'command')
@@ -186,7 +186,7 @@ async function broadcast(run: Run): Promise<void> {
   const path = `/commands/$broadcast/${made.body['broadcast_id']}`
   await run.until('two completed and one failed', async () => {
     const counts: JsonObject = Object((await run.rest.get(path)).body['counts'])
-    return counts['completed'] === 2 && counts['failed'] === 1 ? true : undefined
+    return counts['completed'] === 2 && counts['failed'] === 1
   })
   const failed = rowsOf((await run.rest.get(`${path}/devices?status=failed`)).body)
   if (failed.length !== 1) throw new UnmetCheck(`the list contains ${failed.length} failed devices, not one`)

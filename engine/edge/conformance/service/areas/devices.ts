@@ -1,7 +1,8 @@
 // REG, MQTT and PRES: registration, what a device may do over MQTT, and online and offline status.
 import { UnmetCheck } from '../../verdict.ts'
+import { rowsOf } from '../rest.ts'
 import { expectStatus, type Run } from '../run.ts'
-import { check, expectRefused, messageOn, rowsOf, type ServiceCheck, status, untilStatus } from '../steps.ts'
+import { check, expectRefused, messageOn, type ServiceCheck, status, untilStatus } from '../steps.ts'
 
 const SILENCE_SEC = 2
 const LATE_MS = 1_000
@@ -14,9 +15,7 @@ export const DEVICES: readonly ServiceCheck[] = [
       const read = await run.rest.get(`/devices/${id}`)
       expectStatus(read, 200, 'GET /devices/{id}')
       const { body } = await run.rest.get(`/devices?group=${encodeURIComponent(run.group)}&per_page=200`)
-      const isListed =
-        Array.isArray(body['data']) && body['data'].some((each) => Object(each).device_id === id)
-      if (!isListed)
+      if (!rowsOf(body).some(({ device_id }) => device_id === id))
         throw new UnmetCheck('a device that was registered is not in the list of its group', body)
       const changed = await run.rest.call('PATCH', `/devices/${id}`, { body: { name: 'another name' } })
       expectStatus(changed, 200, 'PATCH /devices/{id}')
@@ -25,7 +24,7 @@ export const DEVICES: readonly ServiceCheck[] = [
       const purged = await run.rest.call('DELETE', `/devices/${id}?purge=true`)
       if (![200, 202].includes(purged.status)) expectStatus(purged, 200, 'DELETE /devices/{id}?purge=true')
       await run.until('404 after the purge', async () => {
-        return (await run.rest.get(`/devices/${id}`)).status === 404 ? true : undefined
+        return (await run.rest.get(`/devices/${id}`)).status === 404
       })
     },
   },
@@ -101,7 +100,7 @@ export const DEVICES: readonly ServiceCheck[] = [
       await first.publish('status', status('online', 's1'))
       const second = await run.connect(device, { will: willOf('s2') })
       await second.publish('status', status('online', 's2'))
-      await run.until('the first session ends', () => (first.client.connected ? undefined : true))
+      await run.until('the first session ends', () => !first.client.connected)
       await second.publish('telemetry', { here: 1 })
       await untilStatus(run, device.id, 'online')
     },
@@ -154,7 +153,7 @@ async function namespace(run: Run): Promise<void> {
   await secret.publish('telemetry', { last: true })
   await run.until('the value of the other device', async () => {
     const { body } = await run.rest.get(`/telemetry/${other.id}`)
-    return Object(body['data']).last === true ? true : undefined
+    return Object(body['data']).last === true
   })
   const { body } = await run.rest.get(`/telemetry/${other.id}`)
   if (Object(body['data']).n !== 1) throw new UnmetCheck('a device published telemetry of another one', body)
@@ -198,6 +197,6 @@ async function durability(run: Run): Promise<void> {
   const path = `/telemetry/${device.id}/history?metric=n&interval=raw&limit=100&from=${from}`
   await run.until('all values that were acknowledged before the restart', async () => {
     const answer = await run.rest.get(path)
-    return rowsOf(answer.body).length === values.length ? true : undefined
+    return rowsOf(answer.body).length === values.length
   })
 }

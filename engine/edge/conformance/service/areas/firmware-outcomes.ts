@@ -47,7 +47,7 @@ async function unstable(run: Run): Promise<void> {
   const untilJob = (what: string, is: (job: JsonObject) => boolean) =>
     run.until(what, async () => {
       const job = await jobOf(run, path, one.device)
-      return job !== undefined && is(job) ? true : undefined
+      return job !== undefined && is(job)
     })
   for (let boot = BOOTED; ; boot++) {
     await untilJob('the job is confirming', ({ status }) => status === 'confirming')
@@ -118,7 +118,7 @@ async function rollback(run: Run): Promise<void> {
   await restart(run, { ...one, session }, { deployment, version: before })
   await run.until('the job is rolled back', async () => {
     const job = await jobOf(run, `/ota/deployments/${deployment}/devices`, one.device)
-    return job?.['status'] === 'rolled_back' ? true : undefined
+    return job?.['status'] === 'rolled_back'
   })
 }
 

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../../../../../schemas/json.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
-import { type Device, expectStatus, hasNoImages, type Run, type Session } from '../run.ts'
-import { check, messageOn, rowsOf, type ServiceCheck, status } from '../steps.ts'
+import { rowsOf } from '../rest.ts'
+import { type Device, expectStatus, expectSuccess, hasNoImages, type Run, type Session } from '../run.ts'
+import { check, messageOn, type ServiceCheck, status } from '../steps.ts'
 
 /** The timeouts are long enough for devices on a busy machine that do not stop. */
 const TIMEOUTS = { download_sec: 20, install_sec: 15, reboot_sec: 5, confirm_sec: 5 }
@@ -104,7 +105,7 @@ export async function restart(
 export async function completed(run: Run, deployment: string): Promise<void> {
   await run.until('the deployment is completed', async () => {
     const { status: word } = (await run.rest.get(`/ota/deployments/${deployment}`)).body
-    return word === 'completed' ? true : undefined
+    return word === 'completed'
   })
 }
 
@@ -244,7 +245,7 @@ async function outcomes(run: Run): Promise<void> {
   const cancelled = devices.at(-1)?.device.id
   const path = `/ota/deployments/${deployment}/devices`
   const cancel = await run.rest.post(`${path}/${cancelled}/cancel`, {})
-  if (cancel.status >= 300) expectStatus(cancel, 200, 'POST …/devices/{id}/cancel')
+  expectSuccess(cancel, 'POST …/devices/{id}/cancel')
   const wanted = [...BEHAVIOURS, CANCELLED]
   let last: string | undefined
   await run
@@ -255,7 +256,7 @@ async function outcomes(run: Run): Promise<void> {
         const found = devices.map(({ device }) => jobs.find(({ device_id }) => device_id === device.id))
         const at = found.findIndex((job, n) => !matches(job ?? {}, wanted[n]))
         last = at < 0 ? undefined : `${JSON.stringify(found[at])} should be ${JSON.stringify(wanted[at])}`
-        return at < 0 ? true : undefined
+        return at < 0
       },
       JOBS_MS,
     )
@@ -278,7 +279,7 @@ async function expectLateSuccess(
   await session.publish('status', statusOf(version, 9))
   await run.until('the job that timed out has succeeded late', async () => {
     const job = await jobOf(run, path, device)
-    return job?.['status'] === 'succeeded' && job['late'] === true ? true : undefined
+    return job?.['status'] === 'succeeded' && job['late'] === true
   })
 }
 
@@ -297,7 +298,7 @@ async function expectRetry(
   await run.subscribe(session, device, 'ota')
   await session.publish('status', statusOf('1.0.0', 7))
   const retried = await run.rest.post(`${path}/${device.id}/retry`, {})
-  if (retried.status >= 300) expectStatus(retried, 200, 'POST …/devices/{id}/retry')
+  expectSuccess(retried, 'POST …/devices/{id}/retry')
   const { attempt = 0 } = await messageOn(run, session, 'ota')
   if (!(Number(attempt) > 1)) throw new UnmetCheck(`the retry has the attempt ${attempt}`)
   for (const report of INSTALLED)
@@ -305,7 +306,7 @@ async function expectRetry(
   await session.client.endAsync()
   await (await run.connect(device)).publish('status', statusOf(version, 8))
   await run.until('the retried job has succeeded', async () => {
-    return (await jobOf(run, path, device))?.['status'] === 'succeeded' ? true : undefined
+    return (await jobOf(run, path, device))?.['status'] === 'succeeded'
   })
 }
 

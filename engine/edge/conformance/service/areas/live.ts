@@ -169,7 +169,7 @@ async function filters(run: Run): Promise<void> {
   const [first, second] = [await run.connect(one), await run.connect(other)]
   await first.publish('telemetry', { n: 7 })
   await run.until('the value', async () => {
-    return Object((await run.rest.get(`/telemetry/${one.id}`)).body['data']).n === 7 ? true : undefined
+    return Object((await run.rest.get(`/telemetry/${one.id}`)).body['data']).n === 7
   })
   const live = await open(run, await ticketOf(run))
   try {

@@ -1,8 +1,9 @@
 // TEL and SHD: values, history buckets and the shadow.
 import type { JsonObject } from '../../../../../schemas/json.ts'
 import { UnmetCheck } from '../../verdict.ts'
+import { rowsOf } from '../rest.ts'
 import type { Run } from '../run.ts'
-import { check, rowsOf, type ServiceCheck } from '../steps.ts'
+import { check, type ServiceCheck } from '../steps.ts'
 
 const MINUTE_MS = 60_000
 const MINUTES = 10
@@ -24,17 +25,16 @@ export const TELEMETRY: readonly ServiceCheck[] = [
       await run.until('the latest values', async () => {
         const latest = Object((await run.rest.get(`/telemetry/${device.id}`)).body['data'])
         const isThere = latest.room?.temperature === 21.5 && latest.mode === 'eco' && latest.on === true
-        return isThere ? true : undefined
+        return isThere
       })
       const range = `from=${new Date(from).toISOString()}&to=${new Date(from + 10_000).toISOString()}`
       const path = `/telemetry/${device.id}/history?metric=n&interval=10s&${range}`
       await run.until('buckets with count 3, min 1 and max 3', async () => {
-        const { body } = await run.rest.get(path)
-        const buckets = Array.isArray(body['data']) ? body['data'].map(Object) : []
-        const counts = buckets.reduce((sum, bucket) => sum + Number(bucket.count ?? 0), 0)
-        const low = Math.min(...buckets.map((bucket) => Number(bucket.min ?? 9)))
-        const high = Math.max(...buckets.map((bucket) => Number(bucket.max ?? 0)))
-        return counts === 3 && low === 1 && high === 3 ? true : undefined
+        const buckets = rowsOf((await run.rest.get(path)).body)
+        const counts = buckets.reduce((sum, { count }) => sum + Number(count ?? 0), 0)
+        const low = Math.min(...buckets.map(({ min }) => Number(min ?? 9)))
+        const high = Math.max(...buckets.map(({ max }) => Number(max ?? 0)))
+        return counts === 3 && low === 1 && high === 3
       })
     },
   },
@@ -54,7 +54,7 @@ export const TELEMETRY: readonly ServiceCheck[] = [
         const { body } = await run.rest.get(`/telemetry/${device.id}`)
         const latest = Object(body['data'])
         const isThere = latest.a?.b?.c === 1 && latest.flag === false && latest.word === 'x'
-        return isThere && latest.batch === 2 && latest.engine?.rpm === 900 ? true : undefined
+        return isThere && latest.batch === 2 && latest.engine?.rpm === 900
       })
     },
   },
@@ -86,11 +86,11 @@ export const TELEMETRY: readonly ServiceCheck[] = [
         throw new UnmetCheck(`${won.length} of 100 writers with the same version won, not one`)
       const wanted = Object((await run.rest.get(path)).body['desired']) as JsonObject
       await run.until('the device gets the desired state', () =>
-        session.inbox.some(({ body }) => Object(body?.['state']).n === wanted['n']) ? true : undefined,
+        session.inbox.some(({ body }) => Object(body?.['state']).n === wanted['n']),
       )
       await session.publish('shadow/reported', wanted)
       await run.until('the shadow is in sync', async () => {
-        return (await run.rest.get(path)).body['in_sync'] === true ? true : undefined
+        return (await run.rest.get(path)).body['in_sync'] === true
       })
     },
   },
