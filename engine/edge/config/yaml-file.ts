@@ -124,7 +124,7 @@ export class Section {
     return this.#file.expand(value, [...this.#path, key])
   }
 
-  needed(key: string): string {
+  required(key: string): string {
     if (!this.has(key)) this.refuse(key, 'is required')
     return this.text(key) ?? ''
   }
@@ -171,7 +171,7 @@ export class Section {
   }
 
   /** Returns an empty list if the key is missing. */
-  anySections(key: string, most: number): readonly Section[] {
+  optionalSections(key: string, most: number): readonly Section[] {
     return this.has(key) ? this.sections(key, most) : []
   }
 

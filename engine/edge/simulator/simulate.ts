@@ -48,8 +48,8 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const { hostname, port, protocol } = new URL(options.mqttUrl)
   const isTls = protocol === 'mqtts:'
   const host = hostname.replace(/^\[|\]$/g, '')
-  const lacking = tooFewFiles(fleet.sockets, openFilesMax()) ?? tooFewPorts(fleet.sockets, host)
-  if (lacking !== undefined) throw new TooManyDevices(lacking)
+  const shortage = tooFewFiles(fleet.sockets, openFilesMax()) ?? tooFewPorts(fleet.sockets, host)
+  if (shortage !== undefined) throw new TooManyDevices(shortage)
   const ending = new AbortController()
   const signal =
     options.signal === undefined ? ending.signal : AbortSignal.any([options.signal, ending.signal])
@@ -65,13 +65,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   )
   const world = new World({ seed: scenario.seed, signal, log })
   world.counts.error('not_registered', refused.length)
-  const { counts, latency, writeBuffer, parser } = world
-  const now = (): number => world.now()
-  fleet.begin(
-    world,
-    { host, port: Number(port) || (isTls ? 8883 : 1883), isTls, counts, latency, writeBuffer, parser, now },
-    tokens,
-  )
+  fleet.begin(world, { host, port: Number(port) || (isTls ? 8883 : 1883), isTls }, tokens)
   const timer = setInterval(() => {
     fleet.advance()
     world.advance()

@@ -56,7 +56,7 @@ export function readBridgeConfig(
   const file = new YamlFile(text, environment)
   if (file.problems.length > 0) return { kind: 'refused', problems: file.problems }
   const root = file.section(file.root, [])
-  const deviceId = root.needed('device_id')
+  const deviceId = root.required('device_id')
   if (deviceId !== '' && parseDeviceId(deviceId) === undefined)
     root.refuse('device_id', 'must be 1 to 64 letters, digits, - and _, and begin with a letter or digit')
   const config: BridgeConfig = {
@@ -74,7 +74,7 @@ export function readBridgeConfig(
 function readMqtt(root: Section): BridgeConfig['mqtt'] {
   const [mqtt, connection] = [root.section('mqtt'), root.section('connection')]
   const [tls, auth] = [connection.section('tls'), connection.section('auth')]
-  const host = mqtt.needed('host')
+  const host = mqtt.required('host')
   const isTls = tls.flag('enabled')
   const port = mqtt.number('port', PORT) ?? (isTls ? 8883 : 1883)
   const method = auth.oneOf('method', ['token', 'certificate']) ?? 'token'

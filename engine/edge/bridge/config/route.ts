@@ -76,7 +76,7 @@ export function readRoutes(sections: readonly Section[], deviceId: string): Rout
   for (const section of sections) {
     const direction = section.oneOf('direction', ['ros_to_mqtt', 'mqtt_to_ros'])
     if (!section.has('direction')) section.refuse('direction', 'is required: ros_to_mqtt or mqtt_to_ros')
-    const rosTopic = section.needed('ros_topic')
+    const rosTopic = section.required('ros_topic')
     if (rosTopic !== '' && !ROS_NAME.test(rosTopic))
       section.refuse('ros_topic', 'is not a valid ROS name of a topic, service or action')
     const rosType = section.text('ros_type')
@@ -175,7 +175,7 @@ function readDownlink(section: Section, common: Common, suffix: string): Downlin
 
 /** Returns the MQTT topic relative to the topic of the device. Refuses any other topic and returns an empty text. */
 function suffixOf(section: Section, deviceId: string): string {
-  const topic = section.needed('mqtt_topic')
+  const topic = section.required('mqtt_topic')
   const own = `${TOPIC_ROOT}/${deviceId}/`
   const suffix = topic.startsWith(own) ? topic.slice(own.length) : topic
   const isOutside = suffix.startsWith(`${TOPIC_ROOT}/`) || suffix.startsWith('/')

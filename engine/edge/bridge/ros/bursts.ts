@@ -13,9 +13,9 @@ export interface BurstPorts {
 }
 
 /** Two messages within this time begin a burst. A single topic at 50 Hz does not. */
-const SOON_MS = 10
+const BURST_GAP_MS = 10
 /** The delay of a message in a burst, which is too short to notice. */
-const TOGETHER_MS = 25
+const PAUSE_MS = 25
 
 export class Bursts {
   readonly #ports: BurstPorts
@@ -33,7 +33,7 @@ export class Bursts {
     this.#count++
     if (this.#state !== 'each') return
     const now = this.#ports.clock.now()
-    const isSoon = now >= this.#heardAt && now - this.#heardAt < SOON_MS
+    const isSoon = now >= this.#heardAt && now - this.#heardAt < BURST_GAP_MS
     this.#heardAt = now
     if (isSoon) this.#wait()
   }
@@ -47,7 +47,7 @@ export class Bursts {
   #wait(): void {
     this.#state = 'waiting'
     this.#ports.pause()
-    this.#stopTimer = this.#ports.clock.after(TOGETHER_MS, () => this.#read())
+    this.#stopTimer = this.#ports.clock.after(PAUSE_MS, () => this.#read())
   }
 
   #read(): void {

@@ -21,14 +21,8 @@ const read = readScenario({ text: TEXT, readFile: () => '' })
 if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems))
 const fleet = new Fleet(read.scenario)
 const world = new World({ seed: 1, signal: new AbortController().signal, log: () => undefined })
-const { counts, latency, writeBuffer, parser } = world
 const { hostname: host, port } = new URL(url)
-const now = () => world.now()
-fleet.begin(
-  world,
-  { host, port: Number(port), isTls: false, counts, latency, writeBuffer, parser, now },
-  new Map([[id, token]]),
-)
+fleet.begin(world, { host, port: Number(port), isTls: false }, new Map([[id, token]]))
 setInterval(() => {
   fleet.advance()
   world.advance()

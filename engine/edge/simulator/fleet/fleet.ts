@@ -1,7 +1,7 @@
 // All devices of a simulation: how they are connected, when they connect, and how the timeline affects them.
 import type { Registration } from '../enrol.ts'
 import type { Scenario, Step, TypePlan } from '../scenario/scenario.ts'
-import type { LinkPorts } from '../wire/link.ts'
+import type { BrokerAddress } from '../wire/link.ts'
 import { DeviceCohort } from './device-cohort.ts'
 import { SimDevice } from './sim-device.ts'
 import { sourceAddress } from './sockets.ts'
@@ -54,34 +54,31 @@ export class Fleet {
   }
 
   /** Creates the devices that were registered and begins to connect them. */
-  begin(world: World, ports: LinkPorts, tokens: ReadonlyMap<string, string>): void {
+  begin(world: World, broker: BrokerAddress, tokens: ReadonlyMap<string, string>): void {
     let nth = 0
     const createDevice = (cohort: DeviceCohort, index: number, isGateway: boolean): SimDevice | undefined => {
       const token = tokens.get(cohort.idOf(index))
       if (token === undefined) return undefined
-      const localAddress = sourceAddress(nth++, this.sockets, ports.host)
+      const localAddress = sourceAddress(nth++, this.sockets, broker.host)
       return new SimDevice({
         world,
         cohort,
         index,
-        connection: { kind: 'own', ports, token, localAddress, isGateway },
+        connection: { kind: 'own', broker, token, localAddress, isGateway },
       })
     }
     for (const { cohort, gateways, perGateway } of this.#parts) {
-      const over = Array.from({ length: gateways?.plan.count ?? 0 }, (_, at) =>
-        gateways === undefined ? undefined : createDevice(gateways, at, true),
+      const over = Array.from({ length: gateways?.plan.count ?? 0 }, (_, index) =>
+        gateways === undefined ? undefined : createDevice(gateways, index, true),
       )
       this.#gateways.push(...over.filter((gateway) => gateway !== undefined))
-      for (let at = 0; at < cohort.plan.count; at++) {
-        const gateway = over[Math.floor(at / perGateway)]
-        const isKnown = gateway !== undefined && tokens.has(cohort.idOf(at))
-        const options = { world, cohort, index: at }
-        const device =
-          gateways === undefined
-            ? createDevice(cohort, at, false)
-            : isKnown
-              ? new SimDevice({ ...options, connection: { kind: 'gateway', gateway } })
-              : undefined
+      const createSubDevice = (index: number): SimDevice | undefined => {
+        const gateway = over[Math.floor(index / perGateway)]
+        if (gateway === undefined || !tokens.has(cohort.idOf(index))) return undefined
+        return new SimDevice({ world, cohort, index, connection: { kind: 'gateway', gateway } })
+      }
+      for (let index = 0; index < cohort.plan.count; index++) {
+        const device = gateways === undefined ? createDevice(cohort, index, false) : createSubDevice(index)
         if (device !== undefined) this.#devices.push(device)
       }
     }
@@ -131,10 +128,10 @@ export class Fleet {
     for (const device of devices) this.#queue.push(device)
   }
 
-  #act({ target: { of, percent }, act }: Step): void {
+  #act({ target: { name, percent }, act }: Step): void {
     const targets = this.#devices.filter(
       ({ cohort, index }) =>
-        (of === undefined || of === cohort.plan.type || of === cohort.plan.idPrefix) &&
+        (name === undefined || name === cohort.plan.type || name === cohort.plan.idPrefix) &&
         cohort.isTarget(index, percent),
     )
     switch (act.kind) {

@@ -44,7 +44,8 @@ export class Inbox {
       return
     }
     this.#answers.set(requestId, undefined)
-    this.#forget()
+    const [oldest] = this.#answers.keys()
+    if (this.#answers.size > KEPT_MAX && oldest !== undefined) this.#answers.delete(oldest)
     if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now()) {
       counts.commands.ignored++
       const error = { code: 'EXPIRED', message: 'the command arrived after it had expired' }
@@ -79,12 +80,5 @@ export class Inbox {
     const last = this.#answers.get(requestId)
     const isOver = isObject(last) && last['status'] !== 'acked'
     if (!isOver) this.#answers.set(requestId, 'cancelled')
-  }
-
-  #forget(): void {
-    for (const oldest of this.#answers.keys()) {
-      if (this.#answers.size <= KEPT_MAX) break
-      this.#answers.delete(oldest)
-    }
   }
 }

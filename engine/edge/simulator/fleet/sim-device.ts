@@ -10,7 +10,7 @@ import { draw } from '../decide/draw.ts'
 import { COMMANDS } from '../roaming/obey.ts'
 import type { Fault } from '../scenario/scenario.ts'
 import type { ErrorKind } from '../scenario/summary.ts'
-import { Link, type LinkOwner, type LinkPorts } from '../wire/link.ts'
+import { type BrokerAddress, Link, type LinkOwner } from '../wire/link.ts'
 import { Cadence } from './cadence.ts'
 import { ConnectionFault, type FaultyDevice } from './connection-fault.ts'
 import type { DeviceCohort } from './device-cohort.ts'
@@ -28,7 +28,7 @@ export interface SimDeviceOptions {
   readonly connection:
     | {
         readonly kind: 'own'
-        readonly ports: LinkPorts
+        readonly broker: BrokerAddress
         readonly token: string
         readonly localAddress: string | undefined
         readonly isGateway: boolean
@@ -103,8 +103,9 @@ export class SimDevice implements LinkOwner, FaultyDevice, DownlinkDevice, RunOw
     this.#prefix = `fleet/${this.id}/`
     this.subs = connection.isGateway ? new Map() : undefined
     this.link = new Link(
-      connection.ports,
+      world,
       {
+        ...connection.broker,
         ...{ clientId: this.id, token: connection.token, keepAliveSec: plan.keepAliveSec },
         ...{ localAddress: connection.localAddress, window: connection.isGateway ? GATEWAY_WINDOW : WINDOW },
         nth: index,

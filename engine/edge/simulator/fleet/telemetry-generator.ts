@@ -33,13 +33,13 @@ export class TelemetryGenerator {
   /** Returns the next message. Undefined if a fault drops it. */
   next(fault: Fault | undefined): string | undefined {
     const nth = this.#nth++
-    if (fault !== undefined || this.#overrides !== undefined) return this.#unusual(nth, fault)
+    if (fault !== undefined || this.#overrides !== undefined) return this.#nextDistorted(nth, fault)
     const stamp = this.#world.stamp()
     if (this.#roamer !== undefined) return JSON.stringify(this.#roamer.report(stamp))
     return this.#cohort.text(this.#index, nth, { elapsedSec: this.#world.elapsedSec(), stamp })
   }
 
-  #unusual(nth: number, fault: Fault | undefined): string | undefined {
+  #nextDistorted(nth: number, fault: Fault | undefined): string | undefined {
     const elapsedSec = this.#world.elapsedSec()
     const stamp = this.#world.stamp(fault?.kind === 'clock_skew' ? fault.delaySec * 1_000 : 0)
     const measured = this.#roamer?.report(stamp) ?? this.#cohort.fields(this.#index, nth, elapsedSec)

@@ -76,10 +76,8 @@ export class Orders {
   #answer(requestId: string, fields: JsonObject, time: string): JsonObject {
     const ack = { request_id: requestId, ...fields, executed_at: time }
     this.#answers.set(requestId, ack)
-    for (const oldest of this.#answers.keys()) {
-      if (this.#answers.size <= ANSWERS_KEPT_MAX) break
-      this.#answers.delete(oldest)
-    }
+    const [oldest] = this.#answers.keys()
+    if (this.#answers.size > ANSWERS_KEPT_MAX && oldest !== undefined) this.#answers.delete(oldest)
     return ack
   }
 }

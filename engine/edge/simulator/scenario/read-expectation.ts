@@ -5,7 +5,7 @@ import { type Expectation, OPERATORS } from './scenario.ts'
 import { isMetric, METRICS } from './summary.ts'
 
 export function readExpectation(section: Section): Expectation {
-  const metric = section.needed('metric')
+  const metric = section.required('metric')
   if (metric !== '' && !isMetric(metric)) section.refuse('metric', unknownName(metric, METRICS))
   const op = section.oneOf('op', OPERATORS)
   if (!section.has('op')) section.refuse('op', `is required, one of ${OPERATORS.join(', ')}`)

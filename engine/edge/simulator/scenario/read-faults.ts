@@ -26,7 +26,7 @@ const KEYS: Readonly<Record<FaultKind, readonly string[]>> = {
 }
 
 export function readFaults(type: Section): readonly FaultShare[] {
-  const shares = type.anySections('faults', FAULTS_MAX).map((section): FaultShare => {
+  const shares = type.optionalSections('faults', FAULTS_MAX).map((section): FaultShare => {
     const percent = section.number('percent', PERCENT) ?? 0
     if (!section.has('percent')) section.refuse('percent', 'is required')
     const fault = readFault(section, section.number('at_sec', SECONDS) ?? 0)

@@ -128,7 +128,7 @@ function readValues(options: Section): readonly Json[] {
 
 /** Reads one column of a CSV file with a header line. Quoted values are not supported. */
 function readColumn(options: Section, readFile: (path: string) => string): readonly Json[] {
-  const [path, column] = [options.needed('file'), options.needed('column')]
+  const [path, column] = [options.required('file'), options.required('column')]
   if (path === '' || column === '') return [0]
   try {
     const [header = '', ...rows] = readFile(path)

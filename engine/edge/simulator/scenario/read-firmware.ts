@@ -16,7 +16,7 @@ const STALLS = ['downloading', 'installing'] as const
 const KINDS = [...UPDATE_KINDS, 'stall'] as const
 
 export function readFirmware(section: Section): FirmwarePlan {
-  const behaviours = section.anySections('behaviours', BEHAVIOURS_MAX).map(readBehaviour)
+  const behaviours = section.optionalSections('behaviours', BEHAVIOURS_MAX).map(readBehaviour)
   if (behaviours.reduce((sum, { percent }) => sum + percent, 0) > 100)
     section.refuse('behaviours', 'add up to more than 100 percent')
   const plan: FirmwarePlan = {

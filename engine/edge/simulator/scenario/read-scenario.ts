@@ -35,8 +35,8 @@ export function readScenario({ text, readFile }: ScenarioSource): ReadScenario {
     durationSec: root.number('duration_sec', DURATION_SEC),
     connectPerSec: root.number('connect_per_sec', CONNECT_PER_SEC) ?? CONNECT_PER_SEC_DEFAULT,
     types,
-    timeline: root.anySections('timeline', STEPS_MAX).map((section) => readStep(section, types)),
-    expect: root.anySections('expect', EXPECTATIONS_MAX).map(readExpectation),
+    timeline: root.optionalSections('timeline', STEPS_MAX).map((section) => readStep(section, types)),
+    expect: root.optionalSections('expect', EXPECTATIONS_MAX).map(readExpectation),
   }
   root.end()
   return file.problems.length > 0 ? { kind: 'refused', problems: file.problems } : { kind: 'read', scenario }

@@ -2,7 +2,7 @@
 import type { Section } from '../../config/yaml-file.ts'
 import { readFault } from './read-faults.ts'
 import { readValue } from './read-fields.ts'
-import { type Act, STEP_KINDS, type Step, type TypePlan } from './scenario.ts'
+import { STEP_KINDS, type Step, type StepAction, type TypePlan } from './scenario.ts'
 
 const AT_SEC = { min: 0, max: 31_536_000 }
 const INTERVAL_SEC = { min: 0.05, max: 86_400 }
@@ -10,15 +10,15 @@ const INTERVAL_SEC = { min: 0.05, max: 86_400 }
 export function readStep(section: Section, types: readonly TypePlan[]): Step {
   const atSec = section.number('at', AT_SEC) ?? 0
   if (!section.has('at')) section.refuse('at', 'is required: seconds since the start')
-  const of = section.text('type')
+  const name = section.text('type')
   const names = types.flatMap(({ type, idPrefix }) => [type, idPrefix])
-  if (of !== undefined && !names.includes(of))
+  if (name !== undefined && !names.includes(name))
     section.refuse('type', `must be a type or an id_prefix in this file: ${[...new Set(names)].join(', ')}`)
-  const target = { of, percent: section.number('percent', { min: 0, max: 100 }) ?? 100 }
-  return { atSec, target, act: readAct(section, atSec) }
+  const target = { name, percent: section.number('percent', { min: 0, max: 100 }) ?? 100 }
+  return { atSec, target, act: readAction(section, atSec) }
 }
 
-function readAct(section: Section, atSec: number): Act {
+function readAction(section: Section, atSec: number): StepAction {
   const kind = section.oneOf('do', STEP_KINDS)
   if (!section.has('do')) section.refuse('do', `is required, one of ${STEP_KINDS.join(', ')}`)
   switch (kind) {
@@ -28,7 +28,7 @@ function readAct(section: Section, atSec: number): Act {
     case 'fault':
       return { kind, fault: readFault(section, atSec) }
     case 'set': {
-      const act = { kind, field: section.needed('field'), value: readValue(section) }
+      const act = { kind, field: section.required('field'), value: readValue(section) }
       section.end()
       return act
     }

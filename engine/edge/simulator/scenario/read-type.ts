@@ -26,7 +26,7 @@ export const PING: CommandPlan = {
 }
 
 export function readType(section: Section, readFile: (path: string) => string): TypePlan {
-  const type = section.needed('type')
+  const type = section.required('type')
   const count = section.number('count', COUNT) ?? 0
   if (!section.has('count')) section.refuse('count', 'is required')
   const idPrefix = section.text('id_prefix') ?? `sim-${type.replaceAll('_', '-')}`

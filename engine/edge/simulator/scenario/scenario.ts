@@ -164,11 +164,11 @@ export const STEP_KINDS = ['disconnect', 'connect', 'storm', 'set', 'rate', 'fau
 /** The devices that a timeline step affects. */
 export interface Target {
   /** A type or an id prefix. Undefined means all devices. */
-  readonly of: string | undefined
+  readonly name: string | undefined
   readonly percent: number
 }
 
-export type Act =
+export type StepAction =
   | { readonly kind: 'disconnect' | 'connect' | 'storm' | 'stop' }
   | { readonly kind: 'set'; readonly field: string; readonly value: Json }
   | { readonly kind: 'rate'; readonly intervalSec: number }
@@ -177,7 +177,7 @@ export type Act =
 export interface Step {
   readonly atSec: number
   readonly target: Target
-  readonly act: Act
+  readonly act: StepAction
 }
 
 export const OPERATORS = ['==', '!=', '<', '<=', '>', '>='] as const

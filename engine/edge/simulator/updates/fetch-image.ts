@@ -48,14 +48,14 @@ async function hashOf(
   const hash = createHash('sha256')
   let bytes = 0
   const startedAt = Date.now()
-  let toldAt = startedAt
+  let reportedAt = startedAt
   for await (const part of body) {
     hash.update(part)
     bytes += part.length
     const aheadMs = bytesPerSec > 0 ? (bytes * 1_000) / bytesPerSec - (Date.now() - startedAt) : 0
     if (aheadMs > 0) await sleep(aheadMs, undefined, { signal })
-    if (Date.now() - toldAt < PROGRESS_EVERY_MS) continue
-    toldAt = Date.now()
+    if (Date.now() - reportedAt < PROGRESS_EVERY_MS) continue
+    reportedAt = Date.now()
     progress(Math.min(99, Math.floor((bytes * 100) / Math.max(1, sizeBytes))))
   }
   return hash.digest('hex')

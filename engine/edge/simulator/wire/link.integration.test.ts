@@ -27,11 +27,11 @@ async function open() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = Object(server.address()) as { port: number }
   const world = new World({ seed: 1, signal: new AbortController().signal, log: () => undefined })
-  const { counts, latency, writeBuffer, parser } = world
-  const now = () => world.now()
+  const { counts, writeBuffer } = world
   const link: Link = new Link(
-    { host: '127.0.0.1', port, isTls: false, writeBuffer, parser, counts, latency, now },
+    world,
     {
+      ...{ host: '127.0.0.1', port, isTls: false },
       ...{ clientId: 'a', token: 't', keepAliveSec: 60, localAddress: undefined, window: 4, nth: 0 },
       subscriptions: () => ['fleet/a/command'],
     },

@@ -15,18 +15,21 @@ import type { PublishParser } from './publish-parser.ts'
 import type { Sink, WriteBuffer } from './write-buffer.ts'
 
 export interface LinkPorts {
-  readonly host: string
-  readonly port: number
-  readonly isTls: boolean
   readonly writeBuffer: WriteBuffer
   readonly parser: PublishParser
   readonly counts: Counts
   readonly latency: Histogram
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number
+  /** Returns the milliseconds of a monotonic clock. */
+  now(): number
 }
 
-export interface LinkOptions {
+export interface BrokerAddress {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+export interface LinkOptions extends BrokerAddress {
   readonly clientId: string
   readonly token: string
   readonly keepAliveSec: number
@@ -114,8 +117,7 @@ export class Link implements Sink {
 
   open(): void {
     if (this.#phase !== 'closed') return
-    const { host, port, isTls } = this.#ports
-    const { localAddress } = this.#options
+    const { host, port, isTls, localAddress } = this.#options
     this.#phase = 'connecting'
     this.#heardAt = this.#ports.now()
     this.#isMute = false
@@ -136,7 +138,7 @@ export class Link implements Sink {
    *  dropped. */
   publish(topic: string, payload: string, { qos, retain }: PublishOptions): void {
     const isOpen = this.#phase === 'open' && !this.#isMute
-    const { counts, writeBuffer, now } = this.#ports
+    const { counts, writeBuffer } = this.#ports
     if (qos === 0) {
       if (!isOpen) return
       counts.published++
@@ -149,7 +151,7 @@ export class Link implements Sink {
       return
     }
     this.#next = (slot + 1) % this.#sent.length
-    this.#sent[slot] = { topic, payload, retain, at: now() }
+    this.#sent[slot] = { topic, payload, retain, at: this.#ports.now() }
     this.#unacked++
     counts.published++
     writeBuffer.publish(this, { topic, payload, head: retain ? 0x33 : 0x32, packetId: slot + 1 })
@@ -264,9 +266,9 @@ export class Link implements Sink {
     if (sent === undefined) return
     this.#sent[slot] = undefined
     this.#unacked--
-    const { counts, latency, now } = this.#ports
+    const { counts, latency } = this.#ports
     counts.acked++
-    latency.record((now() - sent.at) * 1_000)
+    latency.record((this.#ports.now() - sent.at) * 1_000)
     if (this.#queued !== undefined) this.#drain()
   }
 

@@ -1,4 +1,5 @@
 // Checks that examine the recordings of all other checks.
+import { parsePayload } from '../../../payload.ts'
 import { SkippedCheck, UnmetCheck } from '../../verdict.ts'
 import type { Bench } from '../bench.ts'
 import type { Check } from '../check.ts'
@@ -337,11 +338,5 @@ function sessionOf(text: string | undefined): unknown {
 }
 
 function field(text: string | undefined, name: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text ?? '')
-    return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-  } catch {
-    // A will that is not JSON has no fields.
-    return undefined
-  }
+  return parsePayload(Buffer.from(text ?? ''))?.[name]
 }
