@@ -59,7 +59,7 @@ export class Rosbridge {
   readonly #events: RosbridgeEvents
   readonly #calls = new Calls()
   readonly #bytesMax: number
-  /** The functions that cancel the next attempt to subscribe, by subscription id. */
+  /** The functions that cancel the next attempt to subscribe, by topic. */
   readonly #retries = new Map<string, () => void>()
   #socket: WebSocket | undefined
   #isOpen = false
@@ -124,12 +124,11 @@ export class Rosbridge {
   }
 
   subscribe(topic: string): void {
-    const id = subscriptionId(topic)
-    this.#retries.get(id)?.()
-    this.#retries.delete(id)
+    this.#retries.get(topic)?.()
+    this.#retries.delete(topic)
     const subscription = this.#options.subscriptions.find((each) => each.topic === topic)
     if (!this.#isOpen || subscription === undefined) return
-    this.#send({ op: 'unsubscribe', id, topic })
+    this.#send({ op: 'unsubscribe', id: subscriptionId(topic), topic })
     this.#subscribe(subscription)
   }
 
@@ -231,21 +230,19 @@ export class Rosbridge {
     // Some servers name only the topic of the refused request and not its id.
     const isRefused = ({ topic }: Subscription): boolean =>
       id === undefined ? namesTopic(text, topic) : subscriptionId(topic) === id
-    for (const { topic } of this.#options.subscriptions.filter(isRefused)) this.#subscribeLater(topic)
+    for (const subscription of this.#options.subscriptions.filter(isRefused))
+      this.#subscribeLater(subscription)
   }
 
   /** Subscribes again later. The topic may not exist yet, or it may have another type until its publisher restarts. */
-  #subscribeLater(topic: string): void {
-    const id = subscriptionId(topic)
-    this.#retries.get(id)?.()
-    this.#retries.set(
-      id,
-      this.#options.clock.after(SUBSCRIBE_AGAIN_MS, () => {
-        this.#retries.delete(id)
-        const subscription = this.#options.subscriptions.find((each) => each.topic === topic)
-        if (this.#isOpen && subscription !== undefined) this.#subscribe(subscription)
-      }),
-    )
+  #subscribeLater(subscription: Subscription): void {
+    const { topic } = subscription
+    this.#retries.get(topic)?.()
+    const retry = () => {
+      this.#retries.delete(topic)
+      if (this.#isOpen) this.#subscribe(subscription)
+    }
+    this.#retries.set(topic, this.#options.clock.after(SUBSCRIBE_AGAIN_MS, retry))
   }
 
   #ended(reason: string): void {

@@ -28,11 +28,6 @@ export class RouteWatch {
     return this.#silentSince
   }
 
-  /** The time at which `check` must be called next. Infinite for a route without a timeout. */
-  get nextAt(): number {
-    return this.#nextAt
-  }
-
   /** Returns true if this message ended a silence. */
   heard(now: number): boolean {
     this.#silentSince = now
