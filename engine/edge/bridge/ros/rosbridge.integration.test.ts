@@ -100,7 +100,7 @@ test.each([
   ['the subscription id', { id: 'fleet:subscribe:/scan', msg: 'type is required' }, 1],
   ['the topic instead of an id', { msg: 'Cannot infer type of topic /scan, as it is not yet advertised' }, 1],
   [
-    'the id of no subscription',
+    'a topic without a subscription',
     { msg: 'Cannot infer type of topic /scan/raw, as it is not yet advertised' },
     0,
   ],
