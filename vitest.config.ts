@@ -24,7 +24,7 @@ const EMBEDDED_ONLY = [
 const ELSEWHERE = process.env['TEST_PROFILE'] === 'cluster' ? EMBEDDED_ONLY : []
 /** The quick ones, with something of every part. Of others: TEST_PROFILE=cluster, and `--project integration`. */
 const CLUSTER = [
-  'api/blackbox/{first-steps,commands,shadow,gateway,presence,accounts,live,history,http,device-tokens}.integration.test.ts',
+  'api/blackbox/{first-steps,commands,cli-debugging,shadow,gateway,presence,accounts,live,history,http,device-tokens}.integration.test.ts',
 ]
 /** Images of a cluster are in S3. */
 const CLUSTER_FIRMWARE =

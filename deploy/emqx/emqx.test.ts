@@ -102,6 +102,19 @@ describe('the rules', () => {
     expect(run({ ...event, client_attrs: {}, action: 'publish', result: 'deny' })).toBeUndefined()
   })
 
+  test('a refused connect is republished if its client id is that of a device, and no other CONNACK', () => {
+    const run = runOf('fleet_rejected')
+    const event = {
+      clientid: 'dev_a',
+      peername: '10.0.0.1:5000',
+      reason_code: 'not_authorized',
+      timestamp: 5,
+    }
+    expect(run(event)).toMatchObject({ ...event, p: partitionOf('dev_a' as DeviceId) })
+    expect(run({ ...event, reason_code: 'success' })).toBeUndefined()
+    for (const clientid of ['fleet:api:0', '', 'refused']) expect(run({ ...event, clientid })).toBeUndefined()
+  })
+
   test('a message is republished with its broker id and receive time as text', () => {
     const selected = runOf('fleet_uplink')(message('fleet/dev_abc/telemetry')) ?? {}
     expect(selected['up']).toEqual({

@@ -18,6 +18,7 @@ export type EmqxEventName =
   | 'session_subscribed'
   | 'message_acked'
   | 'client_check_authz_complete'
+  | 'client_connack'
 
 const DEPLOY = new URL(import.meta.url.includes('/dist/') ? '../../../deploy/' : '../', import.meta.url)
 const EVENTS = '$events/'

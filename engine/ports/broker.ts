@@ -143,6 +143,8 @@ export interface UplinkHost {
   /** The session asked for a topic that is not its own, or that its token does not grant. `message` is what it tried to
    *  publish, and is only valid during the call. */
   refused(session: DeviceSession, wanted: 'publish' | 'subscribe', message?: RefusedMessage): void
+  /** The broker itself refused a CONNECT, so `admit` was not asked. The reason is a sentence for the audit. */
+  rejected?(attempt: { readonly clientId: string; readonly ip: string }, reason: string): void
   /** Returns what is wrong with a device's message as far as the message alone shows it, or undefined. Used by brokers
    *  that can report it in the acknowledgement. The message is handed over in any case. */
   judge?(suffix: string, payload: Uint8Array): MessageFault | undefined

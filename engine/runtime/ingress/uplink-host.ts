@@ -80,6 +80,7 @@ export function uplinkHost(
       recordRefusal(accessRefused(session, wanted))
       if (message !== undefined) ingest.stray(session, toForbiddenSuffix(message.topic), message.payload)
     },
+    rejected: (attempt, reason) => recordRefusal(connectRefused(attempt, reason)),
     judge: (suffix, payload) => judgeMessage(suffix, payload, ingest.now()),
     sendersOf: (session) => gateways.sendersOf(session),
     expiring: (session, expiresAt) => tokens.expiring(session, expiresAt),

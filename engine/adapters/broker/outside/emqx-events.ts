@@ -35,6 +35,12 @@ export type EmqxEvent =
       readonly wanted: 'publish' | 'subscribe'
     }
 
+  /** EMQX did not let in a client with the device's id. Nothing shows that it was the device. */
+  | { readonly kind: 'rejected'; readonly at: Micros; readonly ip: string; readonly reason: string }
+
+/** The names of MQTT's reason codes are shorter. */
+const REASON_CHARS_MAX = 64
+
 export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | undefined {
   const fields = parseFields(payload)
   if (fields === undefined) return undefined
@@ -46,7 +52,7 @@ export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | und
       return {
         kind: 'connected',
         at,
-        ip: String(peername).replace(/:\d+$/, ''),
+        ip: ipOf(peername),
         peer: String(peername),
         isResumed: cleanStart === false,
         isVerified: fields['verified'] !== 0,
@@ -67,9 +73,22 @@ export function parseEvent(suffix: string, payload: Uint8Array): EmqxEvent | und
       if (typeof topic !== 'string' || (wanted !== 'publish' && wanted !== 'subscribe')) return undefined
       return { kind: 'refused', at, topic, wanted }
     }
+    case '$rejected':
+      return { kind: 'rejected', at, ip: ipOf(peername), reason: reasonOf(String(fields['reason_code'])) }
     default:
       return undefined
   }
+}
+
+function ipOf(peername: unknown): string {
+  return String(peername).replace(/:\d+$/, '')
+}
+
+/** EMQX does not say what is wrong with a token. */
+function reasonOf(code: string): string {
+  if (code === 'not_authorized' || code === 'bad_username_or_password') return 'device token invalid'
+  if (code === 'banned') return 'banned, after a decommission or too many connects within a minute'
+  return `EMQX answered ${code.slice(0, REASON_CHARS_MAX)}`
 }
 
 const CAUSES: Readonly<Record<string, EndCause | undefined>> = {

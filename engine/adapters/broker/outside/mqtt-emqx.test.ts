@@ -30,7 +30,7 @@ describe.skipIf(MOSQUITTO === undefined)('EMQX', () => {
   let host: FakeHost
 
   beforeEach(async () => {
-    stage = await MqttStage.open()
+    stage = await MqttStage.open({ authenticate: ({ password }) => password !== 'wrong' })
     host = new FakeHost()
   })
   afterEach(() => stage.close())
@@ -85,6 +85,18 @@ describe.skipIf(MOSQUITTO === undefined)('EMQX', () => {
     expect(messages).toEqual([['telemtry', 'typo']])
   })
 
+  test('a connect that EMQX refuses is told, and leaves the session of the device alone', async () => {
+    await stage.broker(host)
+    await settled('0')
+    const device = await stage.device('a')
+    await expect(stage.device('a', { password: 'wrong' })).rejects.toThrow('Not authorized')
+    await until(() => host.rejections.length > 0, 'the refusal')
+    expect(host.rejections).toEqual(['a 127.0.0.1 device token invalid'])
+    await device.publishAsync('fleet/a/log', 'still here', { qos: 1 })
+    await until(() => host.texts('a').includes('still here'), 'the device')
+    expect([host.sessions('a').length, host.causes('a')]).toEqual([1, []])
+  })
+
   test('a device cannot speak in the name of EMQX', async () => {
     await stage.broker(host)
     await settled('0')
@@ -94,11 +106,16 @@ describe.skipIf(MOSQUITTO === undefined)('EMQX', () => {
       reason: 'normal',
       disconnected_at: Date.now() + 1e6,
     })
-    for (const name of ['$disconnected', '$delivered', '$refused'])
+    for (const name of ['$disconnected', '$delivered', '$refused', '$rejected'])
       await device.publishAsync(`fleet/a/${name}`, forged, { qos: 1 })
     await device.publishAsync('fleet/a/log', 'last', { qos: 1 })
     await until(() => host.texts('a').includes('last'), 'what it said last')
-    expect([host.texts('a'), host.causes('a'), host.refusals]).toEqual([['last'], [], []])
+    expect([host.texts('a'), host.causes('a'), host.refusals, host.rejections]).toEqual([
+      ['last'],
+      [],
+      [],
+      [],
+    ])
   })
 
   describe('while it lets anybody in', () => {

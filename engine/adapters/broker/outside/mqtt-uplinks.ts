@@ -193,6 +193,12 @@ export class LaneUplinks {
       this.#skip(seq)
       return
     }
+    // A stranger may use the device's id, so this says nothing about the device's session.
+    if (event.kind === 'rejected') {
+      host.rejected?.({ clientId: deviceId, ip: event.ip }, event.reason)
+      this.#skip(seq)
+      return
+    }
     // U5.
     if (event.kind === 'disconnected' && event.cause === undefined) this.#forgetWill(deviceId)
     else this.#publishWill(deviceId)

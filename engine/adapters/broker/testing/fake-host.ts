@@ -127,6 +127,11 @@ export class FakeHost implements UplinkHost {
     this.events.push({ kind: 'closed', session, cause })
   }
 
+  readonly rejections: string[] = []
+  rejected({ clientId, ip }: { readonly clientId: string; readonly ip: string }, reason: string): void {
+    this.rejections.push(`${clientId} ${ip} ${reason}`)
+  }
+
   refused({ deviceId }: DeviceSession, wanted: 'publish' | 'subscribe', message?: RefusedMessage): void {
     this.refusals.push(`${deviceId} ${wanted}`)
     if (message !== undefined) this.refusedTopics.push(message.topic)

@@ -65,6 +65,14 @@ interface HeldPacket {
 
 const NOT_AUTHORIZED = 0x87
 const TOPIC_NAME_INVALID = 0x90
+/** EMQX's names for the codes of a CONNACK that tests see. It names those of MQTT 3.1.1 by their successors. */
+const REJECTIONS: Readonly<Record<number, string>> = {
+  4: 'bad_username_or_password',
+  5: 'not_authorized',
+  134: 'bad_username_or_password',
+  135: 'not_authorized',
+  138: 'banned',
+}
 const TOPIC_LEVELS_MAX = 16
 /** A timer holds no more. No test lasts so long. */
 const TIMER_MS_MAX = 2 ** 31 - 1
@@ -266,6 +274,7 @@ export class FrontConnection {
     if (typeof admission === 'number') {
       const code = connect.protocolVersion === 5 ? { reasonCode: admission } : { returnCode: admission }
       this.#socket.end(mqtt.generate({ cmd: 'connack', sessionPresent: false, ...code }, this.#protocol))
+      this.#hub.onEvent('client_connack', { ...this.#about, reason_code: REJECTIONS[admission] ?? 'unknown' })
       this.#upstream.destroy()
       return
     }
@@ -304,6 +313,7 @@ export class FrontConnection {
     const connect = this.#connect
     if (connect === undefined) return
     this.#isConnected = true
+    this.#hub.onEvent('client_connack', { ...this.#about, reason_code: 'success' })
     this.#hub.connected(this, connect.clean !== true)
     this.#connectedAt = this.#hub.connectedAt()
     this.#hub.onEvent('client_connected', {
