@@ -1,7 +1,7 @@
 // Whether a device may begin its update now: a condition over its latest values and its state.
 import type { Condition, Leaf } from '../../../schemas/alert-condition.ts'
 import type { DeviceStatus } from '../../../schemas/vocabulary.ts'
-import { compares } from '../alert/leaf-truth.ts'
+import { meetsThreshold } from '../alert/leaf-truth.ts'
 
 /** What a condition looks at. */
 export interface Sighting {
@@ -36,7 +36,7 @@ function leafTruth(leaf: Leaf, { status, isConnected, newestOf }: Sighting): boo
   }
   if (leaf.kind !== 'threshold') return undefined
   const value = newestOf(leaf.metric)
-  return value === undefined ? undefined : compares(value, leaf, false)
+  return value === undefined ? undefined : meetsThreshold(value, leaf, false)
 }
 
 function every(truths: readonly (boolean | undefined)[]): boolean | undefined {

@@ -2,10 +2,10 @@
 // restores (R7), so they are mutated in place.
 
 import { type DeviceId, Micros, Millis, toMillis } from '../../../schemas/ids.ts'
-import { openCounts } from '../../domain/alert/found.ts'
+import { countOpenAlerts } from '../../domain/alert/alert-results.ts'
 import type { Watch } from '../../domain/alert/watch.ts'
 import type { WatchMemory } from '../../domain/alert/watch-memory.ts'
-import { remember } from '../../domain/alert/watch-memory.ts'
+import { toMemory } from '../../domain/alert/watch-memory.ts'
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
 import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
 import { activeJob, isUnfinished, runningSha256 } from '../../domain/ota/firmware-jobs.ts'
@@ -149,7 +149,7 @@ export function encodeVitals(actor: Actor): Uint8Array {
     connects === undefined ? null : [connects.lastAt, connects.countedUntil],
     actor.origins ?? null,
     actor.wellNames,
-    (actor.watch === undefined ? actor.watchMemory : remember(actor.watch)) ?? null,
+    (actor.watch === undefined ? actor.watchMemory : toMemory(actor.watch)) ?? null,
     actor.polling === undefined ? null : [actor.polling.at, actor.polling.timeoutMs],
     actor.formerStatusSessionId ?? null,
   ]
@@ -282,7 +282,7 @@ export function toView(actor: Actor, now: Millis, device: Device = actor.device)
     lastSeenAt: actor.heardAt === 0 ? undefined : Millis(actor.heardAt),
     lastTelemetryAt: actor.telemetryAt === 0 ? undefined : Millis(actor.telemetryAt),
     firmware: toFirmwareView(device.firmware, now),
-    alerts: device.alerts.open.length === 0 ? undefined : openCounts(device.alerts),
+    alerts: device.alerts.open.length === 0 ? undefined : countOpenAlerts(device.alerts),
   }
 }
 
