@@ -3,7 +3,7 @@
 import type { Leaf } from '../../../schemas/alert-condition.ts'
 import type { Comparison } from '../../../schemas/vocabulary.ts'
 import { isEmpty } from '../shadow/json-object.ts'
-import { lacking } from '../shadow/merge.ts'
+import { computeDelta } from '../shadow/merge.ts'
 import { unreachable } from '../unreachable.ts'
 import { deltaSince } from './delta-since.ts'
 import type { Rule } from './rule.ts'
@@ -170,7 +170,7 @@ function deltaSinceMs({
   desiredTimes,
   reportedTimes,
 }: Subject['shadow']): number | undefined {
-  const delta = lacking(desired, reported)
+  const delta = computeDelta(desired, reported)
   if (isEmpty(delta)) return undefined
   return deltaSince(delta, desiredTimes, reportedTimes)
 }

@@ -7,10 +7,10 @@ import type { Device } from './record.ts'
 
 export function actOnAlert(
   device: Device,
-  { id, act: wish }: Extract<DeviceRequest, { kind: 'alert' }>,
+  { id, act: action }: Extract<DeviceRequest, { kind: 'alert' }>,
   { by, now }: { readonly by: Author; readonly now: Millis },
 ): Outcome {
-  const outcome = applyAct(device.alerts, id, wish, { by: by.id, now })
+  const outcome = applyAct(device.alerts, id, action, { by: by.id, now })
   if (outcome.kind === 'refused')
     return { device, effects: [{ kind: 'refuse', code: outcome.code, detail: outcome.detail }] }
   const { alerts, move } = outcome

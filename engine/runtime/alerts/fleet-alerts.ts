@@ -230,7 +230,7 @@ export class FleetAlerts {
       const seen = [...instance.seen.filter((key) => all.some((each) => each.key === key)), failure.key]
       instance = { ...instance, seen }
       if (!isCovered) continue
-      const sight: LeafResult = { truth: TRUTH.yes, value: failure.what, isNoData: false }
+      const sight: LeafResult = { truth: TRUTH.yes, value: failure.summary, isNoData: false }
       this.#seen(before, [sight])
       const after = judgeFleet(instance, rule, this.#occasion(rule, instance, [sight], true))
       instance = after.instance

@@ -7,7 +7,7 @@ import type { Watch } from '../../domain/alert/watch.ts'
 import type { WatchMemory } from '../../domain/alert/watch-memory.ts'
 import { toMemory } from '../../domain/alert/watch-memory.ts'
 import { type Connects, isFlapping } from '../../domain/device/flapping.ts'
-import { type Device, type Session, toRecord, type Way } from '../../domain/device/record.ts'
+import { type Device, type DownlinkRoute, type Session, toRecord } from '../../domain/device/record.ts'
 import { activeJob, isUnfinished, runningSha256 } from '../../domain/ota/firmware-jobs.ts'
 import { type Firmware, NO_FIRMWARE } from '../../domain/ota/firmware-part.ts'
 import { newPackr } from '../../domain/packing.ts'
@@ -233,7 +233,7 @@ export function countLetter(actor: Actor, at: Millis): void {
 }
 
 /** How commands reach the device. Undefined while no session is subscribed to them. */
-export function wayOf(actor: Actor): Way | undefined {
+export function wayOf(actor: Actor): DownlinkRoute | undefined {
   const connection = connectionOf(actor)
   if (connection?.listens !== true) return undefined
   const via = actor.session === undefined ? actor.device.parentId : undefined
@@ -241,7 +241,7 @@ export function wayOf(actor: Actor): Way | undefined {
 }
 
 /** How messages about firmware reach the device. Undefined while no session is subscribed to them. */
-export function otaWayOf(actor: Actor): Way | undefined {
+export function otaWayOf(actor: Actor): DownlinkRoute | undefined {
   const connection = connectionOf(actor)
   if (connection?.takesOta !== true) return undefined
   return { session: connection.number, via: actor.session === undefined ? actor.device.parentId : undefined }
